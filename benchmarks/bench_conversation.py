@@ -12,10 +12,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from textual import events
 from textual.app import App, ComposeResult
 from textual.widgets import Input
 
@@ -23,6 +25,7 @@ from benchmarks.console import parser
 from console_app.domain import AssistantMessage, Outcome, ToolCall, ToolMessage, UserMessage
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript
+from console_app.engine.calls.gathered_output import GatheredOutput
 from console_app.sessions import Library, Store
 from console_app.tui.lineview import ConversationView, EventRouter
 
@@ -140,6 +143,38 @@ def panels(count: int) -> Callable[[Scene], Awaitable[str]]:
     return run
 
 
+async def writing(scene: Scene) -> str:
+    """8 calls write 1,000 lines a second each, in pieces of a tick, for five seconds; keys are pressed meanwhile."""
+    scene.turn()
+    field, at = scene.app.query_one(Input), time.time()
+    outputs: list[GatheredOutput] = []
+    for n in range(8):
+        call_id = f"call_{n}"
+        scene.show(ev.CallAnnounced(call_id=call_id, index=n, name="t", server="shell", tool="run", at=at))
+        scene.show(ev.CallReady(call_id=call_id, arguments={"command": f"pytest -q tests/{n}"}, at=at))
+        scene.show(ev.CallStarted(call_id=call_id, at=at))
+        outputs.append(GatheredOutput(partial(_shown, scene, call_id)))
+    begin = time.perf_counter()
+    answered: list[float] = []
+    for tick in range(100):
+        text = "".join(
+            f"\x1b[32mPASS\x1b[0m tests/test_{tick}_{line}.py::test_that_it_holds [ok]\n" for line in range(50)
+        )
+        for output in outputs:
+            output.add("stdout", text)
+        pressed, length = time.perf_counter(), len(field.value)
+        scene.app.post_message(events.Key("a", "a"))
+        while len(field.value) == length:  # noqa: ASYNC110 (the field has no event for it)
+            await asyncio.sleep(0.0005)
+        answered.append(time.perf_counter() - pressed)
+        await asyncio.sleep(max(begin + (tick + 1) / 20 - time.perf_counter(), 0))
+    return f"keys p95 {_p95(answered):.0f} ms"
+
+
+def _shown(scene: Scene, call_id: str, stream: ev.OutputStream, text: str, offset: int, dropped: int) -> None:
+    scene.show(ev.CallOutput(call_id=call_id, stream=stream, text=text, offset=offset, dropped=dropped, at=time.time()))
+
+
 async def history(scene: Scene) -> str:
     """A conversation of 500 turns, each with an answer and two calls, opens; then its whole length is scrolled."""
     before = _rss()
@@ -172,9 +207,9 @@ async def stored(scene: Scene) -> str:
     """A stored session of 10,000 messages opens: read from its file, shown, and painted at its end."""
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder) / "sessions.db")
-        events = list(session_of(10_000))
-        for at in range(0, len(events), 2000):
-            await store.append(events[at : at + 2000])
+        stored = list(session_of(10_000))
+        for at in range(0, len(stored), 2000):
+            await store.append(stored[at : at + 2000])
         begin, cpu = time.perf_counter(), time.process_time()
         with Library.collector_at_rest():
             for event in await store.load("s"):
@@ -182,7 +217,7 @@ async def stored(scene: Scene) -> str:
         await scene.settled()
         opened, worked = time.perf_counter() - begin, time.process_time() - cpu
         await store.close()
-    return f"{len(events):,} events opened in {opened:.2f} s, {worked:.2f} s of CPU; {len(scene.view.blocks):,} blocks"
+    return f"{len(stored):,} events opened in {opened:.2f} s, {worked:.2f} s of CPU; {len(scene.view.blocks):,} blocks"
 
 
 def session_of(messages: int) -> Iterator[ev.Event]:
@@ -243,6 +278,7 @@ SCENES: dict[str, Callable[[Scene], Awaitable[str]]] = {
     "2,000 lines of code": fence,
     "32 panels at 10 Hz": panels(32),
     "200 panels at 10 Hz": panels(200),
+    "8 calls, 1,000 lines/s each": writing,
     "500 turns": history,
     "10,000 messages stored": stored,
 }

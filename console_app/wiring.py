@@ -25,10 +25,10 @@ from console_app.config.models import KnownEndpoints, KnownRefusals, ModelChoice
 from console_app.config.secrets import Redactor, StoredKeys, secret_sources
 from console_app.config.settings import OFFLINE, SCRIPTED, LayeredSettings, RuleServers, Settings, unknown_variables
 from console_app.console import ConfiguredModels
-from console_app.domain import CallPolicy, ConfigError, UsageError, one_line
+from console_app.domain import CallPolicy, ConfigError, FanoutError, UsageError, one_line
 from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import Frozen
-from console_app.engine import ApprovalGate, Engine, Rule, RuleBindings, RuleKey
+from console_app.engine import ApprovalGate, Engine, Rule, RuleBindings
 from console_app.programs import Runner
 from console_app.providers import EndpointLimits
 
@@ -38,7 +38,11 @@ if TYPE_CHECKING:
     from console_app.mcp_client import Hub
     from console_app.sessions import Library, Opened, SessionInfo
 
-BUNDLED_SERVERS = ("calculator", "demo")  # allowed in mode ask: they compute and wait, and touch nothing outside
+BUNDLED_TOOLS = {  # allowed in mode ask: they compute and wait, and touch nothing outside
+    "calculator": ("*",),
+    "demo": ("long_task", "status_updates", "fail", "big", "check"),
+}
+WITH_A_MODEL = ("calculator", "files", "shell", "web")  # bundled servers that are on with a model that is one
 BUNDLED = "bundled"  # the source of the rules that allow them
 logger = logging.getLogger(__name__)
 
@@ -96,10 +100,10 @@ def _secrets_in_files(setup: Setup) -> Iterator[str]:
     for text in UserCredentials(setup.paths.credentials).all():
         yield from secret_sources.secrets_of_kept(text)
     named = setup.cwd / (setup.settings.mcp_config or setup.paths.mcp).expanduser()
-    for path in {setup.paths.mcp, named, project := project_mcp(setup.cwd)}:
+    for path in {setup.paths.mcp, named, *(project := project_mcp(setup.cwd))}:
         with suppress(ConfigError):
             # An untrusted file must not decide which words are hidden.
-            if path.is_file() and (path != project or trusted.is_trusted(setup.paths, path, disk.read_text(path))):
+            if path.is_file() and (path not in project or trusted.is_trusted(setup.paths, path, disk.read_text(path))):
                 for server in load_mcp_config(path, setup.environ).servers:
                     yield from server.secrets()
 
@@ -186,9 +190,14 @@ async def build_models(base: type[Frozen] = Frozen) -> None:
 def choose_servers(setup: Setup) -> ServerChoice:
     """Choose which mcp.json counts, and which of its servers."""
     from console_app import resources
+    from console_app.config import trust
     from console_app.config.servers import choose_servers as choose
 
     arguments, named_by = setup.arguments, setup.layered.sources.get("mcp_config")
+    plugins = trust.Brought.find(setup.paths, setup.cwd, setup.environ).servers
+    for data in {server.env.get("PLUGIN_DATA") for server in plugins} - {None}:
+        with suppress(OSError):  # a server that needs it says so itself
+            disk.private_folder(Path(str(data)))
     chosen = choose(
         setup.paths,
         setup.cwd,
@@ -200,9 +209,21 @@ def choose_servers(setup: Setup) -> ServerChoice:
         named_by_user=named_by == str(setup.paths.settings),
         named_by_project=setup.layered.project is not None and named_by == setup.layered.project.path,
         environ=setup.environ,
+        plugins=plugins,
     )
     setup.redactor.add(*(secret for server in chosen.servers for secret in server.secrets()))
+    if chosen.bundled and not arguments.mcp and _is_answered(setup):
+        fitted = (one.model_copy(update={"disabled": one.name not in WITH_A_MODEL}) for one in chosen.servers)
+        return replace(chosen, servers=tuple(fitted))
     return chosen
+
+
+def _is_answered(setup: Setup) -> bool:
+    """Tell whether a model that is one answers, and no rehearsal."""
+    try:
+        return model_source(setup).choose().provider not in (OFFLINE, SCRIPTED)
+    except FanoutError:
+        return False
 
 
 def open_library(setup: Setup) -> Library | None:
@@ -292,12 +313,11 @@ def join(engine: Engine, hub: Hub) -> Callable[[], None]:
     from console_app.mcp_client import ProviderSampler
 
     hub.asking.sampler = ProviderSampler(lambda: engine.provider)
-    prompt = engine.settings.system_prompt
 
     def update_instructions() -> None:
-        whole = "\n\n".join(part for part in (prompt, hub.instructions()) if part)
-        if whole != engine.settings.system_prompt:
-            engine.settings = replace(engine.settings, system_prompt=whole)
+        parts = {**engine.settings.parts, "servers": hub.instructions()}
+        if parts != engine.settings.parts:
+            engine.settings = replace(engine.settings, parts=parts)
 
     return update_instructions
 
@@ -308,7 +328,7 @@ def build_gate(setup: Setup, servers: ServerChoice, *, headless: bool) -> Approv
     bindings = RuleBindings(user_file=str(setup.paths.settings), own_servers=servers.own)
     gate = ApprovalGate(setup.settings.approval_mode, rules, headless=headless, bindings=bindings)
     for source, rule, server, identities in (record := RuleServers(setup.paths.rule_servers)).read():
-        bindings.bound[RuleKey(source, rule, server)] = identities
+        bindings.know(source, rule, server, identities)
     bindings.store = lambda key, identity: record.add(key.source, key.rule, key.server, identity)
     use_bundled(gate, servers)
     return gate
@@ -317,13 +337,18 @@ def build_gate(setup: Setup, servers: ServerChoice, *, headless: bool) -> Approv
 def use_bundled(gate: ApprovalGate, servers: ServerChoice) -> None:
     """Has run without asking what came along, and still is what came along; called again when `servers` are others."""
     gate.rules = [rule for rule in gate.rules if rule.source != BUNDLED]
-    gate.bindings.own_servers = servers.own
+    gate.bindings.own_servers, gate.bindings.foreign, gate.shell = servers.own, servers.plugins, None
     for server in servers.servers:
-        if server.name in BUNDLED_SERVERS and (servers.bundled or server.name in servers.shipped):
-            rule = Rule("allow", f"{server.name}.*", BUNDLED)
-            key = RuleKey(BUNDLED, rule.text, server.name)
+        if not (servers.bundled or server.name in servers.shipped):
+            continue
+        identity = server.identity(Path.cwd() / server.folder)
+        if server.name == "shell":
+            gate.shell = identity
+            gate.rules.append(Rule("ask", "shell.run", BUNDLED, {"outside": "true"}))
+        for tool in BUNDLED_TOOLS.get(server.name, ()):
+            rule = Rule("allow", f"{server.name}.{tool}", BUNDLED)
             gate.rules.append(rule)
-            gate.bindings.bound[key] = (server.identity(Path.cwd() / server.folder),)
+            gate.bindings.know(BUNDLED, rule.text, server.name, (identity,))
 
 
 def build_engine(
@@ -333,18 +358,33 @@ def build_engine(
     gate: ApprovalGate,
     *,
     servers: ports.ServerSwitch | None = None,
+    workplace: ports.Workplace | None = None,
 ) -> Engine:
     """An engine under the settings' limits."""
     settings = engine_settings(setup.settings, headless=gate.headless)
-    runner = Runner.installed()
-    return Engine(provider=provider, toolset=toolset, settings=settings, gate=gate, servers=servers, programs=runner)
+    return Engine(
+        provider=provider,
+        toolset=toolset,
+        settings=settings,
+        gate=gate,
+        servers=servers,
+        programs=Runner.installed(),
+        workplace=workplace,
+    )
+
+
+def workplace(setup: Setup) -> ports.Workplace:
+    """The folder of a conversation, with the user's hooks. Raises ConfigError where these can't be read."""
+    from console_app.workplace import WorkingFolder
+
+    return WorkingFolder(setup.paths, setup.cwd, setup.environ, setup.settings.hooks)
 
 
 def engine_settings(settings: Settings, *, headless: bool) -> EngineSettings:
     """The limits and habits of engines, as the settings have them."""
     builtin_tools = settings.builtin_tools
     if builtin_tools is None:  # a question that nobody can answer need not be offered
-        builtin_tools = ("update_todo_list", "enable_server")
+        builtin_tools = ("update_todo_list", "enable_server", "skill")
         builtin_tools += () if headless else ("ask_followup_question",)
     alike = {one.name: getattr(settings, one.name) for one in fields(EngineSettings) if hasattr(settings, one.name)}
     own: dict[str, Any] = {

@@ -20,7 +20,7 @@ STATES = frozenset(CallState.__members__)
 
 # How many events and states there were when each of these was looked at. After you add one: go to each, decide whether
 # it has to hear of yours, and then write the new number.
-SEEN_WITH = (34, 5)
+SEEN_WITH = (36, 5)
 
 
 def test_every_reader_of_some_events_was_looked_at_since_the_newest_event_or_state() -> None:

@@ -15,6 +15,9 @@ ELSEWHERE = {
     "providers/faults/wordings.py",  # what servers say, to be recognised
     "tui/lineview/results/diff.py",  # how a diff begins
     "textcalls/__main__.py",  # a page of the docs
+    "domain/tools.py",  # of git, in a command
+    "providers/offline/demo.py",  # a command that it pretends to run
+    "textcalls/provenance/dictation.py",  # of commands
     "sessions/export.py",  # of `fanout sessions import`, which has no key
 }
 
@@ -53,7 +56,6 @@ BETTER = {
     "nobody is there to give it": "no one to approve",
     "no rule allows it": "not pre-approved",
     "older session": "resume a session",
-    "one by one": "sequential",
     "says it only reads": "read-only (declared by server)",
     "says nothing about itself": "No description.",
     "send what there is": "send partial results",

@@ -16,7 +16,7 @@ from console_app.domain.transcript import CallView, results
 
 Contents = list[schema.ContentToolCallContent | schema.FileEditToolCallContent | schema.TerminalToolCallContent]
 LONGEST_OUTPUT = 200_000  # characters of a result that an editor is sent; the model's is whole
-_NEWEST = 20  # lines of its log that a running call shows
+_NEWEST = 20  # lines of its log, and of its output, that a running call shows
 _LINES = ("line", "start_line", "line_start", "from_line", "offset")
 _BRIEF = 60
 _WORD = r"(?:^|[^a-z]){}(?![a-z])"
@@ -117,12 +117,13 @@ def _diff(path: Path, old: str | None, new: str) -> schema.FileEditToolCallConte
 
 
 def progress(call: CallView) -> schema.ContentToolCallContent:
-    """Describe how far a running call is, below the newest lines of its log."""
+    """Describe how far a running call is, below the newest lines of its log and its output."""
     parts = [call.message] if call.message else []
     if call.progress is not None:
         parts.append(f"({call.progress:g} of {call.total:g})" if call.total is not None else f"({call.progress:g})")
     log = "\n".join(line.text for line in call.log[-_NEWEST:])
-    return content("\n".join(filter(None, (log, " ".join(parts)))))
+    output = "\n".join(call.output.plain_lines(_NEWEST)) if call.output is not None else ""
+    return content("\n".join(filter(None, (log, output, " ".join(parts)))))
 
 
 def ending(call: CallView, diffs: Contents) -> dict[str, Any]:

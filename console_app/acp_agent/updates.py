@@ -72,15 +72,16 @@ class Updates:
                     self.note(f"A summary stands for the oldest {event.covers} messages from now on.")
             case (
                 ev.CallAnnounced() | ev.CallReady() | ev.CallStarted() | ev.CallQueued() | ev.ApprovalRequested()
-                | ev.ApprovalResolved() | ev.CallProgress() | ev.CallLog() | ev.CallRestarted() | ev.CallFinished()
-                | ev.QuestionAsked()
+                | ev.ApprovalResolved() | ev.CallProgress() | ev.CallLog() | ev.CallOutput() | ev.CallRestarted()
+                | ev.CallFinished() | ev.QuestionAsked()
             ):  # fmt: skip
                 if (call := self.transcript.calls.get(event.call_id)) is not None:
                     self._call(event, call)
             case ev.CallDropped():
                 self._drop(event.call_id)
             case (
-                ev.SessionStarted() | ev.Thought() | ev.CallArguments() | ev.CallExtended() | ev.CallAsked()
+                ev.SessionStarted() | ev.Thought() | ev.CallArguments() | ev.CallExtended()
+                | ev.CallDetached() | ev.CallAsked()
                 | ev.CallAnswered() | ev.BatchFinished() | ev.AnswerKept() | ev.MessageAdded() | ev.TurnFinished()
                 | ev.TurnUndone()
             ):  # fmt: skip
@@ -142,7 +143,7 @@ class Updates:
         if isinstance(event, ev.CallAnnounced | ev.CallReady) and call.origin == "text":
             return
         begun = call.id in self._told
-        if not begun and not isinstance(event, ev.CallLog | ev.CallProgress):
+        if not begun and not isinstance(event, ev.CallLog | ev.CallProgress | ev.CallOutput):
             self.begin(call)
         match event:
             case ev.CallReady() if begun:
@@ -156,7 +157,7 @@ class Updates:
                 self._update(call.id, status="pending", **shape, content=self._edits(call) or None)
             case ev.CallStarted():
                 self._update(call.id, status="in_progress")
-            case ev.CallProgress() | ev.CallLog(sure=True):
+            case ev.CallProgress() | ev.CallLog(sure=True) | ev.CallOutput():
                 self._news[call.id] = None
             case ev.CallFinished():
                 self._end(call)

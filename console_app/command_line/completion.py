@@ -84,7 +84,7 @@ def _models(paths: Paths) -> Iterator[Candidate]:
 
 def _servers(paths: Paths, mcp_config: str) -> Iterator[Candidate]:
     places = (paths.mcp, resources.bundled_mcp())
-    files = [Path(mcp_config).expanduser()] if mcp_config else [project_mcp(Path.cwd()), *places]
+    files = [Path(mcp_config).expanduser()] if mcp_config else [*project_mcp(Path.cwd()), *places]
     table = next((_table(file, "JSON") for file in files if file.exists()), dict[str, Any]())
     servers: Any = table.get("mcpServers", table.get("servers", table))
     for name, fields in _object(servers).items():

@@ -200,6 +200,10 @@ OUTPUT = (
         help="text, json (at the end) or stream-json",
     ),
 )
+BACKGROUND_AFTER = flag(
+    "--background-after", metavar="S", type=seconds, help="seconds until a call goes to the background"
+)
+SHOWS_OUTPUT = switch("-v", "--verbose", dest="shows_output", help="what running calls write, too (standard error)")
 JSON = switch("--json", help="one JSON object")
 JSON_LINES = switch("--json", help="a JSON object a line")
 LIMIT = flag("--limit", metavar="N", type=count, help="maximum number of results")

@@ -17,7 +17,6 @@ _FIRST = (
     "--approval-mode",
     "--print",
     "--cwd",
-    "--theme",
     "--version",
 )
 

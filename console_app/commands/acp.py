@@ -105,8 +105,9 @@ class OpenedSessions:
             notes += [note] if note else []
         hub = wiring.build_hub(setup, chosen, picks=wiring.picks(setup))
         gate = wiring.build_gate(setup, chosen, headless=False)
-        gate.bindings.foreign = foreign
-        engine = wiring.build_engine(setup, source.open(choice), hub, gate, servers=HubSwitch(hub))
+        gate.bindings.foreign |= foreign
+        place = await asyncio.to_thread(wiring.workplace, setup)
+        engine = wiring.build_engine(setup, source.open(choice), hub, gate, servers=HubSwitch(hub), workplace=place)
         hub.on_change = wiring.join(engine, hub)
         if opened is not None:
             engine.go_on(opened.info.id, Transcript.of(opened.events))
@@ -126,8 +127,9 @@ class OpenedSessions:
                 library=library,
                 rules=UserRules(setup.paths),
                 working_folder=folder,
+                replaced_files=setup.paths.data / "replaced",
                 pictures_path=setup.paths.files,
-                custom_commands=partial(CustomCommands.find, setup.paths, folder),
+                custom_commands=partial(CustomCommands.find, setup.paths, folder, setup.environ),
             ),
             hub=hub,
             start=partial(self._start, hub, models, library),

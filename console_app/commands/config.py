@@ -131,7 +131,7 @@ def _places(paths: Paths, cwd: Path, bundled: Sequence[Path]) -> json_outputs.Pl
         "servers": paths.mcp,
         "themes": paths.themes,
         "project settings": project_settings(cwd),
-        "project servers": project_mcp(cwd),
+        "project servers": next((path for path in project_mcp(cwd) if path.exists()), project_mcp(cwd)[0]),
         "trust": paths.trust,
         "files of tools": paths.files,
         "log": paths.log,

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 
 from console_app import resources, wiring
 from console_app.commands.standard_output import write_out
+from console_app.config import trust
 from console_app.config.files import trusted
 from console_app.config.machine import write_report
 from console_app.config.servers import ServerChoice
 from console_app.config.settings import OwnSettings, UserRules, own_settings
-from console_app.config.trust import CustomCommands, ProjectTrust, ServerFiles
 from console_app.console import (
     AttentionSettings,
     Connecting,
@@ -194,10 +194,14 @@ class ConsoleParts:
         self._hub = wiring.build_hub(setup, servers, self._changed, picks=picks)
         self._hub.asking.human = self._human = QuestionQueue(setup.settings.question_timeout)
         self._switches = HubSwitches(self._hub, setup.paths, setup.cwd, servers, picks)
-        self._files = ServerFiles(setup.paths, setup.cwd, servers, lambda: wiring.choose_servers(setup))
+        self._files = trust.ServerFiles(setup.paths, setup.cwd, servers, lambda: wiring.choose_servers(setup))
         self._switches.on_reload, self._switches.on_write = self._reloaded, self._files.wrote
         gate = wiring.build_gate(setup, servers, headless=False)
-        self._engine = wiring.build_engine(setup, source.open(choice), self._hub, gate, servers=self._switches)
+        self._engine = wiring.build_engine(
+            *(setup, source.open(choice), self._hub, gate),
+            servers=self._switches,
+            workplace=wiring.workplace(setup),
+        )
         self._models = Models(self._engine, source, choice)
         self._connecting = Connecting(setup.paths, source, self._models, setup.redactor)
         self._update_instructions = wiring.join(self._engine, self._hub)
@@ -219,7 +223,7 @@ class ConsoleParts:
             on_servers_changed=self._listen,
             servers=self._switches,
             server_files=self._files,
-            project_trust=ProjectTrust(
+            project_trust=trust.ProjectTrust(
                 setup.paths, setup.cwd, setup.environ, settings_wait=_loosens(setup), bundled=resources.bundled_mcp()
             ),
             hub=self._hub,
@@ -238,8 +242,9 @@ class ConsoleParts:
             keymap=setup.settings.keys,
             rules=UserRules(setup.paths),
             working_folder=setup.cwd,
+            replaced_files=setup.paths.data / "replaced",
             pictures_path=setup.paths.files,
-            custom_commands=partial(CustomCommands.find, setup.paths, setup.cwd),
+            custom_commands=partial(trust.CustomCommands.find, setup.paths, setup.cwd, setup.environ),
             diagnose=self._diagnose,
             write_crash_report=lambda error: write_report(setup.paths.state, error, setup.redactor, doing="console"),
             problems=self._problems,

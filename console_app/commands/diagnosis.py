@@ -207,6 +207,7 @@ async def examine(
         *_configuration(setup),
         *_keys(setup),
         *await _endpoints(setup),
+        await _sandbox(setup),
         *(_server_findings(statuses) if statuses is not None else await _servers(setup, to_end)),
     ]
     return [_cleaned(finding, setup.redactor) for finding in found]
@@ -290,6 +291,20 @@ async def _endpoints(setup: Setup) -> list[Finding]:
             do = "Look at its base_url, its key, and the network."
             found.append(Finding("Endpoints", name, "wrong", listing.problem.removeprefix(f"{name}: "), do))
     return found
+
+
+async def _sandbox(setup: Setup) -> Finding:
+    """Find out by doing which sandbox commands have here."""
+    import asyncio
+    import sys
+
+    words = (sys.executable, "-m", "console_app.servers.parts.shell.sandbox")
+    program = await asyncio.create_subprocess_exec(
+        *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, env=dict(setup.environ)
+    )
+    says = (await program.communicate())[0].decode("utf-8", "replace").strip() or "not sandboxed: it can't be found out"
+    do = "" if says.startswith("sandboxed (") else "On Linux, install bubblewrap."
+    return Finding("Servers", "commands", "note" if do else "fine", says, do)
 
 
 async def _servers(setup: Setup, to_end: TimeToEnd | None) -> list[Finding]:

@@ -51,6 +51,10 @@ def run_command(arguments: Namespace) -> int:
             from console_app.commands import mcp as mcp_commands
 
             return _headless(arguments, mcp_commands.WORK[arguments.action])
+        case "trust":
+            from console_app.commands import mcp as mcp_commands
+
+            return _headless(arguments, mcp_commands.trust_project)
         case "endpoint":
             from console_app.commands import endpoint
 
@@ -161,7 +165,7 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
     provider = source.open(choice)
     hub = wiring.build_hub(setup, chosen, picks=wiring.picks(setup))
     gate = wiring.build_gate(setup, chosen, headless=True)
-    engine = wiring.build_engine(setup, provider, hub, gate, servers=HubSwitch(hub))
+    engine = wiring.build_engine(setup, provider, hub, gate, servers=HubSwitch(hub), workplace=wiring.workplace(setup))
     models = Models(engine, source, choice)
     async with servers.running(hub, interrupts.to_end):
         # The SDKs are imported in a thread while the servers start, since the request needs both.
@@ -187,6 +191,7 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
                 composed.message,
                 output=output,
                 output_format=arguments.output_format,
+                shows_output=getattr(arguments, "shows_output", False),  # fanout -p has no such option
                 interrupts=interrupts,
                 library=library,
             )

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from console_app import wiring
+from console_app import resources, wiring
 from console_app.command_line import json_outputs
 from console_app.commands import junit, mcp_files, server_report
 from console_app.commands.asking import agreed
 from console_app.commands.mcp_files import ServerFile
-from console_app.config.trust import FileToTrust, files_to_trust
+from console_app.config import trust
+from console_app.config.files import trusted
 from console_app.domain import UsageError, one_line, safe_text
 from console_app.headless import (
     Exit,
@@ -22,7 +24,7 @@ from console_app.headless import (
     RunEnding,
     servers,
 )
-from console_app.mcp_client import ServerState, open_in_browser
+from console_app.mcp_client import ServerState, find_servers, open_in_browser
 from console_app.wiring import Setup
 
 Work = Callable[[Setup, OutputStreams, Interrupts], Coroutine[Any, Any, RunEnding]]
@@ -117,6 +119,24 @@ async def _add(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
     return DONE
 
 
+async def _find(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
+    """Look for servers in a registry, and tell how each would be added."""
+    found = await interrupts.race(find_servers(setup.settings.mcp_registry, " ".join(setup.arguments.words)))
+    for one in found:
+        if setup.arguments.json:
+            output.report(safe_text.json_line({"name": one.name, "description": one.description, **one.fields}))
+            continue
+        name = one.name.rpartition("/")[2]
+        output.report(f"{one_line(one.name, 200)} {one.version}")
+        output.report(f"    {one.description}")
+        output.report(f"    fanout mcp add {shlex.quote(name)} {shlex.quote(json.dumps(dict(one.fields)))}")
+        if one.needs:
+            output.report(f"    needs {', '.join(one.needs)} in your environment")
+    if not found:
+        output.report("The registry has no such server that could be started here.")
+    return DONE
+
+
 async def _remove(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     file = _file(setup)
     for name in setup.arguments.words or [_one_name(setup)]:
@@ -139,22 +159,26 @@ async def _import(setup: Setup, output: OutputStreams, interrupts: Interrupts) -
     return DONE
 
 
-async def _trust(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    """Trust files of a project, for the programs they start and what they set, or a server, for its tools as now."""
-    word = setup.arguments.words[0] if setup.arguments.words else ""
-    if word and not Path(word).exists() and not word.endswith((".json", ".toml")):
-        return await _trust_tools(setup, output, interrupts, word)
-    files = [FileToTrust.read(file, setup.environ) for file in files_to_trust(word, setup.cwd)]
-    for file in files:
-        for line in file.lines:
-            output.report(line)
+async def trust_project(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
+    """Trust what a project brings, all of it or by name, or a server, for its tools as now."""
+    words, by_server = list[str](setup.arguments.words), setup.arguments.command == "mcp"
+    if by_server and words and not Path(words[0]).exists() and not words[0].endswith((".json", ".toml")):
+        return await _trust_tools(setup, output, interrupts, words[0])
+    again = "fanout mcp trust" if by_server else trusted.IN_A_SHELL
+    project = trust.ProjectTrust(setup.paths, setup.cwd, setup.environ, bundled=resources.bundled_mcp())
+    files = project.named(words)
+    for line in (*project.problems(), *(line for file in files for line in file.lines)):
+        output.report(line)
+    if not files:
+        output.report("Nothing of this project waits for your trust.")
+        return DONE
     if not setup.arguments.yes:
-        names = " and ".join(one_line(str(file.path.absolute()), 200) for file in files)
-        if not await agreed(f"Trust {names} as now shown?", "fanout mcp trust --yes", output, interrupts):
+        names = " and ".join(file.called(Path("/")) for file in files)
+        if not await agreed(f"Trust {names} as now shown?", f"{again} --yes", output, interrupts):
             output.out("Not trusted; nothing was changed.\n")
             return RunEnding(Exit.FAILED)
     for file in files:
-        file.trust(setup.paths, again="fanout mcp trust")
+        project.trust(file, again=again)
         output.report(one_line(f"{file.path.absolute()} is trusted as it is now: {file.summary}."))
     return DONE
 
@@ -200,8 +224,9 @@ WORK: dict[str, Work] = {
     "test": _list,
     "get": _get,
     "add": _add,
+    "find": _find,
     "remove": _remove,
     "auth": _auth,
     "import": _import,
-    "trust": _trust,
+    "trust": trust_project,
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 from console_app.console.talk.readiness import Readiness
 from console_app.domain import CallState, event_news
@@ -26,7 +26,8 @@ RATED = 1.0  # seconds of writing before a rate says anything
 
 @dataclass(frozen=True, slots=True)
 class Doing:
-    """An activity in words. `moves` says that the words change with time alone."""
+    """An activity in words. `moves` says that the words change with time alone. How many calls there are, in which
+    state and since when, is said by the counts of their batch, and that they need you by their board."""
 
     what: str
     stop: str = "stop"  # what the key that stops it does
@@ -96,7 +97,7 @@ class ActivityStatus:
         if conversation.turn is not None and not conversation.turn.running:
             return Doing("stopping", tokens=tokens, cost=cost)
         pace, calls = self.pace, list(self._transcript().open_calls.values())
-        doing = _calls(calls, self._began(calls), now)
+        doing = _calls(calls, now)
         if doing is None and pace.retry is not None and now < pace.since:
             doing = Doing(f"retrying in {_whole(pace.since - now + 0.5)}")  # the conversation says why, and which try
         if doing is None:
@@ -136,44 +137,20 @@ class ActivityStatus:
         rate = pace.rate(now) if now - pace.news_at < LATE else None
         return "writing" if rate is None else f"writing · {rate:.0f} tok/s"
 
-    def _began(self, calls: list[CallView]) -> float | None:
-        """Return when the open batch began to run; for a call that runs again, when that run began."""
-        step = self._transcript().step
-        if self._conversation.turn is not None and step is not None:
-            return step.batch.started_at
-        return min((call.started_at for call in calls if call.started_at is not None), default=None)
-
     def _spent(self) -> tuple[int, float | None]:
         turn = self._transcript().turn
         return (turn.tokens, turn.cost) if self._conversation.turn is not None and turn is not None else (0, None)
 
 
-def _calls(calls: list[CallView], began: float | None, now: float) -> Doing | None:
+def _calls(calls: list[CallView], now: float) -> Doing | None:
     """Describe the calls that have no result yet; None when only the model is waited for."""
-    waiting = running = queued = 0
-    for call in calls:
-        match call.state:
-            case CallState.WAITING:
-                waiting += 1
-            case CallState.RUNNING:
-                waiting += call.waits_for_you
-                running += not call.waits_for_you
-            case CallState.QUEUED:
-                queued += 1
-            case CallState.ANNOUNCED | CallState.FINISHED:
-                pass
-            case _:
-                assert_never(call.state)
-    if not running and not queued:
-        if not waiting:
-            return None
-        return Doing("waiting for you" if waiting == 1 else f"{waiting} waiting for you", moves=False)
-    counts = ((running, "running"), (queued, "queued"), (waiting, "waiting for you"))
-    parts = [f"{count} {word}" for count, word in counts if count]
-    if began is not None:
-        parts.append(_whole(now - began))
-    news = max((call.news_at for call in calls if call.state is CallState.RUNNING), default=now)
-    return Doing(" · ".join(parts), late=now - news >= LATE)
+    started = [call for call in calls if call.state not in (CallState.ANNOUNCED, CallState.FINISHED)]
+    if not started:
+        return None
+    if all(call.waits_for_you for call in started):
+        return Doing("paused", moves=False)
+    news = max((call.news_at for call in started if call.state is CallState.RUNNING), default=now)
+    return Doing("working", late=now - news >= LATE)
 
 
 def _timed(what: str, took: float) -> str:

@@ -28,8 +28,31 @@ class Calls:
 
     def cancel(self, call_id: str) -> None:
         """Ends a call; its siblings live."""
-        if self._may(call_id, call_description.Act.CANCEL) and (running := self._conversation.calls_of) is not None:
+        if not self._may(call_id, call_description.Act.CANCEL) or self._conversation.engine.background.cancel_call(
+            call_id
+        ):
+            return
+        if (running := self._conversation.calls_of) is not None:
             running.cancel_call(call_id)
+
+    def background(self, call_id: str) -> None:
+        """Lets a running call go on in the background: the turn goes on without it."""
+        turn = self._conversation.turn
+        if not self._may(call_id, call_description.Act.BACKGROUND):
+            return
+        if turn is not None and turn.detach_call(call_id):
+            self._ui.toast("The call goes on in the background. The model reads its result when it is there.")
+        else:
+            self._ui.toast("No answer waits for this call: it runs by itself already.")
+
+    def newest_to_background(self) -> None:
+        """Lets the newest running call go on in the background."""
+        calls = reversed(self._ui.transcript.open_calls.values())
+        able = (call for call in calls if not call_description.refusal(call, call_description.Act.BACKGROUND))
+        if (call := next(able, None)) is None:
+            self._ui.toast("No call is running that could go on in the background.")
+        else:
+            self.background(call.id)
 
     def run_again(self, call_id: str, arguments: dict[str, Any] | None = None) -> None:
         """Runs a call again, as it was or with other arguments (which is an approval)."""
@@ -98,7 +121,8 @@ class Calls:
         running = self._conversation.calls_of
         if not self._may(call_id, call_description.Act.EXTEND):
             return
-        if running is not None and running.extend_call(call_id):
+        ran = self._conversation.engine.background.extend_call(call_id)
+        if ran or (running is not None and running.extend_call(call_id)):
             self._ui.toast("It has its whole time again.")
         else:
             self._ui.toast("That call doesn't run any more.")

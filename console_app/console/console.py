@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
@@ -70,6 +71,7 @@ class Console:
             self.server_files = FileNews(services.server_files, services.servers, ui)
         self._start = ConsoleStart(services, self.readiness, ui, opened)
         self._news = ServerNews(services.server_statuses, ui.tell)
+        self.untrusted = tuple[str, ...]()  # the names of what waits for trust
         self._waits = ""  # the line that said what waits for trust
 
     # -- its life
@@ -81,6 +83,7 @@ class Console:
     async def read_project(self) -> None:
         """Reads the commands that people wrote, and tells which of the project's files wait for trust."""
         await self.read_commands()
+        await self.services.engine.look_around()
         await self.say_what_waits()
 
     async def close(self) -> None:
@@ -109,7 +112,9 @@ class Console:
 
     def send(self, text: str, *, typed: str | None = None, around: Around = nullcontext) -> bool:
         """Send a prompt, now or behind what runs. `typed` is the part that was not pasted; the turn runs within
-        `around`. False, and told, where nothing can be sent in this session."""
+        `around`. False, and told, where nothing can be sent in this session. `!command` runs a command by hand."""
+        if text.startswith("!") and (command := text[1:].strip()):
+            text, typed = f"{MANUAL}shell.run {json.dumps({'command': command}, ensure_ascii=False)}", None
         if may := self.may_send():
             self.conversation.send(text, typed=typed, around=around)
         return may
@@ -154,9 +159,14 @@ class Console:
         if (project := self.services.project_trust) is None:
             return
         self.trusted()
-        if waiting := await asyncio.to_thread(project.summary):
+        waiting, self.untrusted, problems = await asyncio.to_thread(project.survey)
+        if waiting:
             self._waits = f"{one_line(waiting, 300)}: {self.ui.key_of('trust')} shows it all, and asks."
             self.ui.tell("warning", self._waits)
+        if problems:
+            first, *others = problems
+            more = f" And {len(others)} more, which /trust tells." if others else ""
+            self.ui.tell("warning", f"{first.rstrip('.')}.{more}")
 
     def trusted(self) -> None:
         """Take away the line that said what waits for trust, as it is true no more."""

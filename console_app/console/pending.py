@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from console_app.console.permissions import Scope, helpful_rules, misfit
 from console_app.domain import CallState, ToolSpec, displayed, one_line
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from console_app.console.files import FileChange
     from console_app.domain.transcript import Transcript
     from console_app.engine import Engine
+
+
+OUTSIDE = "it runs outside of the sandbox, with all your rights"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,7 @@ class Pending:
     runs: str = ""  # the program or address of its server; "" where that is Fanout itself
     others: tuple[OtherServer, ...] = ()  # rules that would let it run, were its server the one they are bound to
     number: int = 0  # of its panel, from 1; 0 where the newest batch is not its own
+    confined: str = ""  # of a command: what its sandbox lets it do, or that it runs in none
     wrong: str = ""  # why it would fail as it is: its arguments don't fit the tool
 
     @property
@@ -43,6 +47,9 @@ class Pending:
         if self.form:
             return {"once": "run it", "form": "run it, the model writes so", "deny": "it is a quotation"}
         more: dict[Scope | Literal["deny"], str] = {"session": "allow for session", "always": "always allow"}
+        if self.spec is not None and self.spec.builtin and self.rules:
+            reads = "switch it on, and run what it only reads"
+            more = {"session": f"{reads}, for this session", "always": f"{reads}, always"}
         return {"once": "allow once", **(more if self.rules else {}), "deny": "deny"}
 
     @property
@@ -64,7 +71,7 @@ class Pending:
     @property
     def needs_a_look(self) -> bool:
         """Tell whether the user should see more of the call than its arguments."""
-        return bool(self.changed or self.server_lines or self.wrong)
+        return bool(self.changed or self.server_lines or self.wrong or self.call.passage)
 
     @property
     def server_lines(self) -> list[displayed.ArgumentLine]:
@@ -78,11 +85,12 @@ class Pending:
         ]
 
     def lines(self, change: FileChange | None = None) -> list[displayed.ArgumentLine]:
-        """Return all lines that are displayed of the call: how the tool changed, its server where that is in question,
-        the arguments, and the `change` in a file."""
+        """Return all lines that are displayed of the call: how the tool changed, the passage that says it, its server
+        where that is in question, the arguments, and the `change` in a file."""
         said = change.said if change is not None else ()
         lines = (
             displayed.difference_lines(self.changed)
+            + (displayed.named_lines("passage", self.call.passage) if self.call.passage else [])
             + self.server_lines
             + displayed.argument_lines(self.call.arguments or {}, said)
         )
@@ -95,6 +103,8 @@ class Pending:
         yield " ".join(f"{one[:1].upper()}{one[1:]}{'' if one.endswith('?') else '.'}" for one in words if one)
         if self.runs and not self.server_lines:
             yield f"It runs {one_line(self.runs, 300)}"
+        if self.confined:
+            yield f"{self.confined[:1].upper()}{self.confined[1:]}."
         for other in self.others:
             bound = "for another server than it runs" if other.bound else "not for this file's servers"
             yield f"Warning: {one_line(str(other.rule), 120)} is {bound}."
@@ -153,8 +163,15 @@ class PendingCalls:
             engine.runs(spec, arguments),
             tuple(engine.gate.other_servers(spec, arguments)),
             self._number(call),
+            self._confined(spec, arguments),
             misfit(spec, call),
         )
+
+    def _confined(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
+        if spec.identity is None or spec.identity != self._engine.gate.shell or spec.tool != "run":
+            return ""
+        outside = arguments.get("outside", False) is not False
+        return OUTSIDE if outside else one_line(spec.description.rpartition("Commands are ")[2].rstrip("."), 200)
 
     def _number(self, call: CallView) -> int:
         turns = self._transcript().turns[-1:]

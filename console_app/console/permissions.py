@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from console_app import shell_syntax
 from console_app.console.ui_port import UiPort
 from console_app.domain import ApprovalMode, Decision, FanoutError, ToolSpec, displayed, one_line
 from console_app.domain import schema as json_schema
 from console_app.domain.rules import RuleText, literal, parse_rule, tool_pattern
-from console_app.domain.transcript import CallView
-from console_app.engine import Action, ApprovalGate, Rule
+from console_app.domain.transcript import CallView, verdicts
+from console_app.engine import ENABLE, Action, ApprovalGate, Rule
 
 if TYPE_CHECKING:
     from console_app.engine import Engine, Rerun, Turn
@@ -244,10 +246,19 @@ def misfit(spec: ToolSpec, call: CallView) -> str:
 def helpful_rules(gate: ApprovalGate, spec: ToolSpec, arguments: Mapping[str, Any]) -> tuple[str, ...]:
     """Return rules that would let this call run without asking: for its tool, for just these arguments, for its server.
 
-    There are none where another rule, or `require_approval`, asks in spite of them.
+    There are none where another rule, or `require_approval`, asks in spite of them. With a server that is to be
+    switched on goes what it only reads, so that its calls are no questions of their own.
     """
+    server = arguments.get("server")
+    if spec.builtin and spec.tool == ENABLE and isinstance(server, str):
+        return (tool_pattern(server, reads=True),)
     tool = RuleText(tool_pattern(spec.server, spec.tool))
     offers = [tool]
+    for name in verdicts.COMMANDS.intersection(arguments):
+        if isinstance(command := arguments[name], str) and (pattern := shell_syntax.beginning(command)):
+            offers.insert(0, RuleText(tool.pattern, {name: pattern}))
+    if isinstance(url := arguments.get("url"), str) and (host := re.match(r"https?://[\w.:-]+/", f"{url}/")):
+        offers.insert(0, RuleText(tool.pattern, {"url": f"{host[0]}*"}))
     fixed = {
         name: literal(value)
         for name, value in arguments.items()
@@ -261,7 +272,7 @@ def helpful_rules(gate: ApprovalGate, spec: ToolSpec, arguments: Mapping[str, An
 
 def _helps(gate: ApprovalGate, offer: RuleText, spec: ToolSpec, arguments: Mapping[str, Any]) -> bool:
     rule = Rule("allow", offer.pattern, "", offer.arguments)
-    trial = ApprovalGate(gate.mode, [*gate.rules, rule], headless=gate.headless, trusted=gate.trusted)
+    trial = ApprovalGate(gate.mode, [*gate.rules, rule], headless=gate.headless, trusted=gate.trusted, shell=gate.shell)
     return trial.check(spec, arguments).action == "allow"
 
 

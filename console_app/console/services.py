@@ -16,8 +16,8 @@ from console_app.console.timing import Timing
 from console_app.domain.steady_time import steady_time
 
 if TYPE_CHECKING:
+    from console_app.config import trust
     from console_app.config.settings import OwnSettings
-    from console_app.config.trust import ProjectTrust, ServerFiles
     from console_app.console.connecting import Connecting
     from console_app.console.models import Models
     from console_app.console.permissions import RuleFile
@@ -76,9 +76,9 @@ class Services:
     server_statuses: Callable[[], Sequence[ServerView]] = _no_servers
     servers: ServerSwitches | None = None
     """The servers as their screen reads and switches them; None where there are none to speak of, as in a replay."""
-    server_files: ServerFiles | None = None
+    server_files: trust.ServerFiles | None = None
     """The files that say which servers there are, for /reload."""
-    project_trust: ProjectTrust | None = None
+    project_trust: trust.ProjectTrust | None = None
     """The project's files that wait for a yes, for /trust."""
     hub: Hub | None = None
     """The hub whose prompts and resources are offered; None where there are no servers."""
@@ -118,6 +118,7 @@ class Services:
     """The user's configuration, for rules that are to hold always; None: they hold for this session only."""
     keymap: Mapping[str, str] = field(default_factory=dict[str, str])  # binding id -> keys, from config
     working_folder: Path = field(default_factory=Path.cwd)  # what `@` completes and attaches
+    replaced_files: Path = field(default_factory=Path)  # the bytes that calls replaced in files, by their hashes
     pictures_path: Path | None = None
     """The folder of the pictures that go with messages; None: none can go."""
     clock: Callable[[], float] = steady_time  # what elapsed times are counted by; the engine's

@@ -5,8 +5,10 @@ Screen, lines, editor, replay and exports ask here; `call_spans` says where it s
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Mapping
 from enum import StrEnum
-from typing import assert_never
+from typing import Any, assert_never
 
 from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript import CallView, verdicts
@@ -19,6 +21,11 @@ _STATES = {
     CallState.FINISHED: ("·", "ended"),
 }
 NEEDS = ("needs approval", "needs input")
+_MAIN = (
+    *("command", "cmd", "script", "query", "q", "pattern", "sql", "expression", "url", "uri", "path", "file"),
+    *("filename", "prompt", "question", "message", "title", "name", "id"),
+)  # words in the name of an argument that says most of a call, the first of them most
+_WORD = re.compile("[A-Z]?[a-z]+|[A-Z]+")  # of an argument's name, in any spelling
 _ENDED = "This call has ended."
 NOTHING_RUNS = "No call is running: there are no results to send."
 
@@ -32,6 +39,7 @@ class Act(StrEnum):
     CANCEL = "cancel"
     RETRY = "retry"
     EXTEND = "extend"
+    BACKGROUND = "background"
     SEND = "send"
     INSPECT = "inspect"
     COPY = "copy"
@@ -45,6 +53,21 @@ def state_of(call: CallView) -> tuple[str, str]:
     if call.waits_for_you and call.state is not CallState.WAITING:
         return _STATES[CallState.WAITING][0], NEEDS[1]
     return _STATES[call.state]
+
+
+def main_argument(arguments: Mapping[str, Any], telling: Collection[str] = ()) -> str:
+    """The name of the argument whose value says most of a call, of at least one: by its name, else the first text.
+
+    One that is in `telling` comes before others of its kind: it tells the call from its neighbours.
+    """
+
+    def rank(name: str) -> tuple[bool, int]:
+        words = _WORD.findall(name)
+        known = [_MAIN.index(word.lower()) for word in words if word.lower() in _MAIN]
+        text = isinstance(arguments[name], str) and bool(arguments[name])
+        return bool(telling) and name not in telling, min(known, default=len(_MAIN)) if text else len(_MAIN) + 1
+
+    return min(arguments, key=rank)
 
 
 def sign_of(state: CallState, outcome: Outcome | None) -> str:
@@ -70,7 +93,7 @@ def refusal(call: CallView, act: Act, *, siblings_run: bool = False) -> str:
             return "" if any(one.path or one.uri for one in call.artifacts) else "This call has no file."
         case Act.APPROVE | Act.DENY:
             return "" if call.state is CallState.WAITING else "This call doesn't wait for approval."
-        case Act.EDIT | Act.CANCEL | Act.RETRY | Act.EXTEND | Act.SEND if call.origin == "provider":
+        case Act.EDIT | Act.CANCEL | Act.RETRY | Act.EXTEND | Act.BACKGROUND | Act.SEND if call.origin == "provider":
             return "The provider runs this call itself: it can't be cancelled, edited or run again here."
         case Act.SEND:
             return "" if siblings_run or call.state is not CallState.FINISHED else NOTHING_RUNS
@@ -80,6 +103,14 @@ def refusal(call: CallView, act: Act, *, siblings_run: bool = False) -> str:
             if call.state is not CallState.RUNNING:
                 return _ENDED if call.state is CallState.FINISHED else "This call isn't running."
             return "" if call.limit is not None else "This call has no time limit."
+        case Act.BACKGROUND:
+            if call.state is not CallState.RUNNING:
+                return _ENDED if call.state is CallState.FINISHED else "This call isn't running."
+            if call.is_own:
+                return "This is Fanout's own call: its answer needs it."
+            return "This call runs in the background already." if call.detached else ""
+        case Act.EDIT | Act.RETRY if call.detached and call.state is CallState.RUNNING:
+            return "This call runs in the background: it can run again once it has ended."
         case Act.EDIT | Act.RETRY:
             return _of_another_run(call, act)
         case _:

@@ -25,6 +25,8 @@ from console_app.domain.tools import Artifact, CallOrigin, Frozen, Outcome, Tool
 
 Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 
+OutputStream = Literal["stdout", "stderr", "text"]  # text: of both, or of a tool that has no streams
+
 
 class BaseEvent(Frozen):
     """The fields of every event: `seq` orders a session's events, `at` is seconds since the epoch (UTC)."""
@@ -52,6 +54,7 @@ class DecidedBy(StrEnum):
     RULE = "rule"
     MODE = "mode"
     LIMIT = "limit"  # nobody could, or nobody did in time
+    HOOK = "hook"  # a program of the user's
 
 
 class TodoStatus(StrEnum):
@@ -112,13 +115,15 @@ class CallReady(BaseEvent):
 
 class ApprovalRequested(BaseEvent):
     """`always`: no rule and no mode could have let this call run. `form` is how its text is written, where its model
-    isn't known to write calls so: an approval may license the form."""
+    isn't known to write calls so: an approval may license the form. `passage` is what the model was given that says the
+    call."""
 
     type: Literal["approval.requested"] = "approval.requested"
     call_id: str
     why: str
     always: bool = False
     form: str = ""
+    passage: str = ""
 
 
 class ApprovalResolved(BaseEvent):
@@ -174,10 +179,31 @@ class CallLog(BaseEvent):
     sure: bool = True  # False: it may be of another call of its server, which didn't say
 
 
+class CallOutput(BaseEvent):
+    """A piece of the output of a running call, at most 20 a second. `offset` counts the bytes of all its output before
+    `text`, kept or not; the newest `dropped` of them came too fast to keep."""
+
+    shown_only: ClassVar[bool] = True
+    type: Literal["call.output"] = "call.output"
+    call_id: str
+    stream: OutputStream
+    text: str
+    offset: int
+    dropped: int = 0
+    news: bool = True  # it puts the call's deadline off
+
+
 class CallExtended(BaseEvent):
     """The user gave a running call its whole time again, as news of it would."""
 
     type: Literal["call.extended"] = "call.extended"
+    call_id: str
+
+
+class CallDetached(BaseEvent):
+    """A running call went to the background: its answer waits for it no longer, and its result follows as a message."""
+
+    type: Literal["call.detached"] = "call.detached"
     call_id: str
 
 
@@ -520,7 +546,9 @@ Event = (
     | CallStarted
     | CallProgress
     | CallLog
+    | CallOutput
     | CallExtended
+    | CallDetached
     | CallRestarted
     | QuestionAsked
     | CallAsked

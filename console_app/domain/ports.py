@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from console_app.domain.chunks import Chunk, UsageChunk
-from console_app.domain.events import Event, Level
+from console_app.domain.events import Event, Level, OutputStream
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.settings import Effort, Sampling, ToolChoice
 from console_app.domain.tools import ToolResult, ToolSpec
@@ -237,6 +237,10 @@ class CallReporter(Protocol):
         that puts off the deadline. `dropped` lines came right before it, too fast to be told one by one."""
         ...
 
+    def output(self, stream: OutputStream, text: str, *, dropped: int = 0) -> None:
+        """A piece of what the call writes, as it comes: told gathered. `dropped` bytes right before it are lost."""
+        ...
+
     def held(self) -> AbstractContextManager[None]:
         """Open while a person is asked on the call's behalf: its deadline doesn't run. May be open several times."""
         ...
@@ -283,6 +287,53 @@ class ServerSwitch(Protocol):
     def why_missing(self, tool: str) -> str:
         """Say why no tool of that wire name is offered, where that is known: its server is down or off, or left the
         tool out; else ""."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """Something that programs of the user may be asked about: its `event` by the name that others have for it, `names`
+    by which a tool is meant, and what they are told of it."""
+
+    event: str
+    names: tuple[str, ...] = ()
+    told: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """All that these programs said together: the strictest permission with its reason, arguments to run in place of the
+    call's, words for the model, and lines for the user. `block` says why it must not go on."""
+
+    permission: Literal["", "allow", "ask", "deny"] = ""
+    reason: str = ""
+    block: str = ""
+    arguments: Mapping[str, Any] | None = None
+    context: str = ""
+    notices: tuple[str, ...] = ()
+
+
+class Workplace(Protocol):
+    """The folder that a conversation works in. None of its methods raises for what is wrong in the folder."""
+
+    async def parts(self) -> Mapping[str, str]:
+        """Return what the system prompt says of the place as it is now, by what it is; takes seconds at most."""
+        ...
+
+    def skills(self) -> Mapping[str, str]:
+        """Return the purpose of each skill, by name, as of the last look."""
+        ...
+
+    async def skill(self, name: str, file: str) -> str:
+        """Return the text of a skill, or of a file that it brings. Raises ToolError where there is none."""
+        ...
+
+    def asks(self, event: str, names: Sequence[str] = ()) -> bool:
+        """Tell whether any program is to be asked about an event, of a tool with these names."""
+        ...
+
+    async def ask(self, happening: Happening) -> Heard:
+        """Ask the programs, all at once and each for a limited time."""
         ...
 
 

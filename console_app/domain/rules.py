@@ -4,6 +4,7 @@
     files.write_file(path=docs/*)             only where the argument `path` matches
     git.commit(message="fix, *", amend=false) several, all of which must match; quotes around commas and brackets
     files.edit(edits.0.path=docs/*)           a value within another; `edits.*.path` is each of them
+    shell(pytest *)                           commands: short for shell.run(command="pytest *")
 
 Globs are `fnmatch`'s: `*`, `?`, `[abc]`. A rule that allows matches only what it says beyond doubt. One that asks or
 denies also matches whatever a server may take for the same: `True`, `"true"` and `1`, a text at any depth of a list,
@@ -32,6 +33,7 @@ _VALUE = re.compile(r'("(?:\\.|[^"\\])*")\s*|([^",]*)')
 _BARE_NAME = re.compile(r'[^\s"=,()]+')
 _BARE_VALUE = re.compile(r'[^\s",()]([^",()]*[^\s",()])?')
 _ANY: Mapping[str, Any] = {}
+SHELL = "shell"  # the bundled server of commands
 MOST_VALUES = 10_000  # of one argument that are looked at; with more it can't be evaluated
 _CLIMBS = re.compile(r"(?:^|[/\\])\.\.(?:[/\\]|$)")
 _DETOURS = re.compile(r"(?:^|[/\\])\.{0,2}[/\\]")
@@ -71,6 +73,8 @@ def parse_rule(text: str) -> RuleText:
         return RuleText(pattern)
     if not text.endswith(")"):
         raise ValueError(f"“{text}” opens a bracket that it doesn't close")
+    if pattern == SHELL and (command := text[start + 1 : -1].strip()):
+        return RuleText(f"{SHELL}.run", {"command": command})
     return RuleText(pattern, _arguments(text, text[start + 1 : -1]))
 
 
@@ -126,9 +130,12 @@ def exact(text: str) -> str:
     return _GLOB.sub(lambda found: "?" if found[0].isspace() or found[0] < " " else f"[{found[0]}]", text)
 
 
-def tool_pattern(server: str, tool: str = "") -> str:
-    """The pattern of one tool, or of every tool of a server, whatever their names look like."""
-    return f"{exact(server).replace('.', '[.]')}.{exact(tool) if tool else '*'}"
+_ONLY_READS = ":reads"  # behind a pattern: of the tools that it matches those that say that they only read
+
+
+def tool_pattern(server: str, tool: str = "", *, reads: bool = False) -> str:
+    """The pattern of one tool, or of every tool of a server, or of those that only read, whatever they are called."""
+    return f"{exact(server).replace('.', '[.]')}.{exact(tool) if tool else '*'}{_ONLY_READS if reads else ''}"
 
 
 @lru_cache(maxsize=1000)
@@ -147,9 +154,13 @@ def server_and_tool(pattern: str) -> tuple[str, str]:
     return (pattern, "*") if pattern.endswith("*") else ("", "")
 
 
-def speaks_of(pattern: str, server: str, tool: str, *, strictly: bool) -> bool:
-    """Tell whether a pattern matches a tool. For rules that allow (`strictly`), server and tool must match apart. For
-    others their joined name may match too, since a dot may belong to either."""
+def speaks_of(pattern: str, server: str, tool: str, *, strictly: bool, reads: bool = False) -> bool:
+    """Tell whether a pattern matches a tool, which says that it `reads` only or doesn't. For rules that allow
+    (`strictly`), server and tool must match apart. For others their joined name may match too, since a dot may belong
+    to either, and a name of its own may end like the mark for what reads."""
+    if pattern.endswith(_ONLY_READS) and (strictly or reads):
+        of_those = pattern.removesuffix(_ONLY_READS)
+        return reads and speaks_of(of_those, server, tool, strictly=strictly)
     server_glob, tool_glob = server_and_tool(pattern)
     if fnmatchcase(server, server_glob) and fnmatchcase(tool, tool_glob):
         return True

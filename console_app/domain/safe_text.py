@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from typing import Any, cast
 
 ALWAYS_UNSAFE = (  # the inside of a character class
@@ -28,6 +29,14 @@ _UNSAFE = re.compile(  # one set of characters comes first: so ten megabytes are
     f"|(?<=\u200d)(?:(?<![{_PICTOGRAPH}]\u200d)|(?![{_PICTOGRAPH}]))"
     f"|(?<=[\ufe00-\ufe0f])(?<![{_STYLED}][\ufe00-\ufe0f]))"
 )
+SGR = re.compile(r"\x1b\[([0-9;:]*)m")  # a colour or an emphasis
+LONGEST_LINE = 2000  # characters of a line of output that are shown
+_ESCAPE = re.compile(
+    r"\x1b(?:\[(?![0-9;:]*m)[0-?]{0,40}[ -/]{0,8}[@-~]"  # moves the cursor, erases, sets a mode
+    r"|[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?"  # titles, links, the clipboard
+    r"|[ -/]{1,8}[0-~]|[0-OQ-WYZ\\`a-~])"
+)
+
 _SAFE = bytes(code for code in range(128) if not _UNSAFE.match(chr(code)))  # of ASCII
 _LONG = 10_000  # characters from which a text is worth a look at what it begins with
 BLANKS = "\u2800\U00013441\U00013442\U00016fe4\U0001d159"  # signs that draw nothing, and are no white space
@@ -86,12 +95,57 @@ def is_safe(text: str) -> bool:
     return _UNSAFE.search(text, max(plain - 1, 0)) is None
 
 
+def size_of(text: str) -> int:
+    """Return the bytes of a text in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode(errors="replace"))
+
+
 def ascii_length(text: str) -> int:
     """Return how many characters of ASCII a text begins with; megabytes are counted at once."""
     try:
         return len(text.encode("ascii"))
     except UnicodeEncodeError as error:
         return error.start
+
+
+def written_lines(text: str, most: int = sys.maxsize) -> list[str]:
+    """Return the newest lines that a program wrote and that aren't blank, as they stand after every carriage return; of
+    escapes only colours are left."""
+    found: list[str] = []
+    end = len(text)
+    while end >= 0 and len(found) < most:
+        begin = text.rfind("\n", 0, end)
+        if shown := _as_it_stands(text[begin + 1 : end]):
+            found.append(shown)
+        end = begin
+    return found[::-1]
+
+
+def plain_lines(text: str, most: int = sys.maxsize) -> list[str]:
+    """Return the same without colours, and safe to show anywhere."""
+    return [visible(SGR.sub("", line)) for line in written_lines(text, most)]
+
+
+def _as_it_stands(line: str) -> str:
+    """Return the line that is left of one which was written over; "" for a blank one."""
+    if "\r" in line:
+        line = next((part for part in reversed(line.split("\r")) if part.strip()), "")
+    if "\x1b" in line:
+        line = _ESCAPE.sub("", line)
+    line = line[:LONGEST_LINE]
+    if "\b" in line:
+        line = _with_backspaces(line)
+    return line.rstrip() if SGR.sub("", line).strip() else ""
+
+
+def _with_backspaces(line: str) -> str:
+    left: list[str] = []
+    for one in line:
+        if one != "\b":
+            left.append(one)
+        elif left:
+            left.pop()
+    return "".join(left)
 
 
 def json_line(value: Any) -> str:

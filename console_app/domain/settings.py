@@ -123,6 +123,7 @@ class EngineSettings:
     max_parallel: int = 128  # calls of the whole app at once
     call_timeout: float | None = 300.0  # without news of a running call; ToolSpec.timeout wins
     turn_timeout: float | None = None
+    background_after: float | None = None  # seconds that an answer waits for a call before it goes to the background
     approval_timeout: float | None = None  # then a waiting call is denied, visibly
     strategy: StrategyName = "agentic"
     builtin_tools: frozenset[str] = frozenset()  # offered beside those that the strategy needs
@@ -142,6 +143,12 @@ class EngineSettings:
     max_turn_tokens: int | None = None  # input and output of all its requests
     effort: Effort | None = None  # how much the model thinks first; None: as it is configured
     system_prompt: str = ""
+    parts: Mapping[str, str] = field(default_factory=dict[str, str])  # what else goes with it, by what it is
+
+    @property
+    def whole_prompt(self) -> str:
+        """The system prompt with all its parts, as a request carries it."""
+        return "\n\n".join(part for part in (self.system_prompt, *self.parts.values()) if part)
 
     def with_policy(self, policy: CallPolicy) -> EngineSettings:
         """Return these settings with a policy that somebody chose: it holds for every protocol."""

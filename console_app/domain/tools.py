@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
@@ -193,28 +194,60 @@ class ToolResult(Frozen):
     structured: dict[str, Any] | None = None
 
 
-RiskWord = Literal["reads", "changes", "may destroy", "network", "unknown"]
+RiskWord = Literal["reads", "edits", "creates", "runs", "deletes", "network", "changes"]
+_COMMANDS = frozenset({"command", "cmd", "commands", "script", "shell_command"})
+_REPLACED = frozenset({"old_text", "oldText", "old_string", "old_str", "edits", "patch", "diff"})
+_WRITTEN = frozenset({"content", "contents", "text", "file_text"})
+_DELETES = frozenset({"delete", "remove", "rm", "drop", "destroy", "purge", "erase", "wipe"})
+_CREATES = frozenset({"create", "new", "mkdir", "touch"})
+_WORD = re.compile("[A-Z]?[a-z]+|[A-Z]+")
+DANGEROUS = re.compile(
+    r"(?<![\w./-])(?:rm|dd|mkfs\S*|shred|truncate|chmod|chown|push|sudo|kill|pkill|killall|reset --hard|mv"
+    r"|(?:curl|wget)\b[^|;&\n]*\|\s*(?:ba|z)?sh)(?![\w.-])"
+)
+"""Words of a command that may do what can't be taken back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Risk:
     """One word for what a call may do, and where the word comes from."""
 
-    word: RiskWord = "unknown"
-    by: str = "the server declares nothing"
+    word: RiskWord = "changes"
+    by: str = "nothing more is known"
+
+    def dangers_in(self, command: str) -> list[tuple[int, int]]:
+        """Where in a command that runs words stand that may do what can't be taken back."""
+        return [found.span() for found in DANGEROUS.finditer(command)] if self.word == "runs" else []
 
     @staticmethod
     def of(spec: ToolSpec | None, arguments: Mapping[str, Any]) -> Risk:
-        """Return the risk of a call with these arguments. Of annotations only what the server wrote itself counts."""
-        if spec is not None and spec.builtin and not spec.annotations.read_only:
-            return Risk("changes", "by Fanout itself")
-        if spec is None or not spec.annotations.declares_effect:
-            reaches = any(
-                isinstance(value, str) and value.startswith(("http://", "https://")) for value in arguments.values()
-            )
-            return Risk("network", "an argument is a web address") if reaches else Risk()
-        by = "by Fanout itself" if spec.builtin else "declared by server"
-        notes = spec.annotations
-        if notes.read_only:
-            return Risk("reads", by)
-        return Risk("may destroy" if notes.says_destructive else "changes", by)
+        """Return the risk of a call with these arguments. A hint of its server never makes it smaller than what the
+        arguments show."""
+        if spec is not None and spec.builtin:
+            word: RiskWord = "reads" if spec.annotations.read_only else "changes"
+            return Risk(word, "by Fanout itself")
+        named = {word.lower() for word in _WORD.findall(spec.tool)} if spec is not None else set[str]()
+        shown = _shown(named, arguments)
+        if shown is not None:
+            return Risk(shown, "its arguments show it")
+        if spec is not None and spec.annotations.read_only:
+            return Risk("reads", "declared by server")
+        if spec is not None and spec.annotations.declares_effect:
+            return Risk("changes", "declared by server")
+        return Risk()
+
+
+def _shown(named: Collection[str], arguments: Mapping[str, Any]) -> RiskWord | None:
+    """What the name of a tool and the arguments of a call show; None where they show no risk."""
+    if not _COMMANDS.isdisjoint(arguments):
+        return "runs"
+    if not _DELETES.isdisjoint(named):
+        return "deletes"
+    if not _REPLACED.isdisjoint(arguments):
+        return "edits"
+    if not _CREATES.isdisjoint(named):
+        return "creates"
+    if "path" in " ".join(arguments) and not _WRITTEN.isdisjoint(arguments):
+        return "edits"
+    values = (value for value in arguments.values() if isinstance(value, str))
+    return "network" if any(value.startswith(("http://", "https://")) for value in values) else None

@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from console_app.domain import Message
+from console_app.domain import Message, safe_text
 from console_app.domain import chunks as ch
 from console_app.domain import events as ev
 from console_app.engine.calls.call_execution import CallNews
@@ -23,7 +23,7 @@ from console_app.engine.session import Session
 
 class _Held(NamedTuple):
     newest: CallNews
-    dropped: int  # that it took the place of
+    dropped: int  # notices, or bytes of output, that it took the place of
     news: bool  # of any of them
 
     def told(self) -> CallNews:
@@ -47,7 +47,9 @@ class HeldNews:
         if before is None:
             self._newest[key] = _Held(news, news.dropped, news.news)
         else:
-            self._newest[key] = _Held(news, before.dropped + 1 + news.dropped, before.news or news.news)
+            self._newest[key] = _Held(
+                news, before.dropped + _weight(before.newest) + news.dropped, before.news or news.news
+            )
 
     def of_call(self, call_id: str) -> list[CallNews]:
         """Return what is held of a call, which is held no longer."""
@@ -58,6 +60,10 @@ class HeldNews:
         taken = [held.told() for held in self._newest.values()]
         self._newest.clear()
         return taken
+
+
+def _weight(news: CallNews) -> int:
+    return safe_text.size_of(news.text) if isinstance(news, ev.CallOutput) else 1
 
 
 HIGH = 512
@@ -242,10 +248,12 @@ class Activity(ABC):
     def _put(self, event: ev.Event) -> None:
         if not self._outbox.closed:
             self._outbox.put(self._session.record(event, self.number, self._step_number))
+        elif getattr(event, "call_id", "") in self._session.background:
+            self._session.background.tell(event)
 
     def report(self, news: CallNews) -> None:
         """Tell what a running call says of itself: at once, or the newest once the reader has caught up."""
-        if self._outbox.flooded or self._held:
+        if not self._outbox.closed and (self._outbox.flooded or self._held):
             self._held.hold(news)
         else:
             self._put(news)
@@ -265,6 +273,10 @@ class Activity(ABC):
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+    def release(self, task: asyncio.Task[None]) -> None:
+        """Let go of a task, which may go on after the end of this."""
+        self._tasks.discard(task)
 
     async def room(self) -> None:
         """Let others run, and wait for a reader who is far behind."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, assert_never, cast
 
 from console_app.domain import AssistantMessage, FanoutError, Outcome, Reasoning, ThoughtLabel, ports, safe_text
@@ -57,6 +57,8 @@ class ProviderCalls:
             return
         call_id, began = found
         self._ready(call_id, chunk.arguments)
+        if self._session.given is not None:
+            self._session.given.found(chunk.content)
         took = round((self._session.monotonic() - began) * 1000)
         error = chunk.content.partition("\n")[0] or "It failed." if chunk.outcome is Outcome.FAILED else None
         self._emit(
@@ -207,6 +209,12 @@ class Answer:
         """Tell whether the provider goes on with it once it has it back; one with calls of ours waits for their
         results."""
         return self.finish == "paused" and not self.batch.calls and bool(self.text.strip() or self._reasoning)
+
+    def put_back(self, texts: Sequence[str]) -> None:
+        """Have what was taken for calls be a part of the text again, at its end."""
+        self._text[:] = ["\n\n".join(filter(None, (self.text.rstrip(), *texts)))]
+        if self.label is None:
+            self._emit(ev.TextRevised(text=self._text[0]))
 
     def as_message(self) -> AssistantMessage | None:
         """Return the answer as it joins the history; None when there is nothing to keep."""

@@ -85,7 +85,7 @@ def characters(message: Message) -> int:
 
 
 def breakdown(
-    system: str,
+    system: Mapping[str, str],
     tools: Sequence[ToolSpec],
     history: Sequence[Message],
     compaction: ev.HistoryCompacted | None,
@@ -94,7 +94,7 @@ def breakdown(
 ) -> list[ContextPart]:
     """Return what the next request would be made of, by source."""
     sizes: dict[str, list[int]] = {
-        "instructions": [len(system)],
+        **{name: [len(text)] for name, text in system.items()},
         "tools": [tool.characters for tool in tools],
         "summary": [],
         "you": [],

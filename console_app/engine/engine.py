@@ -12,6 +12,7 @@ from console_app.domain import events as ev
 from console_app.domain.settings import EngineSettings
 from console_app.domain.steady_time import steady_time
 from console_app.domain.transcript import Transcript
+from console_app.engine.background import Background
 from console_app.engine.calls.approval_gate import ApprovalGate
 from console_app.engine.calls.slots import Slots
 from console_app.engine.compaction import Compacting
@@ -48,6 +49,7 @@ class Engine:
         programs: ports.ProgramRunner | None = None,
         session_id: str | None = None,
         slots: Slots | None = None,
+        workplace: ports.Workplace | None = None,
         clock: Callable[[], float] = steady_time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -67,7 +69,15 @@ class Engine:
             servers=servers,
             programs=programs,
             slots=slots or Slots(),
+            workplace=workplace,
         )
+        self.background.record = self.record
+        self.background.activity = lambda: self.activity
+
+    @property
+    def background(self) -> Background:
+        """Return the calls that no answer waits for, and what is told of them between two activities."""
+        return self._session.background
 
     @property
     def session_id(self) -> str:
@@ -156,7 +166,7 @@ class Engine:
         """Return what the next request would be made of, by source, where the conversation is that of `transcript`."""
         settings = self.settings
         return breakdown(
-            settings.system_prompt,
+            {"instructions": settings.system_prompt, **settings.parts},
             tuple(self.offer.shown.values()),
             transcript.history,
             transcript.compaction,
@@ -170,7 +180,11 @@ class Engine:
         most, shortened = settings.max_result_chars, transcript.shortened
         messages = WireHistory().messages(transcript.history, transcript.compaction, most, shortened=shortened)
         tools = self._with_builtins(self.offer)
-        return ports.ModelRequest(messages, settings.system_prompt, tuple(tools.values()))
+        return ports.ModelRequest(messages, settings.whole_prompt, tuple(tools.values()))
+
+    async def look_around(self) -> None:
+        """Have the system prompt say where it is as it is now; a turn does so before its first request."""
+        await self._session.look_around()
 
     def spec(self, name: str) -> ToolSpec | None:
         """Return the tool that is offered under this wire name now, a built-in one too."""
@@ -228,6 +242,7 @@ class Engine:
     def _left(self, activity: object) -> None:
         if self.activity is activity:
             self.activity = None
+            self.background.join()
 
     def _must_be_idle(self) -> None:
         if self.activity is not None and self.activity.running:
@@ -251,8 +266,8 @@ class Engine:
         return searched(self.settings.tools, self.window(), tokens)
 
     def _with_builtins(self, offer: Offer) -> Mapping[str, ToolSpec]:
-        tools = with_programs(offer.callable, self._session)
-        return offered(tools, self.settings.builtin_tools | self._strategy_tools, self._session.servers)
+        tools, wanted = with_programs(offer.callable, self._session), self.settings.builtin_tools | self._strategy_tools
+        return offered(tools, wanted, self._session.servers, self._session.workplace)
 
     @property
     def _strategy_tools(self) -> frozenset[str]:
@@ -283,6 +298,8 @@ class Engine:
         if turn is None:
             return None
         self._session.calls.clear()  # what they were allowed went with them
+        for call in turn.calls:
+            self.background.cancel_call(call.id)
         return self.record(ev.TurnUndone(undone=turn.number))
 
     def undo_compaction(self) -> ev.HistoryCompacted | None:
@@ -310,3 +327,4 @@ class Engine:
         session.calls.clear()
         session.wire = WireHistory()
         session.last_request = None
+        session.begun = False

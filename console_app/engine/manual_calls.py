@@ -84,9 +84,14 @@ def session_for(session: Session, calls: Sequence[ManualCall]) -> Session:
         session,
         provider=ManualCallsProvider(calls, specs),
         gate=TypedCallsGate(
-            gate.mode, gate.rules, headless=gate.headless, trusted=gate.trusted, bindings=gate.bindings
+            *(gate.mode, gate.rules),
+            headless=gate.headless,
+            trusted=gate.trusted,
+            bindings=gate.bindings,
+            shell=gate.shell,
         ),
         settings=typed(session.settings),
+        given=None,
         todo_edited=False,  # the model is told of it in its own turn
     )
 

@@ -65,7 +65,8 @@ class Restarts:
         return call is not None and self._restart(call, arguments)
 
     def _restart(self, call: CallExecution, arguments: dict[str, Any] | None) -> bool:
-        if call.spec is None or call.spec.builtin or not call.closed or self._batch.completed:
+        away = call.detached and call.result is None
+        if call.spec is None or call.spec.builtin or not call.closed or self._batch.completed or away:
             return False
         spec = current(self._session.toolset, self._session.settings, call.spec)
         try:

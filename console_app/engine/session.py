@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from console_app.domain import Event, Message, UserMessage, ports
 from console_app.domain import events as ev
 from console_app.domain.settings import EngineSettings, ToolOffer
 from console_app.domain.transcript import Transcript
+from console_app.engine.background import Background
 from console_app.engine.calls.approval_gate import ApprovalGate
 from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.calls.given import GivenToModel
 from console_app.engine.calls.slots import Slots
 from console_app.engine.context import WireHistory
 from console_app.engine.tool_search import Offer, ToolSearch
@@ -66,10 +68,22 @@ class Session:
     todo_edited: bool = False  # by the user, and the model hasn't been told
     calls: dict[str, CallExecution] = field(default_factory=dict[str, CallExecution])  # of the newest turn
     slots: Slots = field(default_factory=Slots)
+    background: Background = field(default_factory=Background)
     wire: WireHistory = field(default_factory=WireHistory)
     search: ToolSearch = field(default_factory=ToolSearch)
     last_request: ports.ModelRequest | None = None  # of an answer, as it was sent
+    workplace: ports.Workplace | None = None  # where the conversation is
+    begun: bool = False  # the hooks of its start were asked
+    _told: frozenset[str] = frozenset()  # parts of the system prompt that the workplace gave
+    given: GivenToModel | None = field(default_factory=GivenToModel)  # None where a person makes the calls
     _left_over: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+
+    async def look_around(self) -> None:
+        """Have the system prompt say where it is as it is now."""
+        if self.workplace is not None:
+            parts = await self.workplace.parts()
+            others = {name: text for name, text in self.settings.parts.items() if name not in self._told}
+            self.settings, self._told = replace(self.settings, parts={**parts, **others}), frozenset(parts)
 
     def new_call_id(self, provider_id: str, made: str) -> str:
         """Return the provider's id where it gave one that is new in this session and of a size, else one that starts

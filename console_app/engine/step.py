@@ -18,6 +18,7 @@ from console_app.domain.settings import Sampling, ToolChoice
 from console_app.engine.activity import Activity
 from console_app.engine.answer import Answer, ProviderCalls
 from console_app.engine.calls import results
+from console_app.engine.calls.familiar import tool_for
 from console_app.engine.calls.slots import limited
 from console_app.engine.execution.approval import Approvals, Repetition
 from console_app.engine.execution.batch import Batch
@@ -98,7 +99,7 @@ class Step:
         settings, session = self._settings, self._session
         offer = session.offer("all" if self._ask.given else settings.tools)
         self._behind, self._deferred = offer.behind, frozenset(offer.behind if offer.native else ())
-        tools = offered(with_programs(offer.callable, session), self._ask.builtins, session.servers)
+        tools = offered(with_programs(offer.callable, session), self._ask.builtins, session.servers, session.workplace)
         return {name: limited(spec, settings.never_parallel, settings.limits) for name, spec in tools.items()}
 
     async def _made(self, parent: str, spec: ToolSpec, arguments: dict[str, Any]) -> ToolResult:
@@ -110,7 +111,12 @@ class Step:
         for spec in self._behind.values():
             if tool in (spec.name, spec.label):
                 return not_loaded(spec)
-        return results.unknown_tool(tool, self._specs, why_not_offered(tool, self._session.servers))
+        why = why_not_offered(tool, self._session.servers)
+        if not why and (does := tool_for(tool, {**self._behind, **self._specs})):
+            if does in self._behind:
+                return not_loaded(self._behind[does])
+            why = f"there is none of that name here; {does} does its work"
+        return results.unknown_tool(tool, self._specs, why)
 
     async def run(self) -> StepResult:
         """Send the request; return when the answer has ended and each of its calls has its result."""
@@ -160,9 +166,9 @@ class Step:
         """
         if not self._sealed or self._joined or self.ending is not None:
             return 0
-        waiting = [call for call in self.batch.calls if call.result is None and not is_completion(call)]
+        waiting = [call for call in self.batch.calls if not call.finished.is_set() and not is_completion(call)]
         for call in waiting:
-            self.executor.end(call, results.not_waited_for(list(call.sent), started=call.ran))
+            self.executor.end(call, results.not_waited_for(self.executor.sent_by(call), started=call.ran))
         return len(waiting)
 
     def _request(self) -> ports.ModelRequest:
@@ -171,7 +177,7 @@ class Step:
         session = self._session
         session.last_request = request = ports.ModelRequest(
             messages=session.messages(note),
-            system=settings.system_prompt,
+            system=settings.whole_prompt,
             tools=tuple(self._specs.values()),
             deferred=self._deferred,
             tool_choice=self._ask.tool_choice,
@@ -181,6 +187,8 @@ class Step:
             called_before=frozenset(session.transcript.native_callers),
             sampling=Sampling(effort=settings.effort),
         )
+        if session.given is not None:
+            session.given.read(request, session.transcript.history)
         return request
 
     async def _read(self, request: ports.ModelRequest, answer: Answer, ended: asyncio.Future[None]) -> None:
@@ -221,14 +229,14 @@ class Step:
     def _end_calls(self) -> None:
         """Give every open call its result, as the turn is stopped."""
         for call in self.batch.all_calls:
-            if call.result is not None:
+            if call.result is not None or call.detached:
                 continue
             if self.ending is None or self.ending.outcome == "cancelled":
                 self.executor.cancel(call)
             elif call.started_at is not None:
                 ran = self._session.monotonic() - call.started_at
                 limit = self._settings.turn_timeout or ran
-                self.executor.end(call, results.timed_out(ran, limit, list(call.sent), whole_turn=True))
+                self.executor.end(call, results.timed_out(ran, limit, self.executor.sent_by(call), whole_turn=True))
             else:
                 self.executor.end(call, results.interrupted())
 
@@ -238,6 +246,8 @@ class Step:
         if not answer.paused:
             self._provider_calls.end()
         self.batch.report()
+        if quoted := [call.raw for call in self.batch.calls if call.is_quotation]:
+            answer.put_back(quoted)
         for thought in answer.thoughts():
             self._turn.emit(thought)
         message = answer.as_message()
@@ -245,6 +255,8 @@ class Step:
             self._turn.join(message)
         for call in self.batch.calls:
             self._turn.join(call.as_message())
+            if call.result is not None:
+                self._session.background.told(call.id)
 
 
 def _set(ended: asyncio.Future[None]) -> None:

@@ -40,6 +40,7 @@ from console_app.engine.activity import Activity
 from console_app.engine.answer import ProviderCalls
 from console_app.engine.calls import results
 from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.execution import hooks
 from console_app.engine.execution.approval import MissedApproval, Repetition
 from console_app.engine.execution.builtin_specs import QUESTION, SPECS, as_checklist, open_items
 from console_app.engine.manual_calls import ManualCall, ManualCallsProvider
@@ -103,6 +104,7 @@ def _was_told(transcript: Transcript) -> bool:
 
 STOPPED = "[Fanout: the user stopped the turn here, before it was finished.]"
 FAILED = "[Fanout: the turn ended here with an error, before it was finished.]"
+MOST_STOPS = 5  # times that hooks may have a turn go on
 TODO_EDITED = "I changed the to-do list. It is now this:"
 
 logger = logging.getLogger(__name__)
@@ -131,6 +133,8 @@ class Turn(Activity):
         self._said = ""  # the newest text of an answer
         self._ending: Ending | None = None  # set when the turn is stopped from outside
         self._deadline: asyncio.TimerHandle | None = None
+        self._joins = False  # the prompt joins once its hooks were asked
+        self._blocked = False  # by one of them
 
     def _begin(self) -> None:
         limit = self._session.settings.turn_timeout
@@ -140,7 +144,9 @@ class Turn(Activity):
         if ports.speaks(self._session.provider, ports.KnowsTurns):
             self._session.provider.turn_began()
         self.emit(ev.TurnStarted(prompt=self.prompt.source or self.prompt.content))
-        self.join(self.prompt)
+        self._joins = self._session.workplace is not None and self._session.workplace.asks("UserPromptSubmit")
+        if not self._joins:
+            self.join(self.prompt)
 
     @property
     def approval_needed(self) -> bool:
@@ -168,6 +174,11 @@ class Turn(Activity):
         """End one call; its siblings live. False when it isn't running or waiting."""
         call = self._find(call_id)
         return call is not None and self._step is not None and self._step.executor.cancel(call)
+
+    def detach_call(self, call_id: str) -> bool:
+        """Let a running call go on in the background; False when it can't."""
+        call = self._find(call_id)
+        return call is not None and self._step is not None and self._step.executor.detach(call)
 
     def extend_call(self, call_id: str) -> bool:
         """Give a running call its whole time again, as news of it would; False when it doesn't run."""
@@ -345,11 +356,17 @@ class Turn(Activity):
         for message in waiting:
             self.join(message)
             self._repetition.forget_answers()
+        self._join_late_results()
         if self._session.todo_edited:
             self._session.todo_edited = False
             self.add_message(f"{TODO_EDITED}\n{as_checklist(self._session.transcript.todo)}")
         if note := note_for(self._session.gate.mode, self._session.transcript):
             self.add_message(note)
+
+    def _join_late_results(self) -> None:
+        for note in self._session.background.notes():
+            self.add_message(note)
+            self._repetition.forget_answers()
 
     def add_message(self, text: str) -> None:
         self.join(UserMessage(content=text, origin="fanout"))
@@ -377,8 +394,47 @@ class Turn(Activity):
         self._conclude(self._ending or ending)
 
     async def _follow(self) -> Ending:
-        """Go from the prompt to the end, as the strategy has it."""
-        return await Loop(self, self._strategy()).run()
+        """Go from the prompt to the end, as the strategy has it; hooks may forbid the one, and put off the other."""
+        await self._session.look_around()
+        if (blocked := await self._hooked_start()) is not None:
+            return blocked
+        ending = await Loop(self, self._strategy()).run()
+        for again in range(MOST_STOPS):
+            while (
+                self._session.gate.headless and ending.outcome == "completed" and await self._session.background.news()
+            ):
+                ending = await Loop(self, self._strategy()).run()  # nobody would read what comes after the end
+            if ending.outcome != "completed" or self._session.workplace is None:
+                break
+            heard = await self._hooked("Stop", stop_hook_active=again > 0)
+            if not heard.block:
+                break
+            self.add_message(f"[Fanout: a hook has you go on: {heard.block}]")
+            ending = await Loop(self, self._strategy()).run()
+        return ending
+
+    async def _hooked(self, event: str, **told: Any) -> ports.Heard:
+        return await hooks.at_event(self._session, event, self.emit, **told)
+
+    async def _hooked_start(self) -> Ending | None:
+        """Have the hooks of the session's start and of the prompt asked; return how the turn ends where they block
+        it. A prompt that is blocked doesn't join the history."""
+        session, said = self._session, list[str]()
+        if not session.begun:
+            session.begun = True
+            source = "startup" if self.number == 1 else "resume"
+            said.append((await self._hooked("SessionStart", source=source)).context)
+        if self._joins:
+            heard = await self._hooked("UserPromptSubmit", prompt=self.prompt.whole)
+            self._joins = False
+            if heard.block:
+                self._blocked = True
+                return Ending("failed", f"A hook blocked the prompt: {heard.block}")
+            self.join(self.prompt)
+            said.append(heard.context)
+        for context in filter(None, said):
+            self.add_message(f"[Fanout: a hook adds: {context}]")
+        return None
 
     def _strategy(self) -> Strategy:
         """Return the strategy of the settings; without any tool only the plain one makes sense."""
@@ -393,9 +449,15 @@ class Turn(Activity):
         """End the turn. Nothing is awaited here, so a second stop can't come in between."""
         if self._deadline is not None:
             self._deadline.cancel()
-        if ending.outcome in ("cancelled", "failed"):
+        if self._joins:
+            self._joins = False
+            self.join(self.prompt)
+        if ending.outcome in ("cancelled", "failed") and not self._blocked:
             self._join_note(STOPPED if ending.outcome == "cancelled" else FAILED)
         self.provider_calls.end()
+        if self._session.gate.headless:
+            self._session.background.cancel()
+            self._join_late_results()
         self.outcome, self.error = ending.outcome, ending.error
         self.emit(ev.TurnFinished(outcome=self.outcome, error=self.error))
         self._session.other_model = False
@@ -454,5 +516,9 @@ class ManualTurn(Turn):
 
     async def _follow(self) -> Ending:
         self._may_compact = False  # no model takes part
+        if (blocked := await self._hooked_start()) is not None:
+            return blocked
         answered = await self.step()
+        while self._session.gate.headless and await self._session.background.news():
+            self._join_late_results()
         return Ending("failed", answered.error) if answered.error else Ending("completed")

@@ -85,11 +85,13 @@ async def run_turn(
     output_format: OutputFormat,
     interrupts: Interrupts,
     results_only: bool = False,
+    shows_output: bool = False,
     library: Library | None = None,
 ) -> RunEnding:
-    """One turn, kept in `library`. `results_only` is for calls without a model: their results are printed as text."""
+    """One turn, kept in `library`. `results_only` is for calls without a model: their results are printed as text.
+    `shows_output`: so is what calls write while they run, to standard error."""
     transcript = Transcript.after(engine.transcript)
-    writer = _writer(output, output_format, transcript, engine, results_only)
+    writer = _writer(output, output_format, transcript, engine, results_only, shows_output)
     printing = _Printing(output, transcript, writer)
     conversation = Conversation(engine, library, printing)
     if library is not None:
@@ -124,7 +126,12 @@ async def run_turn(
 
 
 def _writer(
-    output: OutputStreams, output_format: OutputFormat, transcript: Transcript, engine: Engine, results_only: bool
+    output: OutputStreams,
+    output_format: OutputFormat,
+    transcript: Transcript,
+    engine: Engine,
+    results_only: bool,
+    shows_output: bool,
 ) -> Writer:
     match output_format:
         case "stream-json":
@@ -132,7 +139,7 @@ def _writer(
         case "json":
             return JsonWriter(output, lambda told: report(transcript, session_id=engine.session_id, notices=told))
         case "text":
-            return ResultsWriter(output, transcript) if results_only else TextWriter(output, transcript)
+            return ResultsWriter(output, transcript) if results_only else TextWriter(output, transcript, shows_output)
 
 
 async def _stop_when_lost(output: OutputStreams, conversation: Conversation) -> None:

@@ -22,6 +22,7 @@ _JOINER = "\u200d"
 _SELECTORS = range(0xFE00, 0xFE10)
 _TAKES_SELECTOR = frozenset("#*0123456789\r")  # of ASCII: keycap emoji, and CR before LF
 _LONGEST = 64  # characters held back at most; no emoji is longer
+_LONGEST_LINE = 4000  # characters that a call has written of a line, and that are kept until it ends
 OutputFormat = Literal["text", "json", "stream-json"]
 
 
@@ -116,10 +117,13 @@ class JsonWriter:
 
 
 class TextWriter:
-    """The answer as it streams; a line to standard error for each call that ended and each notice."""
+    """The answer as it streams; a line to standard error for each call that ended and each notice. With `shows_output`,
+    so is each line that a call writes while it runs."""
 
-    def __init__(self, output: OutputStreams, transcript: Transcript) -> None:
+    def __init__(self, output: OutputStreams, transcript: Transcript, shows_output: bool = False) -> None:
         self._output = output
+        self._shows_output = shows_output
+        self._unfinished: dict[str, str] = {}  # by call: its newest line, as far as it was written
         self._transcript = transcript
         self._questions = Questions(transcript)
         self._stream = SafeStream()
@@ -141,8 +145,14 @@ class TextWriter:
                 if not self._shown and event.content and event.label is None:
                     self._text(event.content)
                 self._end_answer()
+            case ev.CallOutput():
+                if self._shows_output:
+                    self._written(event.call_id, event.text)
             case ev.CallFinished():
                 self._questions.over()
+                if event.call_id in self._unfinished:
+                    self._written(event.call_id, "\n")
+                    del self._unfinished[event.call_id]
                 if call := self._transcript.calls.get(event.call_id):
                     self._line(call_line(call))
             case ev.CallAnswered():
@@ -162,7 +172,8 @@ class TextWriter:
                 ev.SessionStarted() | ev.TurnStarted() | ev.StepStarted() | ev.ReasoningDelta() | ev.ThoughtDelta()
                 | ev.CallArguments() | ev.CallDropped() | ev.CallReady()
                 | ev.ApprovalRequested() | ev.ApprovalResolved() | ev.CallQueued() | ev.CallStarted()
-                | ev.CallProgress() | ev.CallLog() | ev.CallExtended() | ev.CallRestarted() | ev.QuestionAsked()
+                | ev.CallProgress() | ev.CallLog() | ev.CallExtended()
+                | ev.CallDetached() | ev.CallRestarted() | ev.QuestionAsked()
                 | ev.CallAsked() | ev.TodoChanged() | ev.BatchFinished() | ev.UsageReported() | ev.TurnFinished()
                 | ev.TurnUndone() | ev.AnswerKept()
             ):  # fmt: skip
@@ -172,6 +183,14 @@ class TextWriter:
 
     def finish(self) -> None:
         self._end_answer()
+
+    def _written(self, call_id: str, text: str) -> None:
+        if (call := self._transcript.calls.get(call_id)) is None:
+            return
+        whole, end, rest = (self._unfinished.get(call_id, "") + text).rpartition("\n")
+        self._unfinished[call_id] = rest[-_LONGEST_LINE:]
+        for line in safe_text.plain_lines(whole + end):
+            self._line(f"{_label(call)}: {line}")
 
     def _text(self, text: str) -> None:
         if not self._shown and self._anything:

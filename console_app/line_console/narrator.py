@@ -87,8 +87,9 @@ class Narrator:
             case (
                 ev.CallAnnounced() | ev.CallArguments() | ev.CallDropped() | ev.CallReady() | ev.ApprovalRequested()
                 | ev.ApprovalResolved() | ev.CallQueued() | ev.CallStarted() | ev.CallProgress() | ev.CallLog()
-                | ev.CallExtended() | ev.CallRestarted() | ev.QuestionAsked() | ev.CallAsked() | ev.CallAnswered()
-                | ev.CallFinished()
+                | ev.CallOutput() | ev.CallExtended()
+                | ev.CallDetached() | ev.CallRestarted() | ev.QuestionAsked() | ev.CallAsked()
+                | ev.CallAnswered() | ev.CallFinished()
             ):  # fmt: skip
                 self._call(event)
             case ev.SessionStarted() | ev.UsageReported() | ev.TurnUndone() | ev.AnswerKept():
@@ -149,6 +150,8 @@ class Narrator:
                 self._progress(name, event)
             case ev.CallExtended():
                 self._say(f"{name} has its whole time again.")
+            case ev.CallDetached():
+                self._say(f"{name} goes on in the background.")
             case ev.CallRestarted():
                 self._quarter.pop(call.id, None)
                 self._asked.discard(call.id)  # it is said to run again once it does
@@ -170,6 +173,7 @@ class Narrator:
             ev.DecidedBy.RULE: f"by the rule {one_line(event.rule or '', 120)}",
             ev.DecidedBy.MODE: "by the approval mode",
             ev.DecidedBy.LIMIT: "because nobody answered in time",
+            ev.DecidedBy.HOOK: "by a hook",
         }[event.by]
         edited = ", with other arguments" if event.arguments is not None else ""
         self._say(f"{name} is {'approved' if allowed else 'denied'} {by}{edited}.")

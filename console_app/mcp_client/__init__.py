@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from console_app.mcp_client.offering.offers import Resource as Resource
     from console_app.mcp_client.offering.offers import ResourceTemplate as ResourceTemplate
     from console_app.mcp_client.offering.offers import ServerPrompt as ServerPrompt
+    from console_app.mcp_client.registry import find_servers as find_servers
     from console_app.mcp_client.tools.definitions import Definitions as Definitions
     from console_app.mcp_client.traffic import RawMessage as RawMessage
     from console_app.mcp_client.traffic import Traffic as Traffic
@@ -39,6 +40,7 @@ else:
             "offering.composing": "MOST_TEXT compose names_something read_attachments",
             "offering.offers": "PromptArgument PromptMessage Resource ResourceTemplate ServerPrompt",
             "tools.definitions": "Definitions",
+            "registry": "find_servers",
             "traffic": "RawMessage Traffic",
         },
     )

@@ -17,19 +17,29 @@ _HARMLESS = {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": Fals
 
 
 async def long_task(arguments: Arguments, context: CallContext) -> str:
-    """Work for `duration_seconds`, reporting step n of m every `interval_seconds`."""
-    task = arguments["task"]
+    """Work for `duration_seconds`, reporting step n of m and writing a line every `interval_seconds`."""
     duration = _seconds(arguments, "duration_seconds", 5.0)
     interval = max(_seconds(arguments, "interval_seconds", 0.5), 0.01)
     steps = max(1, math.ceil(duration / interval - 1e-9))
     loop = asyncio.get_running_loop()
     started = loop.time()
-    context.progress(0, steps, f"{task}: started")
+    context.progress(0, steps, "started")
+    written = 0
     for step in range(1, steps + 1):
         # Against the clock, so that many short sleeps don't add up to a longer task.
         await asyncio.sleep(started + min(step * interval, duration) - loop.time())
-        context.progress(step, steps, f"{task}: step {step} of {steps}")
-    return f"{task}: done in {duration:g} s, {steps} steps."
+        line = f"step {step} of {steps}"
+        context.progress(step, steps, line, {"stream": "stdout", "text": f"{line}\n", "offset": written})
+        written += len(line.encode()) + 1
+    return f"done in {duration:g} s, {steps} steps."
+
+
+async def _work(duration: float, context: CallContext) -> None:
+    """Work for so many seconds, reporting four steps a second."""
+    steps = max(1, math.ceil(duration * 4))
+    for step in range(1, steps + 1):
+        await asyncio.sleep(duration / steps)
+        context.progress(step, steps, f"{step} of {steps}")
 
 
 async def status_updates(arguments: Arguments, context: CallContext) -> str:
@@ -44,6 +54,18 @@ async def status_updates(arguments: Arguments, context: CallContext) -> str:
         await asyncio.sleep(pause)
     context.log("notice", "all stages are done")
     return f"{len(stages)} stages done: {', '.join(map(str, stages))}."
+
+
+async def check(arguments: Arguments, context: CallContext) -> str:
+    """Look like a command that ends with exit code 2 after some seconds. Nothing is run."""
+    await _work(_seconds(arguments, "duration_seconds", 2.0), context)
+    return "3 of 40 checks did not pass\nexit code: 2"
+
+
+async def publish(arguments: Arguments, context: CallContext) -> str:
+    """Look like something that others would see. Nothing is published."""
+    await _work(1.0, context)
+    return "published, as far as a demo does: nobody can see it."
 
 
 async def fail(arguments: Arguments, context: CallContext) -> str:
@@ -97,6 +119,25 @@ TOOLS = (
         },
         ("stages",),
         _HARMLESS,
+    ),
+    Tool(
+        "check",
+        "Pretends to run a command that finds something wrong: it ends with exit code 2.",
+        check,
+        {
+            "command": {"type": "string", "description": "What it is called. Nothing is run."},
+            "duration_seconds": {"type": "number", "description": "How long it takes.", "default": 2},
+        },
+        ("command",),
+        _HARMLESS,
+    ),
+    Tool(
+        "publish",
+        "Pretends to publish something, to see a call that asks first. Nothing is published.",
+        publish,
+        {"title": {"type": "string", "description": "What it would be called."}},
+        ("title",),
+        {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False},
     ),
     Tool(
         "fail",

@@ -10,17 +10,45 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from console_app.servers.parts import file_reading, file_writing
+from console_app.servers.parts.file_journal import FileJournal
 from console_app.servers.parts.folders import FolderEntry, allowed_folders
-from console_app.servers.parts.server import Arguments, CallContext, StdioServer, Tool, ToolFailedError, counted
+from console_app.servers.parts.patches import PatchError, read_patch
+from console_app.servers.parts.server import (
+    Arguments,
+    CallContext,
+    ShownPicture,
+    StdioServer,
+    Tool,
+    ToolFailedError,
+    ToolOutput,
+    counted,
+)
 
 MOST_MATCHES = 200
 LONGEST_SEARCH = 60  # seconds
 _SEARCHER = Path(__file__).parent / "parts" / "file_search.py"
-_writing = asyncio.Lock()  # edits of one file at the same time are made one after the other, and none is lost
+MOST_CONTEXT = 10  # lines around a match
+LARGEST_PICTURE = 4_000_000  # bytes
+_PICTURES = {b"\x89PNG\r\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
+_journal = FileJournal()
+_locks: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
+
+
+@asynccontextmanager
+async def _in_order(*places: FolderEntry) -> AsyncGenerator[None]:
+    """Calls that read or change a file are done one after the other, as they came."""
+    async with AsyncExitStack() as stack:
+        for path in sorted({place.path for place in places}):
+            lock = _locks.setdefault(path, asyncio.Lock())
+            await stack.enter_async_context(lock)
+        yield
 
 
 async def _place(arguments: Arguments, context: CallContext) -> FolderEntry:
@@ -32,26 +60,51 @@ async def list_directory(arguments: Arguments, context: CallContext) -> str:
     return await asyncio.to_thread(file_reading.list_entries, await _place(arguments, context))
 
 
-async def read_file(arguments: Arguments, context: CallContext) -> str:
-    """Lines of a file."""
+async def read_file(arguments: Arguments, context: CallContext) -> ToolOutput:
+    """Lines of a file, or a picture."""
     place = await _place(arguments, context)
     offset, limit = arguments.get("offset", 1), arguments.get("limit", file_reading.MOST_LINES)
-    return (await asyncio.to_thread(file_reading.read_excerpt, place, offset, limit)).shown()
+    async with _in_order(place):
+        return await asyncio.to_thread(_read, place, offset, limit)
 
 
-async def write_file(arguments: Arguments, context: CallContext) -> str:
+def _read(place: FolderEntry, offset: int, limit: int) -> ToolOutput:
+    with place.file() as file:
+        data = file.read(LARGEST_PICTURE + 1)
+    mime = next((kind for start, kind in _PICTURES.items() if data.startswith(start)), "")
+    is_picture = file_reading.is_binary(data[:8192]) and (mime != "image/webp" or data[8:12] == b"WEBP")
+    if mime and is_picture and len(data) <= LARGEST_PICTURE:
+        return ToolOutput(f"{place.written}: {mime}, {len(data):,} bytes.", None, (ShownPicture(mime, data),))
+    text = file_reading.read_excerpt(place, offset, limit).shown()
+    _journal.read(place)
+    return ToolOutput(text)
+
+
+async def write_file(arguments: Arguments, context: CallContext) -> ToolOutput:
     """Create or replace a file."""
     place = await _place(arguments, context)
-    async with _writing:
-        return await asyncio.to_thread(file_writing.write_text, place, arguments["content"])
+    async with _in_order(place):
+        return await asyncio.to_thread(file_writing.write_text, place, arguments["content"], _journal)
 
 
-async def edit_file(arguments: Arguments, context: CallContext) -> str:
+async def edit_file(arguments: Arguments, context: CallContext) -> ToolOutput:
     """Replace text in a file."""
     place = await _place(arguments, context)
     old, new, every = arguments["old_text"], arguments["new_text"], arguments.get("replace_all", False)
-    async with _writing:
-        return await asyncio.to_thread(file_writing.edit_text, place, old, new, every=every)
+    async with _in_order(place):
+        return await asyncio.to_thread(file_writing.edit_text, place, old, new, _journal, every=every)
+
+
+async def apply_patch(arguments: Arguments, context: CallContext) -> ToolOutput:
+    """Change several files at once, or none of them."""
+    try:
+        files = read_patch(arguments["patch"])
+    except PatchError as error:
+        raise ToolFailedError(str(error)) from error
+    folders = await allowed_folders(context)
+    places = {path: folders.place(path) for file in files for path in (file.path, file.move) if path}
+    async with _in_order(*places.values()):
+        return await asyncio.to_thread(file_writing.apply_patch, places, files, _journal)
 
 
 async def search_files(arguments: Arguments, context: CallContext) -> str:
@@ -61,6 +114,8 @@ async def search_files(arguments: Arguments, context: CallContext) -> str:
         "glob": arguments.get("glob", ""),
         "regex": arguments.get("regex", False),
         "ignore_case": arguments.get("ignore_case", False),
+        "context": max(0, min(arguments.get("context", 0), MOST_CONTEXT)),
+        "ignored": arguments.get("ignored", False),
         "most": max(1, min(arguments.get("max_results", 100), MOST_MATCHES)),
         "seconds": max(0.1, min(arguments.get("seconds", 10), LONGEST_SEARCH)),
     }
@@ -102,7 +157,13 @@ async def _search(place: FolderEntry, request: dict[str, Any]) -> tuple[list[dic
 def _found(matches: list[dict[str, Any]], account: dict[str, Any] | None, request: dict[str, Any]) -> str:
     lines: list[str] = []
     for match in matches:
-        lines.append(f"{match['path']}:{match['line']}: {match['text']}" if "line" in match else match["path"])
+        if "line" not in match:
+            lines.append(match["path"])
+            continue
+        lines += ["--"] if request["context"] and lines else []
+        lines += [f"{match['path']}-{number}- {text}" for number, text in match.get("before", ())]
+        lines.append(f"{match['path']}:{match['line']}: {match['text']}")
+        lines += [f"{match['path']}-{number}- {text}" for number, text in match.get("after", ())]
     if account is None:
         lines.append(f"[stopped after {request['seconds']:g} s: this is what was found so far]")
     elif account["more"]:
@@ -129,7 +190,7 @@ TOOLS = (
     ),
     Tool(
         "read_file",
-        "Reads a text file: at most 2000 lines at a time, from line `offset` on; says so where more follow.",
+        "Reads a text file, at most 2000 lines from line `offset` on, or shows a picture.",
         read_file,
         {
             "path": _PATH,
@@ -147,7 +208,7 @@ TOOLS = (
     Tool(
         "search_files",
         "Finds lines that hold a text or match a regular expression, in every text file under a folder; without a "
-        "query, finds files by name. Links, .git, .venv, node_modules and __pycache__ are left out.",
+        "query, finds files by name. What .gitignore leaves out, links, .venv and node_modules are passed over.",
         search_files,
         {
             "query": {"type": "string", "description": "The text, or a regular expression as Python writes it."},
@@ -158,6 +219,8 @@ TOOLS = (
             },
             "regex": {"type": "boolean", "description": "`query` is a regular expression.", "default": False},
             "ignore_case": {"type": "boolean", "description": "Capitals don't matter.", "default": False},
+            "context": {"type": "integer", "description": "Lines around each match.", "minimum": 0, "default": 0},
+            "ignored": {"type": "boolean", "description": "Also what .gitignore leaves out.", "default": False},
             "max_results": {"type": "integer", "minimum": 1, "maximum": MOST_MATCHES, "default": 100},
             "seconds": {
                 "type": "number",
@@ -190,6 +253,15 @@ TOOLS = (
         },
         ("path", "old_text", "new_text"),
         {"title": "Edit a file", **_CHANGES, "idempotentHint": False},
+    ),
+    Tool(
+        "apply_patch",
+        "Changes several files, or none if a part does not fit. `patch` is `*** Begin Patch`, then for each file "
+        "`*** Update File: PATH` (or Add, Delete) with `@@` and lines after ` `, `-` or `+`, then `*** End Patch`.",
+        apply_patch,
+        {"patch": {"type": "string"}},
+        ("patch",),
+        {"title": "Apply a patch", **_CHANGES, "idempotentHint": False},
     ),
 )
 

@@ -2,22 +2,24 @@
 
 A slice is what has arrived when the reader comes round, and where only text streams it comes round no more often than
 the screen is painted: so a token costs a part of a transaction and not one of its own. Deltas that follow each other
-are kept as one draft; of progress and log lines each call has a few a second kept, for replay.
+are kept as one draft; of progress, log lines and output each call has a few a second kept, for replay.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from itertools import chain
 from typing import Protocol
 
 from console_app.domain import chunks as ch
 from console_app.domain import events as ev
-from console_app.domain import ports
+from console_app.domain import ports, safe_text
 from console_app.sessions import tables
 
 STORED_TOGETHER = 256  # events of one transaction at most
-SAMPLES = 10  # progress and log lines of a call that are stored in a second
+MOST_OUTPUT = 4096  # characters of each piece of output that is stored
+SAMPLES = 10  # progress, log lines and output of a call that are stored in a second
 PAUSE = 0.02  # seconds between two transactions of nothing but text and progress; a frame takes more than twice that
 Drafted = (
     ev.TextDelta | ev.ReasoningDelta | ev.ThoughtDelta | ev.TextRevised | ev.CallArguments
@@ -60,22 +62,45 @@ class Recorder:
 
 
 class StoredSamples:
-    """Chooses the progress and log lines of a turn to store: `SAMPLES` of each call at once, and as many a second
-    after."""
+    """Chooses the progress, log lines and output of a turn to store: `SAMPLES` of each call at once, and as many a
+    second after. Output that isn't stored goes with the next that is, as far as `MOST_OUTPUT` has room for it."""
 
     def __init__(self) -> None:
         self._left: dict[str, tuple[float, float]] = {}  # by call: how many may be stored now, and when that was so
+        self._output: dict[str, ev.CallOutput] = {}  # by call: the newest that is not stored yet
 
-    def keeps(self, event: tables.Sampled) -> bool:
-        """Return whether this one is stored."""
+    def of(self, event: ev.Event) -> Sequence[ev.Event]:
+        """Return what is stored when `event` comes, in its order."""
+        if isinstance(event, ev.CallFinished | ev.CallRestarted) and event.call_id in self._output:
+            return self._output.pop(event.call_id), event
+        if not isinstance(event, tables.Sampled):
+            return (event,)
+        if isinstance(event, ev.CallOutput):
+            event = _joined(self._output.pop(event.call_id, None), event)
         left, at = self._left.get(event.call_id, (SAMPLES, event.at))
         left = min(left + (event.at - at) * SAMPLES, SAMPLES)
         self._left[event.call_id] = (left - 1 if left >= 1 else left), event.at
-        return left >= 1
+        if left >= 1:
+            return (event,)
+        if isinstance(event, ev.CallOutput):
+            self._output[event.call_id] = event
+        return ()
+
+
+def _joined(before: ev.CallOutput | None, event: ev.CallOutput) -> ev.CallOutput:
+    """Return the newest of two pieces of output as one. Where they don't meet it is the second."""
+    if before is None or before.offset + safe_text.size_of(before.text) != event.offset:
+        return event
+    whole = before.text + event.text
+    text = whole[-MOST_OUTPUT:]
+    cut = safe_text.size_of(whole[: len(whole) - len(text)])
+    stream = before.stream if before.stream == event.stream else "text"
+    dropped = before.dropped + cut
+    return event.model_copy(update={"text": text, "stream": stream, "offset": before.offset + cut, "dropped": dropped})
 
 
 def to_store(events: Sequence[ev.Event], sampling: StoredSamples | None = None) -> list[ev.Event]:
-    """Return what of a slice is stored: deltas joined to drafts, progress and log lines as `sampling` says, all
+    """Return what of a slice is stored: deltas joined to drafts, news of running calls as `sampling` says, all
     others."""
     sampling = sampling or StoredSamples()
     stored: list[ev.Event] = []
@@ -88,9 +113,7 @@ def to_store(events: Sequence[ev.Event], sampling: StoredSamples | None = None) 
             stored[-1] = draft.model_copy(update={field: "".join(pieces)})
         pieces.clear()
 
-    for event in events:
-        if isinstance(event, tables.Sampled) and not sampling.keeps(event):
-            continue
+    for event in chain.from_iterable(map(sampling.of, events)):
         if not (pieces and isinstance(event, Drafted) and _continues(stored[-1], event)):
             join()
             stored.append(event)

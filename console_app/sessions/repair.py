@@ -10,11 +10,12 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from console_app.domain import AssistantMessage, CallState, Outcome, Reasoning, ToolCall, ToolMessage
+from console_app.domain import AssistantMessage, CallState, Outcome, Reasoning, ToolCall, ToolMessage, UserMessage
 from console_app.domain import events as ev
 from console_app.domain.transcript import CallView, StepView, Transcript
 
 INTERRUPTED = "Interrupted before completion."
+MOST_SENT = 50  # lines
 WHY = "The console ended before this turn did."
 
 
@@ -41,7 +42,7 @@ def _is_open(events: Sequence[ev.Event]) -> bool:
             case ev.TurnStarted():
                 return True
             case ev.TurnFinished() | ev.TurnUndone():
-                return False
+                return _runs_beside(events)
             case ev.CallFinished():
                 ended.add(event.call_id)
             case ev.CallRestarted() if event.call_id not in ended:
@@ -49,6 +50,17 @@ def _is_open(events: Sequence[ev.Event]) -> bool:
             case _:
                 pass
     return False
+
+
+def _runs_beside(events: Sequence[ev.Event]) -> bool:
+    """Return whether a call that went to the background has no result."""
+    left: set[str] = set()
+    for event in events:
+        if isinstance(event, ev.CallDetached):
+            left.add(event.call_id)
+        elif left and isinstance(event, ev.CallFinished):
+            left.discard(event.call_id)
+    return bool(left)
 
 
 class _Closing:
@@ -95,6 +107,11 @@ class _Closing:
         """Return how long a call ran as far as the session tells, in ms: up to the last thing that was stored."""
         return 0 if call.started_at is None else max(round((self._common["at"] - call.started_at) * 1000), 0)
 
+    def _cut_beside(self, call: CallView) -> None:
+        """Tell the model of a call in the background that was cut: its answer said that the result follows."""
+        text = f"[Fanout: the call {call.name}, which went to the background, was interrupted.{_so_far(call)}]"
+        self._add(ev.MessageAdded, **ev.MessageAdded.fields_of(UserMessage(content=text, origin="fanout")))
+
     def _results(self, step: StepView, transcript: Transcript) -> None:
         recorded = {message.tool_call_id for message in transcript.history if isinstance(message, ToolMessage)}
         for call in transcript.calls.values():  # one of an older answer may have been running again
@@ -103,10 +120,12 @@ class _Closing:
                     ev.CallFinished,
                     call_id=call.id,
                     outcome=Outcome.INTERRUPTED,
-                    content=INTERRUPTED,
+                    content=INTERRUPTED + _so_far(call),
                     error=INTERRUPTED,
                     duration_ms=self._seen(call),
                 )
+                if call.detached and call.id in recorded:
+                    self._cut_beside(call)
         for call in step.batch.calls:
             if call.id in recorded or not _joins(call):
                 continue
@@ -122,6 +141,11 @@ class _Closing:
 def _joins(call: CallView) -> bool:
     """Tell whether a call is one of the model's own, and so of the history."""
     return call.origin != "provider" and not call.parent
+
+
+def _so_far(call: CallView) -> str:
+    lines = call.output.plain_lines(MOST_SENT) if call.output is not None else []
+    return "\n".join([" It had sent so far:", *lines]) if lines else ""
 
 
 def _again(transcript: Transcript) -> str:

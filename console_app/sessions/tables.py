@@ -23,7 +23,9 @@ INDEXED_CHARACTERS = 20_000
 _TOGETHER = 200  # events read in one go: much more would keep the keys waiting for the interpreter's lock
 
 StoredEvents = list[ev.Event]
-Sampled = ev.CallProgress | ev.CallLog  # news of a running call: some are stored, for good, and the rest only shown
+Sampled = (
+    ev.CallProgress | ev.CallLog | ev.CallOutput
+)  # news of a running call: some are stored, for good, and the rest only shown
 _COLUMNS = "id, title, model, provider, folder, parent, created_at, updated_at, turns, size"
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from console_app.textcalls.bodies.literals import decode_json as decode_json
-    from console_app.textcalls.dialects.table import DIALECTS as DIALECTS
     from console_app.textcalls.dialects.table import FAMILIES as FAMILIES
     from console_app.textcalls.mentions import unread as unread
     from console_app.textcalls.model import ParsedCall as ParsedCall
@@ -15,14 +14,6 @@ if TYPE_CHECKING:
     from console_app.textcalls.patterns import lazily as lazily
     from console_app.textcalls.patterns import prepare as prepare
     from console_app.textcalls.prompting import render_calls as render_calls
-    from console_app.textcalls.prompting import render_results as render_results
-    from console_app.textcalls.prompting import stop_strings as stop_strings
-    from console_app.textcalls.prompting import system_section as system_section
-    from console_app.textcalls.provenance import GivenText as GivenText
-    from console_app.textcalls.provenance import Provenance as Provenance
-    from console_app.textcalls.report import report_line as report_line
-    from console_app.textcalls.report import report_text as report_text
-    from console_app.textcalls.report import signatures as signatures
     from console_app.textcalls.scanner import Scanner as Scanner
     from console_app.textcalls.scanner import parse as parse
     from console_app.textcalls.tool_schemas import ToolSchemas as ToolSchemas
@@ -36,11 +27,9 @@ else:
             "mentions": "unread",
             "model": "ParsedCall ReadingLevel ToolSignature",
             "patterns": "lazily prepare",
-            "prompting": "render_calls render_results stop_strings system_section",
-            "provenance": "GivenText Provenance",
-            "report": "report_line report_text signatures",
+            "prompting": "render_calls",
             "scanner": "Scanner parse",
-            "dialects.table": "DIALECTS FAMILIES",
+            "dialects.table": "FAMILIES",
             "tool_schemas": "ToolSchemas",
         },
     )

@@ -206,8 +206,8 @@ def test_an_item_may_have_its_own_model_system_files_and_tools(fanout: Inside) -
     assert "the secret of the note" in json.dumps(one["messages"])
     assert one["messages"][0]["content"].startswith("Be brief.")
     names = [{tool["function"]["name"].partition("_")[0] for tool in body["tools"]} for body in (one, two)]
-    assert "demo" not in names[0]
-    assert "demo" in names[1]
+    assert "files" not in names[0]
+    assert "files" in names[1]
 
 
 def test_models_and_repetitions_multiply_items(fanout: Inside) -> None:

@@ -164,7 +164,7 @@ def test_bash_completes(on_path: tuple[Fanout, dict[str, str]]) -> None:
     assert done.stdout.splitlines() == [
         "complete -F _fanout fanout",
         "mcp",
-        "list get test add remove auth import trust",
+        "list get test add find remove auth import trust",
         "minimal medium max",
         "--effort",
     ]

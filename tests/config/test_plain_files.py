@@ -52,12 +52,12 @@ def test_a_projects_settings_are_read_within_bounds(paths: Paths, what: str) -> 
 def test_a_projects_servers_and_commands_are_read_within_bounds(paths: Paths, what: str) -> None:
     folder = Path.cwd()
     command = folder / ".fanout" / "commands" / "evil.md"
-    HOSTILE[what](project_mcp(folder))
+    HOSTILE[what](project_mcp(folder)[0])
     HOSTILE[what](command)
     choice = choose_servers(paths, folder, mcp_config=None, environ={}, bundled=bundled_mcp())
     assert choice.bundled
     (note,) = choice.notes
-    assert str(project_mcp(folder)) in note
+    assert str(project_mcp(folder)[0]) in note
     assert what in note
     [problem] = CustomCommands.find(paths, folder).problems
     assert str(command) in problem
@@ -68,9 +68,9 @@ def test_a_projects_servers_and_commands_are_read_within_bounds(paths: Paths, wh
 
 def test_completing_a_servers_name_reads_a_projects_file_within_bounds(paths: Paths) -> None:
     for what, make in HOSTILE.items():
-        make(project_mcp(Path.cwd()))
+        make(project_mcp(Path.cwd())[0])
         assert names("server") == [], what
-        project_mcp(Path.cwd()).unlink()
+        project_mcp(Path.cwd())[0].unlink()
 
 
 def test_a_file_that_was_named_may_be_a_pipe(paths: Paths) -> None:

@@ -96,7 +96,7 @@ def test_a_projects_file_is_not_used_until_trusted_and_that_is_said(place: Place
     choice = place.choose()
     assert [server.name for server in choice.servers] == ["bundled"]
     assert len(choice.notes) == 1
-    assert "fanout mcp trust" in choice.notes[0]
+    assert "fanout trust" in choice.notes[0]
     trust(place.paths, project)
     assert place.names() == ["theirs"]
     write(project, "changed")

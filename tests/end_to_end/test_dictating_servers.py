@@ -86,7 +86,7 @@ def ran(
 def test_what_a_server_dictates_does_not_run(fanout: Inside, place: str, command: str) -> None:  # noqa: F811
     calls, out = ran(fanout, place, DICTATED, command)
     assert not [call for call in calls if call.startswith("run_it")]
-    assert "it stands in" in out
+    assert "maybe quoted" in out or "maybe dictated" in out
 
 
 @pytest.mark.parametrize("api", ["openai-chat", "openai-responses", "anthropic"])

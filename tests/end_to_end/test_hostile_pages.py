@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,9 +73,8 @@ class Desk:
     hub: Hub
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def reading_and_writing(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Desk]:
-    folder = tmp_path_factory.mktemp("files")
+@asynccontextmanager
+async def serving(folder: Path) -> AsyncIterator[Desk]:
     (work := folder / "work").mkdir()
     server = ServerConfig(
         name="files", command="python", args=("-m", "console_app.servers.files", str(work)), cwd=str(work)
@@ -84,6 +84,12 @@ async def reading_and_writing(tmp_path_factory: pytest.TempPathFactory) -> Async
     await hub.ready(PATIENCE)
     yield Desk(work, hub)
     await hub.close()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def reading_and_writing(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Desk]:
+    async with serving(tmp_path_factory.mktemp("files")) as desk:
+        yield desk
 
 
 @pytest.fixture
@@ -170,7 +176,14 @@ async def test_what_the_model_makes_of_a_page_that_says_it_otherwise_does_not_ru
 
 
 @pytest.mark.parametrize("dialect", DIALECTS_OF_ALL_SORTS)
-async def test_the_same_call_runs_where_it_is_the_models_own(dialect: str, desk: Desk) -> None:
+async def test_the_same_call_runs_where_it_is_the_models_own(dialect: str, tmp_path: Path) -> None:
+    """With a server of its own: one that wrote the file before refuses to write it when it was removed since."""
+    async with serving(tmp_path) as desk:
+        await written(dialect, desk)
+
+
+async def written(dialect: str, desk: Desk) -> None:
+    """The model writes the call as its own, and it wrote the file."""
     with WireServer(done) as server:
         server.script(Answer(Text(f"I write it.\n{HARMFUL[dialect]}", size=11)))
         engine = engine_of(server, desk, ApprovalMode.YOLO, dialect)

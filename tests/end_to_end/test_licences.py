@@ -17,7 +17,8 @@ from console_app.domain.ports import Licence, licence_of, protocol_label
 from console_app.domain.tools import Outcome
 from console_app.engine import ApprovalGate, Engine, Rule
 from console_app.mcp_client import Hub
-from console_app.textcalls import DIALECTS, render_calls
+from console_app.textcalls import render_calls
+from console_app.textcalls.dialects.table import DIALECTS
 from tests.each import each
 from tests.end_to_end.test_when_text_is_a_call import MARKED, REFUSAL, SIGNATURE, TOOL, of, provider_of
 from tests.wire_bytes import Answer, Call, Text
@@ -106,6 +107,20 @@ async def test_an_answer_for_once_leaves_the_form_unknown(decision: Decision, hu
     assert [len(why(events)) for events in both] == [1, 1]
     assert licence_of(engine.provider) is None
     assert ("It is a quotation" in heard) == (decision is Decision.DENY)
+
+
+async def test_a_call_that_is_a_quotation_is_text_of_the_answer_again(hub: Hub) -> None:
+    said = f"The page says:\n\n{MARKED.splitlines()[1]}"
+    with WireServer() as server:
+        server.script(Answer(Text(f"The page says:\n\n{MARKED}")), DONE)
+        engine = engine_of(server, hub)
+        events = await play(engine, Decision.DENY)
+        sent = server.requests[1].body["messages"]
+        await engine.provider.close()
+    (answer, _) = [event for event in of(events, ev.MessageAdded) if event.role == "assistant"]
+    assert answer.content == said
+    assert of(events, ev.TextRevised)[-1].text == said
+    assert any(message.get("content") == said for message in sent)
 
 
 async def test_one_yes_lets_the_other_calls_of_the_answer_go_on(hub: Hub) -> None:

@@ -23,7 +23,6 @@ from console_app.domain.transcript import Transcript
 from console_app.engine import ApprovalGate, Engine, Rule
 from console_app.mcp_client import Hub, HubSwitch
 from console_app.providers import TextProtocol, is_official, open_provider
-from console_app.providers.text_protocol.provider import MUCH
 from console_app.textcalls import FAMILIES, ToolSignature, render_calls
 from tests.each import each
 from tests.patience import PATIENCE
@@ -598,17 +597,3 @@ async def test_no_text_call_starts_before_the_answer_has_ended_and_text_behind_i
     assert asked.why == "maybe quoted: text follows it"
     assert max(event.seq for event in of(events, ev.TextDelta) if event.step == 1) < asked.seq
     assert [event.content for event in of(events, ev.CallFinished)] == ["42"]
-
-
-@pytest.mark.parametrize("official", [True, False])
-async def test_what_was_given_is_gone_through_only_where_a_text_may_hold_a_call(hub: Hub, official: bool) -> None:
-    """A megabyte takes 0.1 s, before each request that brings it."""
-    with WireServer() as server:
-        server.script(DONE)
-        engine = engine_of(server, hub, official=official)
-        async with engine.start("word " * MUCH) as turn:
-            assert [event async for event in turn]
-        await engine.provider.close()
-    assert isinstance(engine.provider, TextProtocol)
-    left = engine.provider._provenance.new()  # pyright: ignore[reportPrivateUsage]
-    assert left > MUCH if official else left == 0

@@ -14,7 +14,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.chunks import CallClosed, CallDelta, CallOpened, Chunk, FinishChunk, TextChunk
 from console_app.domain.errors import ToolError
 from console_app.domain.messages import UserMessage
-from console_app.domain.ports import CallReporter, Invocation, ModelRequest, Provider
+from console_app.domain.ports import CallReporter, Invocation, ModelRequest, Provider, Workplace
 from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import Outcome, ToolAnnotations, ToolResult, ToolSpec
 from console_app.engine import ApprovalGate, Engine, Turn
@@ -106,7 +106,7 @@ def spec(name: str = "do", server: str = "demo", *, read_only: bool = True, **mo
 @dataclass
 class Tools:
     """Every tool does what its argument `do` says: succeed, fail, raise, error, exit, wait, hang, stubborn, chatty,
-    late, self_cancel. `n` names the call for the test."""
+    write, late, self_cancel. `n` names the call for the test."""
 
     specs: list[ToolSpec] = field(default_factory=lambda: [spec()])
     ran: list[Invocation] = field(default_factory=list[Invocation])
@@ -161,6 +161,11 @@ class Tools:
                 for part in range(1, 4):
                     reporter.progress(part, 3, f"part {part}")
                     await asyncio.sleep(0.5)
+            case "write":
+                for part in range(int(invocation.arguments.get("lines", 5))):
+                    reporter.output("stdout", f"line {part}\n")
+                    await asyncio.sleep(0.001)
+                await self.event(name).wait()
             case "stubborn":
                 await self._ignore_cancel(name, reporter)
             case _:
@@ -184,6 +189,7 @@ def engine_of(
     *,
     mode: ApprovalMode = ApprovalMode.YOLO,
     gate: ApprovalGate | None = None,
+    workplace: Workplace | None = None,
     **settings: Any,
 ) -> Engine:
     """An engine on the running loop's clock."""
@@ -193,6 +199,7 @@ def engine_of(
         toolset=tools or Tools(),
         settings=EngineSettings(**settings),
         gate=gate or ApprovalGate(mode),
+        workplace=workplace,
         session_id="s",
         clock=loop.time,
         monotonic=loop.time,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from console_app.domain import events as ev
 from console_app.domain.messages import Message, UserMessage
 from console_app.domain.ports import ModelRequest
-from console_app.domain.transcript import Transcript
+from console_app.domain.transcript import ToModel, Transcript
 from console_app.engine import Engine
 from console_app.engine.history import normalise
 from tests.providers import strict_wire
@@ -115,13 +115,16 @@ def check_events(events: Sequence[ev.Event]) -> None:
                 | ev.CallQueued()
                 | ev.CallProgress()
                 | ev.CallLog()
+                | ev.CallOutput()
+                | ev.CallDetached()
                 | ev.CallExtended()
                 | ev.ApprovalResolved()
             ):
                 assert event.call_id not in finished, f"{event.type} after the result"
             case _:
                 pass
-    assert all(finished[call_id] == 1 for call_id in announced if call_id not in dropped)
+    detached = {event.call_id for event in events if isinstance(event, ev.CallDetached)}
+    assert all(finished[call_id] == 1 for call_id in announced if call_id not in dropped | detached)
     assert not dropped & set(finished)
     # One tool message a call, and it says what the last run of the call came to.
     told = [
@@ -129,7 +132,11 @@ def check_events(events: Sequence[ev.Event]) -> None:
         for event in events
         if isinstance(event, ev.MessageAdded) and event.tool_call_id
     ]
-    assert sorted(told) == sorted((call_id, content) for call_id, content in last.items() if call_id not in made)
+    waits = {call_id for call_id, content in told if content == ToModel.IN_BACKGROUND}
+    assert waits <= detached
+    assert sorted(one for one in told if one[0] not in waits) == sorted(
+        one for one in last.items() if one[0] not in waits | made
+    )
     _check_messages_added(events)
 
 

@@ -78,5 +78,5 @@ def test_a_long_result_keeps_its_head_and_its_tail(text: str, most: int) -> None
 
 
 def test_where_the_tokens_are() -> None:
-    parts = {part.name: part.characters for part in breakdown("be brief", (), turn(1), None, None)}
+    parts = {part.name: part.characters for part in breakdown({"instructions": "be brief"}, (), turn(1), None, None)}
     assert parts == {"instructions": 8, "you": 8, "the model": 19, "its calls": 20, "results": 100}

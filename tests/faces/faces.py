@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -73,13 +74,13 @@ async def on_screen(
     console = app(folder, model or written(calls), tool, gate=gate)  # type: ignore[arg-type]
     async with console.run_test(size=(160, 40)) as pilot:
         await pilot.press(*"go", "enter")
-        await see(pilot, "Approve 1 of 1")
+        await see(pilot, "1 needs you")
         await pilot.press("tab")
         await until(pilot, lambda: chat(console).boards.approvals.has_focus)
         await pass_by(pilot)
 
         async def rules() -> bool:
-            return "a allow for session" in seen(console)
+            return re.search(r" a +and lab\S* for this session", seen(console)) is not None
 
         async def answered(which: Answered) -> None:
             await decide(pilot, {"once": "y", "form": "a", "deny": "n"}[which])

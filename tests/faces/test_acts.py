@@ -24,9 +24,12 @@ from console_app.tui.lineview import CallBlock
 from tests.line_console.test_typed_ahead import Shown, opened
 from tests.tui.parts import NOW, Tools, WrittenModel, app, at_rest, chat, echo, say, until
 
-ACTS = ("approve", "deny", "edit", "cancel", "retry", "extend", "inspect", "copy", "files", "send")
+ACTS = ("approve", "deny", "edit", "cancel", "retry", "extend", "background", "inspect", "copy", "files", "send")
 KEYS = {  # the ids of the keys on the screen; those that decide are the board's
-    **{name: f"panel.{name}" for name in ("edit", "cancel", "retry", "extend", "inspect", "copy", "files", "send")},
+    **{
+        name: f"panel.{name}"
+        for name in ("edit", "cancel", "retry", "extend", "background", "inspect", "copy", "files", "send")
+    },
     "approve": "board.once",
     "deny": "board.deny",
 }
@@ -34,7 +37,7 @@ LINES = {**{name: f"/{name} 1" for name in ACTS}, "send": "/results"}
 REFUSED = (
     "doesn't wait for approval", "has ended", "hasn't run yet", "can't be changed before", "isn't running",
     "has no time limit", "nothing of it to copy", "has no file", "runs this call itself", "Fanout's own call",
-    "could not be read", "No call is running",
+    "could not be read", "No call is running", "runs in the background",
 )  # fmt: skip
 ALWAYS = {"inspect"}
 UNDER_WAY = ALWAYS | {"copy", "cancel", "send"}
@@ -63,11 +66,12 @@ STATES: dict[str, tuple[Sequence[ev.Event], set[str]]] = {
     "it waits for approval": ([asked(), READY, WAITS], UNDER_WAY | {"approve", "deny", "edit"}),
     "it was approved": ([asked(), READY, WAITS, ALLOWED], UNDER_WAY),
     "it is queued": ([asked(), READY, QUEUED], UNDER_WAY),
-    "it runs": ([asked(), READY, RUNS], UNDER_WAY | {"edit", "retry"}),
-    "it runs with a limit": ([asked(), READY, LIMITED], UNDER_WAY | {"edit", "retry", "extend"}),
+    "it runs": ([asked(), READY, RUNS], UNDER_WAY | {"edit", "retry", "background"}),
+    "it runs with a limit": ([asked(), READY, LIMITED], UNDER_WAY | {"edit", "retry", "extend", "background"}),
+    "it runs in the background": ([asked(), READY, RUNS, ev.CallDetached(call_id="call-0")], UNDER_WAY),
     "its server asks": (
         [asked(), READY, LIMITED, ev.CallAsked(call_id="call-0", what="values")],
-        UNDER_WAY | {"edit", "retry", "extend"},
+        UNDER_WAY | {"edit", "retry", "extend", "background"},
     ),
     "it runs again": (
         [asked(), READY, RUNS, the(), ev.CallRestarted(call_id="call-0", attempt=2), QUEUED],

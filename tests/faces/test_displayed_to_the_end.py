@@ -112,7 +112,7 @@ async def on_screen(folder: Path, what: str, text: str, size: tuple[int, int]) -
             question.cancel()
             return
         await pilot.press(*"go", "enter")
-        await see(pilot, "Approve 1 of 1")
+        await see(pilot, "1 needs you")
         await pilot.press("tab")
         await until(pilot, lambda: boards.approvals.has_focus)
         if what == "edit form":

@@ -60,7 +60,7 @@ async def test_a_plain_prompt_sends_decides_and_does_what_every_face_does(tmp_pa
         shown = {pending.call.id: pending.fingerprint or ""}
         assert console.permissions.decide(ApprovalDecision((pending.call.id,), decision, shown=shown))
     await console.conversation.ended()
-    assert [call.verdict.word for call in face.transcript.calls.values() if call.verdict] == ["done", "denied"]
+    assert [call.verdict.word for call in face.transcript.calls.values() if call.verdict] == ["ok", "denied"]
 
     for name, rest in (("cost", ""), ("policy", "sideways")):
         if (work := commands.do(commands.own[name], rest)) is not None:

@@ -64,12 +64,12 @@ async def test_a_command_of_one_name_is_one_entry_on_every_face(tmp_path: Path) 
 
 
 async def test_words_behind_a_command_that_takes_none_are_refused_on_screen_and_in_lines(tmp_path: Path) -> None:
-    refused = "/undo takes nothing behind its name; not now."
+    refused = "/new takes nothing behind its name; not now."
     async with app(tmp_path).run_test(size=(100, 30), notifications=True) as pilot:
-        await pilot.press(*"/undo now", "enter")
+        await pilot.press(*"/new now", "enter")
         await see(pilot, refused)
     async with opened(tmp_path, WrittenModel(say("Hello."))) as shown:
-        shown.type("/undo now")
+        shown.type("/new now")
         await shown.see(refused)
 
 

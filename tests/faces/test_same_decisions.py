@@ -20,12 +20,13 @@ from tests.tui.parts import WrittenModel, say
 TRAITS = ("must ask", "changed tool", "other server", "misfit", "require_approval")
 CASES = [frozenset(some) for n in range(3) for some in combinations(TRAITS, n)] + [frozenset(TRAITS)]
 ALWAYS = frozenset(("must ask", "changed tool", "require_approval"))
+NOT_APPROVED = "not pre-approved"
 REASONS = (  # of a call with several traits the first is why it asks
     ("must ask", "it stands in a page"),
     ("changed tool", "its definition changed since you trusted it"),
     ("require_approval", "it always needs an approval"),
     ("other server", "allow lab.* is for another lab"),
-    ("", "not pre-approved"),
+    ("", NOT_APPROVED),
 )
 BESIDES = {"changed tool": "you trusted", "misfit": "does not fit the tool", "other server": "/old/program"}
 
@@ -74,7 +75,8 @@ async def test_every_face_offers_the_same_for_the_same_call(face: str, traits: f
     calls = answer(tool.spec, arguments, must_ask="it stands in a page" if "must ask" in traits else "")
     async with FACES[face](tmp_path, tool, calls, case.gate()) as shown:
         why = next(words for trait, words in REASONS if not trait or trait in traits)
-        assert why.casefold() in shown.shown.casefold()
+        if why != NOT_APPROVED or face != "screen":  # whose board says what is out of the ordinary
+            assert why.casefold() in shown.shown.casefold()
         for trait in traits & BESIDES.keys():
             assert BESIDES[trait] in shown.shown
         assert await shown.rules() == case.rules

@@ -62,7 +62,7 @@ def test_a_conversation_goes_on_with_what_was_attached_then(fanout: Inside, serv
     (fanout.cwd / "a.png").unlink()
     assert fanout.run("run", "--no-mcp", *model(server), "-c", "and now?").code == 0
     first, again = (request.body["messages"] for request in server.requests)
-    assert again[: len(first)] == first
+    assert again[1 : len(first)] == first[1:], "but the system prompt, which says what is there now"
     assert "as it was" in json.dumps(again)
     shown = fanout.run("sessions", "export", fanout.run("sessions", "list").out.split()[0])
     assert "attached: notes.txt" in shown.out

@@ -105,7 +105,7 @@ def test_a_projects_servers_start_only_after_they_were_trusted(fanout: Inside) -
     done = fanout.run("run", "Calculate 1+1")
     assert done.code == 0
     assert done.err.startswith(f"{project} is not used")
-    assert "fanout mcp trust" in done.err
+    assert "fanout trust" in done.err
     assert not mark.exists()
     done = fanout.run("mcp", "trust", "--yes")
     assert done.code == 0

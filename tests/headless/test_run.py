@@ -125,10 +125,11 @@ def test_the_system_prompt_and_the_tools_go_with_the_request(fanout: Inside, ser
     fanout.run("run", *model(server), "go")
     first = server.requests[0].body
     assert first["messages"][0]["role"] in ("system", "developer")
-    assert {tool["function"]["name"] for tool in first["tools"]} >= {"calculator_evaluate", "demo_long_task"}
+    assert {tool["function"]["name"] for tool in first["tools"]} >= {"calculator_evaluate", "files_read_file"}
     fanout.run("run", *model(server), "--mcp", "calculator", "go", env={"FANOUT_SYSTEM_PROMPT": "Be a cat."})
     second = server.requests[1].body
-    assert second["messages"][0]["content"] == "Be a cat."
+    own, _, place = second["messages"][0]["content"].partition("\n\n")
+    assert (own, place.partition("(")[0]) == ("Be a cat.", f"You work in the folder {fanout.cwd} ")
     assert [tool["function"]["name"] for tool in second["tools"]] == ["calculator_evaluate", "fanout_update_todo_list"]
 
 
@@ -250,7 +251,9 @@ def test_the_time_limit_exits_124_and_every_call_has_its_result(fanout: Inside, 
     tasks = [Call("demo_long_task", json.dumps({"task": task, "duration_seconds": 3600})) for task in "xy"]
     for limit in ("1", "10", "60"):  # a busy machine may not have begun them within the first
         server.script(Answer(*tasks))
-        done = fanout.run("run", *model(server), "--timeout", limit, "--output-format", "stream-json", "go")
+        done = fanout.run(
+            "run", *model(server), "--mcp", "demo", "--timeout", limit, "--output-format", "stream-json", "go"
+        )
         assert done.code == 124
         assert done.events[-1]["type"] == "turn.finished"
         if sum(event["type"] == "call.started" for event in done.events) == 2:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from console_app.domain import events as ev
 from console_app.domain.safe_text import is_safe, json_line, visible
+from console_app.domain.tools import Outcome
 from console_app.domain.transcript import CallView, Transcript
 from console_app.headless import OutputStreams, call_line
 from console_app.headless.writers import SafeStream, TextWriter
@@ -132,6 +133,31 @@ async def test_an_output_that_can_not_be_written_says_why() -> None:
 def test_a_call_that_never_ended_is_said_to_be_interrupted_and_no_more() -> None:
     call = CallView("a", 0, "demo_do", "demo", "do", "native", 0.0)
     assert call_line(call).endswith("demo.do · interrupted")
+
+
+async def test_what_running_calls_write_is_told_line_by_line_where_that_is_asked_for() -> None:
+    shown, terminal = os.openpty()
+    output, transcript = OutputStreams(terminal, terminal), Transcript()
+    writer = TextWriter(output, transcript, shows_output=True)
+    pieces = ["one\ntw", "o\n 10%\r 90%\r", "\x1b[32m100%\x1b[0m\n\x1b]0;title\x07", "end"]
+    events: list[ev.Event] = [
+        ev.TurnStarted(prompt="go"),
+        ev.StepStarted(),
+        ev.CallAnnounced(call_id="c1", index=0, name="demo_do", server="demo", tool="do"),
+        *(ev.CallOutput(call_id="c1", stream="stdout", text=piece, offset=0) for piece in pieces),
+        ev.CallFinished(call_id="c1", outcome=Outcome.SUCCEEDED, content="done"),
+    ]
+    for event in events:
+        transcript.apply(event)
+        writer.write(event)
+    writer.finish()
+    await output.finish()
+    await _end(output)
+    os.close(terminal)
+    printed = os.read(shown, 65536).decode().splitlines()
+    os.close(shown)
+    assert printed[:4] == ["demo.do: one", "demo.do: two", "demo.do: 100%", "demo.do: end"]
+    assert len(printed) == 5
 
 
 async def test_in_a_terminal_what_happens_meanwhile_never_stands_in_the_middle_of_a_line() -> None:

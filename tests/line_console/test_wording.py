@@ -13,9 +13,9 @@ from tests.tui.lineview.test_blocks import a_call
 @pytest.mark.parametrize(
     ("result", "logged", "said"),
     [
-        (results.cancelled(["step 1", "step 2"], started=True), 2, "cancelled after 2.0 s: It had sent 2 lines."),
-        (results.cancelled([], started=True), 0, "cancelled after 2.0 s"),
-        (results.not_waited_for([], started=True), 0, "cancelled after 2.0 s: you did not wait for it"),
+        (results.cancelled(["step 1", "step 2"], started=True), 2, "stopped after 2.0 s: It had sent 2 lines."),
+        (results.cancelled([], started=True), 0, "stopped after 2.0 s"),
+        (results.not_waited_for([], started=True), 0, "stopped after 2.0 s: you did not wait for it"),
         (results.denied(), 0, "denied after 2.0 s"),
         (results.denied("too dangerous"), 0, "denied after 2.0 s: too dangerous"),
         (results.planned(), 0, "denied after 2.0 s: not run: plan mode"),
@@ -23,7 +23,7 @@ from tests.tui.lineview.test_blocks import a_call
         (
             results.shared(ToolResult(outcome=Outcome.SUCCEEDED, content="Oslo: rain")),
             0,
-            "done after 2.0 s: Oslo: rain",
+            "ok after 2.0 s: Oslo: rain",
         ),
     ],
 )

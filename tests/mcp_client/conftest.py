@@ -16,7 +16,7 @@ import pytest
 
 from console_app.config.servers import ServerConfig
 from console_app.domain.chunks import UsageChunk
-from console_app.domain.events import Level
+from console_app.domain.events import Level, OutputStream
 from console_app.domain.ports import Invocation
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.mcp_client import Asking, Definitions, Hub, ServerState, ServerStatus
@@ -68,6 +68,7 @@ class Reports:
 
     progressed: list[tuple[float, float | None, str | None]] = field(default_factory=list)
     logged: list[tuple[Level, str]] = field(default_factory=list)
+    written: list[tuple[OutputStream, str, int]] = field(default_factory=list)
     unsure: int = 0  # lines that may be another call's
     dropped: int = 0  # lines that came too fast
     news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -85,6 +86,10 @@ class Reports:
         self.logged.append((level, text))
         self.dropped += dropped
         self.unsure += not sure
+        self.news.set()
+
+    def output(self, stream: OutputStream, text: str, *, dropped: int = 0) -> None:
+        self.written.append((stream, text, dropped))
         self.news.set()
 
     @contextmanager

@@ -31,9 +31,9 @@ async def test_progress_arrives_in_order_and_before_the_result(start_hub: StartH
     bench = await start_hub(DEMO)
     reports = Reports()
     result = await bench.call("long_task", reports, task="dig", duration_seconds=0.2, interval_seconds=0.05)
-    assert result.content == "dig: done in 0.2 s, 4 steps."
+    assert result.content == "done in 0.2 s, 4 steps."
     assert [(progress, total) for progress, total, _ in reports.progressed] == [(n, 4) for n in range(5)]
-    assert reports.progressed[-1][2] == "dig: step 4 of 4"
+    assert reports.progressed[-1][2] == "step 4 of 4"
 
 
 async def test_of_a_flood_of_progress_the_newest_counts(start_hub: StartHub) -> None:
@@ -47,6 +47,25 @@ async def test_of_a_flood_of_progress_the_newest_counts(start_hub: StartHub) -> 
     wire = bench.hub.traffic("odd")
     notices = [one for one in wire.after(0) if one.method == "notifications/progress"]
     assert len(notices) + wire.dropped == 20_000
+
+
+async def test_output_of_a_call_is_reported_to_its_last_byte_and_a_gap_in_it_is_told(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("output"))
+    reports = Reports()
+    assert (await bench.call("work", reports, pieces=2000, lost=1000)).content == "done"
+    assert "".join(text for _, text, _ in reports.written) == "".join(f"line {step}\n" for step in range(2000))
+    assert [dropped for _, _, dropped in reports.written] == [0, 1000, *[0] * 1998]
+    assert {stream for stream, _, _ in reports.written} == {"stdout"}
+    assert reports.progressed == []
+
+
+async def test_output_that_is_none_is_progress_and_odd_fields_are_passed_over(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("output"))
+    reports = Reports()
+    odd = ["text", None, {"text": 7}, {"text": "a", "stream": ["stderr"], "offset": "x"}, {"text": "b", "offset": -5}]
+    assert (await bench.call("work", reports, pieces=0, odd=odd)).content == "done"
+    assert reports.written == [("text", "a", 0), ("text", "b", 0)]
+    assert [progress for progress, _, _ in reports.progressed] == [1, 1, 1]
 
 
 async def test_of_a_flood_of_log_lines_some_are_reported_and_the_rest_is_counted(start_hub: StartHub) -> None:

@@ -20,6 +20,16 @@ def test_of_a_hundred_thousand_notices_within_a_second_all_but_a_few_hundred_are
     assert flood.take() == []
 
 
+def test_output_of_many_calls_is_all_read_beside_a_flood_of_progress() -> None:
+    flood = ProgressFlood(lambda: 100.0)
+    output = {"_meta": {"fanout/output": {"stream": "stdout", "text": "a line", "offset": 0}}}
+    held = [
+        flood.holds(notice(call, step, **more)) for step in range(20) for call in range(100) for more in ({}, output)
+    ]
+    assert not any(held[1::2])
+    assert sum(held[::2]) == 2000 - MOST_A_SECOND
+
+
 def test_what_comes_slowly_is_all_read() -> None:
     times = iter(range(10_000))
     flood = ProgressFlood(lambda: next(times) / MOST_A_SECOND)

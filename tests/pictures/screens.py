@@ -91,7 +91,7 @@ def _walk(terminal: Terminal, prompt: str) -> Iterator[tuple[str, str]]:
     terminal.expect("allow once")
     terminal.expect("(2|3) done · 1 needs approval")
     yield "approval", still(terminal)
-    terminal.decide("y", "y allow once")
+    terminal.decide("y", "y run it")
     terminal.expect(r"✓ done ·")
     yield "answer", still(terminal)
     terminal.press("alt+up")

@@ -77,7 +77,7 @@ def test_a_day_and_the_next(fanout: Fanout) -> None:
 
 
 def connect(terminal: Terminal, url: str) -> None:
-    terminal.expect("type /connect")
+    terminal.expect("/connect adds a real one")
     terminal.expect("● 3 servers")
     terminal.type("/connect\r")
     terminal.expect("Connect a model")
@@ -93,15 +93,19 @@ def connect(terminal: Terminal, url: str) -> None:
 
 def twelve_calls(terminal: Terminal) -> None:
     terminal.type("please mend it\r")
-    terminal.expect("12 calls.*3 need approval")
-    terminal.expect("Approve 1 of 3")
+    terminal.expect("12 calls.*3 need you")
+    terminal.expect("━ 3 need you")
     terminal.expect(r"\+ 2 +│ +return 2")  # the diff against the file as it is
     terminal.write(b"\x1b6")  # Alt+6
     terminal.expect("6▌ . long_task")
+    terminal.press("enter")
+    terminal.expect("stop +x|x +stop")
     terminal.press("x")
-    terminal.expect("6▌ ■ long_task.*cancelled · by you")
+    terminal.expect("6▌ ■ long_task.*stopped")
     terminal.write(b"\x1b8")
     terminal.expect("8▌ ✗ fail")
+    terminal.press("enter")
+    terminal.expect("change and run +e|e +change and run")
     terminal.press("e")
     terminal.expect("Edit the arguments of demo · fail")
     terminal.expect("message +text")
@@ -112,12 +116,12 @@ def twelve_calls(terminal: Terminal) -> None:
     assert terminal.wait_until(lambda text: "Edit the arguments" not in text or terminal.press("ctrl+s"))
     terminal.expect("8▌ ✗ fail")
     terminal.press("escape")
-    terminal.decide("y", "y allow once")
-    terminal.expect("Approve 1 of 2")
+    terminal.decide("y", "y run it")
+    terminal.expect("2 need you")
     terminal.expect(r"\+ 2 +│ +color")
-    terminal.decide("y", "y allow once")
-    terminal.expect("Approve 1 of 1")
-    terminal.decide("n", "n deny")
+    terminal.decide("y", "y run it")
+    terminal.expect("1 needs you")
+    terminal.decide("n", "n no")
     terminal.expect("Anything else?")
     terminal.expect("✓ done ·")
 
@@ -128,7 +132,7 @@ def look_around(terminal: Terminal) -> None:
     terminal.type("line        40")
     terminal.expect("1 of 1")
     terminal.press("enter")
-    terminal.expect(r"│ +line +40 \.")
+    terminal.expect(r"▎ +line +40 \.")
     terminal.press("escape")
     terminal.expect_gone("^ Find ")
     terminal.type("/copy code 1\r")

@@ -57,31 +57,31 @@ def ran(folder: Path) -> list[Any]:
 def test_what_is_typed_ahead_held_or_pasted_approves_nothing(console: Callable[..., Terminal], tmp_path: Path) -> None:
     with console({"n": 1}, {"n": 2}, {"n": 3}) as terminal:
         terminal.type("yes Y yy")  # before there is anything to approve
-        terminal.expect("Approve 1 of 3")
+        terminal.expect("3 need you")
         terminal.press("tab")
-        terminal.expect("y allow once")
+        terminal.expect("y run it")
         terminal.type("y" * 200)
         terminal.paste("y\nY\n")
         terminal.type("YyaAy")
         terminal.press("enter", "3")
-        terminal.expect("Approve 3 of 3")
+        terminal.expect("3 need you")
         assert ran(tmp_path) == []
-        terminal.decide("y", "y allow once")
-        terminal.expect(r"Approve \d of 2")
-        terminal.decide("N", "N deny all")
+        terminal.decide("y", "y run it")
+        terminal.expect("━ 2 need you")
+        terminal.decide("N", "y run it")  # its hint stands below: the keys of a board count together
         terminal.expect("All decided")
     assert ran(tmp_path) == [{"n": 3}]
 
 
 def test_what_was_approved_is_what_runs_byte_for_byte(console: Callable[..., Terminal], tmp_path: Path) -> None:
     with console(ODD) as terminal:
-        terminal.expect("Approve 1 of 1")
+        terminal.expect("1 needs you")
         terminal.expect(r"<U\+202E>gnp.exe<U\+202C> <U\+200B>")
         terminal.expect("invisible or direction-changing")
-        terminal.expect("y allow once")
-        terminal.decide("y", "y allow once")  # goes to what was not displayed yet
+        terminal.expect("y run it")
+        terminal.decide("y", "y run it")  # goes to what was not displayed yet
         terminal.expect("empty")
-        terminal.decide("y", "y allow once")
+        terminal.decide("y", "y run it")
         terminal.expect("All decided")
     assert ran(tmp_path) == [ODD]
     assert json.dumps(ran(tmp_path)[0]) == json.dumps(ODD)  # the order of its keys too
@@ -91,15 +91,15 @@ def test_a_window_of_nothing_escape_and_a_lost_terminal_approve_nothing(
     console: Callable[..., Terminal], tmp_path: Path
 ) -> None:
     with console({"n": 1}) as terminal:
-        terminal.expect("Approve 1 of 1")
-        terminal.expect("y allow once")  # the board took the focus: nobody was typing
+        terminal.expect("1 needs you")
+        terminal.expect("y run it")  # the board took the focus: nobody was typing
         seen = len(terminal.raw)
         terminal.resize(1, 1)
         assert terminal.wait_until(lambda _: OF_ONE_CELL.search(terminal.raw, seen)), "a frame of one cell"
         terminal.type("y")
         terminal.press("y", "Y")
         terminal.resize(40, 120)
-        terminal.expect("Approve 1 of 1")
+        terminal.expect("1 needs you")
         terminal.press("escape")
         terminal.expect("tab to review")
         terminal.signal(signal.SIGHUP)  # the terminal is gone
@@ -109,18 +109,18 @@ def test_a_window_of_nothing_escape_and_a_lost_terminal_approve_nothing(
 
 def test_forty_waiting_calls_in_a_small_terminal(console: Callable[..., Terminal], tmp_path: Path) -> None:
     with console(*({"path": f"part-{n}.md"} for n in range(40)), rows=24, columns=80) as terminal:
-        terminal.expect("Approve 1 of 40")
-        terminal.expect("y allow once")
-        terminal.expect("Y allow all")
+        terminal.expect("40 need you")
+        terminal.expect("y run it")
+        terminal.expect("Y all 40")
         terminal.press("up")
-        terminal.expect("Approve 40 of 40")
-        terminal.expect(r"path=part-39\.md")
-        terminal.decide("y", "y allow once")
-        terminal.expect("Approve 39 of 39")
+        terminal.expect("40 need you")
+        terminal.expect(r"▸ changes  do  part-39\.md")
+        terminal.decide("y", "y run it")
+        terminal.expect("39 need you")
         while "All decided" not in terminal.text():  # page by page: a row is seen before it is decided
-            assert terminal.wait_until(lambda text: "All decided" in text or terminal.counts("Y allow all"))
+            assert terminal.wait_until(lambda text: "All decided" in text or terminal.counts("y run it"))
             terminal.press("Y")
-            terminal.wait_until(lambda _: not terminal.counts("Y allow all"))  # a key that is held decides nothing
+            terminal.wait_until(lambda _: not terminal.counts("y run it"))  # a key that is held decides nothing
     assert len(ran(tmp_path)) == 40
     assert ran(tmp_path)[0] == {"path": "part-39.md"}
 
@@ -128,9 +128,9 @@ def test_forty_waiting_calls_in_a_small_terminal(console: Callable[..., Terminal
 def test_always_writes_the_rule_it_showed(console: Callable[..., Terminal], fanout: Fanout, tmp_path: Path) -> None:
     config = fanout.write("home/config.toml", '# mine\ntheme = "fanout-light"\n')
     with console({"n": 1}, {"n": 2}) as terminal:
-        terminal.expect("Approve 1 of 2")
-        terminal.expect("y allow once")
-        terminal.decide("A", "A always allow")
+        terminal.expect("2 need you")
+        terminal.expect("y run it")
+        terminal.decide("A", "y run it")
         terminal.expect(r"allow  spy\.do")
         terminal.expect("config.toml")
         assert ran(tmp_path) == []

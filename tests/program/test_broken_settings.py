@@ -32,7 +32,7 @@ def console(project: Fanout, *arguments: str) -> Terminal:
 def test_on_the_screen_f4_opens_the_file_that_is_broken(project: Fanout) -> None:
     file, own = project.cwd / ".fanout/config.toml", project.home / "config.toml"
     with console(project) as terminal:
-        terminal.expect("Demo mode")
+        terminal.expect("A scripted model answers")
         file.write_text(BROKEN)
         terminal.type("/config\r")
         terminal.expect(r"config\.toml:1:13: invalid value(?s:.*)f4")

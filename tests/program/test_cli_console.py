@@ -28,7 +28,7 @@ def console(fanout: Fanout) -> Open:
 
 def test_a_prompt_on_the_command_line_is_answered_as_the_console_opens(console: Open) -> None:
     with console("Calculate these three things: (1) 355/113, (2) sqrt(2), (3) e^pi") as terminal:
-        terminal.expect(r"3 calls · 3 done")
+        terminal.expect(r"3 calls · 3 ok")
         terminal.expect(r"23\.1406926\d*[^╮]*23\.1406926")
         terminal.press("ctrl+d")
         assert terminal.wait_exit() == 0
@@ -49,11 +49,10 @@ def test_the_same_console_runs_on_an_endpoint(console: Open) -> None:
 
 def test_without_servers_the_opening_page_offers_what_works_without_tools(console: Open) -> None:
     with console("--no-mcp", "-m", "offline/rehearsal") as terminal:
-        terminal.expect("1  What can you do here without any tools")
-        assert "Calculate these" not in terminal.text()
-        terminal.press("1")
-        terminal.expect("│ What can you do here")
+        terminal.expect(r"Enter sends an example\.")
+        assert "twelve" not in terminal.text()
         terminal.press("enter")
+        terminal.expect("▌ What can you do here without any tools")
         terminal.expect("No tool that I know how to use is on")
         terminal.press("ctrl+d")
         assert terminal.wait_exit() == 0

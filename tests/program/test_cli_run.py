@@ -27,6 +27,9 @@ if name := os.environ.get("MODULES"):
 """
 
 
+BOTH = ("--mcp", "calculator", "--mcp", "demo")  # demo is off from the start
+
+
 def model(server: WireServer) -> list[str]:
     return ["-m", "openai/test-model", "--base-url", server.base_url("openai-chat")]
 
@@ -83,7 +86,7 @@ def test_a_signal_ends_every_running_call_with_its_result_and_the_process_in_tim
     fanout: Fanout, server: WireServer, number: signal.Signals
 ) -> None:
     server.script(Answer(Text("Working."), *(long_task(3600 - n) for n in range(4))))
-    process = fanout.start("run", *model(server), "--output-format", "stream-json", "go")
+    process = fanout.start("run", *model(server), *BOTH, "--output-format", "stream-json", "go")
     started: list[str] = []
 
     def all_run(event: dict[str, Any]) -> bool:
@@ -128,7 +131,7 @@ def test_a_run_whose_terminal_goes_is_kept_and_ends_its_servers(fanout: Fanout, 
     soon = Call("calculator_evaluate", '{"expression": "6*7"}')
     server.script(Answer(Text("Working."), long_task(3600), soon))
     environment = fanout.environment({"TERM": "xterm-256color"})
-    with Terminal(fanout.argv("run", *model(server), "go"), env=environment, cwd=fanout.cwd) as terminal:
+    with Terminal(fanout.argv("run", *model(server), *BOTH, "go"), env=environment, cwd=fanout.cwd) as terminal:
         terminal.expect("Working")
         terminal.expect("✓ calculator.evaluate")  # the call before it has come too by then, and runs
         children = psutil.Process(terminal.process.pid).children(recursive=True)

@@ -78,7 +78,7 @@ def test_kill_9_of_the_console_and_the_screen_comes_back(fanout: Fanout) -> None
     environment = fanout.environment({"TERM": "xterm-256color"})
     flags = ("-m", f"scripted/{script}", "--approval-mode", "yolo")
     with Terminal(fanout.argv(*flags, "--", "go"), env=environment, cwd=fanout.cwd) as terminal:
-        terminal.expect(r"3 calls · 1 running · 2 done")
+        terminal.expect(r"3 calls · 1 running · 2 ok")
         terminal.signal(signal.SIGKILL)
         terminal.process.wait(PATIENCE)
     with Terminal(fanout.argv("-c"), env=environment, cwd=fanout.cwd) as terminal:

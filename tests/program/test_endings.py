@@ -98,7 +98,7 @@ WAYS: dict[str, tuple[Callable[[Terminal], None], int]] = {
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_is_left_and_the_screen_stays_until_the_end(console: Terminal, tmp_path: Path, way: str) -> None:
     end, code = WAYS[way]
-    console.expect("1 running")
+    console.expect(r"1▎ . work +[0-9.]+ (ms|s)")
     pids = _pids(tmp_path)
     assert len(pids) == 4
     assert all(map(_alive, pids))

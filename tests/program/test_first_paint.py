@@ -22,7 +22,7 @@ from tests.program.terminal import Terminal
 
 Open = Callable[..., AbstractContextManager[Terminal]]
 READY = "Ask, or / for commands"
-LOADED = "Demo mode: rehearsal"
+LOADED = "A scripted model answers"
 # What the first paint has no use for, and takes longer to import than the paint takes.
 HEAVY = {"pydantic", "pydantic_core", "openai", "anthropic", "mcp", "httpx2", "sqlite3", "markdown_it", "pygments"}
 HEAVY_OF_OURS = {"commands", "wiring", "engine", "sessions", "providers", "mcp_client", "textcalls", "headless"}

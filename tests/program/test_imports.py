@@ -112,10 +112,10 @@ def test_nothing_is_imported_where_keys_are_answered_once_all_is_loaded(tmp_path
     ) as terminal:
         assert terminal.wait_until(lambda _: record.read_text() == "ready\n"), record.read_text()
         terminal.type("go\r")
-        terminal.expect("Approve 1 of 2")
-        terminal.decide("y", "y allow once")
-        terminal.expect("Approve 1 of 1")
-        terminal.decide("e", "e edit")
+        terminal.expect("2 need you")
+        terminal.decide("y", "y run it")
+        terminal.expect("1 needs you")
+        terminal.decide("e", "e change it")
         terminal.expect("Edit the arguments")
         terminal.press("escape")
         terminal.expect_gone("Edit the arguments")
@@ -131,7 +131,7 @@ def test_nothing_is_imported_where_keys_are_answered_once_all_is_loaded(tmp_path
             terminal.expect(title)
             terminal.press("escape")
             terminal.expect_gone(title)
-        terminal.press("alt+up", "o", "i")
+        terminal.press("alt+up", "i")
         terminal.expect("Request|request")
         # What the end imports keeps no key waiting.
         assert record.read_text() == "ready\n", record.read_text()

@@ -47,7 +47,7 @@ def killed_and_resumed(fanout: Fanout, server: WireServer, api: Api, reply: Repl
     session sends."""
     server.script(reply, Answer(Text("I see.")))
     fanout.write("home/config.toml", f'[providers.lab]\napi = "{api}"\nbase_url = "{server.base_url(api)}"\n')
-    flags = ("-m", "lab/m", "--output-format", "stream-json", "--approval-mode", "yolo")
+    flags = ("-m", "lab/m", "--mcp", "demo", "--output-format", "stream-json", "--approval-mode", "yolo")
     with fanout.start("run", *flags, "go", stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
         running, second, begun = 0, "", False

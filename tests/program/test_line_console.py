@@ -71,7 +71,7 @@ def test_calls_are_approved_and_denied_by_number_and_nothing_is_drawn(
         typed(terminal, "go", "^I look.$", "Call 1 needs approval: spy.do", "Call 2 needs approval: spy.do")
         typed(terminal, "/approve 9", "There is no call 9")
         typed(terminal, "/deny 1 not that one", "Call 1 is denied by you")
-        typed(terminal, "/approve 2", "Call 2, spy.do, done", "^All decided.$", OVER)
+        typed(terminal, "/approve 2", "Call 2, spy.do, ok", "^All decided.$", OVER)
         typed(terminal, "/calls", r"1\. spy.do, denied")
         typed(terminal, "/find decided", "Turn 1, Answer: All decided")
         typed(terminal, "/policy", PICK)
@@ -181,12 +181,12 @@ def decide(terminal: Terminal) -> None:
     for number in (1, 2, 3):
         terminal.expect(f"Call {number} needs approval")
     typed(terminal, "/deny 1 not that one", "Call 1 is denied by you")
-    typed(terminal, "/approve 2", "Call 2, lab.do, done")
+    typed(terminal, "/approve 2", "Call 2, lab.do, ok")
     typed(terminal, "/edit 3", "1 of 1: text")
-    typed(terminal, "other", "Call 3, lab.do, done.*did other", "^First done.$", OVER)
+    typed(terminal, "other", "Call 3, lab.do, ok.*did other", "^First done.$", OVER)
     typed(terminal, "/show 1", "not that one")
     typed(terminal, "/retry 2", "Call 2 needs approval.*It ran already")
-    typed(terminal, "/approve 2", "Call 2 runs again, attempt 2", "Call 2, lab.do, done")
+    typed(terminal, "/approve 2", "Call 2 runs again, attempt 2", "Call 2, lab.do, ok")
 
 
 def while_it_runs(terminal: Terminal) -> None:
@@ -194,7 +194,7 @@ def while_it_runs(terminal: Terminal) -> None:
     typed(terminal, "again", "Call 4 needs approval")
     typed(terminal, "/approve 4", "Call 4 runs")
     terminal.type("/steer and hurry\n/cancel 4\n")
-    terminal.expect("Call 4, lab.hold, cancelled")
+    terminal.expect("Call 4, lab.hold, stopped")
     terminal.expect(f"^Hurried.$(?s:.*){OVER}")
     typed(terminal, "/read", "You, while it ran: and hurry")
     typed(terminal, "once more", "Call 5 needs approval")
@@ -275,13 +275,13 @@ def rules_and_time(terminal: Terminal) -> None:
     typed(terminal, "go", "Call 1 needs approval")
     typed(terminal, "/allow 1", "Never ask again about", PICK)
     typed(terminal, "1", "How long does .* hold", PICK)
-    typed(terminal, "session", "Call 1, lab.do, done", "^First done.$", OVER)
+    typed(terminal, "session", "Call 1, lab.do, ok", "^First done.$", OVER)
     typed(terminal, "more", "Call 3 needs approval")
-    terminal.expect("^Call 2, lab.do, done")  # unasked
+    terminal.expect("^Call 2, lab.do, ok")  # unasked
     typed(terminal, "/approve 3", "Call 3 runs")
     typed(terminal, "/extend 3", "Call 3 has its whole time again")
     typed(terminal, "/results", "^Next done.$", OVER)
-    typed(terminal, "/timeline 2", r"calls, elapsed (?s:.*)Call 2, lab.do: at .* ran .*, done")
+    typed(terminal, "/timeline 2", r"calls, elapsed (?s:.*)Call 2, lab.do: at .* ran .*, ok")
     typed(terminal, "/permissions", "allow lab.do")
 
 

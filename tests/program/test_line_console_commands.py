@@ -76,6 +76,17 @@ def test_commands_that_look_copy_shorten_queue_and_choose(fanout: Fanout) -> Non
     assert 'theme = "nord"' in (fanout.home / "config.toml").read_text()
 
 
+def test_a_call_goes_on_in_the_background_and_what_files_were_changed_is_told(fanout: Fanout) -> None:
+    with opened(fanout, "-m", "scripted/script.toml") as terminal:
+        terminal.expect("Fanout, as lines")
+        typed(terminal, "hold on", "^Call 1 runs")
+        typed(terminal, "/background 1", "^Call 1 goes on in the background", "^To hold on.$", OVER)
+        typed(terminal, "/background 1", "^This call runs in the background already")
+        typed(terminal, "/cancel 1", "^Call 1, lab.hold, stopped")
+        typed(terminal, "/diff", "^No call of this conversation changed a file")
+        ended(terminal)
+
+
 def queued(terminal: Terminal) -> None:
     """Messages wait behind a turn that runs: one is taken back, one is sent once the turn was stopped."""
     typed(terminal, "/unsend", "^Nothing is queued")
@@ -123,7 +134,7 @@ def test_calls_by_state_rules_plan_to_dos_and_settings_are_changed(fanout: Fanou
     with opened(fanout, "-m", "scripted/script.toml") as terminal:
         terminal.expect("Fanout, as lines")
         typed(terminal, "go", "^First done.$", OVER)
-        typed(terminal, "/calls done", "^1 of them: done. There are 1 done", r"^  1\. lab.do, done")
+        typed(terminal, "/calls ok", "^1 of them: ok. There are 1 ok", r"^  1\. lab.do, ok")
         typed(terminal, "/files 1", "^Call 1 has no file")
         typed(terminal, "/copy 1", r"1\. result of do", PICK)
         typed(terminal, "result", r"^Copied result.*: 7 characters\.")

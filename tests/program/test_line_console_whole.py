@@ -34,6 +34,7 @@ times = 0
 steps = [{ text = "To {{prompt}}." }]
 """
 SCREEN_ALONE = {
+    "panel.menu": "every act is a command of its own",
     "panel.toggle": "nothing is folded: /show and /read say all",
     "panel.more": "nothing is cut short: /show says all",
     "panel.unfold": "nothing is folded",
@@ -54,6 +55,7 @@ BY_LINE = {
     "panel.copy_part": "copy",
     "panel.inspect": "inspect",
     "panel.extend": "extend",
+    "panel.background": "background",
     "panel.send": "results",
     "panel.files": "files",
     "panel.filter": "calls",
@@ -104,7 +106,7 @@ def test_every_command_and_every_key_of_a_call_has_its_line(terminal: Terminal) 
 def test_results_rules_lists_and_settings_by_line(terminal: Terminal, tmp_path: Path) -> None:
     with terminal:
         typed(terminal, "go", r"^print\(1\)$", OVER)
-        typed(terminal, "/calls done", "^2 of them: done. There are 2 done", r"^  1\. lab.do, done")
+        typed(terminal, "/calls ok", "^2 of them: ok. There are 2 ok", r"^  1\. lab.do, ok")
         typed(terminal, "/calls failed", "^0 of them: failed")
         typed(terminal, "/copy code", r"^Copied code 1: 8 characters\.")
         assert base64.b64encode(b"print(1)") in terminal.raw

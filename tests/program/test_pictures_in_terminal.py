@@ -52,9 +52,9 @@ def opened(it: Terminal) -> None:
     it.press("enter")
     it.expect("failed")
     it.press("alt+up")
-    it.expect("o open")
+    it.expect("enter open")
     it.press("o")
-    it.expect("o close")
+    it.expect("enter close")
 
 
 def test_a_terminal_that_draws_pictures_gets_it_once_and_nothing_is_left(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_a_form_a_page_and_the_model_one_after_the_other_in_a_small_terminal(
             if asked == "Pay here":  # a browser is a program of its own
                 until_there(lambda: opened(tmp_path) == ["https://example.com/pay?to=us"], "the page in a browser")
         terminal.expect("All answered")
-        terminal.expect("3 done")
+        terminal.expect("3 ok")
     assert opened(tmp_path) == ["https://example.com/pay?to=us"]
 
 

@@ -20,29 +20,27 @@ def console(fanout: Fanout, *more: str) -> Terminal:
 def test_a_server_is_switched_on_for_the_prompt_and_for_the_folder(tmp_path: Path) -> None:
     fanout = Fanout(tmp_path)
     with console(fanout, PROMPT) as terminal:
-        terminal.expect("fanout · enable_server")
-        terminal.expect("server: pptx_generator|pptx_generator")
-        terminal.expect(r"changes · by Fanout itself")
-        terminal.expect(r"runs .*python -m console_app\.servers\.pptx_generator")
-        terminal.expect("y allow once")
-        terminal.decide("y", "y allow once")
-        terminal.expect(r"Approve 1 of 1(.|\n)*pptx_generator · markdown_to_pptx")
-        terminal.expect("y allow once")
-        terminal.decide("y", "y allow once")
+        terminal.expect(r"▸ changes +enable_server(.|\n)*server +│ pptx_generator")
+        terminal.expect(r"it runs │ .*python -m console_app\.servers\.pptx_generator")
+        terminal.expect("y run it")
+        terminal.decide("y", "y run it")
+        terminal.expect(r"1 needs you(.|\n)*changes +markdown_to_pptx")
+        terminal.expect("y run it")
+        terminal.decide("y", "y run it")
         terminal.expect("Saved .*parallel_computing.pptx")
     assert zipfile.is_zipfile(fanout.cwd / "parallel_computing.pptx")
     with console(
         fanout, 'pptx_generator.markdown_to_pptx {"markdown_content": "# Two", "file_name": "two.pptx"}'
     ) as again:
-        again.expect(r"Approve 1 of 1(.|\n)*pptx_generator · markdown_to_pptx")
+        again.expect(r"1 needs you(.|\n)*changes +markdown_to_pptx")
 
 
 def test_a_no_leaves_it_off_and_the_turn_ends_in_words(tmp_path: Path) -> None:
     fanout = Fanout(tmp_path)
     with console(fanout, PROMPT) as terminal:
-        terminal.expect("fanout · enable_server")
-        terminal.expect("y allow once")
-        terminal.decide("n", "n deny")
+        terminal.expect(r"▸ changes +enable_server")
+        terminal.expect("y run it")
+        terminal.decide("n", "n no")
         terminal.expect("I can't make a presentation")
     assert list(fanout.cwd.iterdir()) == []
 

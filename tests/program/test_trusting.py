@@ -54,7 +54,7 @@ def trusted(project: Fanout) -> list[bool]:
 
 def test_the_console_shows_what_waits_for_trust_and_a_y_has_it_take_effect(project: Fanout) -> None:
     with console(project) as terminal:
-        assert "fanout mcp trust" not in terminal.expect(
+        assert "fanout trust" not in terminal.expect(
             r"mcp\.json and\s+\.fanout/config\.toml of\s+this\s+project\s+wait"
         )
         terminal.press("alt+t")

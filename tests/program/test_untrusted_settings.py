@@ -118,7 +118,7 @@ def test_the_console_opens_and_says_it(tmp_path: Path, kind: str) -> None:
     argv = fanout.argv("-m", "offline/rehearsal")
     with Terminal(argv, env=environment, cwd=fanout.cwd, rows=30, columns=300) as terminal:
         terminal.expect(r"\.fanout/config\.toml")
-        terminal.expect("Demo mode")
+        terminal.expect("A scripted model answers")
 
 
 @pytest.mark.parametrize(

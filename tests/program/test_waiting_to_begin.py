@@ -25,7 +25,7 @@ def test_enter_starts_without_a_server_that_does_not_answer(fanout: Fanout) -> N
         terminal.type("what can you do?\r")
         terminal.expect(r"▌ what can you do\?")
         terminal.expect(r"Waiting for server mute(, \d+ s)? · enter starts without it")
-        terminal.expect(r"connecting server mute \d+ s +esc take back")
+        terminal.expect(r"connecting server mute \d+ s(.|\n)*esc take back")
         terminal.press("enter")
         terminal.expect("Started without server mute, still connecting")
         terminal.expect("done ·")

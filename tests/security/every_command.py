@@ -28,6 +28,8 @@ ENDING: dict[str, Sequence[Sequence[str]]] = {
     "mcp remove": [["SERVER"]],
     "mcp import": [[]],
     "mcp trust": [["mcp.json"]],
+    "mcp find": [["weather"]],
+    "trust": [["--yes"]],
     "sessions list": [[]],
     "sessions search": [["one"]],
     "sessions show": [["ID"], ["ID", "--json"]],

@@ -203,6 +203,7 @@ ELSEWHERE = {
     "refusals": "an endpoint that refuses",
     "repaired": "a file that others could read",
     "tools": "a server that is switched off",
+    "plugins": "of what a plugin keeps for itself",
     "batches": "gone with its batch",
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -29,7 +30,7 @@ class StdioClient:
             cwd=cwd,
             env=dict(os.environ if env is None else env),
         )
-        self._next = 0
+        self._next = self._ends_with = 0
         self.notified: list[dict[str, Any]] = []
 
     def __enter__(self) -> Self:
@@ -43,8 +44,13 @@ class StdioClient:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
-        assert self._process.wait(PATIENCE) == 0
+        assert self._process.wait(PATIENCE) == self._ends_with
         self._process.stdout.close()
+
+    def kill(self) -> None:
+        """End the server as `kill -9` does."""
+        self._process.kill()
+        self._ends_with = -signal.SIGKILL
 
     def write(self, data: bytes) -> None:
         assert self._process.stdin is not None

@@ -74,7 +74,11 @@ async def test_odd_files_are_told_in_words(serve: Serve, work: Path) -> None:
     (work / "large.txt").write_text("0123456789\n" * 2_000_000)
     os.mkfifo(work / "pipe")
     bench = await serve("files")
-    assert "picture.png is a binary file (image/png, 16 bytes)" in (await _read(bench, "picture.png"))
+    (work / "program").write_bytes(b"\x7fELF\0\0")
+    assert "program is a binary file (of unknown type, 6 bytes)" in (await _read(bench, "program"))
+    picture = await bench.call("read_file", path="picture.png")
+    assert "picture.png: image/png, 16 bytes." in picture.content
+    assert [one.mime for one in picture.artifacts] == ["image/png"]
     assert await _read(bench, "empty") == "[the file is empty]"
     assert "[3,000 more characters in this line]\nnext\n" in await _read(bench, "wide.txt")
     assert await _read(bench, "windows.txt") == "ab"
@@ -297,6 +301,125 @@ async def test_the_clients_roots_are_the_folders_that_count(tmp_path: Path, work
             assert await read(str(other / "in with space.txt")) == "with space"
             assert "does not exist" in await read("here.txt")
             assert "is outside" in await read(str(work / "here.txt"))
+
+
+@pytest.mark.parametrize("tool", ["write_file", "edit_file", "apply_patch"])
+async def test_a_file_that_changed_since_it_was_read_is_refused_once_with_what_changed(
+    serve: Serve, work: Path, tool: str
+) -> None:
+    path = work / "a.txt"
+    path.write_text("one\ntwo\n")
+    bench = await serve("files", FANOUT_HOME=str(work.parent / "home"))
+    arguments = {
+        "write_file": {"path": "a.txt", "content": "ours\n"},
+        "edit_file": {"path": "a.txt", "old_text": "one", "new_text": "ours"},
+        "apply_patch": {"patch": "*** Begin Patch\n*** Update File: a.txt\n-one\n+ours\n*** End Patch"},
+    }[tool]
+    await _read(bench, "a.txt")
+    path.write_text("one\nthree\n")
+    refused = await bench.call(tool, **arguments)
+    assert refused.outcome is Outcome.FAILED
+    assert "was changed since it was read. Nothing was written." in refused.content
+    assert "-two\n+three" in refused.content
+    assert path.read_text() == "one\nthree\n"
+    done = await bench.call(tool, **arguments)
+    assert done.outcome is Outcome.SUCCEEDED, done.content
+    assert path.read_text().startswith("ours\n")
+    assert (await bench.call(tool, **arguments)).outcome is (
+        Outcome.SUCCEEDED if tool == "write_file" else Outcome.FAILED
+    )
+
+
+KEPT = {
+    "plain": b"one\ntwo\n",
+    "no last newline": b"one\ntwo",
+    "dos": b"one\r\ntwo\r\n",
+    "mixed": b"one\r\ntwo\n",
+    "marked": b"\xef\xbb\xbfone\ntwo\n",
+    "utf-16": "\ufeffone\ntwo\n".encode("utf-16-le"),
+    "utf-16 the other way": "\ufeffone\r\ntwo\r\n".encode("utf-16-be"),
+}
+
+
+@pytest.mark.parametrize("kept", KEPT)
+async def test_encoding_line_ends_and_mode_are_kept(serve: Serve, work: Path, kept: str) -> None:
+    path = work / "a.txt"
+    bench = await serve("files", FANOUT_HOME=str(work.parent / "home"))
+    for tool, arguments in (
+        ("edit_file", {"path": "a.txt", "old_text": "one", "new_text": "1"}),
+        ("apply_patch", {"patch": "*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+2\n*** End Patch"}),
+    ):
+        path.write_bytes(KEPT[kept])
+        path.chmod(0o640)
+        await _read(bench, "a.txt")
+        result = await bench.call(tool, **arguments)
+        assert result.outcome is Outcome.SUCCEEDED, result.content
+        codec = "utf-16-le" if kept == "utf-16" else "utf-16-be" if "other" in kept else "utf-8"
+        old, new = ("one", "1") if tool == "edit_file" else ("two", "2")
+        assert path.read_bytes() == KEPT[kept].decode(codec).replace(old, new).encode(codec)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+async def test_a_patch_changes_all_its_files_or_none(serve: Serve, work: Path) -> None:
+    (work / "a.py").write_text("def f():\n    return 1\n\n\ndef g():\n    return 1\n")
+    (work / "old.txt").write_text("gone\n")
+    (work / "from.txt").write_text("x\n")
+    bench = await serve("files", FANOUT_HOME=str(work.parent / "home"))
+    patch = (
+        "*** Begin Patch\n*** Update File: a.py\n@@ def g():\n-    return 1\n+    return 2\n"
+        "*** Add File: new/b.txt\n+one\n"
+        "*** Delete File: old.txt\n*** Update File: from.txt\n*** Move to: to.txt\n x\n+y\n*** End Patch"
+    )
+    for broken in ("return 2x", ""):
+        wrong = patch.replace("-    return 1", f"-    {broken}") if broken else patch.replace("to.txt", "a.py")
+        result = await bench.call("apply_patch", patch=wrong)
+        assert result.outcome is Outcome.FAILED
+        assert sorted(path.name for path in work.iterdir()) == ["a.py", "from.txt", "old.txt"]
+    result = await bench.call("apply_patch", patch=patch)
+    assert result.outcome is Outcome.SUCCEEDED, result.content
+    assert (work / "a.py").read_text() == "def f():\n    return 1\n\n\ndef g():\n    return 2\n"
+    assert (work / "new/b.txt").read_text() == "one\n"
+    assert (work / "to.txt").read_text() == "x\ny\n"
+    assert not (work / "old.txt").exists()
+    assert not (work / "from.txt").exists()
+    assert result.structured is not None
+    assert len(result.structured["changes"]) == 5
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        "",
+        "x",
+        "*** Begin Patch\n*** End Patch",
+        "*** Begin Patch\n+x\n*** End Patch",
+        "*** Begin Patch\n*** Update File: ../a\n+x\n*** End Patch",
+        "*** Begin Patch\n*** Update File: none\n+x\n*** End Patch",
+        "*** Begin Patch\n*** Add File: a\nx\n*** End Patch",
+        "*** Begin Patch\n*** Delete File: .\n*** End Patch",
+    ],
+)
+async def test_a_patch_that_is_none_is_refused_in_words(serve: Serve, work: Path, patch: str) -> None:
+    bench = await serve("files", FANOUT_HOME=str(work.parent / "home"))
+    result = await bench.call("apply_patch", patch=patch)
+    assert result.outcome is Outcome.FAILED
+    assert "Error" not in result.content
+    assert list(work.iterdir()) == []
+
+
+async def test_a_search_keeps_to_gitignore_and_shows_what_is_around(serve: Serve, work: Path) -> None:
+    (work / "sub").mkdir()
+    (work / "build").mkdir()
+    (work / ".gitignore").write_text("build/\n*.log\n!keep.log\n")
+    (work / "sub" / ".gitignore").write_text("secret.txt\n")
+    for name in ("a.txt", "x.log", "keep.log", "build/b.txt", "sub/secret.txt", "sub/open.txt"):
+        (work / name).write_text("one\nneedle\nthree\n")
+    bench = await serve("files")
+    found = (await bench.call("search_files", query="needle")).content.splitlines()
+    assert found == ["a.txt:2: needle", "keep.log:2: needle", "sub/open.txt:2: needle"]
+    assert len((await bench.call("search_files", query="needle", ignored=True)).content.splitlines()) == 6
+    around = (await bench.call("search_files", query="needle", glob="a.txt", context=1)).content
+    assert around == "a.txt-1- one\na.txt:2: needle\na.txt-3- three"
 
 
 texts = st.text(alphabet="ab\nX", max_size=20)

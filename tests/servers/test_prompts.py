@@ -22,11 +22,12 @@ from console_app.engine import ApprovalGate, Engine
 from console_app.providers import OfflineProvider
 from tests.patience import PATIENCE
 from tests.servers.conftest import Serve
+from tests.servers.stdio_client import StdioClient
 from tests.servers.web_stand_in import Page, results_page, web_stand_in
 
 ROOT = Path(__file__).parents[2]
 SWITCHED_ON = ("calculator", "demo")
-ALL = (*SWITCHED_ON, "files", "order_database", "csv_reporter", "pptx_generator", "duckduckgo")
+ALL = (*SWITCHED_ON, "files", "shell", "web", "order_database", "csv_reporter", "pptx_generator", "duckduckgo")
 
 
 def run(
@@ -174,3 +175,26 @@ def test_a_bundled_server_loads_neither_the_console_nor_anything_heavy(name: str
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     light = "['sqlite3']" if name == "order_database" else "[]"
     assert done.stdout.strip() == f"{light} ['_version', 'servers']"
+
+
+WITH_A_MODEL = ("calculator", "files", "shell", "web")
+
+
+@pytest.mark.parametrize("key", ["", "sk-no-key"])
+def test_a_model_that_is_one_has_files_and_a_shell_and_the_rehearsal_has_the_demo(work: Path, key: str) -> None:
+    variables = {"PATH": os.environ["PATH"], "HOME": str(work.parent), "FANOUT_HOME": str(work.parent / "home")}
+    variables |= {"PYTHONPATH": str(ROOT), **({"OPENAI_API_KEY": key} if key else {})}
+    words = (sys.executable, "-m", "console_app", "mcp", "list", "--json")
+    done = subprocess.run(words, cwd=work, env=variables, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    on = [server["name"] for server in json.loads(done.stdout)["servers"] if server["state"] != "disabled"]
+    assert tuple(on) == (WITH_A_MODEL if key else SWITCHED_ON), done.stderr
+
+
+def test_what_is_offered_by_itself_costs_few_tokens(work: Path) -> None:
+    characters = 0
+    for name in WITH_A_MODEL:
+        with StdioClient(f"console_app.servers.{name}", cwd=work) as client:
+            for tool in client.request("tools/list")["tools"]:
+                schema = json.dumps(tool["inputSchema"])
+                characters += len(f"{name}_{tool['name']}") + len(tool["description"]) + len(schema)
+    assert characters / 4 < 2500  # as the report of the context counts before a request was answered

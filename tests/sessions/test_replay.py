@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
+from console_app.domain import AssistantMessage, ToolCall, ToolMessage
 from console_app.domain import events as ev
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
 from console_app.sessions import Replay, Store
-from console_app.sessions.recorder import SAMPLES, StoredSamples, to_store
+from console_app.sessions.recorder import MOST_OUTPUT, SAMPLES, StoredSamples, to_store
 from console_app.sessions.repair import closing_events
 
 
@@ -89,3 +91,57 @@ async def test_a_recording_in_which_the_clock_was_set_back_goes_on_in_its_time()
     async for event in replay.play():
         seen.append((event.at, replay.now()))
     assert seen == [(at, at) for at in times], "its clock is that of the recording again"
+
+
+async def test_output_is_kept_whole_in_ten_pieces_a_second_and_to_its_end(tmp_path: Path) -> None:
+    text = [f"line {n:>5}\n" for n in range(100)]
+    flood = [
+        ev.CallOutput(call_id="a", stream="stdout", text=one, offset=12 * n - 1 * n, at=100 + n / 20)
+        for n, one in enumerate(text)
+    ]
+    end = ev.CallFinished(call_id="a", outcome=Outcome.SUCCEEDED, content="done", at=105.1)
+    events, sampling = running(*flood, end), StoredSamples()
+    store = Store(tmp_path / "sessions.db")
+    for at in range(0, len(events), 3):
+        await store.append(to_store(events[at : at + 3], sampling))
+    loaded = await store.load("s")
+    kept = [event for event in loaded if isinstance(event, ev.CallOutput)]
+    assert "".join(event.text for event in kept) == "".join(text)
+    assert len(kept) < 75
+    assert [event.seq for event in loaded] == sorted(event.seq for event in loaded)
+    view = Transcript.of(loaded).calls["a"]
+    assert view.output is not None
+    assert view.output.lines() == [one.rstrip() for one in text]
+    await store.close()
+
+
+def test_of_output_too_fast_to_store_each_piece_has_the_newest() -> None:
+    flood = [
+        ev.CallOutput(call_id="a", stream="stdout", text="x" * 999 + "\n", offset=1000 * n, at=100 + n / 1000)
+        for n in range(5000)
+    ]
+    kept = [event for event in to_store(running(*flood)) if isinstance(event, ev.CallOutput)]
+    assert SAMPLES * 5 <= len(kept) <= SAMPLES * 7
+    assert all(len(event.text) <= MOST_OUTPUT for event in kept)
+    for before, event in itertools.pairwise(kept):
+        assert event.offset == before.offset + len(before.text) + event.dropped
+
+
+def test_a_call_in_the_background_that_was_cut_is_told_to_the_model_of_a_resumed_session() -> None:
+    at = {"session_id": "s", "turn": 1, "step": 1, "at": 101.0}
+    still = ToolMessage(tool_call_id="a", content="it still runs", name="x")
+    more = [
+        ev.CallDetached(call_id="a"),
+        ev.CallOutput(call_id="a", stream="stdout", text="half of it\n", offset=0),
+        ev.MessageAdded.of(AssistantMessage(tool_calls=(ToolCall(id="a", name="x", arguments="{}"),))),
+        ev.MessageAdded.of(still),
+        ev.TurnFinished(outcome="completed"),
+    ]
+    events = [*running(), *(one.model_copy(update=at | {"seq": 6 + n}) for n, one in enumerate(more))]
+    closing = closing_events(events)
+    assert [type(event) for event in closing] == [ev.CallFinished, ev.MessageAdded]
+    transcript = Transcript.of([*events, *closing])
+    assert transcript.calls["a"].outcome is Outcome.INTERRUPTED
+    assert "half of it" in transcript.history[-1].content
+    assert transcript.history[-1].role == "user"
+    assert closing_events([*events, *closing]) == []

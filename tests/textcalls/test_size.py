@@ -154,15 +154,15 @@ def test_too_many_calls_in_one_place_run_not_at_all_and_are_told_of(form: str) -
     assert any(str(MOST_CALLS) in message for message in problems(text))
 
 
-def seconds(text: str, chunk: int | None = None) -> float:
-    """Processor time that reading takes, the least of three."""
+def seconds(text: str, chunk: int | None = None, *, times: int = 3) -> float:
+    """Processor time that reading takes, the least of three times."""
 
     def once() -> float:
         begun = time.process_time()
         parse(text, TOOLS, chunk)
         return time.process_time() - begun
 
-    return min(once() for _ in range(3))
+    return min(once() for _ in range(times))
 
 
 QWEN = "<tool_call>\n<function=write_file>\n<parameter=path>\n"
@@ -189,8 +189,11 @@ GROWING = {
 
 @each(("head", "piece", "end"), GROWING.values(), ids=GROWING.keys())
 def test_four_times_the_text_takes_about_four_times_as_long(head: str, piece: str, end: str) -> None:
-    small, large = (seconds(head + repeated(piece, size) + end) for size in (60_000, 240_000))
-    assert large < 10 * max(small, 0.01), f"{small:.3f} s, then {large:.3f} s"
+    few, many = (head + repeated(piece, size) + end for size in (15_000, 60_000))
+    small, large = seconds(few, times=2), seconds(many, times=1)
+    if large >= 10 * max(small, 0.003):  # something else may have slowed it down once
+        large = seconds(many)
+    assert large < 10 * max(small, 0.003), f"{small:.3f} s, then {large:.3f} s"
 
 
 WIDE: dict[str, tuple[str, str, str]] = {
@@ -202,8 +205,8 @@ WIDE: dict[str, tuple[str, str, str]] = {
 
 @pytest.mark.parametrize(("head", "piece", "end"), WIDE.values(), ids=WIDE.keys())
 def test_what_a_decision_looks_at_is_gone_through_once(head: str, piece: str, end: str) -> None:
-    narrow, wide = (seconds(repeated(head + piece * width + end, 60_000), 16) for width in (30, 480))
-    assert wide < 4 * max(narrow, 0.01), f"{narrow:.3f} s, then {wide:.3f} s"
+    narrow, wide = (seconds(repeated(head + piece * width + end, 20_000), 16) for width in (30, 480))
+    assert wide < 4 * max(narrow, 0.004), f"{narrow:.3f} s, then {wide:.3f} s"
 
 
 def test_what_is_loaded_ahead_has_compiled_what_the_first_answer_needs() -> None:

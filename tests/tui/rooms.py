@@ -141,6 +141,7 @@ class Room:
         """From the conversation."""
         await self.begin(pilot)
         await pilot.press(*self.keys)
+        await pass_by(pilot)  # a letter on a call may be the first of a word
         await see(pilot, self.shows)
         await until(pilot, lambda: self.ready(pilot), self.name)
         await at_rest(pilot)
@@ -159,6 +160,7 @@ class Room:
     async def leave(self, pilot: Pilot[Any]) -> None:
         """Back to the conversation, with an empty prompt that has the keys."""
         await pilot.press(*self.back)
+        await pass_by(pilot)
         prompt = chat(pilot.app).prompt
         await until(pilot, lambda: not prompt.text and prompt.has_focus and len(pilot.app.screen_stack) == 1, self.name)
         await at_rest(pilot)
@@ -191,7 +193,7 @@ DIALOGS = (
     Room("commands completed", ("slash",), "/help", CLEAR),
     Room("files completed", (*"see @",), "notes.md", CLEAR),
     Room("attached", (*'see @notes.md @"a name.txt" @src/one.py:2-4 ',), "~", CLEAR, ready=costed),
-    Room("help", ("f1",), "stop the turn"),
+    Room("help", ("f1",), "stop, or go back"),
     Room("help, filtered", ("f1", *"rewind"), "go back to a message"),
     Room("palette", ("ctrl+p",), "Search for commands"),
     Room("prompts before", ("ctrl+r",), "what is 355/113?"),
@@ -247,7 +249,7 @@ AFTER_A_TURN = (
 async def walk(pilot: Pilot[Any]) -> AsyncIterator[str]:
     """Through all rooms; gives the name of the one that is on screen."""
     screen = chat(pilot.app)
-    await see(pilot, "Try one")
+    await see(pilot, "many tool calls at once")
     yield "opening page"
     sessions = typed("sessions", "/sessions", "0 calls · lab/gpt-4o", filled=True)
     for room in (sessions, *DIALOGS[:-4]):
@@ -300,7 +302,7 @@ async def boards(pilot: Pilot[Any]) -> AsyncIterator[str]:
     screen.services.engine.gate.mode = ApprovalMode.ASK
     board = screen.boards.approvals
     screen.prompt_area.send("more")
-    await see(pilot, "Approve 1 of 3")
+    await see(pilot, "3 need you")
     await focused(pilot, board)
     yield "approvals"
     await pilot.press("A")
@@ -345,6 +347,6 @@ async def planned(pilot: Pilot[Any]) -> AsyncIterator[str]:
 async def focused(pilot: Pilot[Any], board: Any) -> None:
     board.focus()
     await until(pilot, lambda: board.has_focus_within)
-    await see(pilot, "waiting for you")  # the call's own state may come after its question
+    await see(pilot, "paused")  # the call's own state may come after its question
     await pass_by(pilot)
     await at_rest(pilot)

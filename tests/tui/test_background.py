@@ -1,102 +1,93 @@
-"""Light or dark, as the terminal says: in pieces, beside keys, and from the environment."""
+"""A call that goes to the background by a key: the turn goes on, a line says what runs there, and its result joins."""
 
 from __future__ import annotations
 
-from itertools import pairwise
+import asyncio
+import json
 from pathlib import Path
+from typing import Any
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from textual.pilot import Pilot
 
-from console_app.tui.app import FanoutApp
-from console_app.tui.main_screen.screen import ChatScreen
-from console_app.tui.main_screen.start.first_paint import StartupParts
-from console_app.tui.terminal.answers import last_answer
-from console_app.tui.terminal.questions import BackgroundAnswer, is_light_by_environment
-from tests.tui.parts import THEMES, services, until
-
-LIGHT = "\x1b]11;rgb:fafa/f4f4/eded\x1b\\"
-DARK = "\x1b]11;rgb:1a/1b/26\x07"
+from console_app.domain.ports import CallReporter, Invocation
+from console_app.domain.tools import Outcome
+from console_app.tui.main_screen.bars.background_line import BackgroundLine
+from tests.tui.parts import Tools, WrittenModel, app, calls, chat, say, see, seen, until
 
 
-@pytest.mark.parametrize(
-    ("answer", "light"),
-    [
-        (LIGHT, True),
-        (DARK, False),
-        ("\x1b]11;rgba:f/f/f/f\x07", True),
-        ("\x1b]11;#fafafa\x07", True),
-        ("\x1b]11;#101010\x1b\\", False),
-        ("\x1b]11;none of yours\x07", None),
-        ("\x1b]11;\x07", None),
-    ],
-)
-@given(data=st.data())
-def test_the_answer_is_found_wherever_it_is_cut_and_keys_stay_keys(
-    answer: str, light: bool | None, data: st.DataObject
-) -> None:
-    keys = st.text("abc[1;A", max_size=6)
-    before, behind = data.draw(keys), data.draw(keys)
-    whole = before + answer + behind
-    # A cut right behind the first Escape is left out: that is the key, and no key waits for what may follow.
-    places = st.integers(1, len(whole) - 1).filter(lambda at: at != len(before) + 1)
-    cuts = [0, *sorted(data.draw(st.sets(places))), len(whole)]
-    reader = BackgroundAnswer()
-    typed = "".join(reader.without(whole[cut:end]) for cut, end in pairwise(cuts))
-    assert reader.is_light is light
-    assert typed == before + behind
+class Bench:
+    def __init__(self) -> None:
+        self.free = asyncio.Event()
+        self.tools = Tools({("lab", "wait"): self._wait})
+        asked = calls(("lab_wait", json.dumps({"command": "pytest -q"})))
+        self.model = WrittenModel(asked, say("Going on."), say("Seen."))
+
+    async def _wait(self, invocation: Invocation, reporter: CallReporter) -> str:
+        reporter.output("stdout", "collecting 12 tests\n")
+        await self.free.wait()
+        return "12 passed"
 
 
-@given(st.lists(st.text("ab\x1b]1;:rg/f\x07\\", max_size=5), max_size=6))
-def test_what_is_no_answer_is_passed_on_whole(pieces: list[str]) -> None:
-    reader = BackgroundAnswer()
-    typed = "".join(reader.without(piece) for piece in pieces)
-    typed += "".join(reader.tick() for _ in range(9))
-    assert "\x1b]11;" in "".join(pieces) or typed == "".join(pieces)
+async def started(pilot: Pilot[Any]) -> None:
+    await pilot.press(*"go", "enter")
+    await see(pilot, "collecting 12 tests")
 
 
-@given(st.lists(st.text("ab\x1b[?1;c", max_size=5), max_size=6))
-def test_nor_is_anything_lost_that_looks_like_the_last_answer(pieces: list[str]) -> None:
-    reader = last_answer()
-    typed = "".join(reader.without(piece) for piece in pieces)
-    typed += "".join(reader.tick() for _ in range(9))
-    assert reader.found is not None or typed == "".join(pieces)
+def toasts(pilot: Pilot[Any]) -> str:
+    return "\n".join(one.message for one in pilot.app._notifications)  # pyright: ignore[reportPrivateUsage]
 
 
-def test_the_last_answer_is_taken_wherever_it_is_cut() -> None:
-    whole = "ab\x1b[?62;22cde"
-    for cut in (one for one in range(1, len(whole)) if one != 3):
-        reader = last_answer()
-        assert reader.without(whole[:cut]) + reader.without(whole[cut:]) == "abde"
+async def test_ctrl_b_lets_the_newest_call_run_on_and_its_result_joins_when_it_is_there(tmp_path: Path) -> None:
+    bench = Bench()
+    async with app(tmp_path, bench.model, bench.tools).run_test(size=(100, 30)) as pilot:
+        screen = chat(pilot.app)
+        await started(pilot)
+        await pilot.press("ctrl+b")
+        await see(pilot, "Going on.")
+        await see(pilot, "1 in the background: pytest -q")
+        await until(pilot, lambda: not screen.console.conversation.busy)
+        await pilot.press(*"/new", "enter")
+        await until(pilot, lambda: "runs in the background" in toasts(pilot))
+        bench.free.set()
+        await until(pilot, lambda: "in the background:" not in seen(pilot.app))
+        await see(pilot, "12 passed")
+        await pilot.press(*"well", "enter")
+        await see(pilot, "Seen.")
+        history = screen.console.conversation.engine.history
+        assert any("12 passed" in one.content for one in history if one.role == "user")
+        assert screen.ui.shown.transcript.history == history
 
 
-def test_the_environment_says_it_as_rxvt_does() -> None:
-    assert is_light_by_environment({"COLORFGBG": "0;15"})
-    assert is_light_by_environment({"COLORFGBG": "0;default;7"})
-    assert not is_light_by_environment({"COLORFGBG": "15;0"})
-    assert not is_light_by_environment({})
+async def test_x_on_the_line_ends_it_and_enter_goes_to_it(tmp_path: Path) -> None:
+    bench = Bench()
+    async with app(tmp_path, bench.model, bench.tools).run_test(size=(100, 30)) as pilot:
+        screen = chat(pilot.app)
+        await started(pilot)
+        await pilot.press("ctrl+b")
+        await see(pilot, "Going on.")
+        line = screen.query_one(BackgroundLine)
+        line.focus()
+        await see(pilot, "x stop")
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.view.has_focus)
+        line.focus()
+        await until(pilot, lambda: line.has_focus)
+        await pilot.press("x")
+        await until(pilot, lambda: not line.display)
+        [call] = screen.ui.shown.transcript.calls.values()
+        assert call.outcome is Outcome.CANCELLED
+        assert "collecting 12 tests" in call.content
+        assert screen.focused is not None
 
 
-@pytest.mark.parametrize("is_set", [False, True])
-async def test_a_light_terminal_gets_the_light_theme_unless_one_was_chosen(tmp_path: Path, is_set: bool) -> None:
-    parts = StartupParts(
-        load=lambda: services(tmp_path),
-        history_path=tmp_path / "history",
-        theme_dirs=[THEMES],
-        theme="fanout-dark",
-        working_folder=tmp_path,
-        theme_is_set=is_set,
-    )
-    console = FanoutApp(parts)
-    assert console.asks_background is not is_set
-    async with console.run_test() as pilot:
-        if console.asks_background:
-            console.background_is(True)
-        await until(pilot, lambda: isinstance(console.screen, ChatScreen))
-        assert console.theme == ("fanout-dark" if is_set else "fanout-light")
-        console.background_is(False)
-        assert console.theme == "fanout-dark"
-        console.theme = "plum"
-        console.background_is(True)
-        assert console.theme == "plum"
+async def test_quitting_asks_while_something_runs_there(tmp_path: Path) -> None:
+    bench = Bench()
+    async with app(tmp_path, bench.model, bench.tools).run_test(size=(100, 30)) as pilot:
+        await started(pilot)
+        await pilot.press("ctrl+b")
+        await see(pilot, "Going on.")
+        await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
+        await pilot.press("ctrl+d")
+        await until(pilot, lambda: "Quitting ends a call that runs in the background" in toasts(pilot))
+        assert pilot.app.is_running
+        bench.free.set()

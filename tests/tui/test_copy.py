@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from console_app.console.reports.copies import as_csv, copies_of_answer
 from console_app.domain.ports import CallReporter, Invocation
 from console_app.tui.lineview import AssistantBlock, UserBlock
-from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, say, see, seen, until
+from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, decide, say, see, seen, until
 
 ANSWER = """Two ways:
 
@@ -111,14 +111,14 @@ async def test_a_result_its_table_and_its_arguments(tmp_path: Path) -> None:
         await said(pilot, "how", "who")
         await pilot.press("alt+1")
         await until(pilot, lambda: chat(pilot.app).view.cursor is not None)
-        await pilot.press("c")
+        await decide(pilot, "c")
         await until(pilot, lambda: pilot.app.clipboard.startswith("[{"))
         await see(pilot, "Copied result of people:")
-        await pilot.press("C")
+        await decide(pilot, "C")
         await see(pilot, "2 rows × 2 columns")
         await pilot.press(*"csv", "enter")
         await until(pilot, lambda: pilot.app.clipboard == "name,age\nAnn,41\nBo,7\n")
-        await pilot.press(*"C")
+        await decide(pilot, "C")
         await see(pilot, "arguments of people")
         await pilot.press(*"argum", "enter")
         await until(pilot, lambda: pilot.app.clipboard == '{\n  "of": "Oslo"\n}')
@@ -129,7 +129,8 @@ async def test_the_code_and_tables_of_a_result_in_markdown(tmp_path: Path) -> No
     model = WrittenModel(calls(("lab_page", "{}")), say("Read."))
     async with app(tmp_path, model, Tools({("lab", "page"): page})).run_test(size=(100, 30)) as pilot:
         await said(pilot, "go")
-        await pilot.press("alt+1", "C")
+        await pilot.press("alt+1")
+        await decide(pilot, "C")
         await see(pilot, "table 1 as CSV")
         await pilot.press(*"code 2", "enter")
         await until(pilot, lambda: pilot.app.clipboard == "echo one")
@@ -161,7 +162,8 @@ async def test_every_message_is_reached_and_copied_by_key(tmp_path: Path, turns:
             view.add_block(AssistantBlock(answer, final=True))
         texts = [text for one in said_of for text in one]
         for text in reversed(texts[-8:]):  # from the prompt up, one after the other
-            await pilot.press("alt+up", "c")
+            await pilot.press("alt+up")
+            await decide(pilot, "c")
             await until(pilot, lambda text=text: pilot.app.clipboard == text)
             pilot.app.clear_notifications()  # they stand over the newest lines
             await see(pilot, text)
@@ -169,11 +171,12 @@ async def test_every_message_is_reached_and_copied_by_key(tmp_path: Path, turns:
         await pilot.press("escape", "h")
         assert chat(pilot.app).prompt.text == "h"
         for question, _ in reversed(said_of[-8:]):  # and turn by turn
-            await pilot.press("alt+pageup", "c")
+            await pilot.press("alt+pageup")
+            await decide(pilot, "c")
             await until(pilot, lambda text=question: pilot.app.clipboard == text)
             pilot.app.clear_notifications()
             await see(pilot, question)
-        await pilot.press("x", "h")
+        await decide(pilot, "x", "h")
         assert chat(pilot.app).prompt.text == "h", "letters are the message's"
 
 
@@ -198,7 +201,7 @@ def test_copy_in_pictures(snap_compare: Any, tmp_path: Path, size: tuple[int, in
         await said(pilot, "how", "who")
         await pilot.press("alt+1")
         await until(pilot, lambda: chat(pilot.app).view.cursor is not None)
-        await pilot.press("C")
+        await decide(pilot, "C")
         await see(pilot, "arguments of people")
 
     assert snap_compare(console(tmp_path), terminal_size=size, run_before=run)
@@ -211,7 +214,8 @@ async def test_a_list_that_came_in_blocks_of_its_own_is_copied_as_csv(tmp_path: 
     model = WrittenModel(calls(("lab_people", "{}")), say("These two."))
     async with app(tmp_path, model, Tools({("lab", "people"): rows})).run_test(size=(80, 24)) as pilot:
         await said(pilot, "who")
-        await pilot.press("alt+1", "C")
+        await pilot.press("alt+1")
+        await decide(pilot, "C")
         await see(pilot, "2 rows × 2 columns")
         await pilot.press(*"csv", "enter")
         await until(pilot, lambda: pilot.app.clipboard == "name,age\nAnn,41\nBo,7\n")
@@ -226,7 +230,7 @@ async def test_the_message_of_a_turn_that_was_gone_to_is_copied(tmp_path: Path) 
         for words in ("who", "how"):
             await pilot.press("alt+pageup")
             await until(pilot, lambda w=words: isinstance(view.cursor, UserBlock) and view.cursor.text == w)
-            await pilot.press("c")
+            await decide(pilot, "c")
             await until(pilot, lambda w=words: pilot.app.clipboard == w)
         await pilot.press("alt+pagedown")
         await until(pilot, lambda: isinstance(view.cursor, UserBlock) and view.cursor.text == "who")

@@ -32,7 +32,7 @@ async def test_the_focus_stays_where_it_is_through_every_size(tmp_path: Path, pl
     console = app(tmp_path, model, Tools({("lab", "do"): echo}), gate=ApprovalGate(ApprovalMode.ASK))
     async with console.run_test(size=(100, 40)) as pilot:
         await pilot.press(*"go", "enter")
-        await see(pilot, "Approve 1 of 2")
+        await see(pilot, "2 need you")
         chat(console).prompt.focus()
         await pilot.press(*PLACES[place])
         await at_rest(pilot)
@@ -57,7 +57,7 @@ async def test_no_key_decides_what_is_covered(tmp_path: Path, size: tuple[int, i
     console = app(tmp_path, model, Tools({("lab", "do"): echo}), gate=ApprovalGate(ApprovalMode.ASK))
     async with console.run_test(size=(100, 40)) as pilot:
         await pilot.press(*"go", "enter")
-        await see(pilot, "Approve 1 of 2")
+        await see(pilot, "2 need you")
         board = chat(console).boards.approvals
         board.focus()
         await pass_by(pilot)
@@ -65,7 +65,7 @@ async def test_no_key_decides_what_is_covered(tmp_path: Path, size: tuple[int, i
             await pilot.resize_terminal(*size)
             await decide(pilot, key)
             await pilot.resize_terminal(100, 40)
-            await see(pilot, "Approve 1 of 2")
+            await see(pilot, "2 need you")
             assert console.focused is board, key
         await decide(pilot, "Y")
         await see(pilot, "Done.")

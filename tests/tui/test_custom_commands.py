@@ -65,12 +65,12 @@ async def test_a_call_that_it_allows_runs_and_the_same_call_of_the_next_turn_ask
     async with console_in(tmp_path, model, Tools(WRITES, read_only=False)).run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: chat(pilot.app).commands.get("put") is not None)
         await pilot.press(*"/put", "enter")
-        await see(pilot, "Approve 1 of 1")
+        await see(pilot, "1 needs you")
         await pilot.press("tab")
         await decide(pilot, "y")
         await see(pilot, "Both.")
         await pilot.press(*"again", "enter")
-        await see(pilot, "Approve 1 of 1")
+        await see(pilot, "1 needs you")
 
 
 async def test_a_projects_command_is_there_once_trusted_and_none_takes_the_place_of_ours(tmp_path: Path) -> None:

@@ -167,13 +167,13 @@ async def test_the_board_shows_the_diff_against_the_file_as_it_is_now(folder: Pa
     async with console.run_test(size=(80, 24)) as pilot:
         await pilot.press("g", "enter")
         # The row of the call says some of it, too, and is there before the board.
-        await until(pilot, lambda: "line 19" in seen(console).partition("Approve")[2], "the board's diff")
-        assert "LINE 20" in (shown := seen(console).split("Approve", 1)[1].split("line 19")[1])
+        await until(pilot, lambda: "line 19" in seen(console).partition("╭─ 2 need you")[2], "the board's diff")
+        assert "LINE 20" in (shown := seen(console).split("╭─ 2 need you", 1)[1].split("line 19")[1])
         assert "old_text" not in shown
         await pilot.press("tab")
         (folder / "a.txt").write_text(TEXT.replace("line 21", "another 21"))
         await decide(pilot, "y")
-        await see(pilot, "LINE 30")
+        await see(pilot, "+ 30")
         (folder / "a.txt").write_text("gone\n")
         await decide(pilot, "e")
         await pilot.press("escape")
@@ -205,12 +205,12 @@ async def test_a_call_whose_row_says_all_takes_a_line(folder: Path) -> None:
     console = board(folder, *(("files_look", f'{{"n": {n}}}') for n in range(3)))
     async with console.run_test(size=(80, 24)) as pilot:
         await pilot.press("g", "enter")
-        await see(pilot, "Approve 1 of 3")
+        await see(pilot, "3 need you")
         await pilot.press("tab")
         await until(pilot, lambda: chat(console).boards.approvals.has_focus)
-        await see(pilot, "allow once")
+        await see(pilot, "run it")
         assert chat(console).boards.approvals.region.height <= 9
-        assert seen(console).split("Approve 1")[1].count("n=0") == 1, "said once"
+        assert seen(console).rpartition("need you")[2].count("n=0") == 1, "said once"
 
 
 SIZES = ((60, 15), (80, 24), (120, 40))
@@ -226,13 +226,11 @@ async def test_what_an_edit_changes_is_seen_where_it_is_decided_beside_the_count
     console = board(folder, *edits[:count])
     async with console.run_test(size=size) as pilot:
         await pilot.press("g", "enter")
-        await see(pilot, f"Approve 1 of {count}")
+        await see(pilot, f"{count} need")
         await pilot.press("tab")
         await until(pilot, lambda: chat(console).boards.approvals.has_focus)
         await until(pilot, lambda: all(one in seen(console) for one in ("- 10 ", "+ 10 ", "line 10!")), "the change")
-        await until(
-            pilot, lambda: count == 1 or f"{count} calls · {count} need approval" in seen(console), "the counts"
-        )
+        await until(pilot, lambda: count == 1 or f"{count} calls · {count} need you" in seen(console), "the counts")
         assert "Ask, or / for commands" in seen(console)
         if size != (60, 15):
             await until(pilot, lambda: "line 12" in seen(console) and "to scroll" not in seen(console), "all of it")

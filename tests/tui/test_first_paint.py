@@ -23,7 +23,6 @@ from console_app.tui.main_screen.over.help import HelpScreen
 from console_app.tui.main_screen.screen import ChatScreen
 from console_app.tui.main_screen.start.first_paint import StartupParts
 from console_app.tui.main_screen.start.startup_screen import StartupScreen
-from console_app.tui.main_screen.start.welcome import EXAMPLES
 from console_app.tui.servers.screen import ServersScreen
 from tests.console.test_clipboard import X11, copied, environ, program
 from tests.patience import PATIENCE
@@ -153,7 +152,7 @@ async def test_what_is_sent_is_seen_at_once_and_stays_where_it_is(slow: Slow) ->
         before = seen(slow.app)
         assert "▌ first words" in before
         assert "· Starting · esc take back" in before
-        assert "Try one" not in before
+        assert "many tool calls at once" not in before
         held = asyncio.Event()
         slow.model.answers.append([held])
         await slow.loaded(pilot)
@@ -248,21 +247,11 @@ async def test_a_command_runs_and_is_completed(slow: Slow) -> None:
         await until(pilot, lambda: isinstance(slow.app.screen, HelpScreen))
 
 
-async def test_a_digit_offers_an_example(slow: Slow) -> None:
+async def test_no_example_is_offered_before_it_is_known_which_fits(slow: Slow) -> None:
     async with slow.opened() as pilot:
-        slow.typed("1")
-        screen = await slow.loaded(pilot)
-        await until(pilot, lambda: screen.prompt.text == EXAMPLES[0].text)
-
-
-async def test_no_example_is_shown_before_it_is_known_which_fit(slow: Slow) -> None:
-    async with slow.opened() as pilot:
-        before = seen(slow.app)
-        assert "many tool calls at once" in before
-        assert "Try one" not in before
-        assert not any(example.text in before for example in EXAMPLES)
+        assert "many tool calls at once" in seen(slow.app)
+        assert "Enter" not in seen(slow.app)
         await slow.loaded(pilot)
-        await until(pilot, lambda: "Try one" in seen(slow.app) and EXAMPLES[0].text in seen(slow.app))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from console_app.mcp_client import Hub
 from console_app.tui.app import FanoutApp
 from tests.mcp_client.conftest import faulty
 from tests.patience import PATIENCE
-from tests.tui.parts import WrittenModel, calls, chat, say, see, services, until
+from tests.tui.parts import WrittenModel, calls, chat, decide, say, see, services, until
 
 LINES = 3_000
 
@@ -37,7 +37,8 @@ async def test_a_flood_of_log_lines_shows_the_newest_and_counts_what_it_left_out
             lines = log_lines(call)
             missing = [int(line.split()[1].replace(",", "")) for line in lines if line.startswith("… ")]
             assert sum(missing) + len(lines) - len(missing) == LINES
-            await pilot.press("alt+1", "x")
+            await pilot.press("alt+1")
+            await decide(pilot, "x")
             await until(pilot, lambda: call.outcome is Outcome.CANCELLED, "its end")
             assert call.content.rstrip().endswith(f"line {LINES - 1}"), "the newest, for the model too"
     finally:

@@ -57,6 +57,7 @@ def story(text: str, turn: int) -> Iterator[ev.Event]:
     for call_id in ids:
         yield ev.CallStarted(call_id=call_id, **common)
         yield ev.CallProgress(call_id=call_id, progress=1, total=3, message=text, **common)
+        yield ev.CallOutput(call_id=call_id, stream="stdout", text=text, offset=0, **common)
         yield ev.CallLog(call_id=call_id, level="warning", text=text, **common)
     yield ev.QuestionAsked(call_id=ids[2], question=text, options=(text,), **common)
     yield ev.CallAsked(call_id=ids[1], what=text, **common)

@@ -60,7 +60,7 @@ async def test_a_turn_its_approval_and_its_queue(tmp_path: Path) -> None:
     gate_console = console(tmp_path)
     async with gate_console.run_test(size=(160, 50)) as pilot:
         await pilot.press(*"go", "enter")
-        await see(pilot, "Approve 1 of 1")
+        await see(pilot, "1 needs you")
         chat(gate_console).prompt_area.send(HOSTILE)
         await see(pilot, f"▸ {SHOWN}")
         assert re.search(rf"path\s+│ {re.escape(SHOWN)}", seen(gate_console))

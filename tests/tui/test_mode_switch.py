@@ -128,7 +128,7 @@ def test_a_held_key_ends_where_it_began() -> None:
 
 async def go(pilot: Pilot[Any]) -> None:
     await pilot.press(*"go", "enter")
-    await see(pilot, "Approve 1 of 3")
+    await see(pilot, "3 need you")
 
 
 async def test_the_strip_shows_all_modes_and_what_runs_those_that_wait(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def after(*keys: str, shows: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_the_opening_page(snap_compare: Compare, tmp_path: Path, size: tuple[int, int]) -> None:
-    assert snap_compare(console(tmp_path), terminal_size=size, run_before=after(shows="Try one"))
+    assert snap_compare(console(tmp_path), terminal_size=size, run_before=after(shows="many tool calls at once"))
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
@@ -90,12 +90,12 @@ def test_calls_that_wait_for_approval(snap_compare: Compare, tmp_path: Path, siz
 
     async def run(pilot: Pilot[Any]) -> None:
         await pilot.press(*"compare", "enter")
-        await see(pilot, "Approve 1 of 3")
+        await see(pilot, "3 need you")
         board = chat(pilot.app).boards.approvals
         await pilot.press("tab")
         await until(pilot, lambda: board.has_focus)
         await pilot.press("3")
-        await see(pilot, "Approve 3 of 3")
+        await see(pilot, "3 need you")
         await pass_by(pilot)
 
     assert snap_compare(waiting, terminal_size=size, run_before=run)
@@ -113,12 +113,12 @@ def test_forty_calls_that_wait(snap_compare: Compare, tmp_path: Path, size: tupl
 
     async def run(pilot: Pilot[Any]) -> None:
         await pilot.press("g", "enter")
-        await see(pilot, "Approve 1 of 40")
+        await see(pilot, "40 need you")
         board = chat(pilot.app).boards.approvals
         await pilot.press("tab")
         await until(pilot, lambda: board.has_focus)
         await pilot.press(*"jjjjj")
-        await see(pilot, "Approve 6 of 40")
+        await see(pilot, "40 need you")
         await pass_by(pilot)
 
     assert snap_compare(many, terminal_size=size, run_before=run)
@@ -128,7 +128,7 @@ def test_forty_calls_that_wait(snap_compare: Compare, tmp_path: Path, size: tupl
     ("keys", "shows"),
     [
         (("slash",), "choose the model"),
-        (("f1",), "Everywhere"),
+        (("f1",), "to what needs you"),
         (("ctrl+p",), "keys and commands"),
         ((*"/theme", "enter"), "Warm orange"),
         ((*"/model", "enter"), "anthropic/claude-opus"),

@@ -12,12 +12,14 @@ from textual import events
 from textual.app import App, ComposeResult
 
 from console_app.tui.app import FanoutApp
+from console_app.tui.lineview import CallBlock
+from console_app.tui.main_screen.start.welcome import DEMO
 from console_app.tui.prompt.completion import Completion, Completions, Token
 from console_app.tui.prompt.pastes import Pastes
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import Later, PromptBox
 from tests.patience import PATIENCE
-from tests.tui.parts import WrittenModel, app, chat, say, see, until
+from tests.tui.parts import Server, Tools, WrittenModel, app, calls, chat, echo, say, see, until
 
 
 async def test_enter_sends_and_the_answer_comes(tmp_path: Path) -> None:
@@ -183,56 +185,10 @@ async def test_question_mark_helps_on_an_empty_prompt_and_is_written_otherwise(t
         await pilot.press("a", "question_mark")
         assert chat(pilot.app).prompt.text == "a?"
         await pilot.press("ctrl+u", "question_mark")
-        await see(pilot, "Everywhere")
+        await see(pilot, "this card")
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is chat(pilot.app))
         assert chat(pilot.app).prompt.text == ""
-
-
-async def test_a_digit_offers_a_prompt_and_typing_on_brings_the_digit_back(tmp_path: Path) -> None:
-    async with app(tmp_path).run_test(size=(100, 30)) as pilot:
-        prompt = chat(pilot.app).prompt
-        await pilot.press("1")
-        await until(pilot, lambda: prompt.text.startswith("Calculate these three things"))
-        await pilot.press("+", "1")
-        assert prompt.text == "1+1"
-
-
-@pytest.mark.parametrize("typed", ["35", "33", "3 + 4", "12 of them"])
-async def test_what_is_typed_quicker_than_a_prompt_is_offered_stays(tmp_path: Path, typed: str) -> None:
-    async with app(tmp_path).run_test(size=(100, 30)) as pilot:
-        prompt = chat(pilot.app).prompt
-        await until(pilot, lambda: prompt.offering)
-        for char in typed:  # all are there before the first is answered
-            prompt.post_message(events.Key(char, char))
-        await until(pilot, lambda: prompt.text == typed)
-
-
-async def test_a_digit_and_enter_send_an_offered_prompt(tmp_path: Path) -> None:
-    model = WrittenModel()
-    async with app(tmp_path, model).run_test(size=(100, 30)) as pilot:
-        await pilot.press("1")
-        await until(pilot, lambda: bool(chat(pilot.app).prompt.text))
-        await pilot.press("enter")
-        await until(pilot, lambda: bool(model.requests))
-        assert model.requests[0].messages[0].content.startswith("Calculate these three things: (1) 355/113")
-
-
-async def test_arrow_and_enter_send_an_offered_prompt(tmp_path: Path) -> None:
-    model = WrittenModel()
-    async with app(tmp_path, model).run_test(size=(100, 30)) as pilot:
-        await pilot.press("down", "down", "up")
-        await until(pilot, lambda: chat(pilot.app).welcome.highlighted is not None)
-        await pilot.press("enter")
-        await until(pilot, lambda: bool(model.requests))
-        assert model.requests[0].messages[0].content.startswith("Calculate")
-
-
-async def test_a_click_sends_an_offered_prompt(tmp_path: Path) -> None:
-    model = WrittenModel()
-    async with app(tmp_path, model).run_test(size=(100, 30)) as pilot:
-        await pilot.click("ExampleList", offset=(6, 0))
-        await until(pilot, lambda: bool(model.requests))
 
 
 async def test_keys_reach_the_prompt_wherever_the_opening_page_was_pressed(tmp_path: Path) -> None:
@@ -269,7 +225,7 @@ async def test_keys_follow_the_configuration(tmp_path: Path) -> None:
         await pilot.press("ctrl+t")
         await until(pilot, lambda: chat(console).prompt.text == "")
         await pilot.press("f2")
-        await see(pilot, "Everywhere")
+        await see(pilot, "this card")
         await see(pilot, "ctrl+t")
 
 
@@ -409,3 +365,48 @@ async def test_a_letter_is_painted_without_waiting_for_the_next_frame(tmp_path: 
             console.post_message(events.Key("a", "a"))
             async with asyncio.timeout(PATIENCE):
                 await painted.wait()  # not `until`, which paints what is owed
+
+
+@pytest.mark.parametrize("offline", [True, False])
+async def test_enter_on_the_opening_page_sends_an_example_or_writes_one_where_that_would_cost(
+    tmp_path: Path, offline: bool
+) -> None:
+    model = WrittenModel()
+    model.name = "offline" if offline else "lab"
+    servers = [Server("calculator"), Server("demo")]
+    async with app(tmp_path, model, server_statuses=lambda: servers).run_test(size=(100, 30)) as pilot:
+        screen = chat(pilot.app)
+        await until(pilot, lambda: screen.welcome.example is DEMO)
+        await pilot.press("enter")
+        if not offline:
+            await until(pilot, lambda: screen.prompt.text == DEMO.text)
+            assert model.requests == []
+            await pilot.press("enter")
+        await until(pilot, lambda: bool(model.requests))
+        assert model.requests[0].messages[-1].content == DEMO.text
+
+
+async def test_up_in_an_empty_prompt_walks_into_the_calls_and_down_comes_back(tmp_path: Path) -> None:
+    model = WrittenModel(calls(("lab_echo", '{"n": 1}'), ("lab_echo", '{"n": 2}')), say("Done."))
+    async with app(tmp_path, model, Tools({("lab", "echo"): echo})).run_test(size=(80, 24)) as pilot:
+        screen = chat(pilot.app)
+        await pilot.press(*"go", "enter")
+        await see(pilot, "Done.")
+        await until(pilot, lambda: not screen.console.conversation.busy)
+
+        def at() -> object:
+            block = screen.view.cursor
+            return block.call.arguments if isinstance(block, CallBlock) and screen.view.has_focus else None
+
+        await pilot.press("up")
+        await until(pilot, lambda: at() == {"n": 2})
+        await pilot.press("up")
+        await until(pilot, lambda: at() == {"n": 1})
+        for _ in range(9):
+            if screen.prompt.has_focus:
+                break
+            await pilot.press("down")
+            await pilot.pause()
+        assert screen.prompt.has_focus
+        await pilot.press(*"ab", "left", "up")
+        assert screen.prompt.has_focus, "only an empty prompt is left by it"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from console_app.domain.chunks import FinishChunk, ProviderCallFinished, ProviderCallStarted, TextChunk
 from console_app.domain.tools import Outcome
-from tests.tui.parts import Answer, Tools, WrittenModel, app, chat, echo, see, seen, until
+from tests.tui.parts import Answer, Tools, WrittenModel, app, chat, decide, echo, see, seen, until
 from tests.tui.test_reaching_calls import told
 
 
@@ -31,9 +31,9 @@ async def test_it_shows_what_came_of_it_and_refuses_to_run_again(tmp_path: Path)
         assert "web_search" in seen(pilot.app)
         assert "tide tables" in seen(pilot.app)
         await pilot.press("alt+up")
-        await pilot.press("r")
+        await decide(pilot, "r")
         await told(pilot, "The provider runs this call itself: it can't be cancelled, edited or run again here.")
-        await pilot.press("x", "e")
+        await decide(pilot, "x", "e")
         assert pilot.app.screen is screen  # no dialog to edit it has opened
         assert screen.ui.shown.transcript.calls["srvtoolu_1"].attempt == 1
         assert "retry" not in seen(pilot.app)

@@ -97,4 +97,5 @@ async def test_a_page_that_says_a_call_otherwise_makes_it_ask(page: str, files: 
         await pilot.press(*"go", "enter")
         await see(pilot, "maybe quoted: it stands in the result of files_read_file")
         await see(pilot, "read from text (hermes_json)")
+        await see(pilot, "passage")
     assert not (tmp_path / "work" / "owned.txt").exists()

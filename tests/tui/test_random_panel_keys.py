@@ -21,7 +21,7 @@ from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import Outcome
 from console_app.engine import ApprovalGate
 from console_app.tui.lineview import CallBlock
-from tests.tui.parts import Answer, Tools, WrittenModel, app, at_rest, calls, chat, say, seen, until
+from tests.tui.parts import Answer, Tools, WrittenModel, app, at_rest, calls, chat, pass_by, say, seen, until
 
 LETTERS = ["x", "x", "r", "e", "k", "j", "o", "f", "c", "i", "s", "m", "h", "q", "plus", "space"]
 MOVES = [
@@ -139,7 +139,11 @@ async def press(pilot: Pilot[Any], lab: Lab, kept: Kept, key: str) -> None:
             call_id, in_sight = selected(pilot)
             meant = meant_by(pilot, key) if in_sight else set[str]()
             text, before = screen.prompt.text, len(kept.events)
+            if key in LETTERS:  # else two of them are a word, for the prompt
+                await pass_by(pilot)
             await pilot.press(key)
+            if key in LETTERS:
+                await pass_by(pilot)
             await at_rest(pilot)
             if call_id is not None and key in LETTERS:
                 assert screen.prompt.text == text, f"{key} was written into the prompt"

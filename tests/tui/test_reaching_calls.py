@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual import events
 from textual.pilot import Pilot
 
@@ -15,7 +16,22 @@ from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.transcript import CallView
 from console_app.engine import ApprovalGate
 from console_app.tui.lineview import CallBlock
-from tests.tui.parts import Answer, Tools, WrittenModel, app, at_rest, calls, chat, decide, echo, say, see, seen, until
+from tests.tui.parts import (
+    Answer,
+    Tools,
+    WrittenModel,
+    app,
+    at_rest,
+    calls,
+    chat,
+    decide,
+    echo,
+    pass_by,
+    say,
+    see,
+    seen,
+    until,
+)
 
 
 class Bench:
@@ -45,7 +61,7 @@ def selected(pilot: Pilot[Any]) -> CallView | None:
     if not marked or not isinstance(marked[0], CallBlock):
         return None
     call = marked[0].call
-    shown = [line for line in seen(pilot.app).splitlines() if line.lstrip(" 123456789").startswith(("▌", "╭", "┏"))]
+    shown = [line for line in seen(pilot.app).splitlines() if line.lstrip(" 123456789").startswith("▌")]
     assert any(f"n={(call.arguments or {}).get('n')}" in line for line in shown), seen(pilot.app)
     return call
 
@@ -81,10 +97,10 @@ async def test_the_panel_keys_mean_the_newest_batch(tmp_path: Path) -> None:
         call = selected(pilot)
         assert call is not None
         assert call in running(pilot)
-        await pilot.press("x")
+        await decide(pilot, "x")
         await until(pilot, lambda: call.outcome == "cancelled")
-        await until(pilot, lambda: "x cancel" not in seen(pilot.app), "hints of what can be done now")
-        await pilot.press("x", "h", "z")
+        await until(pilot, lambda: "x stop" not in seen(pilot.app), "hints of what can be done now")
+        await decide(pilot, "x", "h", "z")
         assert screen.prompt.text == ""
         assert len(running(pilot)) == 7
         await pilot.press("escape")
@@ -109,7 +125,7 @@ async def test_tab_goes_to_the_newest_batch_and_an_old_call_runs_again_only_when
         await pilot.press("tab")
         call = selected(pilot)
         assert call is not None, "what has the focus is seen"
-        await pilot.press("r")
+        await decide(pilot, "r")
         await until(pilot, lambda: screen.boards.approvals.is_waiting)
         assert bench.ran == [0, 1]
         await pilot.press("tab")
@@ -130,8 +146,8 @@ async def test_alt_and_a_digit_goes_to_a_call_from_anywhere(tmp_path: Path) -> N
             assert call is not None
             assert call.arguments == {"n": 9 + number}
             assert screen.prompt.text == ""
-        rows = [line for line in seen(pilot.app).splitlines() if "n=" in line and "running" in line]
-        assert [row.strip("▌ ").split()[0] for row in rows[:3]] == ["1", "2", "3"]
+        rows = [line for line in seen(pilot.app).splitlines() if "n=" in line and "▎" in line]
+        assert [row.strip("▌ ").split()[0].strip("▎▌") for row in rows[:3]] == ["1", "2", "3"]
         await pilot.press("escape", "a", "alt+2")
         assert selected(pilot) is not None
         assert screen.prompt.text == "a"
@@ -156,11 +172,11 @@ async def test_alt_and_a_digit_goes_from_the_board_to_a_call_and_says_when_there
         call = selected(pilot)
         assert call is not None
         assert call.arguments == {"n": 1}
-        await pilot.press("y", "n")
+        await decide(pilot, "y", "n")
         assert screen.boards.approvals.is_waiting
         assert bench.ran == []
         assert screen.prompt.text == ""
-        await pilot.press("x")
+        await decide(pilot, "x")
         await until(pilot, lambda: call.outcome == "cancelled")
         await pilot.press("alt+9")
         await told(pilot, "The newest answer has no call 9.")
@@ -176,13 +192,40 @@ async def test_a_key_that_means_nothing_on_the_panel_is_refused_with_a_hint(tmp_
         await pilot.press(*"go", "enter")
         await see(pilot, "Done.")
         await until(pilot, lambda: not screen.console.conversation.busy)
-        await pilot.press("alt+up", "x")
+        await pilot.press("alt+up")
+        await decide(pilot, "x")
         await told(pilot, "x does nothing here now. esc goes to the prompt.")
-        await pilot.press(*"hallo")
-        assert screen.prompt.text == ""
         assert selected(pilot) is not None
-        await pilot.press("escape", *"hallo")
-        assert screen.prompt.text == "hallo"
+
+
+@pytest.mark.parametrize("word", ["is it done?", "xerox", "no idea", "rerun", "open"])
+async def test_two_letters_right_behind_each_other_are_typing(tmp_path: Path, word: str) -> None:
+    bench = Bench()
+    async with app(tmp_path, WrittenModel(batch("wait", 0, 2)), bench.tools).run_test(size=(100, 30)) as pilot:
+        screen = chat(pilot.app)
+        await pilot.press(*"go", "enter")
+        await until(pilot, lambda: len(running(pilot)) == 2)
+        await pilot.press("alt+up")
+        await pass_by(pilot)
+        for char in word:
+            await pilot.press("space" if char == " " else "question_mark" if char == "?" else char)
+        await until(pilot, lambda: screen.prompt.text == word)
+        await pass_by(pilot)
+        assert len(running(pilot)) == 2
+        assert pilot.app.screen is screen
+
+
+async def test_a_letter_with_a_consequence_counts_after_half_a_second(tmp_path: Path) -> None:
+    bench = Bench()
+    async with app(tmp_path, WrittenModel(batch("wait", 0, 2)), bench.tools).run_test(size=(100, 30)) as pilot:
+        await pilot.press(*"go", "enter")
+        await until(pilot, lambda: len(running(pilot)) == 2)
+        await pilot.press("alt+up", "x")
+        await told(pilot, "x counts once the row has had the focus for half a second")
+        await pass_by(pilot)
+        assert len(running(pilot)) == 2
+        await decide(pilot, "x")
+        await until(pilot, lambda: len(running(pilot)) == 1)
 
 
 async def test_escape_on_a_panel_goes_to_the_prompt_and_from_there_stops_the_turn(tmp_path: Path) -> None:
@@ -214,12 +257,13 @@ async def test_a_new_turn_forgets_what_was_selected_and_letters_are_still_no_pro
         await until(pilot, lambda: len(running(pilot)) == 3)
         assert screen.focused is screen.view
         assert selected(pilot) is None
-        await pilot.press("r", "x", "c")
-        await told(pilot, "Nothing is selected. alt+up goes to the newest calls")
+        await decide(pilot, "r", "x", "c")
+        await told(pilot, "Nothing is selected. esc goes to the prompt.")
         assert screen.prompt.text == ""
         assert len(running(pilot)) == 3
         assert old.attempt == 1
-        await pilot.press("alt+up", "x")
+        await pilot.press("alt+up")
+        await decide(pilot, "x")
         await until(pilot, lambda: len(running(pilot)) == 2)
 
 
@@ -241,7 +285,8 @@ async def test_an_old_panel_that_was_clicked_is_forgotten_by_the_next_turn(tmp_p
         assert selected(pilot) is None
         await pilot.press(*"two", "enter")
         await until(pilot, lambda: len(running(pilot)) == 3)
-        await pilot.press("alt+up", "x")
+        await pilot.press("alt+up")
+        await decide(pilot, "x")
         await until(pilot, lambda: len(running(pilot)) == 2)
 
 
@@ -254,12 +299,13 @@ async def test_a_call_that_was_scrolled_out_of_sight_is_brought_back_before_a_ke
         await see(pilot, "line 59")
         await pilot.press(*"two", "enter")
         await until(pilot, lambda: len(running(pilot)) == 3)
-        await pilot.press("alt+up", "home", "x")
+        await pilot.press("alt+up", "home")
+        await decide(pilot, "x")
         await told(pilot, "That call was out of sight.")
         call = selected(pilot)
         assert call is not None
         assert len(running(pilot)) == 3
-        await pilot.press("x")
+        await decide(pilot, "x")
         await until(pilot, lambda: call.outcome == "cancelled")
 
 
@@ -317,7 +363,8 @@ async def test_a_dialog_on_a_panel_gives_it_back(tmp_path: Path) -> None:
         screen = chat(pilot.app)
         await pilot.press(*"one", "enter")
         await until(pilot, lambda: len(running(pilot)) == 3)
-        await pilot.press("alt+2", "i")
+        await pilot.press("alt+2")
+        await decide(pilot, "i")
         await until(pilot, lambda: pilot.app.screen is not screen)
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is screen)
@@ -368,7 +415,7 @@ async def test_the_hints_say_what_o_does_to_the_panel_as_it_is(tmp_path: Path) -
         await pilot.press("alt+1")
         await see(pilot, "o open ")
         for what in ("close", "open"):
-            await pilot.press("o")
+            await decide(pilot, "o")
             await see(pilot, f"o {what} ")
         console.set_keymap({"panel.toggle": "z"})
         await pilot.press("z")

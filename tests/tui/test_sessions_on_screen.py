@@ -86,7 +86,8 @@ async def test_a_session_comes_back_as_it_was_and_the_model_knows_it(tmp_path: P
     model = WrittenModel(say("Yes, both."), model="another-model")
     async with console(tmp_path, model, resume=session).run_test(size=(100, 40)) as pilot:
         await see(pilot, "Two came.")
-        assert conversation(pilot) == shown
+        hint = "ctrl+t shows how they ran."  # said once a console, and part of no session
+        assert conversation(pilot) == shown.removesuffix(f"\n\n · {hint}")
         await pilot.press(*"sure", "enter")
         await see(pilot, "Yes, both.")
         roles = [message.role for message in model.requests[0].messages]
@@ -289,9 +290,11 @@ async def test_one_key_runs_all_that_was_cut_off_again_and_each_asks(tmp_path: P
         assert "cut off here" not in seen(again)  # the answer itself had come whole
         for key in ("alt+1", "alt+3"):  # one that was done, and one that was cut off
             await pilot.press(key)
-            await see(pilot, "R retry all cut off")
-        await pilot.press("R")
-        await see(pilot, "Approve 1 of 2")
+            cursor = chat(again).view.cursor
+            assert isinstance(cursor, CallBlock)
+            assert cursor.allows("retry_all")
+        await decide(pilot, "R")
+        await see(pilot, "2 need you")
         assert not ran
         board = chat(again).boards.approvals
         board.focus()
@@ -449,7 +452,7 @@ async def test_the_keys_reach_the_calls_of_a_session_that_came_back_and_of_its_c
             assert isinstance(block, CallBlock)
             assert block.selected
             assert block.call is list(screen.ui.shown.transcript.calls.values())[3]
-            await pilot.press("r")
+            await decide(pilot, "r")
             await until(pilot, lambda: screen.boards.approvals.is_waiting)
             screen.console.conversation.stop()
             await until(pilot, lambda: not screen.console.conversation.busy)

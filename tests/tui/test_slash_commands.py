@@ -119,23 +119,22 @@ async def test_the_palette_holds_the_same_commands(tmp_path: Path) -> None:
 
 async def test_help_is_made_from_the_live_bindings(tmp_path: Path) -> None:
     async with app(tmp_path, keymap={"chat.servers": "f9"}).run_test(size=(120, 300)) as pilot:
-        await pilot.press("f1")
-        await see(pilot, "On the approvals")
-        text = seen(pilot.app)
-        assert "f9" in text
-        assert re.search(r"ctrl\+l\s+servers", text) is None
+        await pilot.press("f1", *"servers")
+        await see(pilot, "f9")
+        assert re.search(r"ctrl\+l\s+servers", seen(pilot.app)) is None
+        await pilot.press("ctrl+u", "slash")
+        await see(pilot, "Commands")
         for command in chat(pilot.app).commands:
-            assert f"/{command.intent.name}" in text
+            assert f"/{command.intent.name}" in seen(pilot.app)
 
 
 @pytest.mark.parametrize("size", [(60, 15), (80, 24), (120, 40), (200, 60)])
 async def test_help_begins_with_what_matters_and_is_filtered_by_typing(tmp_path: Path, size: tuple[int, int]) -> None:
     async with app(tmp_path).run_test(size=size) as pilot:
         await pilot.press("f1")
-        await see(pilot, "Everywhere")
+        await see(pilot, "stop, or go back")
         assert "esc close" in seen(pilot.app)
-        first = seen(pilot.app).index("Everywhere")
-        assert "In the prompt" not in seen(pilot.app)[:first]
+        assert "Everywhere" not in seen(pilot.app), "the card alone"
         await pilot.press(*"deny")
         await see(pilot, "deny all")
         assert "timeline" not in seen(pilot.app).split("Help")[1].split("deny")[-1].split("\n")[0]
@@ -161,8 +160,8 @@ def test_no_line_of_help_is_wider_than_its_room(keys: list[tuple[str, str]], wan
 async def test_no_line_of_help_goes_on_in_the_column_of_another(tmp_path: Path, width: int) -> None:
     console = app(tmp_path)
     async with console.run_test(size=(width, 40)) as pilot:
-        await pilot.press("f1")
-        await see(pilot, "On a panel")
+        await pilot.press("f1", "e")
+        await see(pilot, "Everywhere")
         shown = console.screen.query_one(Static)
         await until(pilot, lambda: shown.size.height == len(str(shown.content).split("\n")))
 
@@ -219,7 +218,7 @@ async def test_new_forgets_and_clear_does_not(tmp_path: Path) -> None:
         await see(pilot, "Two.")
         assert len(model.requests[1].messages) == 3
         await pilot.press(*"/new", "enter")
-        await see(pilot, "Try one")
+        await see(pilot, "many tool calls at once")
         await pilot.press(*"c", "enter")
         await see(pilot, "Three.")
         assert [m.content for m in model.requests[2].messages] == ["c"]

@@ -23,7 +23,22 @@ from console_app.tui.terminal.key_names import key_name
 from console_app.tui.widgets.dialog import fitted
 from console_app.tui.widgets.text_dialog import ConsentDialog, TextDialog
 from console_app.tui.widgets.text_view import TextView, _chop, _Piece  # pyright: ignore[reportPrivateUsage]
-from tests.tui.parts import NOW, Tools, WrittenModel, app, at_rest, calls, chat, echo, pass_by, say, see, seen, until
+from tests.tui.parts import (
+    NOW,
+    Tools,
+    WrittenModel,
+    app,
+    at_rest,
+    calls,
+    chat,
+    decide,
+    echo,
+    pass_by,
+    say,
+    see,
+    seen,
+    until,
+)
 from tests.tui.servers.test_workbench_pictures import SPEC
 from tests.tui.test_connect import console_of, opened
 
@@ -218,7 +233,7 @@ async def test_a_board_without_arguments_to_show_says_nothing_of_lines(tmp_path:
     console = app(tmp_path, model, tools, gate=ApprovalGate(ApprovalMode.ASK))
     async with console.run_test(size=(80, 24)) as pilot:
         await pilot.press(*"go", "enter")
-        await see(pilot, "Approve 1 of 12")
+        await see(pilot, "12 need you")
         assert "-0 of" not in seen(console)
         assert "space to scroll" not in seen(console)
         assert chat(console).boards.approvals.query(Static)
@@ -239,16 +254,16 @@ async def test_a_board_knows_its_width_before_it_is_laid_out(tmp_path: Path) -> 
 async def test_a_badge_takes_no_room_from_the_rows_beside_it(tmp_path: Path) -> None:
     model = WrittenModel(calls(*(("lab_echo", f'{{"path": "a/folder/file-{n}.md"}}') for n in range(12))))
     console = app(tmp_path, model, Tools({("lab", "echo"): echo}))
-    async with console.run_test(size=(80, 30)) as pilot:
+    async with console.run_test(size=(80, 50)) as pilot:  # high enough for a batch that ended to keep its rows
         await pilot.press(*"go", "enter")
-        await see(pilot, "12 done")
+        await see(pilot, "12 ok")
         await until(pilot, lambda: not chat(console).console.conversation.busy)
-        await pilot.press("alt+9", "r")
+        await pilot.press("alt+9")
+        await decide(pilot, "r")
         await see(pilot, "[try 2]")
-        await see(pilot, "12 done")
+        await see(pilot, "12 ok")
         lines = [line for line in seen(console).splitlines() if " echo " in line]
-        assert sum("path=a/folder/file-" in line for line in lines) >= 11, seen(console)
-        assert len({line.index("path=") for line in lines if "path=" in line}) == 1, seen(console)
+        assert sum("a/folder/file-" in line for line in lines) >= 11, seen(console)
         header = next(line for line in seen(console).splitlines() if "12 calls" in line)
         assert not header.rstrip().endswith("·")
 
@@ -270,11 +285,12 @@ async def test_the_cursor_of_a_field_is_seen_in_sixteen_colours(tmp_path: Path) 
 
 async def nothing_is_pushed_out(pilot: Pilot[Any], *words: str) -> None:
     """All of it is on the page: the screen has nothing to scroll to, and its last row is that of the hints."""
-    for word in (*words, "f1 help"):
+    for word in words:
         await see(pilot, word)
     await at_rest(pilot)
     assert pilot.app.screen.max_scroll_y == 0, seen(pilot.app)
-    assert "f1 help" in seen(pilot.app).splitlines()[pilot.app.size.height - 1], seen(pilot.app)
+    hints = seen(pilot.app).splitlines()[pilot.app.size.height - 1]
+    assert "? help" in hints or " esc " in f" {hints}", seen(pilot.app)
 
 
 @pytest.mark.parametrize("size", [(60, 15), (80, 15), (60, 19), (80, 24)], ids=str)
@@ -285,16 +301,16 @@ async def test_a_board_with_its_keys_leaves_the_hints_on_the_page(tmp_path: Path
     console = app(tmp_path, model, tools, gate=ApprovalGate(ApprovalMode.ASK))
     async with console.run_test(size=size) as pilot:
         await pilot.press(*"go", "enter")
-        await nothing_is_pushed_out(pilot, "Approve 1 of 12", "tab")
+        await nothing_is_pushed_out(pilot, "12 need you", "tab")
         await pilot.press("tab")
         board = chat(console).boards.approvals
         await until(pilot, lambda: board.has_focus)
         await pass_by(pilot)
-        await nothing_is_pushed_out(pilot, "y allow once", "later")
+        await nothing_is_pushed_out(pilot, "y run it", "later")
         await pilot.press("c", *"use b")
         await nothing_is_pushed_out(pilot, "use b", "enter keep it")
         await pilot.press("enter")
-        await nothing_is_pushed_out(pilot, "your words: use b", "y allow once", "later")
+        await nothing_is_pushed_out(pilot, "your words: use b", "y run it", "later")
         await until(pilot, lambda: board.has_focus and console.screen.query_one(PromptBox).has_class("-aside"))
         await pass_by(pilot)
         while "Always allow" not in seen(console):  # first it goes to what was not displayed yet
@@ -304,7 +320,7 @@ async def test_a_board_with_its_keys_leaves_the_hints_on_the_page(tmp_path: Path
         await pilot.press("escape")
         await pass_by(pilot)
         await pilot.press("f")
-        await nothing_is_pushed_out(pilot, "enter deny", "esc back")
+        await nothing_is_pushed_out(pilot, "enter say no", "esc back")
         await pilot.press("escape", "escape")
         await until(pilot, lambda: chat(console).prompt.has_focus)
         await nothing_is_pushed_out(pilot, "tab")
@@ -322,10 +338,10 @@ async def test_the_words_for_an_edit_that_no_longer_fits_leave_the_hints_on_the_
         await pilot.press(*"go", "enter")
         await see(pilot, "not in the file")
         await pilot.press("tab")
-        await see(pilot, "y allow once")
+        await see(pilot, "y run it")
         await pass_by(pilot)
         await pilot.press(key)
-        await nothing_is_pushed_out(pilot, "esc back", "lab · edit")
+        await nothing_is_pushed_out(pilot, "esc back", "edit")
         await pilot.press("escape")
         await nothing_is_pushed_out(pilot, "not in the file", "later")
 
@@ -370,7 +386,7 @@ async def test_what_a_command_does_is_whole_at_eighty_columns(tmp_path: Path) ->
 async def test_a_toast_of_any_length_is_whole(tmp_path: Path, columns: int) -> None:
     console = app(tmp_path, WrittenModel())
     async with console.run_test(size=(columns, 24), notifications=True) as pilot:
-        await see(pilot, "Try one")
+        await see(pilot, "many tool calls at once")
         for length in range(columns * 4 // 5 - 8, columns * 4 // 5 + 3):
             console.clear_notifications()
             await until(pilot, lambda: not console.screen.query("Toast"))

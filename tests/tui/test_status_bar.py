@@ -126,7 +126,7 @@ async def test_from_the_second_step_on_the_steps_are_counted(tmp_path: Path) -> 
     model = WrittenModel(calls(("lab_echo", "{}")), [going, *say("Done.")])
     async with app(tmp_path, model, Tools({("lab", "echo"): echo})).run_test(size=(60, 30)) as pilot:
         await pilot.press("h", "enter")
-        await see(pilot, "step 2/25 · enter queue")
+        await see(pilot, "step 2/25")
         going.set()
         await see(pilot, "enter send")
 
@@ -138,7 +138,7 @@ async def test_a_small_terminal_is_told_what_it_takes(tmp_path: Path, size: tupl
         await see(pilot, "Fanout needs 60x15.")
         await see(pilot, f"This is {size[0]}x{size[1]}.")
         await pilot.resize_terminal(80, 24)
-        await see(pilot, "Try one")
+        await see(pilot, "many tool calls at once")
 
 
 async def test_a_call_is_not_decided_where_it_can_not_be_seen(tmp_path: Path) -> None:
@@ -146,9 +146,9 @@ async def test_a_call_is_not_decided_where_it_can_not_be_seen(tmp_path: Path) ->
     tools = Tools({("lab", "echo"): echo}, read_only=False)
     async with app(tmp_path, model, tools, gate=ApprovalGate(ApprovalMode.ASK)).run_test(size=(60, 15)) as pilot:
         await pilot.press("h", "enter")
-        await see(pilot, "Approve 1 of 1")
+        await see(pilot, "1 needs you")
         await pilot.press("tab")
-        await see(pilot, "y allow once")
+        await see(pilot, "y run it")
         await see(pilot, "esc later")
         await pilot.resize_terminal(60, 14)
         await see(pilot, "Fanout needs 60x15.")
@@ -157,5 +157,5 @@ async def test_a_call_is_not_decided_where_it_can_not_be_seen(tmp_path: Path) ->
         await pilot.press("y")
         await pass_by(pilot)
         await pilot.resize_terminal(60, 15)
-        await see(pilot, "Approve 1 of 1")
+        await see(pilot, "1 needs you")
         assert len(model.requests) == 1, "it waits still"

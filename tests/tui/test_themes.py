@@ -133,7 +133,7 @@ def test_theme_files_say_nothing_but_colours() -> None:
 async def test_without_one_theme_file_that_can_be_read_the_console_opens(tmp_path: Path) -> None:
     console = app(tmp_path, theme_dirs=[tmp_path / "none"])
     async with console.run_test() as pilot:
-        await see(pilot, "Try one")
+        await see(pilot, "many tool calls at once")
         assert console.theme == "textual-dark"
         await pilot.press("f1")
         await see(pilot, "Help")

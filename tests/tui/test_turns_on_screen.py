@@ -256,7 +256,8 @@ async def test_one_call_is_cancelled_and_its_sibling_ends(tmp_path: Path) -> Non
         screen = chat(pilot.app)
         await pilot.press(*"go", "enter")
         await until(pilot, lambda: sum(c.state == "running" for c in screen.ui.shown.transcript.calls.values()) == 2)
-        await pilot.press("alt+up", "x")
+        await pilot.press("alt+up")
+        await decide(pilot, "x")
         await until(pilot, lambda: any(c.outcome == "cancelled" for c in screen.ui.shown.transcript.calls.values()))
         go.set()
         await see(pilot, "Both are in.")
@@ -271,7 +272,8 @@ async def test_inspect_shows_request_and_result_whole(tmp_path: Path) -> None:
     async with app(tmp_path, model, Tools({("lab", "ask"): answer})).run_test(size=(100, 40)) as pilot:
         await pilot.press(*"go", "enter")
         await see(pilot, "So it is.")
-        await pilot.press("alt+up", "i")
+        await pilot.press("alt+up")
+        await decide(pilot, "i")
         await see(pilot, "Result (")
         text = seen(pilot.app)
         assert '"question": "[@click=app.quit]"' in text
@@ -396,7 +398,7 @@ async def test_a_toast_covers_no_line_that_is_written_in(tmp_path: Path, written
 @pytest.mark.parametrize(
     ("keys", "done"),
     [
-        ([*"/new", "enter"], "Try one"),
+        ([*"/new", "enter"], "many tool calls at once"),
         ([*"/clear", "enter"], "Cleared."),
         ([*"/compact", "enter"], "There is nothing to compact"),
         ([*"/compact undo", "enter"], "There is no compaction"),

@@ -60,7 +60,7 @@ async def test_what_is_sent_is_there_at_once_with_what_it_waits_for(tmp_path: Pa
         await send(pilot, "hello")
         await see(pilot, "▌ hello")
         await see(pilot, "· Waiting for server files · enter starts without it")
-        assert "Try one" not in seen(pilot.app)
+        assert "many tool calls at once" not in seen(pilot.app)
         assert "connecting server files" in seen(pilot.app)
         starting.now += 3
         await see(pilot, "Waiting for server files, 3 s · enter starts without it")
@@ -134,7 +134,7 @@ async def test_called_off_the_first_page_is_back(tmp_path: Path) -> None:
         await send(pilot, "hello")
         await see(pilot, "▌ hello")
         await pilot.press("escape")
-        await see(pilot, "Try one")
+        await see(pilot, "many tool calls at once")
         assert chat(pilot.app).prompt.text == "hello"
         assert "connecting" not in seen(pilot.app)
 

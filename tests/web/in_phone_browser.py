@@ -45,9 +45,9 @@ async def test_a_finger_approves_behind_tls_and_the_keys_of_the_page_work(phone:
         assert columns >= 60, "what the console needs"
         assert rows > 40
         await phone.press("filing.report {}", Keys.ENTER)
-        await phone.see("Approve 1 of 1", "y allow once")
+        await phone.see("1 needs you", "y run it")
         phone.picture("phone-approval")
-        await phone.decide(lambda: phone.tap("y allow once"), "✓ done ·")
+        await phone.decide(lambda: phone.tap("y run it"), "✓ done ·")
         phone.picture("phone-done")
         await phone.ask("""
             const keys = [...document.querySelectorAll("#keys button")];

@@ -33,7 +33,7 @@ async def test_a_file_of_a_result_downloads_once(tmp_path: Path) -> None:
         await page.type("filing.report {}\r")
         await page.until(lambda page: "✓ done ·" in page.text)
         await page.type("\x1b[1;3A")
-        await page.see("f files")
+        await page.see("enter menu")
         await page.type("f")
         await page.until(lambda page: any("download" in one for one in page.told))
         (told,) = [one for one in page.told if "download" in one]
@@ -56,7 +56,7 @@ async def test_a_link_of_a_result_opens_in_the_browser_and_not_here(tmp_path: Pa
         await page.until(lambda page: "✓ done ·" in page.text)
         before = {one.pid for one in psutil.Process().children(recursive=True)}
         await page.type("\x1b[1;3A")
-        await page.see("f files")
+        await page.see("enter menu")
         await page.type("f")
         await page.see("enter select · esc cancel")  # the panel shows the address too
         await page.see("https://example.org/page")

@@ -15,7 +15,7 @@ PROJECT_FOLDER = ".fanout"
 _OTHERS = 0o077
 _IN_DATA = (
     *("sessions.*", "trust.json*", "credentials.json*", "*keys.json*", "tools.json*", "rules.json*"),
-    *("files", "locks", "drafts"),
+    *("files", "locks", "drafts", "plugins"),
 )
 _IN_STATE = (
     *("fanout.log*", "crash-*.txt", "*tools.json*", "calls.json*", "history.jsonl*", "repaired.json*"),
@@ -63,6 +63,11 @@ class Paths:
     def trust(self) -> Path:
         """The project files that the user trusts, by content."""
         return self.data / "trust.json"
+
+    @property
+    def plugins(self) -> Path:
+        """The folders of what plugins keep, one a plugin."""
+        return self.data / "plugins"
 
     @property
     def credentials(self) -> Path:
@@ -203,9 +208,9 @@ def project_settings(cwd: Path) -> Path:
     return cwd / PROJECT_FOLDER / "config.toml"
 
 
-def project_mcp(cwd: Path) -> Path:
-    """The MCP servers that a project brings along; used once trusted."""
-    return cwd / "mcp.json"
+def project_mcp(cwd: Path) -> tuple[Path, ...]:
+    """The files in which a project may bring MCP servers along, ours and others'; the first that is trusted counts."""
+    return cwd / "mcp.json", cwd / ".mcp.json", cwd / ".vscode" / "mcp.json"
 
 
 def _within(folder: Path) -> list[Path]:

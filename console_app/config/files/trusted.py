@@ -23,7 +23,7 @@ from console_app.domain import ConfigError
 _SCRIPTED = "scripted/"
 _NAMED = re.compile(rf"{_SCRIPTED}([^\"'\n]+)")
 
-IN_A_SHELL = "fanout mcp trust"  # shows what waits for trust, and asks; the console has a key and a command for it
+IN_A_SHELL = "fanout trust"  # shows what waits for trust, and asks; the console has a key and a command for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +37,13 @@ class Written:
     text: str
 
 
-def is_trusted(paths: Paths, file: Path, text: str | None = None) -> bool:
-    """Return whether the user trusted `file` as it is now, or as it was read: `text`. A damaged record, or a file that
-    can't be read, is no yes."""
+def is_trusted(paths: Paths, file: Path, text: str | None = None, scripts: Mapping[str, str] | None = None) -> bool:
+    """Return whether the user trusted `file` as it is now, or as it was read: `text`, with its `scripts`. A damaged
+    record, or a file that can't be read, is no yes."""
     try:
         text = read_text(file) if text is None else text
-        return read_record(paths.trust).get(_place(file)) == _fingerprint(text, scripts_of(file, text))
+        scripts = scripts_of(file, text) if scripts is None else scripts
+        return read_record(paths.trust).get(_place(file)) == _fingerprint(text, scripts)
     except ConfigError:
         return False
 

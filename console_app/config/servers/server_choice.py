@@ -1,5 +1,5 @@
 """Chooses the mcp.json that counts: the one named, else the project's once trusted, else the user's, else the bundled
-one."""
+one. A project may have it in the form of others, `.mcp.json` or `.vscode/mcp.json`."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ class ServerChoice:
     own: bool = True  # the file is the user's own, not a project's or one that was named for this once
     untrusted: Path | None = None  # a project's file that would count, were it trusted as it is
     groups: Sequence[str] | None = None  # the user's, None where that counts for nothing
+    plugins: frozenset[str] = frozenset()  # those that plugins bring
 
 
 def choose_servers(
@@ -39,8 +40,10 @@ def choose_servers(
     environ: Mapping[str, str] = os.environ,
     named_by_user: bool = False,
     named_by_project: bool = False,
+    plugins: Sequence[ServerConfig] = (),
 ) -> ServerChoice:
-    """Return the servers of the file that counts; with `only`, those of it. Raises ConfigError when it can't be read.
+    """Return the servers of the file that counts, and of `plugins` where none was named; with `only`, those of them.
+    Raises ConfigError when it can't be read.
 
     `groups` are the user's, None where that counts for nothing: a server for other groups can't be started,
     and is off unless `only` names it.
@@ -53,8 +56,11 @@ def choose_servers(
     theirs = named if named_by_project or named is None else None
     path, notes, text, untrusted = named or paths.mcp, [], None, None
     if named is None or theirs is not None:
-        path, notes, text, untrusted = _file(paths, theirs or project_mcp(cwd), bundled)
+        path, notes, text, untrusted = _file(paths, [theirs] if theirs else project_mcp(cwd), bundled)
     config = load_mcp_config(path, environ) if text is None else read_mcp_config(text, path, environ)
+    names = {server.name for server in config.servers}
+    more = [one for one in plugins if one.name not in names] if named is None or theirs is not None else []
+    config = replace(config, servers=(*config.servers, *more))
     mine = not _same(path, bundled) and _same(path, paths.mcp)
     return ServerChoice(
         servers=_only(replace(config, servers=tuple(for_groups(one, groups) for one in config.servers)), only),
@@ -65,26 +71,34 @@ def choose_servers(
         own=named_by_user or _same(path, bundled) or _same(path, paths.mcp),
         untrusted=untrusted,
         groups=groups,
+        plugins=frozenset(server.name for server in more),
     )
 
 
-def _file(paths: Paths, project: Path, bundled: Path) -> tuple[Path, list[str], str | None, Path | None]:
-    """Return the file, what to say of it, its text where that was trusted, and the project's file where it was not."""
+def _file(paths: Paths, projects: Sequence[Path], bundled: Path) -> tuple[Path, list[str], str | None, Path | None]:
+    """Return the file, what to say of it, its text where that was trusted, and the project's file where it was not. Of
+    several files of a project the first that is trusted counts."""
     own = paths.mcp if paths.mcp.exists() else bundled
-    if not project.exists() or _same(project, bundled) or _same(project, paths.mcp):
-        return own, [], None, None
-    try:
-        text = disk.read_text(project)
-    except ConfigError as error:  # what nobody can have trusted stops nothing
-        return own, [f"{error.detail}; it is not used."], None, None
-    # Files with these endings are shown as settings or as a command before a yes, not as programs that would start.
-    if project.suffix not in {".toml", ".md"} and trusted.is_trusted(paths, project, text):
-        return project, [], text, None
-    note = (
+    there = [one for one in projects if one.exists() and not _same(one, bundled) and not _same(one, paths.mcp)]
+    notes, waiting = list[str](), list[Path]()
+    for project in there:
+        try:
+            text = disk.read_text(project)
+        except ConfigError as error:  # what nobody can have trusted stops nothing
+            notes.append(f"{error.detail}; it is not used.")
+            continue
+        # Files with these endings are shown as settings or as a command before a yes, not as programs that would start.
+        if project.suffix not in {".toml", ".md"} and trusted.is_trusted(paths, project, text):
+            others = ", ".join(str(one) for one in there if one != project)
+            said = f"The servers are those of {project}, and not of {others}: one file counts."
+            return project, [*notes, said] if others else notes, text, None
+        waiting.append(project)
+    notes += [
         f"{project} is not used: it starts programs, and you have not trusted it as it is now. "
         f"To see what it would run and say yes: {trusted.IN_A_SHELL}."
-    )
-    return own, [note], None, project
+        for project in waiting[:1]
+    ]
+    return own, notes, None, next(iter(waiting), None)
 
 
 def for_groups(server: ServerConfig, groups: Sequence[str] | None) -> ServerConfig:

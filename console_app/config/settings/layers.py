@@ -32,12 +32,14 @@ from console_app.domain import ConfigError, UsageError, one_line
 from console_app.domain import schema as json_schema
 
 _PREFIX = "FANOUT_"
-_TABLES = {"extra_body", "keys", "limits", "providers", "ui"}
+_TABLES = {"extra_body", "hooks", "keys", "limits", "providers", "ui"}
 _MOST_FAULTS = 8  # of a project's file that are named
 _OTHER_VARIABLES = {
-    *("FANOUT_HOME", "FANOUT_FILES", "FANOUT_ORDERS", "FANOUT_PAGE", "FANOUT_SEARCH_URL", "FANOUT_SERVE_TOKEN")
+    *("FANOUT_HOME", "FANOUT_FILES", "FANOUT_ORDERS", "FANOUT_PAGE", "FANOUT_SEARCH_URL", "FANOUT_SERVE_TOKEN"),
+    *("FANOUT_SHELL_NETWORK", "FANOUT_SHELL_SANDBOX"),
 }
 _NEVER_FROM_A_PROJECT = {
+    "hooks": "it could take yours away; those of a project stand in .claude/settings.json",
     "keys": "it could put an approval under a key that you press for something else",
 }
 _TAKES = {

@@ -94,12 +94,22 @@ Limit = Annotated[Seconds | None, AfterValidator(_no_zero)]
 Positive = Annotated[int, Field(ge=1)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
 ModelName = Annotated[str, Field(pattern=r"^[^/\s]+/\S+$")]  # PROVIDER/MODEL
-BuiltinTool = Literal["update_todo_list", "ask_followup_question", "enable_server", "finished"]
+BuiltinTool = Literal["update_todo_list", "ask_followup_question", "enable_server", "skill", "finished"]
 
 
 def vendor_of(model: str) -> str | None:
     """Return the provider whose models are called so, None for an unknown name."""
     return next((vendor for start, vendor in _VENDORS.items() if model.lower().startswith(start)), None)
+
+
+_OFFICIAL_REGISTRY = "https://registry.modelcontextprotocol.io"
+
+
+def _registry(value: str) -> str:
+    """Return the address of a registry of servers; the official one goes by that word."""
+    if value in ("", "off"):
+        return ""
+    return check_base_url(_OFFICIAL_REGISTRY if value == "official" else value)
 
 
 class ModelSettings(Sampling, frozen=True):
@@ -186,11 +196,14 @@ class Settings(Sampling, frozen=True):
     max_result_chars: Positive = engine.DEFAULTS.max_result_chars
     call_timeout: Limit = engine.DEFAULTS.call_timeout
     timeout: Limit = engine.DEFAULTS.turn_timeout
+    background_after: Limit = engine.DEFAULTS.background_after
     approval_timeout: Limit = engine.DEFAULTS.approval_timeout
     question_timeout: Limit = None  # then a server that asks gets no answer
     system_prompt: str | None = None
+    hooks: dict[str, Any] = Field(default_factory=dict)  # programs that are asked around calls, as others write them
     save_sessions: bool = True  # conversations are kept in the data folder
     mcp_config: Path | None = None
+    mcp_registry: Annotated[str, AfterValidator(_registry)] = ""  # "": none is asked; "official", or an address
     groups: Names | None = None  # that you are in: servers with `groups` in mcp.json are for their members; None: all
     injected: dict[str, Any] = Field(default_factory=dict)  # `_atlas_user`, `_mcp_data`: for tools that name them
     keys: dict[str, Keys] = Field(default_factory=dict[str, Keys])  # binding id -> keys

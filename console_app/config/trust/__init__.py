@@ -1,10 +1,13 @@
-"""A project's servers, settings and commands wait here until the user trusts them."""
+"""All that a project brings waits here until the user trusts it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from console_app.config.trust.brought import Brought as Brought
+    from console_app.config.trust.brought import Hook as Hook
+    from console_app.config.trust.brought import hooks_of as hooks_of
     from console_app.config.trust.custom_commands import CustomCommand as CustomCommand
     from console_app.config.trust.custom_commands import CustomCommands as CustomCommands
     from console_app.config.trust.server_files import Changes as Changes
@@ -12,15 +15,15 @@ if TYPE_CHECKING:
     from console_app.config.trust.server_files import Untrusted as Untrusted
     from console_app.config.trust.trust_report import FileToTrust as FileToTrust
     from console_app.config.trust.trust_report import ProjectTrust as ProjectTrust
-    from console_app.config.trust.trust_report import files_to_trust as files_to_trust
 else:
     from console_app.door import door
 
     __getattr__ = door(
         __name__,
         {
+            "brought": "Brought Hook hooks_of",
             "custom_commands": "CustomCommand CustomCommands",
             "server_files": "Changes ServerFiles Untrusted",
-            "trust_report": "FileToTrust ProjectTrust files_to_trust",
+            "trust_report": "FileToTrust ProjectTrust",
         },
     )

@@ -1,9 +1,9 @@
 """Slash commands that people write: Markdown files in `commands/` of the user's folder and of a project's `.fanout/`.
 
 The form is the one that other consoles read: a text that is sent as a prompt, with `$ARGUMENTS` or `$1` to `$9` in it,
-under an optional front matter of `description`, `argument-hint`, `model` and `allowed-tools`. That is read by lines and
-not as YAML, since `argument-hint: [issue] [priority]`, which people write, is none. A project's file counts once it was
-trusted as it is. A file that can't be read is one line and stops no other.
+under an optional front matter of `description`, `argument-hint`, `model` and `allowed-tools`. `.claude/commands/` of a
+project is read too, where a file may stand in folders. A project's file counts once it was trusted as it is. A file
+that can't be read is one line and stops no other.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from console_app.config.files import PROJECT_FOLDER, Paths, disk, trusted
+from console_app.config.foreign import FrontMatter, Tree
+from console_app.config.trust.brought import Brought
 from console_app.domain import ConfigError, one_line
 from console_app.domain.rules import parse_rule
 
@@ -23,9 +25,9 @@ _FOLDER = "commands"
 MOST_FILES = 500  # of one folder
 _MOST_TEXT = 200_000  # characters of one
 _MOST_NAMED = 6
-_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
-_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(.*?)(?:^|\n)---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
-_FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:(.*)")
+_NAME = re.compile(r"[a-z][a-z0-9_-]*(?::[a-z0-9_-]+)*")
+_LONGEST_NAME = 64
+_KNOWN = ("description", "argument-hint", "model", "allowed-tools")
 _PLACE = re.compile(r"\$(?:(ARGUMENTS)\b|([1-9])(?!\d))")
 _OTHERS_NAME = re.compile(r"mcp__(.+?)(?:__(.+))?")  # how others write a tool of a server
 
@@ -42,31 +44,29 @@ class CustomCommand:
     argument_hint: str = ""
     model: str = ""
     allowed_tools: tuple[str, ...] = ()
+    note: str = ""  # on its front matter
 
     @classmethod
-    def read(cls, file: Path, text: str) -> CustomCommand:
-        """Read one file. Raises ConfigError where it can't be a command."""
-        name = file.stem.lower()
-        if not _NAME.fullmatch(name):
+    def read(cls, file: Path, text: str, name: str = "") -> CustomCommand:
+        """Read one file; without a `name` it is the file's own. Raises ConfigError where it can't be a command."""
+        name = (name or file.stem).lower()
+        if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
             raise ConfigError(f"{file}: a command's name has letters, digits, - and _ only", "Rename the file.")
         if len(text) > _MOST_TEXT:
             raise ConfigError(f"{file}: {len(text):,} characters, and a command has at most {_MOST_TEXT:,}")
-        front = _FRONT_MATTER.match(text)
-        if front is None and text.startswith("---\n"):
-            raise ConfigError(f"{file}: its front matter has no end", "End it with a line of ---.")
-        fields: Mapping[str, str] = _fields(file, front[1]) if front else {}
-        body = text[front.end() :].strip() if front else text.strip()
-        if not body:
+        front = FrontMatter.read(file, text)
+        if not front.body:
             raise ConfigError(f"{file}: it has no text to send")
-        model = _scalar(fields.get("model", ""))
+        model = front.text("model")
         return cls(
             name=name,
-            text=body,
+            text=front.body,
             path=file,
-            description=_scalar(fields.get("description", "")) or body.splitlines()[0].lstrip("# "),
-            argument_hint=_scalar(fields.get("argument-hint", "")),
+            description=front.text("description") or front.body.splitlines()[0].lstrip("# "),
+            argument_hint=front.text("argument-hint"),
             model=model if "/" in model else "",  # an alias of another program says nothing here
-            allowed_tools=tuple(_tools(file, fields.get("allowed-tools", ""))),
+            allowed_tools=tuple(_tools(file, front.names("allowed-tools"))),
+            note=front.unknown(_KNOWN),
         )
 
     def prompt(self, rest: str) -> str:
@@ -94,29 +94,39 @@ class CustomCommands:
     untrusted: frozenset[str] = frozenset()
 
     @classmethod
-    def find(cls, paths: Paths, folder: Path) -> CustomCommands:
-        """Read both folders; of two commands with one name the user's own stands. Reads files, so it is for a
-        thread."""
+    def find(cls, paths: Paths, folder: Path, environ: Mapping[str, str] | None = None) -> CustomCommands:
+        """Read all folders; of two commands with one name the user's own stands. With `environ`, skills that count are
+        commands too, where their names are free. Reads files, so it is for a thread."""
         found: dict[str, CustomCommand] = {}
         problems: list[str] = []
         untrusted: set[str] = set()
-        project = folder / PROJECT_FOLDER / _FOLDER
-        for file in (*_files(paths.config / _FOLDER), *_files(project)):
+        tree = Tree(folder)
+        tops = [paths.config / _FOLDER, *_folders(tree)]
+        for top, file in [(one, file) for one in tops for file in _files(one)]:
             try:
                 text = disk.read_text(file)
-                if file.is_relative_to(project) and not trusted.is_trusted(paths, file, text):
+                if top != tops[0] and not trusted.is_trusted(paths, file, text):
                     untrusted.add(file.stem.lower())
                     continue  # what waits for trust is told for all files of a project together
-                command = CustomCommand.read(file, text)
+                if top != tops[0] and not tree.holds(file):
+                    raise ConfigError(f"{file}: a link leads out of the project, and is not followed")
+                name, inside = file.stem.lower(), file.parent.relative_to(top).parts
+                if name in found and inside:  # as in others' programs, the folder tells them apart
+                    name = f"{':'.join(inside)}:{name}"
+                command = CustomCommand.read(file, text, name)
                 if (other := found.get(command.name)) is not None:
                     raise ConfigError(f"{file}: {other.path} has that name already", "Rename one of them.")
                 found[command.name] = command
             except ConfigError as error:
                 problems.append(one_line(error.line, 300))
-        for top in (paths.config / _FOLDER, project):
+        for top in tops:
             if sum(1 for _ in _files(top, MOST_FILES + 1)) > MOST_FILES:
                 line = f"{top}: only {MOST_FILES} files of commands are read, and it has more."
                 problems.append(one_line(line, 300))
+        brought = Brought() if environ is None else Brought.find(paths, folder, environ)
+        for name, skill in brought.skills.items():
+            command = CustomCommand(name, skill.opened(), skill.path, skill.description, "[WORDS]", note=skill.note)
+            found.setdefault(name, command)
         return cls(tuple(found.values()), tuple(problems), frozenset(untrusted - found.keys()))
 
     def summary(self, taken: Collection[str] = ()) -> str:
@@ -138,7 +148,12 @@ class CustomCommands:
 
 def command_files(folder: Path) -> list[Path]:
     """Return the files of a project's commands."""
-    return list(_files(folder / PROJECT_FOLDER / _FOLDER))
+    return [file for top in _folders(Tree(folder)) for file in _files(top)]
+
+
+def _folders(tree: Tree) -> list[Path]:
+    """Return the folders of a project's commands, its own form first."""
+    return [tree.folder / PROJECT_FOLDER / _FOLDER, *(place / ".claude" / _FOLDER for place in tree.places)]
 
 
 def _files(folder: Path, most: int = MOST_FILES) -> Iterator[Path]:
@@ -152,35 +167,9 @@ def _files(folder: Path, most: int = MOST_FILES) -> Iterator[Path]:
     yield from sorted(found)[:most]
 
 
-def _fields(file: Path, front: str) -> Mapping[str, str]:
-    """Read lines of `name: value`; indented lines and list entries belong to the name above them."""
-    fields: dict[str, str] = {}
-    name = ""
-    for number, line in enumerate(front.splitlines(), 2):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        if name and (line[0].isspace() or line.startswith("-")):
-            fields[name] += f"\n{line.strip()}"
-        elif found := _FIELD.fullmatch(line.rstrip()):
-            name = found[1].lower()
-            fields[name] = found[2].strip()
-        else:
-            raise ConfigError(f"{file}, line {number}: not a line of front matter", "Write NAME: VALUE.")
-    return fields
-
-
-def _scalar(value: str) -> str:
-    text = " ".join(value.lstrip("|>").split())
-    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
-    return text[1:-1] if quoted else text
-
-
-def _tools(file: Path, value: str) -> Iterator[str]:
+def _tools(file: Path, words: Iterator[str]) -> Iterator[str]:
     """Yield patterns of server.tool. Tools of other programs (`Bash(git:*)`) have no server and say nothing here."""
-    text = value.strip()
-    text = text[1:-1] if text.startswith("[") and text.endswith("]") else text
-    for part in re.split(r",(?![^(]*\))|\n", text):
-        word = _scalar(part.strip().removeprefix("- "))
+    for word in words:
         if others := _OTHERS_NAME.fullmatch(word):
             word = f"{others[1]}.{others[2] or '*'}"
         if "." not in word.partition("(")[0]:

@@ -101,7 +101,7 @@ class ServerFiles:
     ) -> dict[Path, tuple[tuple[int, ...], str]]:
         """Return time, size and hash of each file; only one with another time or size is read."""
         found: dict[Path, tuple[tuple[int, ...], str]] = {}
-        sources = {self.choice.path, project_mcp(self._folder), self._paths.mcp} - {None}
+        sources = {self.choice.path, *project_mcp(self._folder), self._paths.mcp} - {None}
         for path in sorted(one for one in sources if one is not None):
             try:
                 status = path.stat()

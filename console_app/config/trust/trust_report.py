@@ -1,8 +1,13 @@
-"""Tells what a yes to trust would let a project's files do, in lines that are shown before the question."""
+"""Tells what a yes to trust would let a project's files do, in lines that are shown before the question.
+
+All that a folder brings stands in one list: servers, settings, commands, hooks, instructions, skills, plugins, agents.
+Each is trusted as it was shown, by its content and that of the files it names, and counts for nothing before.
+"""
 
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,9 +21,11 @@ from console_app.config.files import (
     project_settings,
     trusted,
 )
+from console_app.config.foreign import Foreign, Plugin, of_project
 from console_app.config.secrets import Redactor, secret_sources
 from console_app.config.servers import ServerConfig, read_mcp_config
-from console_app.config.trust.custom_commands import command_files
+from console_app.config.trust.brought import content
+from console_app.config.trust.custom_commands import CustomCommand, command_files
 from console_app.domain import ConfigError, UsageError, displayed, one_line
 
 LONGEST_LINE = 20_000  # characters of one thing that a yes is asked for
@@ -27,13 +34,15 @@ LONGEST_LINE = 20_000  # characters of one thing that a yes is asked for
 @dataclass(frozen=True, slots=True)
 class FileToTrust:
     """A file as it was read: its text, the lines that would take effect, these in a few words, and the scripts it
-    names."""
+    names. `kind` and `name` are what it is called in a list."""
 
     path: Path
     text: str
     lines: tuple[str, ...]
     summary: str
     scripts: Mapping[str, str] = field(default_factory=dict[str, str])
+    kind: str = "servers"
+    name: str = ""
 
     @classmethod
     def read(cls, file: Path, environ: Mapping[str, str]) -> FileToTrust:
@@ -43,31 +52,42 @@ class FileToTrust:
         if file.suffix == ".toml":
             table = parse_toml(text, file)
             lines = [f"{place} would set:", *(f"    {line}" for line in lines_of(table, longest=0))]
-            found = cls._with_scripts(file, text, lines, ", ".join(table) or "nothing")
-        elif file.suffix == ".md":
+            return cls._with_scripts(file, text, lines, ", ".join(table) or "nothing", "settings")
+        if file.suffix == ".md":
             heading = f"{place} would be the command /{one_line(file.stem)}:"
             lines = [heading, *(f"    {line}" for line in displayed.folded_text(text).splitlines())]
-            found = cls._with_scripts(file, text, lines, "a command")
-        else:
-            servers = read_mcp_config(text, file, environ).servers
-            redactor = Redactor.of(environ)  # what is filled in from there may be a key: its name is told
-            told = (redactor.without_known(line) for server in servers for line in _starts(server))
-            names = ", ".join(server.name for server in servers) or "no server"
-            found = cls(file, text, (f"{place} would start:", *told), names)
-        if (longest := max(map(len, found.lines))) > LONGEST_LINE:
-            raise ConfigError(
-                f"{one_line(str(file), 400)}: a value has {longest:,} characters, and nobody reads that before a yes",
-                "Shorten it, or put it into a file that it names.",
-            )
-        return found
+            return cls._with_scripts(file, text, lines, _about_command(file, text), "command")
+        servers = read_mcp_config(text, file, environ).servers
+        names = ", ".join(server.name for server in servers) or "no server"
+        return cls(file, text, (f"{place} would start:", *_all_starts(servers, environ)), names).readable()
 
     @classmethod
-    def _with_scripts(cls, path: Path, text: str, lines: list[str], summary: str) -> FileToTrust:
+    def of(cls, thing: Foreign, environ: Mapping[str, str]) -> FileToTrust:
+        """Tell of what was found in a form of others. Raises ConfigError for what nobody could look through."""
+        lines = [f"{one_line(str(thing.path))} would be {thing.summary}:"]
+        lines += (f"    {line}" for line in displayed.folded_text("\n".join(thing.does)).splitlines())
+        if isinstance(thing, Plugin) and thing.servers:
+            lines += ("    It would start:", *(f"    {line}" for line in _all_starts(thing.servers, environ)))
+        parts = content(thing)
+        return cls(thing.path, thing.text, tuple(lines), thing.summary, parts, thing.kind, thing.name).readable()
+
+    @classmethod
+    def _with_scripts(cls, path: Path, text: str, lines: list[str], summary: str, kind: str) -> FileToTrust:
         scripts = trusted.scripts_of(path, text)
         for name, script in scripts.items():
             lines.append(f"    the script {one_line(name)} {'says:' if script else 'is not there'}")
             lines += (f"        {line}" for line in displayed.folded_text(script).splitlines())
-        return cls(path, text, tuple(lines), summary, scripts)
+        return cls(path, text, tuple(lines), summary, scripts, kind).readable()
+
+    def readable(self) -> FileToTrust:
+        """Return it where a person can read what it says. Raises ConfigError."""
+        if (longest := max(map(len, self.lines))) > LONGEST_LINE:
+            raise ConfigError(
+                f"{one_line(str(self.path), 400)}: a value has {longest:,} characters, and nobody reads that before a "
+                "yes",
+                "Shorten it, or put it into a file that it names.",
+            )
+        return self
 
     def trust(self, known: Paths, *, again: str) -> None:
         """Trust the file as it was shown. Raises UsageError where it is another by now; `again` shows it."""
@@ -75,11 +95,26 @@ class FileToTrust:
             raise UsageError(f"{self.path} was changed while you were asked", f"{again} shows it as it is now.")
         trusted.trust(known, self.path, self.text, self.scripts)
 
+    def called(self, folder: Path) -> str:
+        """Name it in a list: by what it is and how it is called, or by its path."""
+        if self.kind in ("skill", "plugin", "agent"):
+            return f"{self.kind} {one_line(self.name, 64)}"
+        path = self.path.absolute()
+        return one_line(str(path.relative_to(folder) if path.is_relative_to(folder) else path), 200)
+
+
+def _about_command(file: Path, text: str) -> str:
+    try:
+        note = CustomCommand.read(file, text).note
+    except ConfigError:
+        return "a command that can't be read"
+    return f"a command ({note})" if note else "a command"
+
 
 def _project_files(cwd: Path) -> list[Path]:
     """Return the files of a project that take trust, whether they are there or not."""
     settings = project_settings(cwd)
-    return [project_mcp(cwd), settings, *_named_servers(cwd, settings), *command_files(cwd)]
+    return [*project_mcp(cwd), settings, *_named_servers(cwd, settings), *command_files(cwd)]
 
 
 def _named_servers(cwd: Path, settings: Path) -> list[Path]:
@@ -91,12 +126,11 @@ def _named_servers(cwd: Path, settings: Path) -> list[Path]:
     return [cwd / Path(name).expanduser()] if isinstance(name, str) and name else []
 
 
-def files_to_trust(word: str, cwd: Path) -> list[Path]:
-    """Return the file that was named, else those of the project that are there; its mcp.json where none is."""
-    if word:
-        return [Path(word)]
-    found = [file for file in _project_files(cwd) if file.exists()]
-    return found or [project_mcp(cwd)]
+def _all_starts(servers: Sequence[ServerConfig], environ: Mapping[str, str]) -> Iterator[str]:
+    """Yield what trusting servers lets them do; what is filled in from the environment may be a key: its name is
+    told."""
+    redactor = Redactor.of(environ)
+    return (redactor.without_known(line) for server in servers for line in _starts(server))
 
 
 def _starts(server: ServerConfig) -> Iterator[str]:
@@ -110,8 +144,7 @@ def _starts(server: ServerConfig) -> Iterator[str]:
 
 def starts_by_name(servers: Sequence[ServerConfig], environ: Mapping[str, str]) -> dict[str, str]:
     """Return by name what trusting each server lets it do, without values that are known to be secret."""
-    redactor = Redactor.of(environ)
-    return {server.name: "\n".join(redactor.without_known(line) for line in _starts(server)) for server in servers}
+    return {server.name: "\n".join(_all_starts([server], environ)) for server in servers}
 
 
 def _told(server: ServerConfig) -> Iterator[tuple[str, str]]:
@@ -152,25 +185,82 @@ class ProjectTrust:
     settings_wait: bool = True  # its config.toml, as it was at the start, says more than what only tightens
     bundled: Path | None = None  # the mcp.json of Fanout itself, which is that of its checkout too
 
-    def waiting(self) -> list[FileToTrust]:
-        """Read the files that are not trusted as they are. Raises ConfigError for one that can't be read."""
-        return [FileToTrust.read(file, self.environ) for file in self._untrusted()]
+    def waiting(self, names: Sequence[str] = ()) -> list[FileToTrust]:
+        """Read what is not trusted as it is, of it what has one of these `names`: in a list, or as a file. Raises
+        ConfigError for a file that can't be read, and UsageError for a name of nothing that waits."""
+        found = [FileToTrust.read(file, self.environ) for file in self._untrusted()]
+        found += self._foreign()[0]
+        by_name = {one.called(self.folder): one for one in found}
+        chosen = list[FileToTrust]()
+        for name in names:
+            path = (self.folder / name).resolve()
+            one = by_name.get(name) or next((one for one in found if one.path.resolve() == path), None)
+            if one is None:
+                there = ", ".join(by_name) or "nothing"
+                raise UsageError(f"{one_line(name, 80)} is nothing that waits for your trust", f"There is: {there}.")
+            chosen.append(one)
+        return chosen if names else found
+
+    def named(self, words: Sequence[str]) -> list[FileToTrust]:
+        """Return what was named of all that waits, or files of any folder; without words all that waits. Raises
+        UsageError and ConfigError."""
+        try:
+            return self.waiting(words)
+        except UsageError:
+            if not all(Path(word).suffix in (".json", ".toml") for word in words):
+                raise
+            return [FileToTrust.read(Path(word), self.environ) for word in words]
+
+    def overview(self, waiting: Sequence[FileToTrust]) -> str:
+        """Return the list of what waits, where that is more than two things, then all that each would do."""
+        texts = ["\n".join(file.lines) for file in waiting]
+        if len(waiting) > 2:
+            rows = (f"  {file.called(self.folder):<40} {one_line(file.summary, 100)}" for file in waiting)
+            texts.insert(0, "\n".join(("All that this project brings; /trust NAME decides one alone:", *rows)))
+        return "\n\n".join(texts)
+
+    def problems(self) -> tuple[str, ...]:
+        """Return a line for each thing in a form of others that can't be used, whoever trusts it."""
+        return self._foreign()[1]
 
     def summary(self) -> str:
         """Name the files that wait, as `mcp.json and 2 commands of this project wait for your trust`; "" for none."""
-        waiting = self._untrusted()
-        settings = project_settings(self.folder)
+        return self.survey()[0]
+
+    def survey(self) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+        """Return the summary, the names of what waits in the forms of others, and a line for each of these that can't
+        be used."""
+        foreign, problems = self._foreign()
+        return self._in_words(foreign), tuple(one.called(self.folder) for one in foreign), problems
+
+    def _in_words(self, foreign: Sequence[FileToTrust]) -> str:
+        waiting, settings = self._untrusted(), project_settings(self.folder)
         names = [
             str(path.relative_to(self.folder) if path.is_relative_to(self.folder) else path)
             for path in waiting
             if path.suffix != ".md" and (path != settings or self.settings_wait)
         ]
-        if commands := sum(path.suffix == ".md" for path in waiting):
-            names.append("a command" if commands == 1 else f"{commands} commands")
+        kinds = Counter(one.kind for one in foreign) | Counter(command=sum(path.suffix == ".md" for path in waiting))
+        names += [one.called(self.folder) for one in foreign if one.kind in ("instructions", "hooks")]
+        counted = {kind: count for kind in ("command", "skill", "plugin", "agent") if (count := kinds[kind])}
+        names += [_some(kind, count) for kind, count in counted.items()]
         if not names:
             return ""
         listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-        return f"{listed} of this project {'waits' if len(names) == 1 and commands < 2 else 'wait'} for your trust"
+        one = len(names) == 1 and all(count == 1 for count in counted.values())
+        return f"{listed} of this project {'waits' if one else 'wait'} for your trust"
+
+    def _foreign(self) -> tuple[list[FileToTrust], tuple[str, ...]]:
+        """Return what waits in the forms of others, and a line for each that can't be used."""
+        found = of_project(self.folder, self.known.plugins, self.environ)
+        waiting, problems = list[FileToTrust](), list(found.problems)
+        for thing in found.things:
+            if not trusted.is_trusted(self.known, thing.path, thing.text, content(thing)):
+                try:
+                    waiting.append(FileToTrust.of(thing, self.environ))
+                except ConfigError as error:
+                    problems.append(one_line(error.line, 300))
+        return waiting, tuple(problems)
 
     def _untrusted(self) -> list[Path]:
         own = {self.known.mcp, self.known.settings}
@@ -179,6 +269,18 @@ class ProjectTrust:
             found = [file for file in found if not file.samefile(self.bundled)]
         return [file for file in found if not trusted.is_trusted(self.known, file)]
 
-    def trust(self, file: FileToTrust) -> None:
-        """Trust the file as it was shown. Raises UsageError and ConfigError."""
-        file.trust(self.known, again="/trust")
+    def trust(self, file: FileToTrust, *, again: str = "/trust") -> None:
+        """Trust the file as it was shown; `again` shows it. Raises UsageError where it is another by now, and
+        ConfigError."""
+        if file.kind in ("servers", "settings", "command"):
+            file.trust(self.known, again=again)
+            return
+        found = of_project(self.folder, self.known.plugins, self.environ).things
+        now = next((one for one in found if one.path == file.path and one.kind == file.kind), None)
+        if now is None or now.text != file.text or content(now) != file.scripts:
+            raise UsageError(f"{file.path} was changed while you were asked", f"{again} shows it as it is now.")
+        trusted.trust(self.known, file.path, file.text, file.scripts)
+
+
+def _some(kind: str, count: int) -> str:
+    return f"{count} {kind}s" if count > 1 else f"an {kind}" if kind == "agent" else f"a {kind}"

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from console_app.console.files.attachments import Chip as Chip
     from console_app.console.files.attachments import Composed as Composed
     from console_app.console.files.attachments import sweep as sweep
+    from console_app.console.files.changes_made import diff_report as diff_report
+    from console_app.console.files.changes_made import histories as histories
+    from console_app.console.files.changes_made import put_back as put_back
     from console_app.console.files.clipboard import copy_in_tmux as copy_in_tmux
     from console_app.console.files.clipboard import read_clipboard as read_clipboard
     from console_app.console.files.file_changes import LARGEST as LARGEST
@@ -32,6 +35,7 @@ else:
         __name__,
         {
             "attachments": "Attachments Chip Composed sweep",
+            "changes_made": "diff_report histories put_back",
             "clipboard": "copy_in_tmux read_clipboard",
             "file_changes": "FileChange FileChanges LARGEST NotComparedError change_in_time text_of",
             "mentions": "LineRange file_mentions written_path",

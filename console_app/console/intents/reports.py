@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from console_app.console.reports import tail
@@ -41,17 +42,26 @@ async def doctor(console: Console, _rest: str) -> None:
     if (diagnose := console.services.diagnose) is None:
         console.ui.toast("There is nothing to examine here. In a shell: fanout doctor.")
         return
+
+    async def read() -> str:
+        return "\n".join(await diagnose())
+
+    await report_once_read(console, "Doctor", read)
+
+
+async def report_once_read(console: Console, title: str, read: Callable[[], Awaitable[str]]) -> None:
+    """Show a report that takes a while. It is there at once: keys typed behind the command are its own."""
     text = "Looking…"
 
     async def look() -> None:
         nonlocal text
         try:
-            text = "\n".join(await diagnose())
+            text = await read()
         except FanoutError as error:
             text = error.line
 
     looking = asyncio.create_task(look())
     try:
-        await console.ui.report("Doctor", lambda: text, every=READ_AGAIN, whole=looking)
+        await console.ui.report(title, lambda: text, every=READ_AGAIN, whole=looking)
     finally:
         looking.cancel()

@@ -52,7 +52,7 @@ INTENTS: Mapping[str, Intent] = {
         Intent("mcp", "servers and their tools, on and off", argument="[SERVER]", asks=True),
         Intent("tools", "servers and their tools, as /mcp", argument="[SERVER]", same_as="mcp", asks=True),
         Intent("reload", "read changed commands and mcp.json again", talk.reload, asks=True),
-        Intent("trust", "trust what this project runs and sets", talk.trust, asks=True),
+        Intent("trust", "trust what this project brings, all or one", talk.trust, "[NAME]", talk.untrusted, asks=True),
         Intent(
             "call", "call tools yourself, without a model", talk.call, "[SERVER.TOOL [JSON] ...]", talk.tools, asks=True
         ),
@@ -65,7 +65,8 @@ INTENTS: Mapping[str, Intent] = {
         Intent("rename", "give this session a title", talk.rename, "[TITLE]", asks=True),
         Intent("fork", "go on with a copy of this session, from any turn", talk.fork, "[TURN]", asks=True),
         Intent("rewind", "go back to a message of yours and change it", talk.rewind, "[TURN|WORDS]", asks=True),
-        Intent("undo", "take the last turn back", talk.undo, asks=True),
+        Intent("undo", "take the last turn back, or only its files", talk.undo, "[files]", asks=True),
+        Intent("diff", "what this conversation changed in files", talk.diff, asks=True),
         Intent(
             "export",
             "write this session to a file",
@@ -110,6 +111,7 @@ INTENTS: Mapping[str, Intent] = {
         Intent("cancel", "end a call; the others go on", argument="CALL", act=Calls.cancel),
         Intent("edit", "run a call with other arguments", argument="CALL"),
         Intent("extend", "give a running call its whole time again", argument="CALL", act=Calls.extend),
+        Intent("background", "let a running call go on; the turn goes on too", argument="CALL", act=Calls.background),
         Intent("inspect", "everything known of a call, what was sent and got too", calls.inspect, "CALL"),
         Intent("files", "the files of a call's result, and opens one", argument="CALL"),
     )

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from console_app.console import files
+from console_app.console.intents.reports import report_once_read
 from console_app.domain import UsageError, one_line
 
 if TYPE_CHECKING:
@@ -32,9 +34,36 @@ async def fork(console: Console, rest: str) -> None:
     await console.sessions.fork(rest)
 
 
-async def undo(console: Console, _rest: str) -> None:
-    """Takes the last turn back."""
-    await console.sessions.undo()
+async def undo(console: Console, rest: str) -> None:
+    """Takes the last turn back; with `files`, puts back what its calls changed in files."""
+    if rest == "files":
+        await _undo_files(console)
+    elif rest:
+        raise UsageError(f"/undo takes nothing, or files; not {one_line(rest, 40)}")
+    else:
+        await console.sessions.undo()
+
+
+async def _undo_files(console: Console) -> None:
+    turn, services = console.ui.transcript.turn, console.services
+    if console.conversation.busy:
+        raise UsageError("a turn still runs", "Files can go back once it has ended.")
+    calls = [] if turn is None else turn.calls
+    changed = files.histories(calls, services.working_folder)
+    if not changed:
+        console.ui.toast("No call of the last turn changed a file with the files server.")
+        return
+    said = await asyncio.to_thread(files.put_back, changed, services.replaced_files, services.working_folder)
+    console.ui.tell("info", one_line("; ".join(said), 2000))
+
+
+async def diff(console: Console, _rest: str) -> None:
+    """Shows all that the calls of this conversation changed in files."""
+    services, turns = console.services, console.ui.transcript.turns
+    calls = [call for turn in turns for call in turn.calls]
+    changed = files.histories(calls, services.working_folder)
+    kept, folder = services.replaced_files, services.working_folder
+    await report_once_read(console, "Diff", lambda: asyncio.to_thread(files.diff_report, changed, kept, folder))
 
 
 async def rewind(console: Console, rest: str) -> None:
@@ -87,28 +116,39 @@ async def reload(console: Console, _rest: str) -> None:
     await console.say_what_waits()  # behind what a yes was asked for
 
 
-async def trust(console: Console, _rest: str) -> None:
-    """Shows what of the project waits for trust, and asks; what was agreed to takes effect."""
+async def trust(console: Console, rest: str) -> None:
+    """Shows what of the project waits for trust, all or what is named, and asks; what was agreed to takes effect."""
     ui, project = console.ui, console.services.project_trust
-    waiting = [] if project is None else await asyncio.to_thread(project.waiting)
+    names = [rest] if rest else []
+    waiting = [] if project is None else await asyncio.to_thread(project.waiting, names)
+    for problem in () if project is None else await asyncio.to_thread(project.problems):
+        ui.tell("warning", problem)
     if project is None or not waiting:
         ui.toast("Nothing of this project waits for your trust.")
         return
-    if not await ui.trusts("\n\n".join("\n".join(file.lines) for file in waiting)):
+    if not await ui.trusts(project.overview(waiting)):
         ui.toast("Not trusted; nothing was changed.")
         return
     for file in waiting:
         await asyncio.to_thread(project.trust, file)
     console.trusted()
+    kinds = {file.kind for file in waiting}
     if len(waiting) == 1:
-        path, summary = waiting[0].path, waiting[0].summary
-        what = "" if path.suffix == ".json" else f": {summary}"  # servers are told as they come
-        ui.tell("info", one_line(f"{path} is trusted as it was shown{what}.", 600))
+        what = "" if kinds == {"servers"} else f": {waiting[0].summary}"  # servers are told as they come
+        ui.tell("info", one_line(f"{waiting[0].path} is trusted as it was shown{what}.", 600))
     else:  # they were all read a moment ago; what is wrong with one must not be pushed off the screen
         ui.tell("info", f"{len(waiting):,} files of this project are trusted as they were shown.")
-    if any(file.path.suffix == ".toml" for file in waiting):
+    if "settings" in kinds:
         ui.tell("info", "What its settings say counts from the next start on.")
-    if any(file.path.suffix == ".json" for file in waiting):
+    await console.services.engine.look_around()
+    if kinds & {"servers", "plugin"}:
         await reload(console, "")
     else:
         await console.read_commands()
+        if rest:
+            await console.say_what_waits()
+
+
+def untrusted(console: Console) -> Sequence[str]:
+    """The names of what waits for trust."""
+    return console.untrusted

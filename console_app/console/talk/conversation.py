@@ -66,6 +66,8 @@ class Conversation:
         self._before: asyncio.Future[Any] | None = None  # what the oldest prompt waits for before its turn
         self._called_off = False  # the oldest prompt was given back: the next one sent takes its place
         self._task: asyncio.Task[None] | None = None
+        self._beside: asyncio.Task[str] | None = None  # delivers what calls in the background tell between two turns
+        engine.background.on_first = self._deliver_beside
         self._opened = False  # the session's first event is out
 
     @property
@@ -215,12 +217,20 @@ class Conversation:
         """Stops everything and waits until its tasks have ended. What still happens is stored, and not shown."""
         self._delivery.closing = True
         self._queue.clear()
-        if (task := self._task) is None:
-            return
-        if not self.stop() and self.activity is None:
+        if (task := self._task) is not None:
+            if not self.stop() and self.activity is None:
+                task.cancel()
+            await asyncio.wait({task}, timeout=CLOSING)
             task.cancel()
-        await asyncio.wait({task}, timeout=CLOSING)
-        task.cancel()
+        self.engine.background.cancel()
+        if self._beside is not None:
+            await asyncio.wait({self._beside}, timeout=CLOSING)
+            self._beside.cancel()
+
+    def _deliver_beside(self) -> None:
+        if self._beside is None or self._beside.done():
+            self._beside = asyncio.create_task(self._delivery.all_of(self.engine.background), name="background")
+            self._beside.add_done_callback(lambda _: self._delivery.closing or self._ui.changed())
 
     # Between turns
 

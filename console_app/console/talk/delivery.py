@@ -7,8 +7,8 @@ is stopped; the rest of it is still shown, so that nothing seems to run that has
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from console_app.console.ui_port import UiPort
 from console_app.domain import Event, FanoutError
@@ -17,11 +17,18 @@ from console_app.sessions import Recorder
 
 if TYPE_CHECKING:
     from console_app.domain import ports
-    from console_app.engine import Activity
 
 FAULT = "Fanout failed"
 
 log = logging.getLogger(__name__)
+
+
+class Delivered(Protocol):
+    """An activity, or the background: it gives its events in slices, and can be stopped."""
+
+    async def next_slice(self, limit: int) -> Sequence[Event]: ...
+
+    def cancel(self, why: str = "") -> None: ...
 
 
 class Delivery:
@@ -40,7 +47,7 @@ class Delivery:
         await self._recorder.one(event)
         self._show(event)
 
-    async def all_of(self, activity: Activity) -> str:
+    async def all_of(self, activity: Delivered) -> str:
         """Deliver everything that happens in `activity`, which was entered; return how a turn ended, "failed" after a
         fault."""
         outcome = "failed"

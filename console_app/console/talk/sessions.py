@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from console_app.console.talk.collector import Collector
 from console_app.console.talk.rewind import RewindPoint, by_turn, not_undone, rewind_points, seq_before
 from console_app.console.ui_port import UiPort
-from console_app.domain import FanoutError, one_line
+from console_app.domain import FanoutError, one_line, plural
 from console_app.domain.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -359,10 +359,16 @@ class Sessions:
         return self._is_busy()
 
     def _is_busy(self) -> bool:
-        loading = self._loading.locked()
-        if busy := loading or self._conversation.busy:
-            self._ui.toast(CHANGING if loading else BUSY)
+        loading, beside = self._loading.locked(), len(self._conversation.engine.background)
+        if busy := loading or self._conversation.busy or beside > 0:
+            self._ui.toast(CHANGING if loading else BUSY if self._conversation.busy else in_background(beside))
         return busy
+
+
+def in_background(count: int) -> str:
+    """Say that calls of this session run on, and what to do."""
+    runs, them = ("runs", "it") if count == 1 else ("run", "them")
+    return f"{plural(count, 'call')} of this session {runs} in the background. End {them} first (x)."
 
 
 def _expanded(path: str) -> Path:

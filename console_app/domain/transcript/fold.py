@@ -14,6 +14,7 @@ from console_app.domain.errors import ContextOverflow
 from console_app.domain.events import TodoItem
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.tools import CallState
+from console_app.domain.transcript.output import OutputTail
 from console_app.domain.transcript.views import CallView, LogLine, SessionUsage, StepView, SupersededRun, TurnView
 
 CallChange = (
@@ -25,7 +26,9 @@ CallChange = (
     | ev.CallStarted
     | ev.CallProgress
     | ev.CallLog
+    | ev.CallOutput
     | ev.CallExtended
+    | ev.CallDetached
     | ev.CallRestarted
     | ev.QuestionAsked
     | ev.CallAsked
@@ -308,7 +311,7 @@ class Transcript:
 
 def _apply_to_call(call: CallView, event: CallChange) -> None:
     """Changes `call` by what happened to it."""
-    if not isinstance(event, ev.CallProgress | ev.CallLog):
+    if not isinstance(event, ev.CallProgress | ev.CallLog | ev.CallOutput):
         call.news_at = call.counts_from = event.at
     elif event.news:
         call.news_at = event.at
@@ -319,7 +322,7 @@ def _apply_to_call(call: CallView, event: CallChange) -> None:
             _ready(call, event)
         case ev.ApprovalRequested():
             call.state, call.why, call.always_asks = CallState.WAITING, event.why, event.always
-            call.form = event.form
+            call.form, call.passage = event.form, event.passage
             if not call.waits or call.waits[-1][1] is not None:  # else it is asked anew while it waits
                 call.waits.append((event.at, None))
         case ev.ApprovalResolved():
@@ -332,8 +335,13 @@ def _apply_to_call(call: CallView, event: CallChange) -> None:
             _progress(call, event)
         case ev.CallLog():
             _log(call, event)
+        case ev.CallOutput():
+            call.output = call.output or OutputTail()
+            call.output.add(event.stream, event.text, event.offset)
         case ev.CallExtended():
             pass  # it is news, as all of these are but progress and lines that say nothing new
+        case ev.CallDetached():
+            call.detached = True
         case ev.CallRestarted():
             _restarted(call, event)
         case ev.QuestionAsked():
@@ -382,9 +390,10 @@ def _restarted(call: CallView, event: ev.CallRestarted) -> None:
     if event.arguments is not None:
         call.arguments, call.edited = event.arguments, True
     call.started_at = call.finished_at = call.progress = call.total = None
-    call.outcome = call.error = None
+    call.outcome = call.error = call.output = None
     call.message, call.content, call.artifacts, call.duration_ms, call.question = "", "", (), 0, ""
     call.asked.clear()
+    call.detached = False
     _waited(call, event.at)
 
 
@@ -427,6 +436,8 @@ def _finished(call: CallView, event: ev.CallFinished) -> None:
     call.state, call.outcome, call.finished_at = CallState.FINISHED, event.outcome, event.at
     call.content, call.error, call.artifacts = event.content, event.error, event.artifacts
     call.duration_ms, call.structured = event.duration_ms, event.structured
+    if call.output is not None:
+        call.output.cut()
     call.server_log = []  # what may be another's says nothing of what came of it
     if call.arguments is not None:
         call.arriving.set("")  # read, they are kept as `arguments`

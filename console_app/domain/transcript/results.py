@@ -20,11 +20,13 @@ class ToModel(StrEnum):
     DENIED = "The user denied this call."
     NOT_ALLOWED = "This call was not run:"
     NOT_WAITED_FOR = "The user did not wait for this call."
+    IN_BACKGROUND = "This call still runs, in the background: its result follows in a later message. Go on without it."
     CANCELLED = "The user cancelled this call."
     NOT_STARTED = "It had not started."
     # Remarks: a result opens with them, before its own text.
     LEFT_OUT = "This call ran without arguments that the tool doesn't have: "
     EDITED = "The user edited the arguments before this call ran. It ran with: "
+    HOOKED = "A hook changed the arguments before this call ran. It ran with: "
     APPROVED = "The user approved this call and said: "
     RAN_AGAIN = "The user ran this call again: "
     NOT_AGAIN = "The user was asked whether this call runs again, and it did not. What came of it before:"
@@ -39,7 +41,10 @@ class ToModel(StrEnum):
     )
 
 
-REMARKS = (ToModel.LEFT_OUT, ToModel.EDITED, ToModel.APPROVED, ToModel.RAN_AGAIN, ToModel.NOT_AGAIN, ToModel.SHARED)
+REMARKS = (
+    *(ToModel.LEFT_OUT, ToModel.EDITED, ToModel.HOOKED, ToModel.APPROVED),
+    *(ToModel.RAN_AGAIN, ToModel.NOT_AGAIN, ToModel.SHARED),
+)
 _ADVICE = (ToModel.READ_FIRST, ToModel.ASK_AGAIN, ToModel.USE_RESULT, ToModel.ONCE_MORE, ToModel.ONLY_READ)
 _TO_PEOPLE = (  # how what the model is told begins, and what people read there
     (f"{ToModel.CANCELLED} {ToModel.NOT_STARTED}", "You cancelled it before it started."),

@@ -6,7 +6,6 @@ timeline and its exports all take their figures from here.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -87,29 +86,6 @@ def elapsed(calls: Sequence[CallView], now: float) -> float:
     first, last = min(begin for begin, _ in ran), max(end for _, end in ran)
     waited = ((max(begin, first), min(end, last)) for begin, end in only_waiting(calls, now))
     return last - first - sum(max(end - begin, 0.0) for begin, end in waited)
-
-
-@dataclass(frozen=True, slots=True)
-class OwnTime:
-    """The time of a batch from `begin` to `end` without `left_out`, in which only a person was waited for."""
-
-    begin: float
-    end: float
-    left_out: tuple[Stretch, ...] = ()
-
-    @property
-    def seconds(self) -> float:
-        """The seconds that count, never 0."""
-        return max(self._own(self.end), 0.001)
-
-    def share(self, at: float) -> float:
-        """Return the place of a moment, from 0 to 1."""
-        return min(max(self._own(at) / self.seconds, 0.0), 1.0)
-
-    def _own(self, at: float) -> float:
-        """Seconds from the begin to a moment that count."""
-        place = bisect_right(self.left_out, (at, float("inf")))
-        return at - self.begin - sum(min(end, at) - begin for begin, end in self.left_out[:place])
 
 
 Phase = Literal["arguments", "queue", "wait", "run"]

@@ -31,24 +31,24 @@ _MOST_JSON = 100_000  # characters of a text that is read as an object
 class VerdictWord(StrEnum):
     """The verdicts, by the word that people read, in the order in which they are counted."""
 
-    DONE = "done"
+    OK = "ok"
     SAID_NO = "said no"
     FAILED = "failed"
     TIMED_OUT = "timed out"
     INVALID = "invalid"
     INTERRUPTED = "interrupted"
-    CANCELLED = "cancelled"
+    STOPPED = "stopped"
     DENIED = "denied"
     BLOCKED = "blocked"
     SKIPPED = "skipped"
 
 
 _GLYPHS = {
-    VerdictWord.DONE: "✓",
+    VerdictWord.OK: "✓",
     VerdictWord.SAID_NO: "!",
     VerdictWord.FAILED: "✗",
     VerdictWord.TIMED_OUT: "✗",
-    VerdictWord.CANCELLED: "■",
+    VerdictWord.STOPPED: "■",
     VerdictWord.DENIED: "⊘",
     VerdictWord.BLOCKED: "⊘",
     VerdictWord.SKIPPED: "»",
@@ -72,7 +72,7 @@ class Verdict:
     @property
     def is_good(self) -> bool:
         """Tell whether the call did what it was for."""
-        return self.word is VerdictWord.DONE
+        return self.word is VerdictWord.OK
 
     @property
     def needs_an_eye(self) -> bool:
@@ -92,13 +92,13 @@ def verdict_of(
     match outcome:
         case Outcome.SUCCEEDED:
             why = _said_no(arguments or {}, content, structured)
-            return Verdict(VerdictWord.SAID_NO, why) if why else Verdict(VerdictWord.DONE)
+            return Verdict(VerdictWord.SAID_NO, why) if why else Verdict(VerdictWord.OK)
         case Outcome.FAILED:
             return Verdict(VerdictWord.FAILED)
         case Outcome.TIMED_OUT:
             return Verdict(VerdictWord.TIMED_OUT)
         case Outcome.CANCELLED:
-            return Verdict(VerdictWord.CANCELLED)
+            return Verdict(VerdictWord.STOPPED)
         case Outcome.DENIED:
             return Verdict(VerdictWord.DENIED)
         case Outcome.BLOCKED:

@@ -8,6 +8,7 @@ from typing import Any
 from console_app.domain import events as ev
 from console_app.domain.messages import Reasoning, ThoughtLabel, UserMessage
 from console_app.domain.tools import OWN_SERVER, Artifact, CallOrigin, CallState, Outcome
+from console_app.domain.transcript.output import OutputTail
 from console_app.domain.transcript.verdicts import Verdict, verdict_of
 
 GO_ON = 'What came before stays: write "go on", and the model goes on from there.'
@@ -98,6 +99,7 @@ class CallView:
     why: str = ""  # why it waits or is queued
     always_asks: bool = False  # no rule and no mode could let it run
     form: str = ""  # how its text is written, where an approval may license that
+    passage: str = ""  # of what the model was given, that makes it ask
     waits: list[tuple[float, float | None]] = field(default_factory=list[tuple[float, float | None]])  # for you
     ready_at: float | None = None
     started_at: float | None = None
@@ -108,6 +110,8 @@ class CallView:
     progress: float | None = None
     total: float | None = None
     message: str = ""
+    detached: bool = False  # it went to the background
+    output: OutputTail | None = None  # the newest, None before there is any
     log: list[LogLine] = field(default_factory=list[LogLine])  # the newest
     server_log: list[LogLine] = field(default_factory=list[LogLine])  # the newest, while it runs: maybe of another call
     logged: int = 0  # lines in all: those of `log`, older ones, and those that were dropped

@@ -18,11 +18,13 @@ from enum import StrEnum
 from pathlib import PurePath as Path
 from typing import Any, Literal
 
+from console_app import shell_syntax
 from console_app.domain import ApprovalMode, ToolSpec
 from console_app.domain import events as ev
 from console_app.domain import schema as json_schema
 from console_app.domain.rules import RuleText, arguments_match, speaks_of
 from console_app.domain.tools import ServerIdentity
+from console_app.domain.transcript import verdicts
 from console_app.engine.calls.arguments import UnreadableArguments, compact, read
 
 # bound: to this server · new: to none yet · other: to another · foreign: to none, and not by itself to this one
@@ -47,6 +49,10 @@ class RuleBindings:
     own_servers: bool = True
     foreign: frozenset[str] = frozenset()  # servers that are not the user's own though the others are: an editor's
     store: Callable[[RuleKey, ServerIdentity], None] | None = None
+
+    def know(self, source: str, rule: str, server: str, identities: tuple[ServerIdentity, ...]) -> None:
+        """Take it that a rule means these servers, and no others under that name."""
+        self.bound[RuleKey(source, rule, server)] = identities
 
     def standing(self, key: RuleKey, spec: ToolSpec) -> Standing:
         """Tell whether a rule means the server of this tool."""
@@ -97,14 +103,27 @@ class Rule:
 
     def matches(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> bool:
         """Tell whether the rule speaks of this call."""
+        if not self.speaks_of(spec):
+            return False
         strictly = self.action == "allow"
-        return self.speaks_of(spec) and arguments_match(
-            self.arguments, arguments, strictly=strictly, schema=spec.input_schema
-        )
+        judged = {name: glob for name, glob in self.arguments.items() if self._is_command(name, arguments)}
+        others = {name: glob for name, glob in self.arguments.items() if name not in judged or not strictly}
+        if strictly:
+            return all(shell_syntax.allows(glob, arguments[name]) for name, glob in judged.items()) and arguments_match(
+                others, arguments, strictly=True, schema=spec.input_schema
+            )
+        may = {name for name, glob in judged.items() if shell_syntax.mentions(glob, arguments[name])}
+        rest = {name: glob for name, glob in others.items() if name not in may}
+        return arguments_match(rest, arguments, strictly=False, schema=spec.input_schema)
+
+    @staticmethod
+    def _is_command(name: str, arguments: Mapping[str, Any]) -> bool:
+        return name in verdicts.COMMANDS and isinstance(arguments.get(name), str)
 
     def speaks_of(self, spec: ToolSpec) -> bool:
         """Tell whether it may hold for a call of this tool."""
-        return speaks_of(self.pattern, spec.server, spec.tool, strictly=self.action == "allow")
+        strictly, reads = self.action == "allow", spec.annotations.read_only
+        return speaks_of(self.pattern, spec.server, spec.tool, strictly=strictly, reads=reads)
 
     @property
     def is_kept(self) -> bool:
@@ -159,7 +178,8 @@ class ApprovalGate:
     """Modes and rules, both settable while calls run.
 
     `trusted` names the servers whose read-only marks are believed in mode `auto`; None believes every server that is
-    configured, since their programs were trusted to start.
+    configured, since their programs were trusted to start. `shell` is the bundled server of commands, whose commands
+    are judged one by one where they only read.
     """
 
     def __init__(
@@ -170,8 +190,10 @@ class ApprovalGate:
         headless: bool = False,
         trusted: frozenset[str] | None = None,
         bindings: RuleBindings | None = None,
+        shell: ServerIdentity | None = None,
     ) -> None:
         self.mode = mode
+        self.shell = shell
         self.rules = list(rules)
         self.headless = headless
         self.trusted = trusted
@@ -182,7 +204,7 @@ class ApprovalGate:
         nothing does."""
         found = [rule for rule in self.rules if rule.matches(spec, arguments)]
         for action in _STRICTEST_FIRST:
-            if action == "ask" and self.mode is ApprovalMode.PLAN and not self._only_reads(spec):
+            if action == "ask" and self.mode is ApprovalMode.PLAN and not self._only_reads(spec, arguments):
                 return Ruling("deny", PLANS, ev.DecidedBy.MODE)
             if action == "ask" and must_ask:
                 return Ruling("ask", must_ask, ev.DecidedBy.RULE, Unwritten.MUST_ASK)
@@ -194,7 +216,7 @@ class ApprovalGate:
             if spoke is not None:
                 binds = spoke if action == "allow" and self._standing(spoke, spec) == "new" else None
                 return Ruling(action, f"rule: {spoke}", ev.DecidedBy.RULE, str(spoke), binds)
-        verdict = self._by_mode(spec)
+        verdict = self._by_mode(spec, arguments)
         if verdict.action == "ask" and (others := self.other_servers(spec, arguments)):
             return replace(
                 verdict,
@@ -245,11 +267,11 @@ class ApprovalGate:
     def _means(self, rule: Rule, spec: ToolSpec) -> bool:
         return rule.action != "allow" or self._standing(rule, spec) in ("bound", "new")
 
-    def _by_mode(self, spec: ToolSpec) -> Ruling:
+    def _by_mode(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> Ruling:
         match self.mode:
             case ApprovalMode.YOLO:
                 return Ruling("allow", "mode yolo runs everything", ev.DecidedBy.MODE)
-            case ApprovalMode.AUTO | ApprovalMode.PLAN if self._only_reads(spec):
+            case ApprovalMode.AUTO | ApprovalMode.PLAN if self._only_reads(spec, arguments):
                 return Ruling("allow", f"mode {self.mode.value} runs what only reads", ev.DecidedBy.MODE)
             case ApprovalMode.PLAN:
                 return Ruling("deny", PLANS, ev.DecidedBy.MODE)
@@ -258,12 +280,22 @@ class ApprovalGate:
             case ApprovalMode.ASK:
                 return Ruling("ask", "not pre-approved", ev.DecidedBy.MODE)
 
-    def _only_reads(self, spec: ToolSpec) -> bool:
+    def _only_reads(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> bool:
         """Tell whether a tool is known to change nothing; of Fanout's own only one that asks does (it starts a
         program)."""
         if spec.builtin:
             return not spec.asks
+        if self.shell is not None and spec.identity == self.shell and spec.tool == "run":
+            return _reads(arguments)
         return spec.annotations.read_only and (self.trusted is None or spec.server in self.trusted)
+
+
+def _reads(arguments: Mapping[str, Any]) -> bool:
+    """Tell whether a call of the shell's `run` is a command that only reads, in the working folder or below it."""
+    command, folder = arguments.get("command"), arguments.get("cwd", ".")
+    inside = isinstance(folder, str) and not folder.startswith(("/", "~")) and ".." not in folder.split("/")
+    usual = arguments.keys() <= {"command", "cwd", "timeout", "pty"}
+    return usual and inside and isinstance(command, str) and shell_syntax.only_reads(command)
 
 
 def _key(rule: Rule, spec: ToolSpec) -> RuleKey:

@@ -9,10 +9,12 @@ from typing import Any, Literal
 
 from console_app.domain import Decision, Outcome, ToolCall, ToolMessage, ToolResult, ToolSpec
 from console_app.domain import events as ev
+from console_app.domain.transcript import ToModel
+from console_app.engine.calls.gathered_output import GatheredOutput
 from console_app.engine.calls.slots import Ticket
 
-CallNews = ev.CallProgress | ev.CallLog  # the only events that a newer one of their call makes up for
-_MOST_LINES = 50
+CallNews = ev.CallProgress | ev.CallLog | ev.CallOutput  # the only events that a newer one of their call makes up for
+MOST_SENT = 50
 _FLOOD = 500  # lines beyond a steady rate of them that are no news any more
 _STEADY = 50.0  # lines a second
 _LINE_LENGTH = 400
@@ -51,12 +53,17 @@ class CallExecution:
     provider_data: dict[str, Any] = field(default_factory=dict[str, Any])  # to go back to the endpoint that gave it
     left_out: tuple[str, ...] = ()  # arguments of the model that don't run
     must_ask: str = ""  # why a person has to approve it, whatever rules and modes say
+    passage: str = ""  # of what the model was given, that makes it ask
     unlicensed: str = ""  # the same, until its model is known to write calls in its dialect
     advice: str = ""  # tells the model how to write it, where nobody is there to ask
+    hook_allows: bool = False  # a hook spares it the question of the mode
+    hooked: dict[str, Any] | None = None  # arguments that a hook put in place of the model's
+    hooked_context: str = ""  # words of a hook for the model
     closed: bool = False  # its arguments are complete, or known to be broken
     taken_up: bool = False  # it goes on at its server, and only its result is fetched
     dispatched: bool = False
     released: bool = False  # waits for no other call any more
+    detached: bool = False  # it went to the background: no answer waits for it
     attempt: int = 1  # from 1; the user may run a call again
     runs_before: int = 0  # attempts that were started and then superseded
     resolution: Resolution | None = None
@@ -74,13 +81,21 @@ class CallExecution:
     result: ToolResult | None = None
     before: ToolResult | None = None  # of its last attempt that ran
     finished: asyncio.Event = field(default_factory=asyncio.Event)
-    sent: deque[str] = field(default_factory=lambda: deque[str](maxlen=_MOST_LINES))
-    heard: deque[int] = field(default_factory=lambda: deque[int](maxlen=_MOST_LINES))  # hashes of its newest lines
+    sent: deque[str] = field(default_factory=lambda: deque[str](maxlen=MOST_SENT))
+    output: GatheredOutput | None = None  # of its run
+    heard: deque[int] = field(default_factory=lambda: deque[int](maxlen=MOST_SENT))  # hashes of its newest lines
 
     @property
     def asks(self) -> str:
         """Return every reason why a person has to approve it; "" where there is none."""
         return "; ".join(filter(None, (self.unlicensed, self.must_ask)))
+
+    @property
+    def is_quotation(self) -> bool:
+        """Tell whether a person said that its text only shows a call."""
+        answer = self.resolution
+        denied = answer is not None and answer.decision is Decision.DENY and answer.by is ev.DecidedBy.USER
+        return denied and bool(self.unlicensed and self.raw)
 
     @property
     def ran(self) -> bool:
@@ -153,6 +168,8 @@ class CallExecution:
             provider_data=self.provider_data,
             left_out=self.left_out,
             must_ask=self.asks,
+            hooked=self.hooked if edited is None else None,
+            passage=self.passage,
             closed=True,
             resolution=None if self.asks and edited is None else resolution,
             attempt=self.attempt + 1,
@@ -176,6 +193,10 @@ class CallExecution:
     def as_message(self) -> ToolMessage:
         """Return the call's result as it joins the history."""
         result = self.result
+        if result is None and self.detached:
+            return ToolMessage(
+                tool_call_id=self.id, content=ToModel.IN_BACKGROUND, name=self.name, outcome=Outcome.SUCCEEDED
+            )
         if result is None:
             raise RuntimeError(f"call {self.id} has no result yet")
         return ToolMessage(

@@ -110,6 +110,11 @@ def not_waited_for(sent: Sequence[str], *, started: bool) -> ToolResult:
     return _plain(Outcome.CANCELLED, text, "you did not wait for it")
 
 
+def in_background() -> ToolResult:
+    """Return the result of a call for which another of the same answer stands that went to the background."""
+    return _plain(Outcome.SUCCEEDED, ToModel.IN_BACKGROUND)
+
+
 def one_completion() -> ToolResult:
     """Return the result of a second call that would complete the same answer."""
     return _plain(Outcome.SKIPPED, "not executed: another call of this answer completes it already.")
@@ -177,11 +182,12 @@ def with_remarks(
     feedback: str | None,
     runs: int = 1,
     left_out: Sequence[str] = (),
+    hooked: dict[str, Any] | None = None,
 ) -> ToolResult:
     """Return a result that opens with what the model must know of how it came about.
 
-    That is edited arguments, the user's words, that the call ran `runs` times, and which of its arguments were left
-    out.
+    That is arguments that were edited, or that a hook put in their place (`hooked`), the user's words, that the call
+    ran `runs` times, and which of its arguments were left out.
     """
     remarks: list[str] = []
     if left_out:
@@ -189,6 +195,8 @@ def with_remarks(
         remarks.append(f"{ToModel.LEFT_OUT}{names}.")
     if edited is not None:
         remarks.append(f"{ToModel.EDITED}{compact(edited)}")
+    elif hooked is not None:
+        remarks.append(f"{ToModel.HOOKED}{compact(hooked)}")
     if feedback:
         remarks.append(f"{ToModel.APPROVED}{feedback}")
     if runs > 1:

@@ -114,6 +114,7 @@ class Approvals:
 
     def __init__(self, session: Session, repetition: Repetition, emit: Callable[[ev.Event], None]) -> None:
         self.missed: list[MissedApproval] = []
+        self._given = session.given
         self._gate = session.gate
         self._provider = session.provider
         self._settings = session.settings
@@ -126,6 +127,7 @@ class Approvals:
         """Return None when the call may run, with what then are its arguments; else the result that it gets."""
         if call.unlicensed and (known := ports.licence_of(self._provider)) and known.form == call.dialect:
             call.unlicensed = ""  # a call of the same answer brought the licence
+        await self._judge(call, spec)
         arguments = call.arguments or {}
         key = args.canonical(arguments)
         times = self._repetition.times(spec.name, key)
@@ -133,6 +135,8 @@ class Approvals:
             return results.unreadable(wrong, call.written)  # nobody is asked for what can't be
         verdict = self._gate.check(spec, arguments, call.asks)
         repeats = False
+        if verdict.action == "ask" and verdict.by is ev.DecidedBy.MODE and call.hook_allows:
+            verdict = Ruling("allow", "a hook allows it", ev.DecidedBy.HOOK)
         if verdict.action == "ask" and spec.builtin and not spec.asks and not call.asks:
             verdict = Ruling("allow", "a tool of Fanout itself", ev.DecidedBy.MODE)
         if verdict.action != "deny" and times > FREE_REPEATS + 1:
@@ -155,6 +159,11 @@ class Approvals:
             resolution = replace(resolution, arguments=arguments)  # edited before it was asked about: the model is told
         self.record(call, resolution)
         return None if resolution.decision is Decision.ALLOW else _refused(resolution, verdict, call.advice)
+
+    async def _judge(self, call: CallExecution, spec: ToolSpec) -> None:
+        """Have a call of the model ask that may be quoted or dictated."""
+        if self._given is not None and call.attempt == 1:
+            await self._given.judge(call, spec)
 
     def _has_answer(self, call: CallExecution, spec: ToolSpec, key: str) -> bool:
         """Tell whether the same call of this turn has a result that still stands; one that the user runs again has
@@ -328,7 +337,9 @@ class Approvals:
 
 
 def _requested(call: CallExecution, why: str, *, always: bool) -> ev.ApprovalRequested:
-    return ev.ApprovalRequested(call_id=call.id, why=why, always=always, form=call.dialect if call.unlicensed else "")
+    return ev.ApprovalRequested(
+        call_id=call.id, why=why, always=always, form=call.dialect if call.unlicensed else "", passage=call.passage
+    )
 
 
 def current(toolset: ports.Toolset, settings: EngineSettings, spec: ToolSpec) -> ToolSpec:
@@ -341,6 +352,8 @@ def _refused(resolution: Resolution, verdict: Ruling, advice: str) -> ToolResult
     """Return the result of a call that may not run: only a person's own no is told as one. `advice` is for the model
     where nobody could be asked."""
     match resolution.by:
+        case ev.DecidedBy.HOOK:
+            return results.not_approved(f"a hook denied it: {resolution.feedback}.")
         case ev.DecidedBy.RULE:
             return results.not_approved(f"a rule forbids it: {resolution.rule}.")
         case ev.DecidedBy.LIMIT if resolution.feedback:

@@ -91,6 +91,7 @@ def _one_line(text: str) -> str:
 
 FINISHED, TODO, QUESTION = "finished", "update_todo_list", "ask_followup_question"
 ENABLE = "enable_server"
+SKILL = "skill"
 MOST_SERVERS = 50  # servers that are off and named to the model
 MOST_ABOUT = 200  # characters of what one is for
 MOST_OPTIONS = 4
@@ -153,6 +154,11 @@ class AskFollowupQuestion(_Arguments):
 
 class EnableServer(_Arguments):
     server: Annotated[str, Field(min_length=1)]
+
+
+class ReadSkill(_Arguments):
+    name: Annotated[str, Field(min_length=1)]
+    file: str = ""
 
 
 def wrong_with(error: ValidationError) -> str:
@@ -227,6 +233,18 @@ SPECS: dict[str, ToolSpec] = {
         read_only=True,
     ),
 }
+
+
+SKILL_SPEC = _spec(
+    SKILL,
+    "Reads a skill, which says what to do for a kind of task. The system prompt lists them; read one before you begin.",
+    {
+        "name": {"type": "string", "description": "The skill's name."},
+        "file": {"type": "string", "description": "A file that the skill brings, in place of its text."},
+    },
+    ["name"],
+    read_only=True,
+)
 
 
 def enable_spec(off: Mapping[str, str]) -> ToolSpec:

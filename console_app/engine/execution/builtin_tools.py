@@ -23,12 +23,15 @@ from console_app.engine.execution.builtin_specs import (
     ENABLE,
     FINISHED,
     QUESTION,
+    SKILL,
+    SKILL_SPEC,
     SPECS,
     TODO,
     AskFollowupQuestion,
     EnableServer,
     FindTools,
     Finished,
+    ReadSkill,
     RunProgram,
     UpdateTodoList,
     as_checklist,
@@ -81,17 +84,22 @@ logger = logging.getLogger(__name__)
 
 
 def offered(
-    tools: Mapping[str, ToolSpec], wanted: Iterable[str], servers: ports.ServerSwitch | None = None
+    tools: Mapping[str, ToolSpec],
+    wanted: Iterable[str],
+    servers: ports.ServerSwitch | None = None,
+    workplace: ports.Workplace | None = None,
 ) -> Mapping[str, ToolSpec]:
     """Return what a request offers, by wire name: the servers' `tools`, and of the built-in ones those `wanted`.
 
     Without any other tool there are no built-in ones either, as there is nothing to plan, and the chat is only a chat.
-    But a server that is off can be asked for.
+    But a server that is off can be asked for, and a skill read.
     """
     specs, names = dict(tools), set(wanted)
     builtins = [spec for tool, spec in SPECS.items() if tool in names] if specs else []
     if ENABLE in names and servers is not None and (off := servers.off()):
         builtins.append(enable_spec(off))
+    if SKILL in names and workplace is not None and workplace.skills():
+        builtins.append(SKILL_SPEC)
     for spec in builtins:
         if hidden := specs.get(spec.name):
             logger.warning("%s has the wire name of a built-in tool and can't be called", hidden.label)
@@ -157,6 +165,8 @@ class AnswerTools:
                 return await tool_search.found(query, offer.searched)
             if tool == ENABLE:
                 return await self._enable(EnableServer.model_validate(arguments))
+            if tool == SKILL:
+                return await self._skill(ReadSkill.model_validate(arguments))
             if tool == QUESTION:
                 return await self._ask(invocation.call_id, AskFollowupQuestion.model_validate(arguments))
         except ValidationError as error:
@@ -203,6 +213,12 @@ class AnswerTools:
         tools = await servers.switch_on(wanted.server)
         names = ", ".join(spec.name for spec in tools) or "none"
         text = f"The user switched {wanted.server} on. Its tools, from your next answer on: {names}."
+        return ToolResult(outcome=Outcome.SUCCEEDED, content=text)
+
+    async def _skill(self, wanted: ReadSkill) -> ToolResult:
+        if (workplace := self._session.workplace) is None:
+            return results.unreadable("there are no skills here", "")
+        text = await workplace.skill(wanted.name, wanted.file)
         return ToolResult(outcome=Outcome.SUCCEEDED, content=text)
 
     async def _ask(self, call_id: str, asked: AskFollowupQuestion) -> ToolResult:

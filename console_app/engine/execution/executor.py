@@ -22,9 +22,11 @@ from console_app.domain import events as ev
 from console_app.domain.transcript import MOST_LIMITS, ends_at
 from console_app.engine.activity import GRACE, Activity, usage_reported
 from console_app.engine.calls import results
-from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.calls.call_execution import MOST_SENT, CallExecution
+from console_app.engine.calls.gathered_output import GatheredOutput
 from console_app.engine.calls.slots import limits_of
 from console_app.engine.execution.approval import Approvals
+from console_app.engine.execution.hooks import CallHooks
 from console_app.engine.session import Session
 
 SAME_CALL = "the same call as another of this answer: it runs once for both"
@@ -61,6 +63,7 @@ class Executor:
         self._approvals = approvals
         self._toolset = toolset
         self._remarks = remarks
+        self._hooks = CallHooks(session, activity.emit, approvals.record)
 
     def start(self, call: CallExecution, spec: ToolSpec, queue: Queue | None = None) -> None:
         """Start a call whose arguments were read; `queue` says which calls must have ended before it runs."""
@@ -81,6 +84,9 @@ class Executor:
         self._emit(ev.CallQueued(call_id=call.id, why=SAME_CALL))
         try:
             while (result := (first := leader()).result) is None:  # it may have been run again meanwhile
+                if first.detached:
+                    self.finish(call, results.shared(results.in_background()))
+                    return
                 await first.finished.wait()
         except asyncio.CancelledError:
             self._finish_late(call, results.interrupted())
@@ -109,7 +115,9 @@ class Executor:
             return False
         if call.ran and self._remarks and not call.parent:  # a program reads values, not words about them
             feedback = call.resolution.feedback if call.resolution else None
-            result = results.with_remarks(result, call.edited, feedback, call.runs_before + 1, call.left_out)
+            result = results.with_remarks(
+                result, call.edited, feedback, call.runs_before + 1, call.left_out, call.hooked
+            )
         call.result = result
         self._close(call)
         self._emit(
@@ -123,9 +131,13 @@ class Executor:
                 duration_ms=round(call.duration * 1000),
             )
         )
+        if call.detached:
+            self._session.background.over(call)
         return True
 
     def _close(self, call: CallExecution) -> None:
+        if call.output is not None:
+            call.output.flush()
         call.ended_at = self._session.monotonic()
         if call.timer is not None:
             call.timer.cancel()
@@ -145,11 +157,37 @@ class Executor:
 
     def cancel(self, call: CallExecution) -> bool:
         """End a call for the user."""
-        return self.end(call, results.cancelled(list(call.sent), started=call.ran))
+        return self.end(call, results.cancelled(self.sent_by(call), started=call.ran))
+
+    def detach(self, call: CallExecution) -> bool:
+        """Let a running call go on in the background: its answer waits for it no longer. False when it can't."""
+        if not call.ran or call.result is not None or call.detached or call.task is None:
+            return False
+        if call.spec is None or call.spec.builtin:
+            return False
+        call.detached = True
+        self._activity.release(call.task)
+        self._session.background.take(call, self, call.task)
+        self._emit(ev.CallDetached(call_id=call.id))
+        call.finished.set()
+        return True
+
+    def sent_by(self, call: CallExecution) -> list[str]:
+        """Return the newest lines that a call has sent, for a result that has to say what came so far."""
+        if call.output is not None:
+            call.output.flush()
+        view = self._session.transcript.calls.get(call.id)
+        written = [] if view is None or view.output is None else view.output.plain_lines(MOST_SENT)
+        return [*call.sent, *written]
 
     async def _drive(self, call: CallExecution, spec: ToolSpec, queue: Queue | None) -> None:
         try:
-            if call.resolution is None and (refusal := await self._approvals.ask(call, spec)):
+            refusal = await self._hooks.before(call, spec)
+            if refusal is None and call.resolution is None:
+                refusal = await self._approvals.ask(call, spec)
+                if refusal is None and call.edited is not None:  # which no hook has seen
+                    refusal = await self._hooks.before(call, call.spec or spec)
+            if refusal is not None:
                 self.finish(call, refusal if call.before is None else results.not_again(call.before))
                 return
             spec = call.spec or spec  # as it was approved, where it became another while it waited
@@ -197,9 +235,12 @@ class Executor:
         limit = spec.timeout if spec.timeout is not None else self._settings.call_timeout
         self._emit(ev.CallStarted(call_id=call.id, limit=limit or None))
         self._watch(call, limit)
+        if (after := self._settings.background_after) is not None:
+            asyncio.get_running_loop().call_later(after, self.detach, call)
         # A copy, so that nobody who holds the approved arguments can change what runs, nor the tool what is shown.
         invocation = ports.Invocation(call.id, spec, copy.deepcopy(call.arguments or {}), taken_up=call.taken_up)
         result = await self._toolset.call(invocation, _Reporter(self._session, self._activity, call))
+        result = await self._hooks.after(call, spec, result)
         if not self.finish(call, results.of_tool(result, ports.no_pictures(self._session.provider))):
             logger.warning("Dropped a late result of call %s, which had ended as %s", call.id, call.outcome)
 
@@ -215,7 +256,7 @@ class Executor:
             return
         ran = now - (now if call.started_at is None else call.started_at)
         most = MOST_LIMITS if end < call.news_at + limit else 0
-        self.end(call, results.timed_out(ran, limit, list(call.sent), most_limits=most))
+        self.end(call, results.timed_out(ran, limit, self.sent_by(call), most_limits=most))
 
     def _abandon(self, call: CallExecution) -> None:
         if call.task is not None and not call.task.done():
@@ -242,6 +283,7 @@ class _Reporter:
         self._clock = session.monotonic
         self._activity = activity
         self._call = call
+        call.output = GatheredOutput(self._told)
 
     def progress(self, progress: float, total: float | None, message: str | None) -> None:
         call = self._call
@@ -272,6 +314,19 @@ class _Reporter:
         call.keep(text)
         self._activity.report(
             ev.CallLog(call_id=call.id, level=level, text=text, news=news, dropped=dropped, sure=sure)
+        )
+
+    def output(self, stream: ev.OutputStream, text: str, *, dropped: int = 0) -> None:
+        if self._call.output is not None and self._call.result is None:
+            self._call.output.add(stream, text, dropped)
+
+    def _told(self, stream: ev.OutputStream, text: str, offset: int, dropped: int) -> None:
+        call, now = self._call, self._clock()
+        news = call.says_news(text, now)
+        if news:
+            call.news_at = now
+        self._activity.report(
+            ev.CallOutput(call_id=call.id, stream=stream, text=text, offset=offset, dropped=dropped, news=news)
         )
 
     @contextmanager

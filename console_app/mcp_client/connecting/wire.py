@@ -32,6 +32,7 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from console_app.config.secrets import Redactor
 from console_app.domain import Level, one_line, ports, safe_text
+from console_app.domain import events as ev
 from console_app.mcp_client.connecting.status import LeftOut
 from console_app.mcp_client.tools.atlas import carries_files
 from console_app.mcp_client.tools.cleaning import clean
@@ -49,6 +50,7 @@ _REQUEST_NAMES: Final = (
     "io.modelcontextprotocol/related-request",
 )
 
+OUTPUT = "fanout/output"  # in the `_meta` of progress: a piece of output, which no newer one makes up for
 Progress = tuple[float, float | None, str | None]
 Logged = tuple[Level, str, bool]
 _ORDER: dict[str, int] = {level: place for place, level in enumerate(get_args(Level))}
@@ -91,6 +93,7 @@ class WireCall:
     _line: Logged | None = None  # the newest line of those that are held back
     _dropped: int = 0  # lines before that
     _timer: asyncio.TimerHandle | None = None
+    _written: int = 0  # bytes of output so far, as its server counts them
 
     def progressed(self, progress: Progress) -> None:
         """Report it, now or, in a flood, with the end of the second."""
@@ -105,6 +108,12 @@ class WireCall:
         self._held = progress
         if self._timer is None:
             self._timer = loop.call_at(self._second + 1, self.flush)
+
+    def wrote(self, stream: ev.OutputStream, text: str, offset: int) -> None:
+        """Report output, every piece of it; the reporter gathers them. A gap before it is told with it."""
+        dropped = max(offset - self._written, 0)
+        self._written += dropped + safe_text.size_of(text)
+        self.reporter.output(stream, text, dropped=dropped)
 
     def stands(self, text: str) -> None:
         """Report how the call stands, in words, beside the progress that it has made."""
@@ -380,6 +389,13 @@ class Wire:
         progress, total, text = params.get("progress"), params.get("total"), params.get("message")
         if call is None or not _is_number(progress):
             return False
+        output = safe_text.as_object(safe_text.as_object(params.get("_meta")).get(OUTPUT))
+        if isinstance(written := output.get("text"), str):
+            stream, offset = output.get("stream"), output.get("offset")
+            known = cast("ev.OutputStream", stream if stream in get_args(ev.OutputStream) else "text")
+            call.wrote(known, written, offset if type(offset) is int else 0)
+            if total is None and text is None:  # then its progress is the bytes of that
+                return True
         known_total = float(total) if total is not None and _is_number(total) else None
         call.progressed((float(progress or 0), known_total, text if isinstance(text, str) else None))
         return True

@@ -17,6 +17,7 @@ from typing import Any, Final, cast
 
 from console_app.domain import Artifact, Level, ToolResult, ToolSpec, ports
 from console_app.domain import chunks as ch
+from console_app.domain import events as ev
 from console_app.domain import schema as json_schema
 from console_app.domain.tools import INJECTED
 from console_app.mcp_client.connecting.status import ServerStatus
@@ -79,6 +80,9 @@ class AtlasUpdates:
 
     def log(self, level: Level, text: str, *, sure: bool = True, dropped: int = 0) -> None:
         self._reporter.log(level, text, sure=sure, dropped=dropped)
+
+    def output(self, stream: ev.OutputStream, text: str, *, dropped: int = 0) -> None:
+        self._reporter.output(stream, text, dropped=dropped)
 
     def held(self) -> AbstractContextManager[None]:
         return self._reporter.held()

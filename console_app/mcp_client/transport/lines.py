@@ -25,9 +25,11 @@ _ID_LAST = re.compile(rb'"id"\s*:\s*(\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}
 _BEGINS = re.compile(rb'\s*(\[|\[?\s*\{(\s*"(jsonrpc|result|error|method|params)"\s*:[^\n]*[,{\[])?)\s*$')
 _STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')  # a string of JSON is never on two lines
 MOST_A_SECOND: Final = 200  # notices of a connection that are read each on its own
+MOST_OUTPUT_A_SECOND: Final = 4000  # those that carry output, which no newer one makes up for: 20 of each of 200 calls
 _LONGEST: Final = 8192  # bytes of a line that is looked at
 # Usual writers put the method first, or behind the version. A notice written otherwise is read on its own.
 _PROGRESS: Final = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"method"\s*:\s*"notifications/progress"\s*,')
+_OUTPUT: Final = b'"fanout/output"'
 _FILES: Final = b'"MCP_UPDATE:'
 _TOKEN: Final = re.compile(rb'"progressToken"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)')
 
@@ -172,8 +174,8 @@ class ProgressFlood:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._second = 0.0
-        self._count = 0
-        self._held: dict[bytes, bytes] = {}
+        self._counts = [0, 0]  # without and with output
+        self._held: dict[tuple[bytes, bool], bytes] = {}
         self._replaced = 0  # notices that a newer one has the place of
 
     def holds(self, line: bytes) -> bool:
@@ -182,14 +184,15 @@ class ProgressFlood:
             return False
         if _FILES in line:  # no newer notice makes up for it
             return False
-        now = self._clock()
+        now, output = self._clock(), _OUTPUT in line
         if now - self._second >= 1:
-            self._second, self._count = now, 0
-        self._count += 1
-        if self._count <= MOST_A_SECOND:
+            self._second, self._counts = now, [0, 0]
+        self._counts[output] += 1
+        if self._counts[output] <= (MOST_OUTPUT_A_SECOND if output else MOST_A_SECOND):
             return False
-        self._replaced += self._held.pop(token[1], None) is not None
-        self._held[token[1]] = line
+        key = (token[1], output)
+        self._replaced += self._held.pop(key, None) is not None
+        self._held[key] = line
         return True
 
     def take(self) -> list[bytes]:

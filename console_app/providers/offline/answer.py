@@ -11,10 +11,12 @@ from typing import Any, cast
 
 from console_app.domain import Outcome, one_line, ports, visible
 from console_app.domain.tools import FAILED
+from console_app.domain.transcript import verdicts
 from console_app.providers.offline.conversation import FINISHED, Called, OpenTurn, open_turn
 from console_app.providers.offline.planner import RULES, Plan, plan_all
 from console_app.providers.offline.rule import BRIEF, ENABLE, NUMBERS, AskedPrompt, OfflineTools, PlannedCall, code
 
+MOST_TOLD = 6  # calls of which each is told
 _LINES, _BLOCK = 12, 1_500  # lines and characters of a result shown as a block
 
 _FAILED: dict[Outcome, tuple[str, str]] = {
@@ -25,7 +27,7 @@ _FAILED: dict[Outcome, tuple[str, str]] = {
     ),
     Outcome.INVALID: ("was not run", "Arguments that could not be read can be edited with `e` on the panel."),
     Outcome.INTERRUPTED: ("was interrupted", "What was interrupted can be asked for again."),
-    Outcome.CANCELLED: ("was cancelled by you", ""),
+    Outcome.CANCELLED: ("was stopped by you", ""),
     Outcome.DENIED: ("was denied by you", ""),
     Outcome.BLOCKED: ("was held back", ""),
     Outcome.SKIPPED: ("was put off", "What was put off can be asked for again."),
@@ -38,6 +40,8 @@ def report(called: Sequence[Called], tools: OfflineTools) -> str:
     good = [one for one in called if one.result.outcome is Outcome.SUCCEEDED]
     bad = [one for one in called if one.result.outcome is not Outcome.SUCCEEDED]
     parts: list[str] = []
+    if len(called) > MOST_TOLD:
+        return _in_brief(called, bad, tools)
     if len(good) > 1 and all(_expression(one) is not None for one in good):
         rows = "\n".join(f"| {_cell(_expression(one) or '')} | {_cell(one.result.content)} |" for one in good)
         parts.append(f"Here are the results:\n\n| Expression | Result |\n| :-- | :-- |\n{rows}")
@@ -49,6 +53,19 @@ def report(called: Sequence[Called], tools: OfflineTools) -> str:
         closing += [_FAILED[outcome][1] for outcome in dict.fromkeys(one.result.outcome for one in bad)]
         parts.append(" ".join(filter(None, closing)))
     return "\n\n".join(filter(None, parts))
+
+
+def _in_brief(called: Sequence[Called], bad: Sequence[Called], tools: OfflineTools) -> str:
+    """What came of many calls: how many went well, and each that did not."""
+    told: list[str] = []
+    for one in called:
+        verdict = verdicts.verdict_of(one.result.outcome, arguments_of(one), one.result.content, None)
+        if verdict.word is verdicts.VerdictWord.SAID_NO:
+            told.append(f"- **{_title(one, tools)}** said no: {code(one_line(one.result.content, BRIEF))}.")
+    told += [_bad(one, tools) for one in bad]
+    head = f"{len(called) - len(told)} of {len(called)} calls did what they were for."
+    advice = " ".join(dict.fromkeys(filter(None, (_FAILED[one.result.outcome][1] for one in bad))))
+    return "\n\n".join(filter(None, (head, "\n".join(told), advice)))
 
 
 def failures(called: Sequence[Called]) -> int:

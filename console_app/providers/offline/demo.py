@@ -41,6 +41,11 @@ _FAILURE = re.compile(
     r"|\bfail\s+(?:with|saying)\b",
     re.IGNORECASE,
 )
+_SHOW = re.compile(r"\bshow\s+me\s+what\s+you\s+can\s+do\b", re.IGNORECASE)
+_SHOWN = (  # what takes its time, with its seconds
+    *(("index the archive", 9), ("copy the photos", 7), ("build the site", 6), ("sort the letters", 4)),
+    *(("count the words", 2), ("warm up", 1)),
+)
 _QUOTE = re.compile(rf"[^\n\"'`“‘]{{0,40}}({QUOTED})")
 _BIG = re.compile(
     r"\b(?:big|large|huge)\s+(?:result|output|answer|text)\s+(?:of|with)\s+(\d{1,9})\s*(k|m)?(?:i?b|bytes?)\b",
@@ -75,6 +80,25 @@ def _tasks(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
             seconds = durations[min(index, len(durations) - 1)]
             calls.append(tool.call(task=f"task {number}", seconds=int(seconds) if seconds.is_integer() else seconds))
         yield RuleFinding(found.span(), tuple(calls))
+
+
+def _show(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
+    """Twelve calls at once where the tools are on: work, a failure, a command that says no, one that asks first."""
+    found = _SHOW.search(asked.text)
+    task, stages = _long_task(tools), tools.find(("status_updates",), stages=("stages",))
+    fail, check = tools.find(("fail",), message=("message",)), tools.find(("check",), command=("command",))
+    publish = tools.find(("publish",), title=("title",))
+    sums = tools.find(("evaluate",), expression=("expression",))
+    if found is None or not (task and stages and fail and check and publish and sums):
+        return
+    calls = [task.call(task=name, seconds=seconds) for name, seconds in _SHOWN]
+    calls[2:2] = [check.call(command="./check --all"), publish.call(title="What is new in May")]
+    calls += [
+        stages.call(stages=["fetch", "unpack", "compare", "install", "tidy up"]),
+        fail.call(message="on purpose: the others go on"),
+    ]
+    calls += [sums.call(expression=expression) for expression in ("355/113", "e^pi")]
+    yield RuleFinding(found.span(), tuple(calls))
 
 
 def _updates(asked: AskedPrompt, tools: OfflineTools, tasks: Sequence[RuleFinding]) -> Iterator[RuleFinding]:
@@ -119,7 +143,7 @@ def _big(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
 
 def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
     tasks = list(_tasks(asked, tools))
-    return chain(tasks, _updates(asked, tools, tasks), _failures(asked, tools), _big(asked, tools))
+    return chain(_show(asked, tools), tasks, _updates(asked, tools, tasks), _failures(asked, tools), _big(asked, tools))
 
 
 DEMO = AnswerRule(

@@ -34,14 +34,7 @@ from console_app.providers.text_protocol.forms import (
     level_of,
     usual_dialect,
 )
-from console_app.providers.text_protocol.given import (
-    SaidOfTools,
-    found_by_provider,
-    inputs,
-    known_of_before,
-    stands_for_more,
-)
-from console_app.textcalls import Provenance, ToolSignature
+from console_app.textcalls import ToolSignature
 
 if TYPE_CHECKING:
     from console_app.providers.text_protocol.reading import AnswerReader
@@ -72,7 +65,7 @@ class _Result:
 
 def as_text(request: ports.ModelRequest, dialect: str) -> ports.ModelRequest:
     """Return `request` without tools: they are described in the system prompt, and calls and results are text."""
-    from console_app.textcalls import stop_strings, system_section
+    from console_app.textcalls.prompting import stop_strings, system_section
 
     system = request.system
     if request.tools and request.tool_choice != "none":
@@ -100,7 +93,7 @@ def _messages(request: ports.ModelRequest, dialect: str) -> tuple[Message, ...]:
 
     def flush() -> None:
         if results:
-            from console_app.textcalls import render_results
+            from console_app.textcalls.prompting import render_results
 
             out.append(UserMessage(content=render_results(dialect, list(results)), images=tuple(images)))
             results.clear()
@@ -170,7 +163,6 @@ def _readable(call: ToolCall) -> _Call | str:
 
 NATIVELY = "Call tools by the API's own tool calls: what you write as text is not run."
 BY_TEXT = "Write a call as you were told to ({dialect}), at the end of your answer and with nothing behind it."
-MUCH = 20_000  # characters that were given since, from which on they are compared in a thread
 AT_ONCE = 64  # chunks of an answer's end that are handed on without a turn for others
 
 
@@ -199,8 +191,6 @@ class TextProtocol:
         self._without: Sampling | None = None  # with which the prompt is seen to open no reasoning
         self._conversation = ""  # the id of the one that is going on
         self._called_natively = False  # in it
-        self._provenance = Provenance()
-        self._said_of_tools = SaidOfTools()
         self._licence: ports.Licence | None = None
         self._begin(mode)
 
@@ -355,8 +345,6 @@ class TextProtocol:
     async def _read(self, request: ports.ModelRequest, dialect: str | None) -> AsyncGenerator[ch.Chunk]:
         """Send one request, natively when `dialect` is None; calls are read from the text while no native one came."""
         rule = self._rule(request, dialect)
-        if rule is not None and rule.level != "none" and self._provenance.new() > MUCH:
-            await asyncio.to_thread(self._provenance.prepare)
         sent = as_text(request, dialect) if dialect is not None else request
         finished, begun = False, 0
         reader = pace = None
@@ -366,7 +354,7 @@ class TextProtocol:
                     if rule is not None:  # imported meanwhile: no request waits for it
                         from console_app.providers.text_protocol.reading import AnswerReader, ReadingPace
 
-                        reader, rule = AnswerReader(request.tools, rule, provenance=self._provenance), None
+                        reader, rule = AnswerReader(request.tools, rule), None
                         pace = ReadingPace(reader)
                     if reader is None or pace is None:
                         yield _numbered(chunk, begun)
@@ -388,9 +376,6 @@ class TextProtocol:
                                 yield read
                             begun, reader = reader.begun, None
                             yield _numbered(chunk, begun)
-                        case ch.ProviderCallFinished():
-                            self._provenance.add(found_by_provider(chunk.content))
-                            yield chunk
                         case ch.FinishChunk():
                             finished = True
                             read_out = await self._end(reader, chunk)
@@ -413,14 +398,9 @@ class TextProtocol:
             return None
         if request.conversation != self._conversation:
             self._conversation = request.conversation
-            self._forget()
-            for said in known_of_before(request):
-                self._provenance.add(said)
-        if not request.conversation and not any(
-            isinstance(message, AssistantMessage) or stands_for_more(message) for message in request.messages
-        ):
-            self._forget()
-        self._provenance.give([*self._said_of_tools.of(request.tools), *inputs(request)], request.tools)
+            self._called_natively = False  # as far as is known: the requests of a conversation say the rest
+        if not request.conversation and not any(map(_goes_on, request.messages)):
+            self._called_natively = False
         return self._reading(request, dialect)
 
     def _reading(self, request: ports.ModelRequest, dialect: str | None) -> ReadingRule:
@@ -439,11 +419,6 @@ class TextProtocol:
             return ReadingRule("none", advice=NATIVELY, as_is=as_is)
         return ReadingRule(level_of("auto", known or asked), asked, known, self.model, NATIVELY, thinks=thinks)
 
-    def _forget(self) -> None:
-        """Forget what is known of the conversation, as another begins: its requests say the rest."""
-        self._called_natively = False
-        self._provenance.forget()
-
     def _stands_called(self, request: ports.ModelRequest) -> bool:
         """Tell whether the history holds a native call of this model; one of an old session, that names none, is its
         own."""
@@ -458,6 +433,11 @@ class TextProtocol:
         chunks, asked = await _finished(reader, finish.reason)
         learnt = await self._learn() if reader.in_doubt else []
         return [*learnt, *chunks, ch.FinishChunk("tool_calls" if asked and finish.reason == "stop" else finish.reason)]
+
+
+def _goes_on(message: Message) -> bool:
+    """Tell whether something went before a message: an answer, or what a summary stands for."""
+    return isinstance(message, AssistantMessage) or (isinstance(message, UserMessage) and message.origin == "fanout")
 
 
 def _numbered(chunk: ch.Chunk, begun: int) -> ch.Chunk:

@@ -17,9 +17,8 @@ from console_app.domain import ToolSpec, one_line, plural
 from console_app.domain import chunks as ch
 from console_app.domain import events as ev
 from console_app.providers.text_protocol.forms import ReadingRule
-from console_app.textcalls import ParsedCall, Provenance, Scanner, ToolSignature, model, parse, unread
+from console_app.textcalls import ParsedCall, Scanner, ToolSignature, model, parse, unread
 
-QUOTED = "maybe quoted"
 EMPTY = "The answer shows nothing"
 ONLY_SHOWN = "If you only showed it, end with a short answer that names no call."
 _QUOTE = re.compile(r"^[ \t]*>[ \t]?", re.MULTILINE)
@@ -27,15 +26,10 @@ _SHOWN = 20_000  # characters of an answer that are looked at for a call that it
 
 
 class AnswerReader:
-    """Reads one answer. `raw` is all of its text so far, as it came. A call that is not read is told in a notice.
-    `provenance` knows what the model was given.
-    """
+    """Reads one answer. `raw` is all of its text so far, as it came. A call that is not read is told in a notice."""
 
-    def __init__(
-        self, tools: Sequence[ToolSpec], reading: ReadingRule, *, provenance: Provenance | None = None
-    ) -> None:
+    def __init__(self, tools: Sequence[ToolSpec], reading: ReadingRule) -> None:
         self._reading = reading
-        self._provenance = provenance
         self._as_is = reading.as_is
         self._tools = [ToolSignature(spec.name, spec.input_schema) for spec in tools]
         self._scanner = Scanner(
@@ -149,9 +143,7 @@ class AnswerReader:
 
     def _closed(self, call: ParsedCall, *, sure: bool = False) -> ch.CallClosed:
         arguments = json.dumps(call.arguments, ensure_ascii=False)
-        where = self._provenance.where(call) if self._provenance is not None else ""
-        unlicensed = "" if where else self._unlicensed(call)
-        place = (call.asks or "").removeprefix(f"{QUOTED}: " if where else "")
+        unlicensed, place = self._unlicensed(call), call.asks or ""
         if unlicensed and place == model.UNMARKED:
             place = ""  # the question of its form says more
         return ch.CallClosed(
@@ -160,9 +152,9 @@ class AnswerReader:
             raw=call.raw,
             repaired=call.repaired,
             sure=sure,
-            must_ask="; ".join(filter(None, (where and f"{QUOTED}: {where}", place))),
+            must_ask=place,
             unlicensed=unlicensed,
-            advice="" if where else self._reading.advice,
+            advice=self._reading.advice,
             dialect=call.form,
         )
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import codecs
 import difflib
 import errno
 import os
 import secrets
 import stat
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+from console_app.servers.parts.file_journal import FileJournal
 from console_app.servers.parts.file_reading import is_binary
 from console_app.servers.parts.folders import FolderEntry
-from console_app.servers.parts.server import ToolFailedError, counted
+from console_app.servers.parts.patches import FilePatch, PatchError, patched
+from console_app.servers.parts.server import ToolFailedError, ToolOutput, counted
 
 LARGEST_EDIT: Final = 10_000_000  # bytes of a file that can be edited
 MOST_DIFF_LINES: Final = 60
@@ -55,41 +59,110 @@ def replaced(text: str, old: str, new: str, *, every: bool = False) -> tuple[str
     return (text.replace(old, new), text.count(old)) if every else (text.replace(old, new, 1), 1)
 
 
-def write_text(place: FolderEntry, content: str) -> str:
-    """Create or replace a file, folders included. Returns what was done."""
-    data = _encoded(content)
+def write_text(place: FolderEntry, content: str, journal: FileJournal | None = None) -> ToolOutput:
+    """Create or replace a file, folders included; encoding and line ends of one that is replaced are kept."""
+    journal = journal or FileJournal()
+    before = journal.check(place)
+    data = _like(before, content) if before is not None else _encoded(content, "utf-8")
     existed = save(place, data, None)
     lines = content.count("\n") + bool(content and not content.endswith("\n"))
     size = f"{counted(lines, 'line')}, {counted(len(data), 'byte')}"
-    return f"{'Replaced' if existed else 'Created'} {place.written}: {size}."
+    done = f"{'Replaced' if existed else 'Created'} {place.written}: {size}."
+    return ToolOutput(done, {"changes": [journal.changed(place.path, before, data)]})
 
 
-def edit_text(place: FolderEntry, old: str, new: str, *, every: bool) -> str:
+def edit_text(place: FolderEntry, old: str, new: str, journal: FileJournal, *, every: bool) -> ToolOutput:
     """Replace text in a file; lines may end in CRLF there. Returns what was done, with the change as a diff."""
-    with place.file() as file:
-        stamp = Stamp.of(os.fstat(file.fileno()))
-        data = file.read(LARGEST_EDIT + 1)
-    if len(data) > LARGEST_EDIT:
-        raise ToolFailedError(f"{place.written} is too large to edit: over {LARGEST_EDIT:,} bytes.")
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        kind = "a binary file" if is_binary(data[:8192]) else f"not UTF-8 text (byte {error.start})"
-        raise ToolFailedError(f"{place.written} is {kind}: it can't be edited.") from error
-    if "\r\n" in text and "\n" not in text.replace("\r\n", ""):
+    text, codec, stamp, data = _text_of(place, journal)
+    if _is_dos(text):
         # read_file shows such lines with a plain end, so that is how a model writes them.
         old, new = (part.replace("\r\n", "\n").replace("\n", "\r\n") for part in (old, new))
     try:
         changed, count = replaced(text, old, new, every=every)
     except EditError as error:
         raise ToolFailedError(f"{place.written}: {error}") from error
-    save(place, _encoded(changed), stamp)
-    return f"Changed {counted(count, 'place')} in {place.written}.\n{_diff(text, changed, place.written)}"
+    after = _encoded(changed, codec)
+    save(place, after, stamp)
+    done = f"Changed {counted(count, 'place')} in {place.written}.\n{_diff(text, changed, place.written)}"
+    return ToolOutput(done, {"changes": [journal.changed(place.path, data, after)]})
 
 
-def _encoded(text: str) -> bytes:
+def apply_patch(places: Mapping[str, FolderEntry], files: Sequence[FilePatch], journal: FileJournal) -> ToolOutput:
+    """Make all changes of a patch, once all of them fit."""
+    ready: list[tuple[FilePatch, FolderEntry, bytes | None, bytes | None, Stamp | None, str]] = []
+    for file in files:
+        place = places[file.path]
+        for new in (place if file.kind == "add" else None, places[file.move] if file.move else None):
+            if new is not None and os.path.lexists(new.path):
+                raise ToolFailedError(f"{new.written} is there already. Nothing was written.")
+        if file.kind == "add":
+            content = "".join(f"{line}\n" for line in file.text)
+            ready.append((file, place, None, _encoded(content, "utf-8"), None, _diff("", content, place.written)))
+            continue
+        text, codec, stamp, data = _text_of(place, journal)
+        try:
+            changed = "" if file.kind == "delete" else patched(text, file.stretches, place.written)
+        except PatchError as error:
+            raise ToolFailedError(f"{error} Nothing was written.") from error
+        after = None if file.kind == "delete" else _encoded(changed, codec)
+        ready.append((file, place, data, after, stamp, _diff(text, changed, place.written)))
+    changes: list[Mapping[str, Any]] = []
+    for file, place, before, after, stamp, _ in ready:
+        target = places[file.move] if file.move else place
+        if after is not None:
+            save(target, after, None if target is not place else stamp)
+            changes.append(journal.changed(target.path, before if target is place else None, after))
+        if after is None or target is not place:
+            with place.folder(parent=True) as folder:
+                os.unlink(place.name, dir_fd=folder)
+            changes.append(journal.changed(place.path, before, None))
+    done = f"Changed {counted(len(ready), 'file')}.\n" + "\n".join(diff for *_, diff in ready)
+    return ToolOutput(done, {"changes": changes})
+
+
+def _text_of(place: FolderEntry, journal: FileJournal) -> tuple[str, str, Stamp, bytes]:
+    """Return the text of a file, its codec, its stamp and its bytes, as long as it is the one that was read."""
+    with place.file() as file:
+        stamp = Stamp.of(os.fstat(file.fileno()))
+        if stamp.size > LARGEST_EDIT:
+            raise ToolFailedError(f"{place.written} is too large to edit: over {LARGEST_EDIT:,} bytes.")
+    data = journal.check(place) or b""
+    codec = _codec(data)
     try:
-        return text.encode("utf-8")
+        return data.decode(codec), codec, stamp, data
+    except UnicodeDecodeError as error:
+        kind = "a binary file" if is_binary(data[:8192]) else f"not UTF-8 text (byte {error.start})"
+        raise ToolFailedError(f"{place.written} is {kind}: it can't be edited.") from error
+
+
+def _codec(data: bytes) -> str:
+    """Return the codec that gives text back as the bytes were: a mark at the beginning stays part of the text."""
+    if data.startswith(codecs.BOM_UTF16_LE) and not data.startswith(codecs.BOM_UTF32_LE):
+        return "utf-16-le"
+    return "utf-16-be" if data.startswith(codecs.BOM_UTF16_BE) else "utf-8"
+
+
+def _is_dos(text: str) -> bool:
+    return "\r\n" in text and "\n" not in text.replace("\r\n", "")
+
+
+def _like(before: bytes, content: str) -> bytes:
+    """Return the bytes of a text in the encoding, and with the line ends, of what it replaces."""
+    codec = _codec(before)
+    try:
+        text = before.decode(codec)
+    except UnicodeDecodeError:
+        return _encoded(content, "utf-8")
+    if text.startswith("\ufeff") and not content.startswith("\ufeff"):
+        content = f"\ufeff{content}"
+    if _is_dos(text) and "\r" not in content:
+        content = content.replace("\n", "\r\n")
+    return _encoded(content, codec)
+
+
+def _encoded(text: str, codec: str) -> bytes:
+    try:
+        return text.encode(codec)
     except UnicodeEncodeError as error:
         raise ToolFailedError("The text holds half of a surrogate pair: it can't be written as UTF-8.") from error
 

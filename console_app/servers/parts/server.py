@@ -9,6 +9,7 @@ messages.
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import sys
 import threading
@@ -57,12 +58,24 @@ class FileLink:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownPicture:
+    """A picture that is sent whole."""
+
+    mime: str
+    data: bytes
+
+    def block(self) -> dict[str, Any]:
+        """Return the content block (MCP, ImageContent)."""
+        return {"type": "image", "mimeType": self.mime, "data": base64.b64encode(self.data).decode("ascii")}
+
+
+@dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """The output of a call: text for the model, the same as data for programs, and files that it made."""
+    """The output of a call: text for the model, the same as data for programs, and files that it made or shows."""
 
     text: str
     structured: Mapping[str, Any] | None = None
-    files: Sequence[FileLink] = ()
+    files: Sequence[FileLink | ShownPicture] = ()
 
     def result(self) -> dict[str, Any]:
         """Return the result of `tools/call` (MCP, CallToolResult)."""
@@ -79,8 +92,11 @@ class CallContext:
     _token: str | int | None
     _roots: Callable[[], Awaitable[Sequence[str] | None]]
 
-    def progress(self, progress: float, total: float | None = None, message: str = "") -> None:
-        """`progress` of `total` (None: unknown); nothing is sent to a client that asked for none."""
+    def progress(
+        self, progress: float, total: float | None = None, message: str = "", output: Mapping[str, Any] | None = None
+    ) -> None:
+        """`progress` of `total` (None: unknown); nothing is sent to a client that asked for none. `output` is
+        a piece of what the call writes: its `stream`, `text` and `offset` in bytes."""
         if self._token is None:
             return
         params: dict[str, Any] = {"progressToken": self._token, "progress": progress}
@@ -88,6 +104,8 @@ class CallContext:
             params["total"] = total
         if message:
             params["message"] = message
+        if output is not None:
+            params["_meta"] = {"fanout/output": output}
         self._send("notifications/progress", params)
 
     def log(self, level: str, text: str) -> None:

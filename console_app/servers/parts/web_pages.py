@@ -1,4 +1,4 @@
-"""Web pages as plain text, for `duckduckgo`: bounded in time and size, and from public addresses only."""
+"""Web pages as plain text, for `duckduckgo` and `web`: bounded in time and size, and from public addresses only."""
 
 from __future__ import annotations
 
@@ -117,6 +117,8 @@ class PageFetcher:
 
     is_allowed: Judge = is_public
     look_up: LookUp = look_up
+    longest: int = LONGEST_TEXT  # characters
+    same_host: bool = False  # a page that leads to another host is not followed, its address is told
 
     async def text(self, url: str) -> str:
         """Return the text of a page. Raises PageError."""
@@ -137,11 +139,14 @@ class PageFetcher:
             raise PageError(str(error).partition("\n")[0] or type(error).__name__) from error
 
     async def _follow(self, client: httpx2.AsyncClient, url: str) -> str:
+        host = urlsplit(url).hostname
         for _ in range(_REDIRECTS):
+            if self.same_host and urlsplit(url).hostname != host:
+                raise PageError(f"it leads to another host: fetch {url} for that")
             response = await self._send(client, url)
             try:
                 if not response.has_redirect_location:
-                    return await _body(response)
+                    return await _body(response, self.longest)
                 url = urljoin(url, response.headers["location"])
             finally:
                 await response.aclose()
@@ -171,7 +176,7 @@ class PageFetcher:
         raise failure or PageError(f"{parts.hostname} is not known")
 
 
-async def _body(response: httpx2.Response) -> str:
+async def _body(response: httpx2.Response, longest: int) -> str:
     if response.status_code != 200:
         raise PageError(f"HTTP {response.status_code}")
     kind = response.headers.get("content-type", "text/html").lower()
@@ -181,7 +186,7 @@ async def _body(response: httpx2.Response) -> str:
     text = data.decode(_charset(response.charset_encoding), "replace")
     if "html" in kind:
         text = await asyncio.to_thread(plain_text, text)
-    return text[:LONGEST_TEXT] + ("…" if len(text) > LONGEST_TEXT else "")
+    return text[:longest] + ("…" if len(text) > longest else "")
 
 
 def _charset(named: str | None) -> str:

@@ -69,7 +69,8 @@ ApprovalBoard {
     height: auto; margin: 0 1; padding: 0 1; display: none;
     border: heavy $warning; border-title-color: $warning; border-subtitle-color: $muted;
 }
-ApprovalBoard:blur { border: heavy $warning 60%; }
+ApprovalBoard:blur { border: round $warning 60%; }
+ApprovalBoard.-settling { border: round $warning; }
 ApprovalBoard.-waiting { display: block; }
 ApprovalBoard > Static { height: auto; text-wrap: nowrap; text-overflow: ellipsis; }
 ApprovalBoard > .board--rule { display: none; }
@@ -114,12 +115,12 @@ def shared(room: int, spare: int, waiting: int, lines: int, *, whole: bool, in_r
     """Share `room` between rows and so many `lines` of arguments.
 
     Arguments that must be seen `whole` may have up to `spare` lines, and the rows make way. With `in_row` they need no
-    line. A single call has no row.
+    line.
     """
     least = min(waiting, LEAST_ROWS if max(room, spare) > ROWS_AND_MORE else 1)
     if whole:
         room = max(room, min(least + lines, spare))
-    gap = int(waiting > 0 and room >= max(AIRY, least + lines + 1 if whole else 0))
+    gap = int(not in_row and waiting > 0 and room >= max(AIRY, least + lines + 1 if whole else 0))
     room -= gap
     share = 2 if in_row or room >= ROWS_AND_MORE else ROWS_AND_MORE  # of little room the arguments get most
     rows = min(waiting, MOST_ROWS, max(room // share, 1))
@@ -215,6 +216,23 @@ class ApprovalBoard(FoldingBoard):
     @property
     def _cells(self) -> int:  # of a line; where it was not laid out yet, those that it will have
         return max(self.content_size.width or self.screen.size.width - BESIDE, 20)
+
+    @property
+    def hints(self) -> Sequence[tuple[str, str]]:
+        """What else can be done here, by the ids of keys; the answers stand on the board itself."""
+        selection = self.selection
+        if selection.stage != "choosing" or self._replayed:
+            return [("board.later", "back")]
+        many = len(selection.waiting)
+        reads = sum(one.only_reads for one in selection.waiting)
+        several = [("board.next", "next"), ("board.all", f"all {many}")]
+        several += (
+            [("board.reads", f"the {reads} that only read" if reads > 1 else "the one that only reads")]
+            if reads
+            else []
+        )
+        several += [("board.none", "none")]
+        return [*(several if many > 1 else [("board.read", "calls")]), ("board.later", "later")]
 
     @property
     def is_waiting(self) -> bool:
@@ -330,6 +348,8 @@ class ApprovalBoard(FoldingBoard):
         if not self._on_screen() or self.folded or selection.stage == "rule":
             return
         sizes, now = self._sizes(), self._now()
+        shown = selection.waiting[self._first : self._first + self._calls_shown]
+        selection.had_row.update(one.call.id for one in shown)
         for n in range(self._first, min(self._first + self._calls_shown, len(selection.waiting))):
             approval = selection.waiting[n]
             if n != selection.selected and approval.call.id not in selection.seen and says_all(approval, sizes, now):
@@ -413,7 +433,8 @@ class ApprovalBoard(FoldingBoard):
         self._changed_keys()
 
     def _changed_keys(self) -> None:
-        """The keys fade now, and come back once they count again."""
+        """The keys fade now, and come back once they count again. The hints name what can be done now."""
+        self.refresh_bindings()
         self._paint_keys()
         for pause in (MOVED, SETTLE):
             self._timing.later(self, pause + 0.02, self._paint_keys)
@@ -448,14 +469,15 @@ class ApprovalBoard(FoldingBoard):
             displayed.hidden_characters(approval.call.arguments or {}),
             "" if line else selection.comment,
         )  # the field has them
-        head = header(approval, hidden, sizes, words, many=many)
+        head = header(approval, hidden, sizes, words)
         head += board_lines.warned(change, sizes)
         while line and len(head) > 1 and room - len(head) < 1 + many:
             head.pop(0)  # it is back before anything is decided
         room -= len(head)
         self.query_one(".board--header", Static).update(Content("\n").join(head))
-        self.query_one(".board--header").display = selection.stage != "rule" or self.screen.size.height >= ROOMY
-        in_row = many and change is None and says_all(approval, sizes, self._now())
+        roomy = selection.stage != "rule" or self.screen.size.height >= ROOMY
+        self.query_one(".board--header").display = bool(head) and roomy
+        in_row = change is None and says_all(approval, sizes, self._now())
         view = self.query_one(ArgumentsView)
         view.set_class(in_row, "-in-row")
         shown = approval.lines(change)
@@ -466,7 +488,7 @@ class ApprovalBoard(FoldingBoard):
         spare = self._spare() - 2 - taken - len(head)
         edits = change is not None or bool(approval.changed)
         whole = self.has_focus_within and (edits or (lines <= spare and not many))
-        waiting, rule = len(selection.waiting) if many else 0, selection.stage == "rule"
+        waiting, rule = len(selection.waiting), selection.stage == "rule"
         share = shared(room, spare, waiting, lines, whole=whole and not rule, in_row=in_row and not rule)
         rows = self.query_one(".board--rows", Static)
         fitting = max(min(view.fit(share.arguments), share.arguments), 1)
@@ -474,7 +496,6 @@ class ApprovalBoard(FoldingBoard):
         same = [one.call.id for one in selection.waiting], self.screen.size, self.has_focus_within, selection.stage
         left = self._height.left(same, needed, self._spare() - 2) if many and not rule else 0
         rows.styles.margin = (0, 0, share.gap + (left if in_row else 0), 0)
-        rows.display = many
         self._first = first_row(self._first, selection.selected, waiting, rows_of(share.rows, waiting))
         self._paint_rows(share.rows)
         view.styles.height = fitting + left
@@ -514,11 +535,16 @@ class ApprovalBoard(FoldingBoard):
         self._calls_shown = rows_of(count, len(selection.waiting))
         end = self._first + self._calls_shown
         visible = list(enumerate(selection.waiting))[self._first : end]
-        lines = [row(approval, n == selection.selected, sizes, now) for n, approval in visible]
+        opened = not self.query_one(ArgumentsView).has_class("-in-row")
+        lines = [
+            row(approval, n == selection.selected, sizes, now, opened=opened and n == selection.selected)
+            for n, approval in visible
+        ]
         hidden = board_lines.more(self._first, len(selection.waiting) - end) if len(selection.waiting) > 1 else ""
         lines += [Content.styled(f"  {hidden}", "$warning")] if hidden and self._calls_shown < count else []
         rows.update(Content("\n").join(lines))
-        title = f"{'Waited' if self._replayed else 'Approve'} {selection.selected + 1} of {len(selection.waiting)}"
+        count = len(selection.waiting)
+        title = f"{count} waited for you" if self._replayed else f"{count} need{'s' if count == 1 else ''} you"
         title += f" · {hidden}" if hidden and self._calls_shown == count else ""
         until = selection.waiting[selection.selected].until
         self.border_title = title if until is None else f"{title} · denied in {max(until - now, 0):.0f} s"
@@ -539,7 +565,8 @@ class ApprovalBoard(FoldingBoard):
         """Paint the keys, and return how many lines they take."""
         if not self.is_attached:
             return 1
-        here, low = self.has_focus_within, self.screen.size.height < ROOMY
-        lines = keys(self.selection, self._cells, here=here, low=low, replayed=self._replayed)
+        lines = keys(self.selection, self._cells, here=self.has_focus_within, replayed=self._replayed)
         self.query_one(KeyLines).name_keys(lines)
+        self.query_one(KeyLines).display = bool(lines)
+        self.set_class(self.has_focus and not self.selection.keys.settled_here, "-settling")
         return len(lines)

@@ -17,10 +17,12 @@ from console_app.tui.widgets.key_hints import REPLAYED, key_lines
 
 RISK_COLOURS: Mapping[RiskWord, str] = {
     "reads": "$success",
+    "edits": "$accent",
+    "creates": "$accent",
+    "runs": "$warning",
+    "deletes": "bold $error",
+    "network": "$secondary",
     "changes": "$warning",
-    "may destroy": "bold $error",
-    "network": "$accent",
-    "unknown": "$warning",
 }
 WORD = max(map(len, RISK_COLOURS))  # cells of the longest word
 
@@ -30,76 +32,53 @@ HINTS = {  # of the field for words
     "comment": "A note for the model, allowed or denied",
 }
 MOST_OTHERS = 2  # rules that are for another server
+USUAL_WHY = "not pre-approved"  # why most calls ask
 MOST_LABEL = 40  # cells of `server · tool` in a row
 PLAIN = 40  # characters of a text that a row says whole
 
-_CHOOSING = (
-    ("y", "allow once"),
-    ("a", "allow for session"),
-    ("A", "always allow"),
-    ("n", "deny"),
-    ("f", "deny, say why"),
-    ("e", "edit"),
-    ("c", "comment"),
-    ("Y", "allow all"),
-    ("R", "allow reads"),
-    ("N", "deny all"),
-    ("j/k", "row"),
-    ("esc", "decide later"),
-)
-_CHOOSING_LOW = (  # what is left of them where lines are few; F1 names all
-    ("y", "allow once"),
-    ("a", "for session"),
-    ("A", "always"),
-    ("n", "deny"),
-    ("e", "edit"),
-    ("c", "comment"),
-    ("Y", "all"),
-    ("R", "reads"),
-    ("N", "none"),
-    ("j/k", "row"),
-    ("esc", "later"),
-)
-_OF_ITS_ROW = frozenset(("y", "n", "f", "e", "c", "j/k", "esc"))  # which count while other rows come
-_RULE = (("enter", "write the rule and run"), ("j/k", "another rule"), ("esc", "back"))
-_WORDS = (("enter", "deny"), ("esc", "back"))
-_COMMENT = (("enter", "keep it for what you decide"), ("esc", "back"))
+_OF_ITS_ROW = frozenset(("y", "n", "f", "e"))  # which count while other rows come
+_RULE = (("enter", "write the rule and run"), ("↑↓", "another rule"))
+_WORDS = (("enter", "say no"),)
+_COMMENT = (("enter", "keep it for what you decide"),)
 
 
 @dataclass(frozen=True, slots=True)
 class RowSizes:
-    """Holds the cells of a row and of its longest name.
+    """Holds the cells of a row, and the name of each call: its server only where two tools share a name.
 
     It also tells whether all rows ask for the same reason, which none says then. And it tells whether nobody knows any
     more what the calls may do.
     """
 
     width: int
-    label: int
+    names: Mapping[str, str]
     alike: bool
     replayed: bool = False
 
 
 def row_sizes(waiting: Sequence[Pending], width: int, *, replayed: bool = False) -> RowSizes:
     """Measure the columns that the rows of these calls share."""
-    label = max(len(one_line(approval.call.label, MOST_LABEL)) for approval in waiting)
-    return RowSizes(width, label, len({approval.call.why for approval in waiting}) == 1, replayed)
+    servers: dict[str, set[str]] = {}
+    for one in waiting:
+        servers.setdefault(one.call.tool, set()).add(one.call.server)
+    calls = [one.call for one in waiting]
+    names = {call.id: call.tool if len(servers[call.tool]) == 1 and call.tool else call.label for call in calls}
+    names = {call_id: one_line(name, MOST_LABEL) for call_id, name in names.items()}
+    return RowSizes(width, names, len({approval.call.why for approval in waiting}) == 1, replayed)
 
 
-def row(approval: Pending, selected: bool, sizes: RowSizes, now: float) -> Content:
-    """One waiting call in a line."""
+def row(approval: Pending, selected: bool, sizes: RowSizes, now: float, *, opened: bool = False) -> Content:
+    """One waiting call in a line, as in its batch, with its risk in front. `opened`: its arguments stand below."""
     call = approval.call
-    name = f"{one_line(call.label, MOST_LABEL):<{sizes.label}}"
+    name = sizes.names.get(call.id, one_line(call.tool, MOST_LABEL))
     why, left = _beside(approval, sizes, now)
-    line = Content.styled(
-        f"{'▸' if selected else ' '} {approval.number or '':>2} ", "bold $warning" if selected else "$muted"
-    )
+    line = Content.styled("▸ " if selected else "  ", "bold $warning")
     if not sizes.replayed:
         line += Content.styled(f"{approval.risk.word:<{WORD}}  ", RISK_COLOURS[approval.risk.word])
     line += Content.styled(name, "bold $foreground" if selected else "$foreground")
-    room = _room(sizes, why, left)
-    told = one_line(brief_arguments(call.arguments or {}, room), room) if room >= 8 else ""
-    line += Content.styled(f"  {told}", "$foreground" if selected else "$muted")
+    room = _room(approval, sizes, why, left)
+    told = one_line(brief_arguments(call.arguments or {}, room), room) if room >= 8 and not opened else ""
+    line += _marked(Content.styled(f"  {told}", "$foreground" if selected else "$muted"), approval)
     pad = sizes.width - line.cell_length - len(why) - len(left)
     if pad >= 2:
         line += Content(" " * pad) + Content.styled(why, "$warning" if selected else "$muted")
@@ -117,7 +96,7 @@ def brief(approval: Pending, width: int, *, replayed: bool) -> Content:
     line = Content.styled("▸", "bold $warning")
     if not replayed:
         line += Content.styled(f" {approval.risk.word} ", RISK_COLOURS[approval.risk.word])
-    line += Content.styled(f" {one_line(approval.call.label, MOST_LABEL)}  ", "bold $foreground")
+    line += Content.styled(f" {one_line(approval.call.tool or approval.call.name, MOST_LABEL)}  ", "bold $foreground")
     room = max(width - line.cell_length, 1)
     return line + Content.styled(one_line(brief_arguments(approval.call.arguments or {}, room), room), "$foreground")
 
@@ -133,7 +112,7 @@ def says_all(approval: Pending, sizes: RowSizes, now: float) -> bool:
             safe_text.is_safe(text) and text.isprintable() and "  " not in text for text in (str(name), str(value))
         ):
             return False
-    return cell_len(brief_arguments(arguments, 1000)) <= _room(sizes, *_beside(approval, sizes, now))
+    return cell_len(brief_arguments(arguments, 1000)) <= _room(approval, sizes, *_beside(approval, sizes, now))
 
 
 def _beside(approval: Pending, sizes: RowSizes, now: float) -> tuple[str, str]:
@@ -142,32 +121,36 @@ def _beside(approval: Pending, sizes: RowSizes, now: float) -> tuple[str, str]:
     return "" if sizes.alike else one_line(approval.call.why, max(sizes.width // 3, 12)), left
 
 
-def _room(sizes: RowSizes, why: str, left: str) -> int:
+def _room(approval: Pending, sizes: RowSizes, why: str, left: str) -> int:
     """Cells for the arguments."""
-    return sizes.width - 5 - WORD - 2 - sizes.label - len(why) - len(left) - 4
+    return sizes.width - 4 - WORD - 2 - cell_len(sizes.names.get(approval.call.id, "")) - len(why) - len(left) - 4
 
 
-def header(approval: Pending, hidden: bool, sizes: RowSizes, comment: str = "", *, many: bool = False) -> list[Content]:
+def _marked(line: Content, approval: Pending) -> Content:
+    """The line with the words of a command marked that may do what can't be taken back."""
+    for begin, end in approval.risk.dangers_in(line.plain):
+        line = line.stylize("bold $error", begin, end)
+    return line
+
+
+def header(approval: Pending, hidden: bool, sizes: RowSizes, comment: str = "") -> list[Content]:
     """Return the lines about the selected call that its row leaves out.
 
-    They say why it asks, who says what it may do, what it runs, what to look out for, and your words for the model.
-    Where there are no rows, they name the call too.
+    They say why it asks where that is unusual, what to look out for, and your words for the model.
     """
     call = approval.call
-    dot = Content.styled(" · ", "$muted")
-    line = Content.styled(one_line(call.why, 200), "$warning")
-    if not many:
-        line = Content.styled(one_line(call.label, 60), "bold $foreground") + Content("  ") + line
-    if not sizes.replayed:
-        line += _risk(approval, many)
-    lines = [line]
-    written = f"read from text ({call.dialect})".replace(" ()", "") if call.origin == "text" and not call.form else ""
-    runs = f"runs {one_line(approval.runs)}" if approval.runs and not approval.server_lines else ""
-    if source := " · ".join(filter(None, (written, runs))):
-        if line.cell_length + len(source) + 3 <= sizes.width:
-            lines[0] += dot + Content.styled(source, "$muted")
+    lines: list[Content] = []
+    usual = call.why == USUAL_WHY or not sizes.alike  # then its row says it
+    parts = [] if usual else [Content.styled(one_line(call.why, 200), "$warning")]
+    if not (approval.rules or approval.changed or approval.form or sizes.replayed):
+        parts.append(Content.styled("always asks", "$warning"))
+    if call.origin == "text" and not call.form:
+        parts.append(Content.styled(f"read from text ({call.dialect})".replace(" ()", ""), "$muted"))
+    for part in parts:
+        if lines and lines[-1].cell_length + 3 + part.cell_length <= sizes.width:
+            lines[-1] += Content.styled(" · ", "$muted") + part
         else:
-            lines.append(Content.styled(_middle_cut(source, sizes.width), "$muted"))
+            lines.append(part)
     marks = Content.styled("+", "$success") + Content.styled(" new  - was", "$muted")
     for other in approval.others[:MOST_OTHERS]:
         rule = f"! {one_line(str(other.rule), 60)}"
@@ -197,24 +180,6 @@ def warned(change: files.FileChange | None, sizes: RowSizes) -> list[Content]:
     return [Content.styled(one_line(f"! {words}", sizes.width), "bold $warning")] if words else []
 
 
-def _risk(approval: Pending, many: bool) -> Content:
-    """Say what the call may do, where no row says it, and who says so."""
-    dot = Content.styled(" · ", "$muted")
-    line = Content() if many else dot + Content.styled(approval.risk.word, RISK_COLOURS[approval.risk.word])
-    line += dot + Content.styled(approval.risk.by, "$muted")
-    if not approval.rules and not approval.changed and not approval.form:
-        line += dot + Content.styled("always asks", "$warning")
-    return line
-
-
-def _middle_cut(text: str, width: int) -> str:
-    """Cut a command in its middle: both ends say what it is, the program and what it is pointed at."""
-    if len(text) <= width:
-        return text
-    head = (width - 1) // 2
-    return f"{text[:head]}…{text[-(width - 1 - head) :]}"
-
-
 def rule_lines(approval: Pending, choice: int, path: str, width: int) -> list[Content]:
     """The rule that would be written, others to choose from, and where."""
     path = one_line(path)
@@ -233,34 +198,29 @@ def rule_lines(approval: Pending, choice: int, path: str, width: int) -> list[Co
     return lines
 
 
-def keys(
-    selection: ApprovalSelection, width: int, *, here: bool = True, low: bool = False, replayed: bool = False
-) -> list[Content]:
-    """The keys of its stage, on as many lines as they need; faint while they don't count. `here` is the focus; on a
-    `low` screen the arguments need the lines more than some of them do."""
+def keys(selection: ApprovalSelection, width: int, *, here: bool = True, replayed: bool = False) -> list[Content]:
+    """The answers to the selected call as sentences, each with its key, on as many lines as they need; faint while they
+    don't count. `here` is the focus."""
     if replayed:
         return [Content.styled(REPLAYED, "$muted")]
-    if not here:
-        return key_lines([("tab", "to review")], width, accent="$warning", counts=True)
-    stage, many = selection.stage, len(selection.waiting) > 1
-    shown: Sequence[tuple[str, str]] = {"rule": _RULE, "words": _WORDS, "comment": _COMMENT}.get(
-        stage, _CHOOSING_LOW if low else _CHOOSING
-    )
-    if stage == "choosing":
-        current = selection.current
-        rules = current is not None and bool(current.rules)
-        if current is not None and current.form:
-            words = {"y": current.answers["once"], "a": current.answers["form"], "n": current.answers["deny"]}
-            shown = [(key, words.get(key, said)) for key, said in shown]
-        reads = many and any(approval.only_reads for approval in selection.waiting)
-        none = {
-            *(() if rules else "A" if current is not None and current.form else "aA"),
-            *(() if many else ("Y", "N", "j/k")),
-            *(() if reads else "R"),
-        }
-        shown = [pair for pair in shown if pair[0] not in none]
+    current, stage = selection.current, selection.stage
+    if not here or current is None:
+        return []
+    others = {"rule": _RULE, "words": _WORDS, "comment": _COMMENT}
+    shown = others[stage] if stage != "choosing" else _answers(current)
     typing = stage in ("words", "comment")
     counts: bool | frozenset[str] = (selection.keys.settled or typing) and selection.keys.holds is None
     if stage == "choosing" and not selection.keys.settled and selection.keys.settled_here:
         counts = _OF_ITS_ROW
     return key_lines(shown, width, accent="$warning", counts=counts, clicks=not typing)
+
+
+def _answers(current: Pending) -> Sequence[tuple[str, str]]:
+    """The answers to a call, each with its key."""
+    if current.form:
+        said = current.answers
+        yes = [("y", said["once"]), ("a", said["form"]), ("n", said["deny"])]
+    else:
+        more = [("a", f"and {one_line(current.rules[0], 40)} for this session")] if current.rules else []
+        yes = [("y", "run it"), *more, ("n", "no")]
+    return [*yes, ("f", "no, and say why"), ("e", "change it")]

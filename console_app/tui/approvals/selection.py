@@ -33,6 +33,7 @@ class ApprovalSelection:
         self.rule_choice = 0
         self.comments: dict[str, str] = {}  # your words for the model, by call id; they decide nothing
         self.seen: dict[str, str] = {}  # by call id
+        self.had_row: set[str] = set()  # calls that had a row on screen: no key for all decides another
         self._clock = clock
         self._digits, self._digit_at = 0, float("-inf")  # the number that was typed last, and when
 
@@ -122,8 +123,10 @@ class ApprovalSelection:
         return ""
 
     def unseen(self, what: str) -> int | None:
-        """Return the first row that a key would approve although not all of it was displayed; None where there is
-        none."""
+        """Return the first row that a key would approve although not all of it was displayed, or deny although it was
+        out of sight; None where there is none."""
+        if what == "none":
+            return next((n for n, one in enumerate(self.waiting) if one.call.id not in self.had_row), None)
         meant = {one.call.id for one in self._meant(what)} if self.stage == "choosing" else set[str]()
         return next((n for n, one in enumerate(self.waiting) if one.call.id in meant - self.seen.keys()), None)
 

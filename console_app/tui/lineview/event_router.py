@@ -44,6 +44,7 @@ class EventRouter:
         self._calls: dict[str, CallBlock] = {}
         self._step = _StepBlocks()
         self._groups: list[CallGroup] = []  # of the newest turn
+        self._unreported: list[CallGroup] = []  # of them, those that no answer followed yet
         self._newest: CallGroup | None = None
         self._retry: RetryBlock | None = None  # of a request that is tried again, until its answer begins
         self.unpainted = 0  # characters of answers since whoever paints them last set it to 0
@@ -69,6 +70,10 @@ class EventRouter:
                 self._view.changed(answer)
             case ev.CallProgress() | ev.CallLog() | ev.CallArguments():
                 self._call_changed(event.call_id)
+            case ev.CallOutput():
+                if (writing := self._calls.get(event.call_id)) is not None:
+                    writing.group.outputs += 1
+                    self._view.changed(writing)
             case ev.ReasoningDelta():
                 self.unpainted += len(event.text)
                 block = self._reasoning(event.at)
@@ -81,7 +86,8 @@ class EventRouter:
                 self._announced(event)
             case (
                 ev.CallReady() | ev.ApprovalRequested() | ev.ApprovalResolved() | ev.CallQueued() | ev.CallStarted()
-                | ev.CallExtended() | ev.CallFinished() | ev.CallRestarted() | ev.QuestionAsked() | ev.CallAsked()
+                | ev.CallExtended()
+                | ev.CallDetached() | ev.CallFinished() | ev.CallRestarted() | ev.QuestionAsked() | ev.CallAsked()
                 | ev.CallAnswered()
             ):  # fmt: skip
                 self._call_moved(event.call_id)
@@ -196,6 +202,7 @@ class EventRouter:
             self._view.changed(answer)
         for group in self._groups:
             self._ended(group)
+        self._report()
         turn = self._transcript.turn
         took, tokens, cost = (
             (event.at - turn.started_at, turn.tokens, turn.cost) if turn is not None else (0.0, 0, None)
@@ -247,6 +254,7 @@ class EventRouter:
             return
         self._begun(event.at)
         if self._step.thought is None:
+            self._report()
             self._step.thought = ThoughtBlock(event.label, "")
             self._view.add_block(self._step.thought)
         self._step.thought.tell(event.label, step.thinking, growing=True)
@@ -276,6 +284,7 @@ class EventRouter:
         return self._step.reasoning
 
     def _place(self, block: AssistantBlock | ReasoningBlock) -> None:
+        self._report(but=self._step.group)
         step = self._step
         before: Block | None = step.group.header if step.group is not None else None
         if isinstance(block, ReasoningBlock):
@@ -301,10 +310,12 @@ class EventRouter:
         group = self._step.group
         if group is None:
             group = self._step.group = CallGroup(step.batch)
-            group.room, group.most_room = self._view.room, self._view.most_room
+            group.room = self._view.room
             group.header = BatchBlock(group)
             self._view.add_block(group.header)
             self._groups.append(group)
+            self._report()
+            self._unreported.append(group)
             self._now_newest(group)
         block = CallBlock(call, group)
         self._calls[event.call_id] = block
@@ -326,6 +337,13 @@ class EventRouter:
                 one.newest = newest
                 self._group_changed(one)
         self._newest = group
+
+    def _report(self, but: CallGroup | None = None) -> None:
+        """What comes now is no more of the batches so far: long ones fold."""
+        for group in [group for group in self._unreported if group is not but]:
+            self._unreported.remove(group)
+            group.reported = True
+            self._group_changed(group)
 
     def _ended(self, group: CallGroup | None) -> None:
         if group is not None and not group.ended:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from textual.binding import Binding, BindingType
 
 KEYS: list[BindingType] = [
+    Binding("enter", "menu", "menu", tooltip="what can be done with a call", id="panel.menu"),
     Binding("o,space,enter", "toggle_block('open')", "open", id="panel.toggle"),
     Binding("o,space,enter", "toggle_block('close')", "close", id="panel.toggle"),
-    Binding("x", "call('cancel')", "cancel", id="panel.cancel"),
-    Binding("r", "call('retry')", "retry", id="panel.retry"),
-    Binding("R", "call('retry_all')", "retry all cut off", tooltip="run what was cut off again", id="panel.retry_all"),
-    Binding("e", "call('edit')", "edit", id="panel.edit"),
+    Binding("x", "call('cancel')", "stop", id="panel.cancel"),
+    Binding("r", "call('retry')", "run again", id="panel.retry"),
+    Binding(
+        "R", "call('retry_all')", "run all that was cut off", tooltip="run what was cut off again", id="panel.retry_all"
+    ),
+    Binding("e", "call('edit')", "change and run", id="panel.edit"),
     Binding("n", "screen.find_step(1)", "next match", id="find.next"),
     Binding("N", "screen.find_step(-1)", "previous match", id="find.previous"),
     Binding("m", "result('more')", "more", id="panel.more"),
@@ -20,8 +23,9 @@ KEYS: list[BindingType] = [
     Binding(
         "C", "screen.copy_part", "copy part", tooltip="copy a part: code, a table, arguments", id="panel.copy_part"
     ),
-    Binding("i", "call('inspect')", "inspect", id="panel.inspect"),
+    Binding("i", "call('inspect')", "look inside", id="panel.inspect"),
     Binding("plus", "call('extend')", "more time", id="panel.extend"),
+    Binding("b", "call('background')", "to the background", id="panel.background"),
     Binding("s", "call('send')", "send partial results", id="panel.send"),
     Binding("f", "files", "files", tooltip="open a file or a link of a result", id="panel.files"),
     Binding("t", "filter", "filter", tooltip="filter by state: one, the next, then all", id="panel.filter"),
@@ -34,8 +38,10 @@ KEYS: list[BindingType] = [
     Binding("escape", "leave", "back", tooltip="back to the prompt", id="panel.leave"),
     Binding("alt+up,k", "cursor(-1)", "previous panel or message", id="panel.previous", show=False),
     Binding("alt+down,j", "cursor(1)", "next panel or message", id="panel.next", show=False),
-    Binding("up", "line(-1)", "line up", id="conversation.up", show=False),
-    Binding("down", "line(1)", "line down", id="conversation.down", show=False),
+    Binding("up", "walk(-1)", "call above, or line up", id="conversation.up", show=False),
+    Binding(
+        "down", "walk(1)", "call below, or line down; from the last to the prompt", id="conversation.down", show=False
+    ),
     Binding("pageup", "page(-1)", "page up", id="conversation.page_up", show=False),
     Binding("pagedown", "page(1)", "page down", id="conversation.page_down", show=False),
     Binding("home", "scroll_home", "first line", id="conversation.home", show=False),

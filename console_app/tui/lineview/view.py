@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from textual import events
@@ -21,6 +22,7 @@ from console_app.tui.lineview.calls.block import CallBlock
 from console_app.tui.lineview.calls.detail import ResultKey
 from console_app.tui.lineview.markdown.rows import is_web_link
 from console_app.tui.lineview.panel_keys import KEYS
+from console_app.tui.lineview.panel_letters import TOO_EARLY, Later, PanelLetters
 from console_app.tui.lineview.results.json_tree import FOLD_META
 from console_app.tui.lineview.scrolling.block_scroll import BlockScroll
 from console_app.tui.lineview.scrolling.cursor import Cursor
@@ -62,7 +64,16 @@ class ConversationView(BlockScroll, can_focus=True):
         server: str
 
     class Left(Message):
-        """Escape on a panel: the focus should go back."""
+        """Escape on a panel, or down from the last: the focus should go back."""
+
+    @dataclass
+    class Typed(Message):
+        """Letters that were typed, and meant for the prompt."""
+
+        text: str
+
+    class MenuRequested(Message):
+        """What can be done with the selected call is to be shown."""
 
     @dataclass
     class Refused(Message):
@@ -77,6 +88,11 @@ class ConversationView(BlockScroll, can_focus=True):
         super().__init__(id=id, clock=clock)
         self._cursor = Cursor(lambda: self.blocks)
         self._hinted: object = None  # what the selected call allowed when the key hints were last made
+        self._letters = PanelLetters(self.set_timer)
+
+    def use_time(self, later: Later, now: Callable[[], float]) -> None:
+        """Judge letters by this time from now on."""
+        self._letters = PanelLetters(later, now)
 
     # ---------------------------------------------------------------- content
 
@@ -171,6 +187,8 @@ class ConversationView(BlockScroll, can_focus=True):
                 self._show(block)
 
     def _put_cursor(self, block: Block | None, *, by_key: bool = False) -> None:
+        if block is not self.cursor:
+            self._letters.moved()
         for one in (self._cursor.put(block, by_key=by_key), block):
             if one is not None:
                 self._mark(one)
@@ -260,13 +278,30 @@ class ConversationView(BlockScroll, can_focus=True):
             self._select(self._cursor.entry(-1))
 
     def on_key(self, event: events.Key) -> None:
-        """A letter that is no key of the selected panel is refused: it must not be written into the prompt."""
+        """A letter acts once it proves to be none of a word; one that is no key of the selected panel is refused."""
         writes = event.is_printable and not event.key.startswith("alt+")  # which most terminals give a character, too
-        if not writes or event.key in self.screen.active_bindings or not self._cursor.takes_letters:
+        if not writes or not self._cursor.takes_letters:
             return
+        active, letter = self.screen.active_bindings.get(event.key), event.character or ""
+        bound = active.binding if active is not None and active.enabled else None
+        act = partial(self._refuse, event) if bound is None else partial(self._run, bound.action)
+        match self._letters.judge(letter, "" if bound is None else bound.id or "", act):
+            case "passes":
+                return
+            case "held":
+                pass
+            case "early":
+                self.post_message(self.Refused(TOO_EARLY.format(letter)))
+            case typed:
+                self.post_message(self.Typed(typed))
         event.stop()
+
+    def _run(self, action: str) -> None:
+        self.call_later(self.run_action, action)
+
+    def _refuse(self, event: events.Key) -> None:
         if self.cursor is None:
-            why = "Nothing is selected. alt+up goes to the newest calls, esc goes to the prompt."
+            why = "Nothing is selected. esc goes to the prompt."
         else:
             key = one_line(event.character or "", 20) or event.key
             why = f"{key} does nothing here now. esc goes to the prompt."
@@ -327,6 +362,43 @@ class ConversationView(BlockScroll, can_focus=True):
             for one in block.group.members:
                 self.changed(one)
             self._select(block)
+
+    def action_walk(self, delta: int) -> None:
+        """Go a row up or down, or a line of an open one that goes on beyond the view. Down from the last row leaves."""
+        block = self.cursor
+        if block is None or block.index < 0:
+            self.action_line(delta)
+            return
+        begin = self._list.top_of(block)
+        end = begin + self._list.height_of(block)
+        first, past = self._stuck.uncovered(self.top, self.size.height)
+        if begin < past and end > first and (begin < first if delta < 0 else end > past):
+            self.action_line(delta)
+        elif self._cursor.stepped(delta) is not block:
+            self.action_cursor(delta)
+        elif delta > 0:
+            self.action_leave()
+
+    def action_menu(self) -> None:
+        """Ask for a menu of what can be done with the selected call."""
+        if self._acts_on() is not None:
+            self.post_message(self.MenuRequested())
+
+    @property
+    def has_calls(self) -> bool:
+        """Tell whether there is a call to go to."""
+        return bool(self._cursor.newest_calls())
+
+    @property
+    def hints(self) -> Sequence[tuple[str, str]]:
+        """What can be done here, by the ids of keys: three to five."""
+        block = self.cursor
+        if not isinstance(block, CallBlock):
+            opens = [("panel.toggle", "close" if block.open else "open")] if block is not None and block.opens else []
+            return [*opens, ("panel.copy", "copy"), ("panel.leave", "back"), ("panel.help", "help")]
+        does = ("panel.cancel", "stop") if block.allows("cancel") else ("panel.retry", "run again")
+        fold = "panel.toggle", "close" if block.open else "open"
+        return [("panel.menu", "menu"), fold, does, ("panel.leave", "back"), ("panel.help", "help")]
 
     def action_leave(self) -> None:
         """Asks for the focus to go back."""

@@ -30,8 +30,11 @@ def counted_as(call: CallView) -> str:
 
 
 def counted(count: int, word: str) -> str:
-    """`3 done`, `2 need approval`."""
-    return f"{count} {word.replace('needs', 'need', 1) if count > 1 else word}"
+    """`3 done`, `1 needs you`, `2 need approval`."""
+    first, _, rest = word.partition(" ")
+    if first in ("need", "needs"):
+        return f"{count} {'need' if count > 1 else 'needs'} {rest}"
+    return f"{count} {word}"
 
 
 def number(value: float) -> str:

@@ -65,6 +65,7 @@ class MainScreen(Screen[None]):
         Binding("ctrl+g", "command('editor')", "write in $EDITOR", id="chat.editor", show=False),
         Binding("f1", "command('help')", "help", id="chat.help"),
         Binding("ctrl+p", "commands", "commands", id="app.commands"),
+        Binding("ctrl+b", "background", "to the background", id="chat.background", show=False),
         Binding("ctrl+d", "quit_if_empty", "quit on an empty prompt", id="chat.quit", show=False),
         Binding("ctrl+c,super+c", "interrupt", "clear, stop, quit", id="chat.interrupt", show=False),
     ]

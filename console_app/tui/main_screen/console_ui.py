@@ -16,13 +16,13 @@ from console_app.domain import CallState, Event, Level, event_news, plural
 from console_app.domain.transcript import Transcript, TurnView
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.bars.activity_line import ActivityLine
+from console_app.tui.main_screen.bars.background_line import BackgroundLine
 from console_app.tui.main_screen.bars.status import read_status
 from console_app.tui.main_screen.bars.status_bar import StatusBar
 from console_app.tui.main_screen.base import MainScreen
 from console_app.tui.main_screen.shown_conversation import ShownConversation
 from console_app.tui.main_screen.start.survival import Survival, line_of
 from console_app.tui.prompt.draft_keeping import DraftKeeping
-from console_app.tui.prompt.prompt import QUEUES, SENDS
 from console_app.tui.prompt.queue_strip import QueueStrip
 from console_app.tui.terminal.attention import Attention
 from console_app.tui.terminal.key_names import key_name
@@ -73,7 +73,6 @@ class ConsoleUi(Ui):
     @talking.setter
     def talking(self, talking: bool) -> None:
         self._screen.set_class(talking, "-talking")
-        self._screen.prompt.offering = not talking
 
     @property
     def view(self) -> ConversationView:
@@ -103,6 +102,8 @@ class ConsoleUi(Ui):
             self._attention.decided()
         elif news & event_news.News.ENDS and (turn := self.transcript.turn) is not None:
             self._attention.ended(f"the turn is {_came_to(turn)}")
+            if len(self.transcript.turns) == 1 and any(len(step.batch.calls) > 1 for step in turn.steps):
+                self.view.add_notice("info", f"{self.key_of('timeline')} shows how they ran.")
         else:
             return
         self._name_window()
@@ -130,8 +131,9 @@ class ConsoleUi(Ui):
             return  # the screen is going away, and the turn with it
         self._show_sent()
         screen.query_one(QueueStrip).show(conversation.waiting, conversation.paused)
-        screen.prompt.name_keys(QUEUES if conversation.busy else SENDS, self._step())
+        screen.prompt.border_subtitle = self._step()
         screen.query_one(ActivityLine).look(self.view.now)
+        screen.query_one(BackgroundLine).look(self.view.now)
         self.view.wake()
         self._name_window()
         screen.refresh_bindings()
@@ -143,7 +145,6 @@ class ConsoleUi(Ui):
         servers = self._services.server_statuses()
         if not self.talking and (servers or self._services.hub is not None):
             screen.welcome.offer([status.name for status in servers])
-            screen.prompt.offers = len(screen.welcome.examples)
 
     def _show_sent(self) -> None:
         """A message is in the conversation as soon as it is sent. Called off, with nothing else there, it is not."""

@@ -17,6 +17,7 @@ from console_app.console import Around, Console
 from console_app.tui.commands.registry import CommandLine
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.bars.activity_line import ActivityLine
+from console_app.tui.main_screen.bars.background_line import BackgroundLine
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.start.welcome import Welcome
 from console_app.tui.prompt.draft_keeping import DraftKeeping
@@ -42,6 +43,7 @@ class PromptArea(Vertical):
 
     def compose(self) -> ComposeResult:
         """Top to bottom."""
+        yield BackgroundLine(lambda: self._ui.transcript)
         yield QueueStrip()
         yield ActivityLine(self._program.activity.at)
         yield PromptBox(
@@ -143,40 +145,40 @@ class PromptArea(Vertical):
 
     @on(Prompt.TakeBackRequested)
     def _take_back(self) -> None:
-        conversation, prompt, welcome = self._conversation, self.prompt, self.screen.query_one(Welcome)
+        conversation, prompt = self._conversation, self.prompt
         text = conversation.take_back() if conversation.waiting else None
         if text is None and self._program.activity.waits_for(self._services.clock()):
             text = conversation.call_off()
         if text is not None:
             prompt.recall(text)
-        elif prompt.offering and welcome.highlighted is not None:
-            welcome.move(-1)
-        else:
+        elif not (self._ui.talking and self._ui.view.has_calls and self._ui.view.enter()):
             prompt.show_older()
 
-    @on(Prompt.ExampleRequested)
-    def _example(self, event: Prompt.ExampleRequested) -> None:
-        """A digit, an arrow or Enter in an empty prompt."""
-        prompt, welcome = self.prompt, self.screen.query_one(Welcome)
-        enter = not event.move and not event.number
-        if self._conversation.paused and enter:
+    @on(Prompt.BeginRequested)
+    def _begin(self) -> None:
+        """Enter in an empty prompt: what waits goes on, or the example of the opening page begins."""
+        welcome = self.screen.query_one(Welcome)
+        if self._conversation.paused:
             self._conversation.resume()
-        elif enter and self._conversation.on_its_way is not None and self._program.readiness.skip():
-            pass  # the turn begins without the servers that are not there yet
-        elif not prompt.offering:
-            return
-        elif event.move:
-            welcome.move(event.move)
-        elif event.number:
-            wanted = welcome.examples[event.number - 1 : event.number]
-            prompt.offer(wanted[0].text if wanted else str(event.number), str(event.number))
-        elif (example := welcome.highlighted) is not None:
-            self.send(example.text)
+        elif self._conversation.on_its_way is not None:
+            self._program.readiness.skip()  # the turn begins without the servers that are not there yet
+        elif not self._ui.talking and welcome.example is not None:
+            if welcome.runs:
+                self.send(welcome.example.text)
+            else:
+                self.prompt.put(welcome.example.text)
 
     @on(Prompt.FindRequested)
     async def _find(self) -> None:
         await self.screen.run_action("command('find')")
 
+    @on(BackgroundLine.Chosen)
+    def _chosen(self, event: BackgroundLine.Chosen) -> None:
+        if event.end:
+            self._program.calls.cancel(event.call.id)
+        else:
+            self.screen.query_one(ConversationView).go_to_call(event.call)
+
     @on(Prompt.QuitRequested)
-    def _quit_requested(self) -> None:
-        self._ui.app.exit(0)
+    async def _quit_requested(self) -> None:
+        await self.screen.run_action("quit")

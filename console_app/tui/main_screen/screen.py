@@ -15,8 +15,9 @@ from console_app.console.intents import Commands
 from console_app.domain import ApprovalMode, plural
 from console_app.tui.approvals.mode_switch import ModeSwitch, strip
 from console_app.tui.commands.registry import CommandLine, CommandRegistry
-from console_app.tui.lineview import ConversationView
+from console_app.tui.lineview import CallBlock, ConversationView
 from console_app.tui.main_screen.bars.activity_line import ActivityLine
+from console_app.tui.main_screen.bars.background_line import BackgroundLine
 from console_app.tui.main_screen.bars.find_bar import FindBar
 from console_app.tui.main_screen.bars.status_bar import StatusBar
 from console_app.tui.main_screen.base import MainScreen
@@ -24,6 +25,7 @@ from console_app.tui.main_screen.board_area import BoardArea
 from console_app.tui.main_screen.boards import Boards
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.dialogs import Dialogs
+from console_app.tui.main_screen.hints import hints_of
 from console_app.tui.main_screen.keys_that_go import KeysThatGo, Place
 from console_app.tui.main_screen.over.copying import copy_part, name_of
 from console_app.tui.main_screen.over.leaving import Leaving
@@ -69,7 +71,12 @@ class ChatScreen(MainScreen):
         later = partial(services.timing.later, self)
         self.modes = ModeSwitch(console.permissions, ui, services.timing, later, self._show_mode)
         self._leaving = Leaving(
-            self, ui, lambda: self.prompt_area.stop(), partial(self.action_command, "rewind"), services.timing.now
+            self,
+            ui,
+            lambda: self.prompt_area.stop(),
+            partial(self.action_command, "rewind"),
+            services.timing.now,
+            lambda: len(services.engine.background),
         )
         self.dialogs = Dialogs(ui, console, self.offers, lambda: self.prompt)
         equip(self.offers, services, ui, self.dialogs)
@@ -86,7 +93,7 @@ class ChatScreen(MainScreen):
         yield FindBar(view)
         yield BoardArea(self.ui, self.console, self.dialogs)
         yield PromptArea(self.ui, self.console, self.command_line, self.offers)
-        yield KeyHints()
+        yield KeyHints(lambda: hints_of(self.ui, self.console), self.services.timing.now)
         yield TooSmall()
 
     def on_mount(self) -> None:
@@ -108,8 +115,9 @@ class ChatScreen(MainScreen):
         services.on_servers_changed(self._servers_changed)
         self.ui.drafts = self.prompt_area.drafts
         self.ui.tell_notices()
-        self.prompt.offering = True
-        self.view.on_beat(self.query_one(ActivityLine).look)
+        doing, beside = self.query_one(ActivityLine), self.query_one(BackgroundLine)
+        self.view.on_beat(lambda now: any([doing.look(now), beside.look(now)]))
+        self.view.use_time(partial(services.timing.later, self.view), services.timing.now)
         self.ui.changed()
         self.set_focus(self.prompt)
         self.call_after_refresh(self._begin)
@@ -166,6 +174,28 @@ class ChatScreen(MainScreen):
         """n, N."""
         self.find_bar.action_step(delta)
 
+    @on(ConversationView.Typed)
+    def _typed(self, event: ConversationView.Typed) -> None:
+        """Words that were typed on a panel go to the prompt."""
+        self.set_focus(self.prompt)
+        self.prompt.write(event.text)
+
+    @on(ConversationView.MenuRequested)
+    def _menu(self) -> None:
+        self.ui.open(self._pick_act)
+
+    async def _pick_act(self) -> None:
+        from console_app.tui.main_screen.over.call_menu import CallMenu
+
+        block, view = self.view.cursor, self.view
+        if isinstance(block, CallBlock):
+            acts = [one.binding for one in self.active_bindings.values() if one.node is view and one.enabled]
+            acts = list(
+                {one.action: one for one in reversed(acts) if one.show and one.action not in ("menu", "leave")}.values()
+            )[::-1]
+            if (action := await self.ui.push(CallMenu(block.group.name_of(block.call), acts))) is not None:
+                await view.run_action(action)
+
     @on(ConversationView.Refused)
     def _key_refused(self, event: ConversationView.Refused) -> None:
         self.ui.refuse(event.why + ("" if self.ui.shown.boards.wanted is None else " tab goes to what needs you."))
@@ -197,10 +227,6 @@ class ChatScreen(MainScreen):
             self.action_cycle_mode()
         else:
             self.action_command(event.part)
-
-    @on(Welcome.Picked)
-    def _picked(self, event: Welcome.Picked) -> None:
-        self.prompt_area.send(event.text)
 
     # -- keys
 
@@ -257,7 +283,19 @@ class ChatScreen(MainScreen):
     def action_quit_if_empty(self) -> None:
         """Ctrl+D out of the prompt: quits like in it, unless something is written there."""
         if not self.prompt.text:
-            self.app.exit(0)
+            self.action_quit()
+
+    def action_quit(self) -> None:
+        """Quit, unless something runs that would end with it: that is asked for twice."""
+        self._leaving.quit()
+
+    def action_background(self) -> None:
+        """Ctrl+B: the call that has the focus goes on in the background, else the newest that runs."""
+        at = self.view.cursor
+        if isinstance(at, CallBlock) and self.view.has_focus:
+            self.console.calls.background(at.call.id)
+        else:
+            self.console.calls.newest_to_background()
 
     def action_go(self, place: Place, number: int) -> None:
         """Go to a panel, a turn or a page, from wherever the focus is."""

@@ -136,7 +136,7 @@ def screen_ways(
         "todo": _at_once(lambda _: boards.todo.open()),
         "editor": _waiting(lambda _: dialogs.editor()),
         "status": Cannot("the line at the top shows it all the time"),
-        "quit": _at_once(lambda _: ui.app.exit(0)),
+        "quit": _waiting(lambda _: ui.app.run_action("screen.quit")),
         "stop": Key("chat.stop"),
         "steer": Key("chat.steer"),
         "go": Key("prompt.send"),

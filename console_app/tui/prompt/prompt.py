@@ -28,8 +28,6 @@ from console_app.tui.prompt.pastes import Pastes
 from console_app.tui.terminal.key_names import writes_text
 
 PLACEHOLDER = "Ask, or / for commands, @ for files"
-SENDS = "enter send · ctrl+j newline"  # on its border, when no turn runs
-QUEUES = "enter queue"
 
 
 class Prompt(TextArea):
@@ -41,7 +39,13 @@ class Prompt(TextArea):
         Binding("up", "older_or_up", "line up, or an older prompt", id="prompt.older", show=False),
         Binding("down", "newer_or_down", "line down, or a newer prompt", id="prompt.newer", show=False),
         Binding("tab", "complete_or_leave", "complete, or leave the prompt", id="prompt.leave", show=False),
-        Binding("ctrl+b", "cursor_left", "left", id="prompt.left", show=False),
+        Binding(
+            "ctrl+b",
+            "left_or_background",
+            "left; with nothing written, a call to the background",
+            id="prompt.left",
+            show=False,
+        ),
         Binding("ctrl+f", "right_or_find", "right / find if empty", id="prompt.right", show=False),
         Binding("alt+b", "cursor_word_left", "word left", id="prompt.word_left", show=False),
         Binding("alt+f", "cursor_word_right", "word right", id="prompt.word_right", show=False),
@@ -65,13 +69,8 @@ class Prompt(TextArea):
     class TakeBackRequested(Message):
         """Up in an empty prompt: the newest queued message is wanted back, if there is one."""
 
-    class ExampleRequested(Message):
-        """A key that may pick one of the offered prompts: `move` by arrows, or `number` by a digit, or Enter."""
-
-        def __init__(self, *, move: int = 0, number: int = 0) -> None:
-            super().__init__()
-            self.move = move
-            self.number = number
+    class BeginRequested(Message):
+        """Enter in an empty prompt."""
 
     @dataclass
     class CompletionMoved(Message):
@@ -102,40 +101,20 @@ class Prompt(TextArea):
         """Tab or Enter while the completion list is open; True: what was completed is sent if it can be. Called, not
         posted: what is typed next must not be there yet."""
         self.pasting = False  # the clipboard is being read: what is written isn't whole yet
-        self.offering = False  # example prompts are on screen, and keys may pick one
-        self.offers = 3  # so many of them
         self.sent = PromptHistory(history_path)
         self.touched_at = float("-inf")  # by `clock`, when the last key or paste came
         self._clock = clock
         self.pastes = Pastes()
-        self._step, self._keys = "", SENDS
-        self._typed_for_offer: str | None = None
-        self._awaits_offer = ""  # the digit that was typed, until what it stands for is shown
 
     def render_line(self, y: int) -> Strip:
         """Render one line. A window of no width has none: the text area would divide its placeholder by zero."""
         return super().render_line(y) if self.content_size.width else Strip.blank(self.size.width)
 
-    # -- what its frame says
-
-    def name_keys(self, keys: str, step: str = "") -> None:
-        """Name in the frame what Enter does, and how far the turn is."""
-        self._step, self._keys = step, keys
-        self._paint_frame()
-
-    def watch_has_focus(self, value: bool) -> None:
-        """The keys are named only where they work: Enter denies in the field of a board."""
-        super().watch_has_focus(value)
-        self._paint_frame()
-
-    def _paint_frame(self) -> None:
-        self.border_subtitle = " · ".join(part for part in (self._step, self._keys if self.has_focus else "") if part)
-
     # -- what others put in
 
     def put(self, text: str) -> None:
         """Replaces the text, with the cursor at its end."""
-        self._typed_for_offer, self._awaits_offer, self.recalled = None, "", None
+        self.recalled = None
         self.load_text(visible(text))
         self.move_cursor(self.document.end)
 
@@ -150,12 +129,6 @@ class Prompt(TextArea):
         self.touched_at = other.touched_at
         self.load_text(other.text)
         self.selection = other.selection
-
-    def offer(self, text: str, typed: str) -> None:
-        """Shows `text` as if written, in place of the key `typed`: typing on brings back that key in its place."""
-        if self._awaits_offer == typed:  # else more was typed meanwhile
-            self.put(text)
-            self._typed_for_offer = typed
 
     def expanded(self) -> str:
         """The text with pastes written out."""
@@ -189,25 +162,13 @@ class Prompt(TextArea):
         if event.is_printable and not writes_text(event):
             event.prevent_default()  # the text area would write it
             return
-        if self.offering and not self.text and not self._awaits_offer and key in ("1", "2", "3")[: self.offers]:
-            event.stop()
-            event.prevent_default()
-            self._awaits_offer = key
-            self.post_message(self.ExampleRequested(number=int(key)))
-            return
         if event.is_printable:
-            if digit := self._typed_for_offer or self._awaits_offer:
-                self.put(digit)
             self.sent.leave()
-        self._typed_for_offer = None
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
         self.touched_at = self._clock()
-        if self._awaits_offer:
-            self.put(self._awaits_offer)
-        self._typed_for_offer = None
         if not event.text:
             self.action_paste()
             return
@@ -249,7 +210,7 @@ class Prompt(TextArea):
         elif self.completing:
             self.complete(True)
         elif not self.text.strip():
-            self.post_message(self.ExampleRequested())
+            self.post_message(self.BeginRequested())
         elif self.text.endswith("\\") and self.cursor_location == self.document.end:
             self.action_delete_left()
             self.insert("\n")
@@ -267,7 +228,7 @@ class Prompt(TextArea):
         elif not self._at_top():
             self.action_cursor_up()
         elif not self.text:
-            # A queued message, an example and the history all lie that way; the screen knows which is there.
+            # A queued message, the calls and the history all lie that way; the screen knows which is there.
             self.post_message(self.TakeBackRequested())
         else:
             self.show_older()
@@ -280,8 +241,6 @@ class Prompt(TextArea):
             self.action_cursor_down()
         elif (newer := self.sent.newer()) is not None:
             self.recall(newer)
-        elif not self.text:
-            self.post_message(self.ExampleRequested(move=1))
 
     def show_older(self) -> None:
         """Puts the prompt before this one in its place."""
@@ -301,6 +260,13 @@ class Prompt(TextArea):
             self.action_cursor_right()
         else:
             self.post_message(self.FindRequested())
+
+    async def action_left_or_background(self) -> None:
+        """Ctrl+B: a character to the left; with nothing written, the newest running call goes to the background."""
+        if self.text:
+            self.action_cursor_left()
+        else:
+            await self.screen.run_action("background")
 
     def action_delete_or_quit(self) -> None:
         """Ctrl+D."""

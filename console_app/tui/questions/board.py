@@ -106,6 +106,11 @@ class HumanBoard(FoldingBoard):
     # -- what is shown
 
     @property
+    def hints(self) -> Sequence[tuple[str, str]]:
+        """What else can be done here, by the ids of keys; the answers stand on the board itself."""
+        return [("board.read", "calls"), ("asked.later", "later")]
+
+    @property
     def is_asking(self) -> bool:
         """Tell whether a question is open, or the form of one that is gone is not yet closed."""
         return bool(self._open) or self._withdrawn
@@ -385,16 +390,15 @@ class HumanBoard(FoldingBoard):
         settled = self.keys.settled and self.keys.holds is None
         if self.has_focus:
             fill_in = [("enter", "fill in")] if self._view.can_enter else []
-            pairs = (
-                [("enter", "close")] if self._withdrawn else [*fill_in, *self._view.choices, ("esc", "decide later")]
-            )
+            pairs = [("enter", "close")] if self._withdrawn else [*fill_in, *self._view.choices]
         elif self.has_focus_within:
             pairs = [("enter", "next field"), ("ctrl+s", "accept"), ("esc", "back")]
         else:
-            pairs, settled = [("tab", "to answer")], True
+            pairs, settled = [], True
         width = max(self.content_size.width, 20)
         lines = key_lines(pairs, width, accent="$accent", counts=settled, clicks=self.has_focus)
         self.query_one(KeyLines).name_keys(lines)
+        self.query_one(KeyLines).display = bool(lines)
         if not self.keys.settled:
             self._timing.later(self, SETTLE + 0.02, self._paint_keys)
         return len(lines)

@@ -95,6 +95,11 @@ class QuestionBoard(FoldingBoard):
         yield KeyLines(self._timing.now, classes="question--keys")
 
     @property
+    def hints(self) -> Sequence[tuple[str, str]]:
+        """What else can be done here, by the ids of keys; the answers stand on the board itself."""
+        return [("board.read", "calls"), ("question.later", "later")]
+
+    @property
     def is_asking(self) -> bool:
         """Tell whether a question is open."""
         return bool(self._calls)
@@ -267,13 +272,14 @@ class QuestionBoard(FoldingBoard):
         elif self.has_focus:
             count = len(self._calls[0].options)
             answers = [(f"1-{count}" if count > 1 else "1", "answers")] if count else []
-            pairs = [*answers, ("w", "your own words"), ("n", "no answer"), ("esc", "decide later")]
+            pairs = [*answers, ("w", "your own words"), ("n", "no answer")]
         else:
-            pairs = [("tab", "to answer")]
+            pairs = []
         settled = self.keys.settled or not self.has_focus
         width = max(self.content_size.width, 20)
         lines = key_lines(pairs, width, accent="$accent", counts=settled, clicks=self.has_focus)
         keys.name_keys(lines)
+        keys.display = bool(lines)
         if not settled:
             self._timing.later(self, SETTLE + 0.02, self._paint_keys)
         return len(lines)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
 
 from textual import events
-from textual.binding import Binding
 from textual.content import Content
 from textual.screen import Screen
 from textual.style import Style
@@ -85,24 +86,30 @@ def pressing(key: str, piece: Content) -> Content:
 
 GAP = "  "
 KEPT = (".help", ".close", ".back", ".leave")  # how the ids of help and of closing end
-
-LATER = (  # of a selected panel, what there is another way to or is seldom wanted; the last goes first
-    *("panel.filter", "panel.copy", "panel.more", "panel.files", "panel.raw", "panel.inspect", "panel.copy_part"),
-)
+Named = tuple[str, str]
+"""A hint: the id of a binding, or a character that the prompt has a use for, and what the key does."""
 
 
 class KeyHints(Widget):
-    """Shows the bindings that say so (`show`), those of the focused widget first.
+    """Shows what can be done now: the hints that `name` gives, else the bindings that say so (`show`), those of the
+    focused widget first. A click on one presses its key.
 
-    Where room is short, keys that work from elsewhere go first, from the end, then those in LATER. Those in KEPT stay.
+    Where room is short, keys that work from elsewhere go first, from the end. Those in KEPT stay.
     """
 
     DEFAULT_CSS = """
     KeyHints { height: 1; padding: 0 1; background: $panel; color: $muted; text-wrap: nowrap; }
     """
 
-    _last: Sequence[tuple[str, Binding, bool]] = ()
-    _instead: Content | None = None
+    def __init__(
+        self, name: Callable[[], Sequence[Named]] | None = None, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__()
+        self._name, self._now = name, now
+        self._words: str = ""
+        self._since = now()  # they are what they are
+        self._last: Sequence[tuple[Hint, bool]] = ()
+        self._instead: Content | None = None
 
     def on_mount(self) -> None:
         """Follows the bindings of the screen it is on."""
@@ -116,42 +123,64 @@ class KeyHints(Widget):
         self._instead = line
         self.refresh()
 
+    def on_click(self, event: events.Click) -> None:
+        """Press the key that was clicked, unless it came there just now."""
+        if (key := event.style.meta.get(KEY)) and self._now() - self._since >= SETTLE:
+            self.app.simulate_key(key)  # pyright: ignore[reportUnknownMemberType]
+
     def render(self) -> Content:
         """`key what` pairs that fit; help and closing keep their place when others have to go."""
         if self._instead is not None:
             return self._instead.truncate(self.content_size.width, ellipsis=True)
         shown = self._shown()
-        hints = [_hint(key, binding) for key, binding, _ in shown]
-        order = [number for number, (_, binding, _) in enumerate(shown) if not (binding.id or "").endswith(KEPT)]
-        order.sort(key=lambda number: (shown[number][2], _rank(shown[number][1]), number))
+        hints = [hint.drawn for hint, _ in shown]
+        order = [number for number, (hint, _) in enumerate(shown) if not hint.id.endswith(KEPT)]
+        order.sort(key=lambda number: (shown[number][1], number))
         if _width(hints) > self.content_size.width:
             last = [number for number in range(len(hints)) if number not in order]
             while order and _width([hints[number] for number in [*order, *last]]) > self.content_size.width:
                 order.pop()
             hints = [hints[number] for number in [*sorted(order), *last]]
-        return Content(GAP).join(hints)
+        line = Content(GAP).join(hints)
+        if line.plain != self._words:
+            self._words, self._since = line.plain, self._now()
+        return line
 
-    def _shown(self) -> Sequence[tuple[str, Binding, bool]]:
+    def _shown(self) -> Sequence[tuple[Hint, bool]]:
         """One entry an action, and whether it is of another place than the one that has the focus: several keys of one
         binding show the first of them. Under a dialog they stand as they
         were: what an action of the screen means is asked of the screen that is in front."""
         if not self.screen.is_active:
             return self._last
-        seen: dict[str, tuple[str, Binding, bool]] = {}
-        for active in self.screen.active_bindings.values():
-            binding = active.binding
-            if binding.show and active.enabled and binding.action not in seen:
-                seen[binding.action] = (key_name(binding.key), binding, active.node is not self.screen.focused)
+        active = self.screen.active_bindings.values()
+        if self._name is not None:
+            keys = {one.binding.id: one.binding.key for one in reversed(list(active)) if one.enabled}
+            named = [(Hint(id, keys.get(id, id if len(id) == 1 else ""), does), False) for id, does in self._name()]
+            self._last = [one for one in named if one[0].key]
+            return self._last
+        seen: dict[str, tuple[Hint, bool]] = {}
+        for one in active:
+            binding = one.binding
+            if binding.show and one.enabled and binding.action not in seen:
+                hint = Hint(binding.id or "", binding.key, binding.description)
+                seen[binding.action] = (hint, one.node is not self.screen.focused)
         self._last = list(seen.values())
         return self._last
 
 
-def _hint(key: str, binding: Binding) -> Content:
-    return Content.styled(key, "bold $primary") + Content.styled(f" {binding.description}", "$foreground")
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A key as Textual calls it, and what it does."""
 
+    id: str
+    key: str
+    does: str
 
-def _rank(binding: Binding) -> int:
-    return LATER.index(binding.id) + 1 if binding.id in LATER else 0
+    @property
+    def drawn(self) -> Content:
+        """The hint as it stands in the line."""
+        shown = Content.styled(key_name(self.key), "bold $primary") + Content.styled(f" {self.does}", "$foreground")
+        return shown.stylize(Style.from_meta({KEY: self.key}))
 
 
 def _width(hints: list[Content]) -> int:

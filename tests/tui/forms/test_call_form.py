@@ -78,7 +78,7 @@ async def test_a_filled_in_form_runs_without_a_model(tmp_path: Path) -> None:
         await pilot.press(*"Oslo", "tab", "right", "right", "tab", "tab", "right", "ctrl+s")
         await until(pilot, lambda: bool(ran(console_app)))
         assert ran(console_app) == [{"city": "Oslo", "unit": "kelvin", "days": 3, "hourly": True}]
-        await see(pilot, "weather · forecast")
+        await see(pilot, "✓ forecast  Oslo  unit=kelvin")
         await until(pilot, lambda: not chat(console_app).console.conversation.busy)
         engine = chat(console_app).services.engine
         assert [message.role for message in engine.history] == ["user", "assistant", "tool"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 from textual.app import App, ComposeResult
@@ -103,6 +104,7 @@ class TinyApp(App[None]):
         yield Input()
 
     def on_mount(self) -> None:
+        self.view.use_time(partial(self.timing.later, self.view), self.timing.now)
         self.story = Story(EventRouter(self.view, Transcript()))
 
     def on_conversation_view_call_action(self, event: ConversationView.CallAction) -> None:

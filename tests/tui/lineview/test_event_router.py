@@ -152,19 +152,6 @@ async def test_revised_text_replaces_what_was_shown() -> None:
         assert not any("secret" in line for line in screen_lines(app))
 
 
-async def test_panels_of_an_older_turn_fold_to_a_line() -> None:
-    app = TinyApp()
-    async with app.run_test(size=(100, 40)) as pilot:
-        app.story.turn()
-        app.story.finish(app.story.call(0, started=0.0), 1.0)
-        await painted(pilot)
-        assert any("╭─ ✓ done" in line for line in screen_lines(app))
-        app.story.turn("Next")
-        await painted(pilot)
-        assert not any("╭─" in line for line in screen_lines(app))
-        assert any("✓ done" in line for line in screen_lines(app))
-
-
 async def test_retries_are_one_notice_that_changes() -> None:
     app = TinyApp()
     async with app.run_test(size=(100, 40)) as pilot:

@@ -15,7 +15,7 @@ from textual.selection import Selection
 
 from console_app.tui.lineview import CallBlock
 from console_app.tui.lineview.blocks.passages import Matches, passage_of
-from console_app.tui.lineview.calls.panel_frame import FramedRows
+from console_app.tui.lineview.calls.panel_edge import EdgedRows
 from console_app.tui.lineview.lines import chop, chop_ends, cut
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.records import Delimited
@@ -73,9 +73,9 @@ def window_of(block: CallBlock) -> RowWindow:
     return next(one for one in block.detail.rows(93, PALETTE).parts if isinstance(one, RowWindow))
 
 
-def inside_of(block: CallBlock) -> FramedRows:
+def inside_of(block: CallBlock) -> EdgedRows:
     assert isinstance(block.lines, Joined)
-    return next(one for one in block.lines.parts if isinstance(one, FramedRows))
+    return next(one for one in block.lines.parts if isinstance(one, EdgedRows))
 
 
 @pytest.mark.parametrize("kind", LONG)

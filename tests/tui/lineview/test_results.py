@@ -118,7 +118,7 @@ def test_lines_of_a_diff_that_look_like_heads_are_counted_as_what_they_are() -> 
 
 
 def test_source_has_the_colours_of_its_language_and_is_copied_without_numbers() -> None:
-    assert "6 lines of Python" in shown(finished(PYTHON + "\n", {"path": "a.py"}), 110)
+    assert "a.py · 6 lines" in shown(finished(PYTHON + "\n", {"path": "a.py"}), 110)
     block = opened(PYTHON, {"path": "a.py"})
     assert "result · Python · 5 lines" in shown(block, 100)
     assert ink_of(block, "def") == PALETTE.syntax["keyword"]
@@ -132,12 +132,12 @@ def test_source_has_the_colours_of_its_language_and_is_copied_without_numbers() 
     [
         ({}, PYTHON, "    1 import os"),
         ({"offset": 40, "limit": 5}, PYTHON, "   40 import os"),
-        ({"tail": 5}, PYTHON, "│   import os"),
+        ({"tail": 5}, PYTHON, "▎     import os"),
         ({}, "  1\timport os\n  2\timport re\n", "    1 import os"),
         ({"view_range": [7, 8]}, " 7→import os\n 8→import re\n", "    7 import os"),
         ({}, "9 | import os\n10 |\n11 | import re\n", "    9 import os"),
         ({}, "Here is what `cat -n` gives of a.py:\n     3\timport os\n     4\timport re\n", "    3 import os"),
-        ({}, "3:import os\n9:import re\n", "│   3:import os"),
+        ({}, "3:import os\n9:import re\n", "▎     3:import os"),
     ],
 )
 def test_lines_of_source_have_the_numbers_that_they_have_in_the_file(
@@ -205,16 +205,16 @@ def test_markdown_is_shown_to_its_end_with_the_links_that_are_defined_there(word
 @pytest.mark.parametrize(
     ("content", "structured", "brief"),
     [
-        ("..F.\n==== 1 failed, 141 passed in 3.2s ====\nexit code: 1\n", None, "exit 1  1 failed, 141 passed in 3.2s"),
+        ("..F.\n==== 1 failed, 141 passed in 3.2s ====\nexit code: 1\n", None, "exit 1 · 1 failed, 141 passed in 3.2s"),
         ("all good\n\n", None, "all good"),
-        ("building\ndone in 3 s", {"exit_code": 0, "stdout": "building\ndone in 3 s\n"}, "exit 0  done in 3 s"),
-        (json.dumps({"exitCode": 2, "stdout": "", "stderr": "make: no rule\n"}), None, "exit 2  make: no rule"),
-        ("Exit code: 127\nsh: nosuch: not found", None, "exit 127  sh: nosuch: not found"),
+        ("building\ndone in 3 s", {"exit_code": 0, "stdout": "building\ndone in 3 s\n"}, "done in 3 s"),
+        (json.dumps({"exitCode": 2, "stdout": "", "stderr": "make: no rule\n"}), None, "exit 2 · make: no rule"),
+        ("Exit code: 127\nsh: nosuch: not found", None, "exit 127 · sh: nosuch: not found"),
     ],
 )
 def test_a_command_says_its_exit_and_its_last_meaningful_line(content: str, structured: Any, brief: str) -> None:
     block = finished(content, {"command": "make"}, structured=structured)
-    assert f"   {brief}" in shown(block, 140)
+    assert f"make · {brief}" in shown(block, 140)
 
 
 def test_an_error_shows_its_first_line_whole() -> None:
@@ -268,10 +268,20 @@ def test_the_title_counts_what_is_seen(content: str, title: str) -> None:
     assert title in shown(opened(content), 100)
 
 
-def test_of_json_in_one_line_its_keys_are_counted_and_not_the_lines_that_it_came_in() -> None:
-    text = shown(finished(json.dumps({f"key {n}": {"of": "x" * 40} for n in range(20)}, indent=2)), 120)
-    assert re.search(r"20 keys · [\d.]+ KB", text), text
-    assert "lines" not in text
+@pytest.mark.parametrize(
+    ("value", "shape"),
+    [
+        ({"orders": [1, 2, 3], "next": None}, "orders: 3, next: null"),
+        ({"ok": True, "of": {"a": 1}, "name": "a b", "n": 1.5}, "ok: true, of: {1}, name: a b, n: 1.5"),
+        ([{"deep": [[1]]}, 2, [3]], "3 items"),
+    ],
+)
+def test_json_is_its_shape_in_one_line(value: Any, shape: str) -> None:
+    row = shown(finished(json.dumps(value, indent=2)), 120)
+    assert re.search(rf"look_up · {re.escape(shape)} +2.0 s$", row), row
+    many = shown(finished(json.dumps({f"key {n}": [n] for n in range(40)})), 100)
+    assert "key 0: 1, key 1: 1" in many
+    assert many.count("…") == 1
 
 
 def test_a_long_table_beside_the_text_can_be_seen_to_its_end() -> None:
@@ -392,8 +402,10 @@ async def test_keys_and_clicks_fold_and_show_raw() -> None:
         await until(pilot, lambda: any('"a"' in line for line in screen_lines(app)))
         await pilot.press("left")
         await until(pilot, lambda: any("{ 2 keys }" in line for line in screen_lines(app)))
+        await app.timing.pass_by()
         await pilot.press("v")
         await until(pilot, lambda: any("as it came" in line for line in screen_lines(app)))
+        await app.timing.pass_by()
         await pilot.press("v")
         await until(pilot, lambda: not any("as it came" in line for line in screen_lines(app)))
 
@@ -412,7 +424,7 @@ def test_what_a_tool_says_below_a_part_of_a_file_is_no_line_of_it(content: str, 
     text = shown(block, 100)
     assert measure in text
     line = next(line for line in text.split("\n") if NOTE in line)
-    assert re.search(r"[│ ]+(\S.*\])", line)[1] == NOTE  # type: ignore[index]
+    assert re.search(r"[▎ ]+(\S.*\])", line)[1] == NOTE  # type: ignore[index]
     assert block.copy_text.endswith(NOTE)
 
 

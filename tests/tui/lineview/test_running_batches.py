@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-from textual.pilot import Pilot
 
 from console_app.domain import events as ev
 from console_app.domain.tools import CallState, Outcome
@@ -55,7 +54,9 @@ async def test_counts_and_running_calls_are_seen_from_the_first_to_the_last(size
                 for call_id in running:
                     assert re.search(rf"i={call_id.rsplit('_', 1)[1]}\b", text), text
                 queued = count - done - len(running)
-                assert f"+ {queued} queued" in text or not queued
+                folded = re.search(r"\+ (\d+) queued", text)
+                assert len(re.findall("· queued$", text, re.MULTILINE)) + int(folded[1] if folded else 0) == queued
+                assert len(text.splitlines()) == app.view.size.height, "no row is free"
             app.story.finish(ids[done], 1.0)
             if done + 16 < count:
                 start(app, ids[done + 16], 1.0)
@@ -64,8 +65,11 @@ async def test_counts_and_running_calls_are_seen_from_the_first_to_the_last(size
         app.view.focus()
         await pilot.press("home")
         await painted(pilot)
-        assert f"{count} calls · {count} done" in seen(app)
-        assert app.view.virtual_size.height > count, "every row is there"
+        assert f"{count} calls · {count} ok" in seen(app)
+        assert app.view.virtual_size.height <= app.view.size.height + 4
+        await pilot.press(*["alt+down"] * count, "enter")
+        await painted(pilot)
+        assert app.view.virtual_size.height > count, "opened, every row is there"
 
 
 @pytest.mark.parametrize(("width", "words"), [(120, "1,234 lines too fast to keep"), (80, "1,234 dropped")])
@@ -79,7 +83,7 @@ async def test_a_panel_says_how_many_lines_came_too_fast_to_keep(width: int, wor
         await painted(pilot)
         assert re.search(rf"the newest line +{words}", seen(app)), seen(app)
         app.view.focus()
-        await pilot.press("end", "enter")
+        await pilot.press("end", "space")
         await painted(pilot)
         text = seen(app)
         assert re.search(r"the first line\W+… 1,234 more lines that came too fast to keep\W+2.0 s  the newest", text), (
@@ -127,6 +131,7 @@ async def test_a_state_that_nothing_is_in_any_more_says_so_and_how_all_are_seen(
         ids = many(app, 3, running=3)
         await painted(pilot)
         app.view.focus()
+        await app.timing.pass_by()
         await pilot.press("end", "t")
         await painted(pilot)
         assert "only running · all calls are shown" in seen(app)
@@ -134,7 +139,7 @@ async def test_a_state_that_nothing_is_in_any_more_says_so_and_how_all_are_seen(
             app.story.finish(call_id, 1.0)
         app.story.send(ev.BatchFinished, 1, calls=3, wall_ms=1000, summed_ms=3000)
         await painted(pilot)
-        assert re.search("only running: none now · .*3 done|only running: none now · .*2 done", seen(app)), seen(app)
+        assert re.search("only running: none now · .*3 ok|only running: none now · .*2 ok", seen(app)), seen(app)
         assert "o open" in seen(app)
         await pilot.press("t")
         await painted(pilot)
@@ -151,8 +156,10 @@ async def test_failed_calls_stay_in_sight_and_done_ones_are_counted() -> None:
         await painted(pilot)
         text = seen(app)
         assert "no such file" in text
-        assert text.count("running  ") == 5
-        assert "+ 32 queued, 1 done, 1 cancelled" in text
+        assert len(re.findall("[⠀-⣿] look_up", text)) == 5
+        rows = len(re.findall("· queued$", text, re.MULTILINE))
+        assert f"+ {32 - rows} queued, 1 ok, 1 stopped" in text
+        assert rows > 10, "no row is free"
 
 
 async def test_the_counts_stick_to_the_edge_beyond_which_they_are() -> None:
@@ -167,11 +174,11 @@ async def test_the_counts_stick_to_the_edge_beyond_which_they_are() -> None:
         app.clock.now += 5
         app.story.finish(ids[0], 5.0)
         await painted(pilot)
-        assert screen_lines(app)[0].strip().startswith("3 calls · 2 running · 1 done · 5.0 s")
+        assert screen_lines(app)[0].strip().startswith("3 calls · 2 running · 1 ok · 5.0 s")
         app.view.focus()
         await pilot.press("home")
         await painted(pilot)
-        assert screen_lines(app)[-1].strip().startswith("3 calls · 2 running · 1 done")
+        assert screen_lines(app)[-1].strip().startswith("3 calls · 2 running · 1 ok")
         app.view.go_to_call(call_of(app, ids[0]))
         await painted(pilot)
         lines = screen_lines(app)
@@ -199,7 +206,7 @@ async def test_folded_rows_open_and_fold_by_key_and_the_selected_call_is_never_f
         await painted(pilot)
         assert "the result" in seen(app)
         assert "o open" not in seen(app), "a key is named where it works"
-        await pilot.press("alt+down")
+        await pilot.press(*["alt+down"] * 40)
         await painted(pilot)
         assert "o open" in seen(app)
         await pilot.press("o")
@@ -208,7 +215,7 @@ async def test_folded_rows_open_and_fold_by_key_and_the_selected_call_is_never_f
         assert app.view.virtual_size.height > 40
         await pilot.press("o")
         await painted(pilot)
-        assert "+ 36 queued, 1 done" in seen(app)
+        assert re.search(r"\+ \d\d queued, 1 ok", seen(app))
         assert app.view.enter_call(9)
         await painted(pilot)
         assert "i=8" in seen(app)
@@ -224,7 +231,7 @@ async def test_the_selected_row_stays_in_its_line_when_the_batch_ends() -> None:
             app.story.send(ev.CallQueued, 0.0, call_id=call_id, why="16 calls are running, the most at once")
         await painted(pilot)
         app.view.go_to_call(call_of(app, ids[33]))
-        await pilot.press("up", "up")  # the end is no longer followed
+        app.view.action_line(-2)  # the end is no longer followed
         await painted(pilot)
         y = next(y for y, line in enumerate(screen_lines(app)) if "i=33" in line)
         for call_id in ids:
@@ -232,27 +239,6 @@ async def test_the_selected_row_stays_in_its_line_when_the_batch_ends() -> None:
         app.story.send(ev.BatchFinished, 1, calls=36, wall_ms=1000, summed_ms=5000)
         await painted(pilot)
         assert "i=33" in screen_lines(app)[y]
-
-
-async def test_a_batch_becomes_lines_once_and_stays_so() -> None:
-    app = TinyApp()
-    async with app.run_test(size=(100, 40)) as pilot:
-        app.story.turn()
-        for n in range(4):
-            app.story.call(n, started=0.0, i=n)
-        await painted(pilot)
-        assert seen(app).count("╭") == 4
-        await resized(pilot, 15)
-        assert seen(app).count("╭") == 0
-        await resized(pilot, 40)
-        assert seen(app).count("╭") == 0
-
-
-async def resized(pilot: Pilot[None], height: int) -> None:
-    await pilot.resize_terminal(100, height)
-    app = pilot.app
-    assert isinstance(app, TinyApp)
-    await painted(pilot)
 
 
 @pytest.mark.parametrize("size", [(60, 15), (80, 24)])
@@ -271,6 +257,7 @@ async def test_rows_are_filtered_by_state_and_failed_calls_are_a_key_away(size: 
         await pilot.press("exclamation_mark", "exclamation_mark", "exclamation_mark")
         assert app.view.cursor is not None
         assert app.view.cursor.copy_text == "broken 1"
+        await app.timing.pass_by()
         await pilot.press("t")  # running
         await painted(pilot)
         assert "only running" in seen(app)
@@ -285,7 +272,7 @@ async def test_rows_are_filtered_by_state_and_failed_calls_are_a_key_away(size: 
         assert "fine" not in seen(app), "what was chosen holds when the batch has ended"
         await pilot.press("t")
         await painted(pilot)
-        assert app.view.virtual_size.height > 500
+        assert app.view.virtual_size.height < 30
         assert app.view.cursor.copy_text == "broken 1"
 
 
@@ -309,8 +296,8 @@ async def test_a_batch_that_ended_before_it_could_be_seen_is_as_one_that_was(kin
         for width in (80, 70):
             await pilot.resize_terminal(width, 30)
             await painted(pilot)
-            assert "12 calls · 12 done" in seen(app)
-            assert all(f"i={number} " in seen(app) for number in range(12))
+            assert "12 calls · 12 ok" in seen(app)
+            assert "+ 12 ok" in seen(app)
 
 
 async def test_the_line_above_names_what_became_of_calls_before_it_says_what_was_saved() -> None:
@@ -326,16 +313,7 @@ async def test_the_line_above_names_what_became_of_calls_before_it_says_what_was
         app.story.send(ev.BatchFinished, 6, calls=8, wall_ms=6000, summed_ms=17000)
         await painted(pilot)
         head = next(line for line in screen_lines(app) if "8 calls" in line)
-        assert "4 done · 1 failed · 1 invalid · 1 cancelled · 1 denied" in head
-
-
-async def test_a_row_that_says_running_in_a_word_says_it_once() -> None:
-    app = TinyApp()
-    async with app.run_test(size=(120, 40)) as pilot:
-        many(app, 12, running=12)
-        await painted(pilot)
-        rows = [line for line in screen_lines(app) if "i=3" in line]
-        assert [row.count("running") for row in rows] == [1], rows
+        assert "4 ok · 1 failed · 1 invalid · 1 stopped · 1 denied" in head
 
 
 async def test_the_end_of_a_call_is_as_little_work_among_many_as_among_few() -> None:
@@ -347,7 +325,7 @@ async def test_the_end_of_a_call_is_as_little_work_among_many_as_among_few() -> 
             assert f"{count - 16} queued" in seen(app)
             done = work(lambda: app.story.finish(ids[0], 1.0))
             await painted(pilot)
-            assert "1 done" in seen(app)
+            assert "1 ok" in seen(app)
             return done
 
     assert await ending(400) < 3 * await ending(40)

@@ -93,14 +93,21 @@ async def test_keys_on_a_panel_ask_the_app_for_its_actions() -> None:
         app.story.finish(ids[1], 1.0, content="the result")
         await painted(pilot)
         app.view.focus()
-        await pilot.press("x", "+", "s")  # the last one runs, without a time limit that could be extended
+        for key in ("x", "+", "s"):  # the last one runs, without a time limit that could be extended
+            await app.timing.pass_by()
+            await pilot.press(key)
+        await app.timing.pass_by()
         assert app.actions == [(ids[2], "cancel"), (ids[2], "send")]
-        await pilot.press("alt+up", "r", "e", "i", "c", "x")
+        await pilot.press("alt+up")
+        for key in ("r", "e", "i", "c", "x"):
+            await app.timing.pass_by()
+            await pilot.press(key)
+        await app.timing.pass_by()
         assert app.actions[2:] == [(ids[1], "retry"), (ids[1], "edit"), (ids[1], "inspect")]
         assert app.copied == ["the result"]
 
 
-@pytest.mark.parametrize("key", ["o", "space", "enter"])
+@pytest.mark.parametrize("key", ["o", "space"])
 async def test_a_panel_opens_and_closes_by_key(key: str) -> None:
     app = TinyApp()
     async with app.run_test(size=(90, 40)) as pilot:
@@ -114,7 +121,6 @@ async def test_a_panel_opens_and_closes_by_key(key: str) -> None:
         await painted(pilot)
         assert any('"sky": "grey"' in line for line in screen_lines(app))
         assert any("city  Oslo" in line for line in screen_lines(app))
-        assert any("o close" in line for line in screen_lines(app))
         await pilot.press(key)
         await painted(pilot)
         assert screen_lines(app) == folded
@@ -144,13 +150,13 @@ async def test_the_cursor_is_shown_only_while_its_keys_work() -> None:
         app.story.turn()
         app.story.call(0, started=0.0)
         await painted(pilot)
-        assert not any("x cancel" in line for line in screen_lines(app))
+        assert not any("▌ ⠋" in line for line in screen_lines(app))
         app.view.focus()
         await painted(pilot)
-        assert any("x cancel" in line for line in screen_lines(app))
+        assert any("▌ ⠋" in line for line in screen_lines(app))
         app.query_one(Input).focus()
         await painted(pilot)
-        assert not any("x cancel" in line for line in screen_lines(app))
+        assert not any("▌ ⠋" in line for line in screen_lines(app))
 
 
 async def test_every_result_opens_and_folds_at_once() -> None:
@@ -187,13 +193,12 @@ async def test_a_selection_copies_what_is_seen_without_borders_and_gutters() -> 
         app.story.say("Some words that are long enough to wrap over the edge of this narrow view.\n\n- a point")
         app.story.finish(app.story.call(0, started=0.0, city="Oslo"), 1.0, content="cold")
         await painted(pilot)
-        await drag(pilot, (0, await row_of(app, "What is")), (59, await row_of(app, "╰─")))
+        await drag(pilot, (0, await row_of(app, "What is")), (59, await row_of(app, "✓ look_up")))
         text = app.screen.get_selected_text()
         assert text is not None
         assert text.startswith("What is the weather?\n")
         assert "Some words that are long enough to wrap over the edge of this narrow view.\n\n• a point" in text
-        assert "✓ done  demo · look_up  city=Oslo" in text
-        assert "cold" in text
+        assert "✓ look_up  Oslo · cold" in text
         assert not set("│╭╮╰╯▌▎─") & set(text)
 
 
@@ -278,7 +283,7 @@ async def test_a_tiny_terminal_breaks_nothing(size: tuple[int, int]) -> None:
         await painted(pilot)
         await pilot.resize_terminal(80, 24)
         await painted(pilot)
-        assert any("demo · look_up" in line for line in screen_lines(app))
+        assert any("look_up" in line for line in screen_lines(app))
 
 
 async def test_the_clock_stands_still_when_nothing_moves() -> None:
@@ -408,7 +413,7 @@ def all_states(app: TinyApp) -> None:
         )
 
 
-def test_pictures_of_framed_panels(snap_compare: object) -> None:
+def test_pictures_of_rows_in_every_state(snap_compare: object) -> None:
     async def before(pilot: Pilot[None]) -> None:
         app = pilot.app
         assert isinstance(app, TinyApp)
@@ -416,10 +421,10 @@ def test_pictures_of_framed_panels(snap_compare: object) -> None:
         app.view.focus()
         await painted(pilot)
 
-    assert snap_compare(TinyApp(), terminal_size=(100, 76), run_before=before)  # type: ignore[operator]
+    assert snap_compare(TinyApp(), terminal_size=(100, 24), run_before=before)  # type: ignore[operator]
 
 
-def test_pictures_of_panels_in_a_line_each(snap_compare: object) -> None:
+def test_pictures_of_an_open_panel(snap_compare: object) -> None:
     async def before(pilot: Pilot[None]) -> None:
         app = pilot.app
         assert isinstance(app, TinyApp)

@@ -152,7 +152,7 @@ async def test_calls_side_by_side_ask_one_after_the_other(tmp_path: Path) -> Non
     async with stage(tmp_path) as s:
         await s.ask("form", "form", "form")
         await see(s.pilot, "1 of 3")
-        await see(s.pilot, "3 need input")
+        await see(s.pilot, "3 calls · 3 need you")
         for key, left in (("y", 2), ("n", 1), ("x", 0)):
             await s.come_to_the_board()
             await s.press(key)

@@ -30,7 +30,7 @@ async def test_a_call_waits_while_you_sign_in_again_and_runs_then(tmp_path: Path
     async with signed_out_meanwhile(tmp_path) as (s, browser):
         await s.answer(calls(("web_greet", "{}")))
         await see(s.pilot, "web · greet wants you to open a page")
-        await see(s.pilot, "asks you · to sign in")
+        await see(s.pilot, "needs input · to sign in")
         assert "It wants you to sign in (again)." in seen(s.console)
         assert "served by this machine" in seen(s.console)
         await s.come_to_the_board()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from console_app.tui.widgets.pick_list import PickList
-from tests.tui.parts import WrittenModel, calls, say
+from tests.tui.parts import WrittenModel, calls, decide, say
 from tests.tui.server_offers.conftest import Console, OpenConsole
 
 
@@ -27,7 +27,7 @@ async def with_result(shown: Console) -> None:
     await shown.pilot.press("enter")
     await shown.see("All made.")
     await shown.pilot.press("tab")
-    await shown.see("f files")
+    await shown.see("enter menu")
 
 
 async def test_a_file_of_a_result_is_picked_and_opened(
@@ -36,11 +36,11 @@ async def test_a_file_of_a_result_is_picked_and_opened(
     log = opener(tmp_path, monkeypatch)
     async with console(model=WrittenModel(calls(("notes_picture", "{}")), say("All made."))) as shown:
         await with_result(shown)
-        await shown.pilot.press("o")
+        await decide(shown.pilot, "o")
         await shown.see("image.png")
         await shown.see("audio.wav")
         await shown.see("https://example.com/x")
-        await shown.pilot.press("f")
+        await decide(shown.pilot, "f")
         await shown.until(lambda: isinstance(shown.pilot.app.screen, PickList))
         await shown.pilot.press("enter")
         await shown.until(lambda: log.exists() and log.read_text().strip().endswith("image.png"))
@@ -53,7 +53,8 @@ async def test_where_nothing_opens_files_the_path_is_copied(
     opener(tmp_path, monkeypatch, "exit 4")
     async with console(model=WrittenModel(calls(("notes_picture", "{}")), say("All made."))) as shown:
         await with_result(shown)
-        await shown.pilot.press("f", "enter")
+        await decide(shown.pilot, "f")
+        await shown.pilot.press("enter")
         await shown.toast("Not opened: xdg-open ended with 4. Copied instead:")
         assert shown.pilot.app.clipboard.endswith("image.png")
 
@@ -66,7 +67,8 @@ async def test_files_of_a_resource_that_was_attached_open_too(
         await shown.put("look at @notes:note://picture")
         await shown.pilot.press("enter")
         await shown.see("image/png · 8 B · saved")
-        await shown.pilot.press("alt+pageup", "f")
+        await shown.pilot.press("alt+pageup")
+        await decide(shown.pilot, "f")
         await shown.until(lambda: log.exists() and log.read_text().strip().endswith("picture.png"))
 
 
@@ -75,7 +77,8 @@ async def test_structured_content_is_beside_the_text(console: OpenConsole) -> No
         await shown.put("how is the weather")
         await shown.pilot.press("enter")
         await shown.see("All made.")
-        await shown.pilot.press("tab", "o")
+        await shown.pilot.press("tab")
+        await decide(shown.pilot, "o")
         await shown.see("It is warm.")
         await shown.see('"degrees": 21.5')
         await shown.pilot.press("ctrl+l", "right", "down")
@@ -85,7 +88,7 @@ async def test_structured_content_is_beside_the_text(console: OpenConsole) -> No
 async def test_a_link_to_a_resource_is_read_at_its_server(console: OpenConsole) -> None:
     async with console(model=WrittenModel(calls(("notes_picture", "{}")), say("All made."))) as shown:
         await with_result(shown)
-        await shown.pilot.press("f")
+        await decide(shown.pilot, "f")
         await shown.until(lambda: isinstance(shown.pilot.app.screen, PickList))
         await shown.pilot.press(*"note://2", "enter")
         await shown.see("the note 2")

@@ -146,12 +146,12 @@ async def test_a_server_that_rests_is_said_to_rest_wherever_it_is_told_of(tmp_pa
 async def test_the_opening_page_offers_what_the_servers_that_are_there_can_do(tmp_path: Path) -> None:
     async with opened(tmp_path) as (pilot, _):  # neither the calculator nor the demo server
         await pilot.press("escape")
-        await see(pilot, "What can you do with the tools that are on?")
-        assert "Calculate these three things" not in seen(pilot.app)
-        await pilot.press(*"3x")  # there is no third
-        await see(pilot, "3x")
-        await pilot.press("backspace", "backspace", "2")
-        await see(pilot, "│ Add 'buy milk' and 'call Ada' to the to-do list")
+        await see(pilot, "Enter writes an example.")
+        assert "shows twelve of them" not in seen(pilot.app)
+        await pilot.press("3")  # a digit is text
+        await see(pilot, "│ 3")
+        await pilot.press("backspace", "enter")
+        await see(pilot, "│ Use several of the tools that are on at once")
 
 
 async def test_servers_that_failed_are_counted_below_the_list(tmp_path: Path) -> None:

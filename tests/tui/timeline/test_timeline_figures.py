@@ -121,7 +121,7 @@ def test_ticks_are_round() -> None:
 def test_the_files_say_what_the_screen_says(tmp_path: Path) -> None:
     turn = weather().transcript.turns[0]
     text = export.write(turn, START + 9, "txt", tmp_path).read_text()
-    assert "forecast city=Lima" in text
+    assert "forecast Lima" in text
     assert "elapsed 5.8 s · total 8.6 s · 2.8 s saved" in text
     first = export.write(turn, START + 9, "svg", tmp_path)
     assert first.stat().st_mode & 0o077 == 0
@@ -140,13 +140,11 @@ def test_what_tells_calls_apart_comes_before_what_is_common() -> None:
         told.run(told.call("demo.long_task", {"duration_seconds": 4, "task": f"task {n}"}, 1, 1), 1, 2)
     rows = rows_of(told.transcript.turns[0])
     labels = Labels(rows)
-    assert [labels.of(call) for call in labels.calls] == [
-        f"task=task {n}  duration_seconds=4  long_task" for n in range(3)
-    ]
+    assert [labels.of(call) for call in labels.calls] == [f"task {n}  duration_seconds=4  long_task" for n in range(3)]
     told.run(told.call("demo.fail", {"message": "boom"}, 1, 1), 1, 2)
     labels = Labels(rows_of(told.transcript.turns[0]))
-    assert labels.of(labels.calls[-1]) == "fail message=boom"
-    assert labels.of(labels.calls[0]).startswith("long_task task=task 0")
+    assert labels.of(labels.calls[-1]) == "fail boom"
+    assert labels.of(labels.calls[0]).startswith("long_task task 0")
 
 
 def test_labels_hold_until_a_call_comes_or_says_more() -> None:
@@ -230,8 +228,8 @@ def test_labels_that_would_be_cut_to_the_same_begin_where_they_differ() -> None:
     labels = Labels(rows_of(told.transcript.turns[-1]))
     shown = {call_id: labels.within(told.transcript.calls[call_id], 16) for call_id in (*calls, other)}
     assert [shown[call_id] for call_id in calls] == ["…ab", "…ac", "…b"]
-    assert shown[other] == "read path=README.md"
-    assert labels.within(told.transcript.calls[calls[0]], 60) == "run command=python -m pytest tests/ab"
+    assert shown[other] == "read README.md"
+    assert labels.within(told.transcript.calls[calls[0]], 60) == "run python -m pytest tests/ab"
 
 
 def test_calls_that_wait_together_are_waited_for_once() -> None:
@@ -250,7 +248,7 @@ def test_a_label_that_is_cut_in_a_file_says_so(tmp_path: Path) -> None:
     told.run(told.call("files.read", {"path": "a.md"}, 1, 1), 1, 2)
     turn = told.transcript.turns[0]
     lines = export.write(turn, START + 3, "txt", tmp_path).read_text().split("\n")
-    rows = [line for line in lines if line.endswith("  done")]
+    rows = [line for line in lines if line.endswith("  ok")]
     assert ["… " in row for row in rows] == [True, True, False]
     assert ["one" in rows[0], "two" in rows[1], "a.md" in rows[2]] == [True] * 3
     drawing = ElementTree.fromstring(export.write(turn, START + 3, "svg", tmp_path).read_text())

@@ -46,7 +46,7 @@ async def test_wall_and_summed_time_and_each_phase_are_told(tmp_path: Path) -> N
         await pilot.press("ctrl+t")
         await see(pilot, "7 calls · elapsed 5.8 s · total 8.6 s · 2.8 s saved · waited for you 2.2 s · queued 1.8 s")
         await pilot.press("down", "down", "down", "down")
-        await see(pilot, "files · write_file done")
+        await see(pilot, "files · write_file ok")
         await see(pilot, "needs you 2.2 s")
         await pilot.press("down", "down")
         await see(pilot, "no news for 2 s")
@@ -150,7 +150,7 @@ async def test_enter_goes_to_the_panel_and_i_inspects_while_the_turn_runs(tmp_pa
         await see(pilot, "42.0 s")
         hold.set()
         await until(pilot, lambda: all(call.outcome for call in chat(console_app).ui.shown.transcript.calls.values()))
-        await see(pilot, "done")
+        await see(pilot, "quick ok")
         await pilot.press("down", "enter")
         await until(pilot, lambda: len(console_app.screen_stack) == 1)
         view = chat(console_app).view
@@ -170,7 +170,7 @@ async def test_hundreds_of_calls_scroll(tmp_path: Path) -> None:
     console_app = console(tmp_path, told)
     async with console_app.run_test(size=(100, 24)) as pilot:
         await pilot.press("ctrl+t", "end")
-        await see(pilot, "host=h399")
+        await see(pilot, "check ok  h399")
         assert len(list(console_app.screen.walk_children())) < 12
 
 

@@ -135,8 +135,8 @@ class Block:
         self.open = not self.open
         self.touch()
 
-    def set_room(self, height: int, most: int) -> bool:
-        """The view is so many lines high, and was at `most`, in this terminal: whether the block looks different."""
+    def set_room(self, height: int) -> bool:
+        """The view is so many lines high: whether the block looks different."""
         return False
 
     def forget(self) -> None:

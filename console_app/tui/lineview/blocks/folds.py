@@ -1,24 +1,24 @@
 """Count in a line under a batch the rows that don't fit into the view.
 
-While the batch is taller than the view and runs, calls that are over or have not begun are folded into counts. So the
-calls that run, wait or failed are seen. Once it has ended, every row is there.
+Of a batch that is taller than the view what fits is shown: calls that run first. Once the next answer has
+begun or its turn is over, one of more than a third of the view is a report: the counts, and the rows that need an eye.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import chain
 
 from console_app.domain import CallState
 from console_app.domain.transcript import CallView
 from console_app.tui.lineview.blocks.block import Block, framed, gutter_of, margin_of
-from console_app.tui.lineview.calls.group import CallGroup, Fold
+from console_app.tui.lineview.calls.group import AROUND, CallGroup, Fold
 from console_app.tui.lineview.lines import Line, Piece, Row, crop, pieces_width
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.wording import COUNTED, counted, counted_as
 
-AROUND = 2  # lines that are not rows: the counts, and this one
+USUAL_TAIL = 3  # lines that a call which writes has for its output before rows of calls that don't run
+FEWEST = 4  # calls of a batch that are always rows
 
 
 class FoldBlock(Fold):
@@ -64,8 +64,8 @@ class FoldBlock(Fold):
     def beside(self) -> Sequence[Block]:
         return self.group.members
 
-    def set_room(self, height: int, most: int) -> bool:
-        return self.group.room_changed(height, most)  # how many rows there is room for
+    def set_room(self, height: int) -> bool:
+        return self.group.room_changed(height)  # how many rows there is room for
 
     def look(self) -> tuple[object, ...]:
         return self._folds, self.group.only, self._folded() if self._folds else None
@@ -100,38 +100,46 @@ class FoldBlock(Fold):
         group = self.group
         if group.only:
             return True
-        return not group.ended and group.compact and 0 < group.room < len(group.calls) + 2
+        rows = sum(call.state is not CallState.WAITING for call in group.calls)  # others stand on the board
+        if group.reported:
+            return 0 < max(group.room // 3 - 1, FEWEST) < rows
+        return 0 < group.room < rows + AROUND
 
     def _chosen(self) -> frozenset[str]:
-        """Choose as many calls as the view has room for: those that run, then those that wait for you, failed, or still
-        arrive.
+        """Choose as many calls as the view has room for, by their rank.
 
         None is chosen where the counts and this line take all room: a row behind them would be neither seen nor
         counted.
         """
-        ranks: tuple[list[str], ...] = ([], [], [], [])
-        for call in self.group.calls:
-            if (rank := _rank(call)) is not None:
-                ranks[rank].append(call.id)
-        ranks[2].reverse()  # of failures the newest
-        return frozenset(list(chain.from_iterable(ranks))[: max(self.group.room - AROUND, 0)])
+        calls = self.group.calls
+        room = max(self.group.room - AROUND, 0)
+        if self.group.reported:
+            room = max(room // 3, 1)
+            calls = [call for call in calls if _rank(call) <= _NEEDS_AN_EYE]
+        ranked = sorted(calls, key=lambda call: (_rank(call), -(call.finished_at or 0.0)))  # the newest ends first
+        first = sum(_rank(call) <= _NEEDS_AN_EYE for call in ranked)
+        writing = sum(call.output is not None and call.state is CallState.RUNNING for call in ranked)
+        free = max(room - first - writing * USUAL_TAIL, 0)
+        return frozenset(call.id for call in ranked[: min(first + free, room)])
 
     def _folded(self) -> tuple[tuple[str, int], ...]:
         """Count the folded calls by the word that they are counted under."""
-        found = Counter(counted_as(panel.call) for panel in self.group.panels if panel.folded)
+        waits = CallState.WAITING  # on the board
+        found = Counter(counted_as(one.call) for one in self.group.panels if one.folded and one.call.state is not waits)
         return tuple((word, found[word]) for word in COUNTED if found[word])
 
 
-def _rank(call: CallView) -> int | None:
-    """Rank a call: rows of the lowest rank are shown first. None means that it is folded."""
-    if call.waits_for_you:
-        return 1
+_NEEDS_AN_EYE = 1
+
+
+def _rank(call: CallView) -> int:
+    """Rank a call: rows of the lowest rank are shown first."""
     match call.state:
         case CallState.RUNNING:
             return 0
         case CallState.FINISHED:
-            return 2 if call.verdict is not None and call.verdict.needs_an_eye else None
+            return _NEEDS_AN_EYE if call.verdict is not None and call.verdict.needs_an_eye else 4
         case CallState.ANNOUNCED:
-            return 3 if call.arguments is None else None
+            return 2
         case CallState.QUEUED | CallState.WAITING:
-            return None
+            return 3

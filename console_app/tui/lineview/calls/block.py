@@ -1,32 +1,26 @@
-"""Draw the panel of one call, from the moment its name is known to its result: framed, or one line, or open.
+"""Draw the panel of one call, from the moment its name is known to its result: its row, and opened what is in it.
 
-It paints a `CallView` of the transcript. A framed panel keeps its three lines from beginning to end, so that nothing
-jumps, and folds to one when another turn has begun. A finished panel is the call's tool message.
+It paints a `CallView` of the transcript. A finished panel is the call's tool message.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from rich.style import Style
-
 from console_app.domain import Artifact, CallState, call_description
 from console_app.domain.transcript import CallView, results
 from console_app.tui.lineview.blocks.block import Block, framed, gutter_of, margin_of
 from console_app.tui.lineview.blocks.passages import LinesPassage, Passage, passages_in
 from console_app.tui.lineview.calls.detail import CallDetail
-from console_app.tui.lineview.calls.group import FRAMED_HEIGHT, CallGroup, Panel, brief_of
-from console_app.tui.lineview.calls.news import news
-from console_app.tui.lineview.calls.panel_frame import MOST_FRAMED, FramedRows, PanelFrame
-from console_app.tui.lineview.calls.row import TIME_WIDTH, badge_pieces, label_pieces, lane, row, state_style, took
-from console_app.tui.lineview.lines import Line, Piece, Row, clean, pieces_width
+from console_app.tui.lineview.calls.group import CallGroup, Panel, brief_of
+from console_app.tui.lineview.calls.panel_edge import MOST_EDGED, EdgedRows, PanelEdge
+from console_app.tui.lineview.calls.row import row, state_style
+from console_app.tui.lineview.lines import Line, Piece, Row, clean
 from console_app.tui.lineview.palette import Palette
+from console_app.tui.lineview.text.ansi import AnsiPainter
 from console_app.tui.lineview.text.joined import Joined
-from console_app.tui.lineview.wording import state_of
 
-MIN_FRAMED = 24  # cells below which a frame would leave no room
-LANE_SHARE = 0.24  # of the width
-MAX_LANE = 30
+OPENED = 12  # lines that an open panel takes about
 
 
 class CallBlock(Panel):
@@ -38,7 +32,7 @@ class CallBlock(Panel):
         super().__init__(call)
         self.group = group
         self.detail = CallDetail(call)
-        self._inside: FramedRows | None = None  # the detail, as last painted
+        self._inside: EdgedRows | None = None  # the detail, as last painted
 
     @property
     def live(self) -> bool:
@@ -46,9 +40,11 @@ class CallBlock(Panel):
 
     @property
     def folded(self) -> bool:
-        """Tell whether it is only counted. A call that you selected or opened is not."""
+        """Tell whether it is only counted, or waits on the board. One that you selected or opened has its row."""
+        if self.selected or self.open:
+            return False
         fold = self.group.fold
-        return fold is not None and fold.hides(self.call) and not (self.selected or self.open)
+        return self.call.state is CallState.WAITING or (fold is not None and fold.hides(self.call))
 
     @property
     def is_stop(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -56,7 +52,8 @@ class CallBlock(Panel):
 
     @property
     def beside(self) -> Sequence[Block]:
-        return () if self.group.fold is None else (self.group.fold,)
+        fold = () if self.group.fold is None else (self.group.fold,)
+        return *fold, *(one for one in self.group.writing if one is not self)
 
     def allows(self, action: str) -> bool:
         """Tell whether a key of the panel would do something now."""
@@ -84,7 +81,7 @@ class CallBlock(Panel):
 
     @property
     def searched(self) -> Sequence[str]:
-        return (clean(self.call.label), *self.detail.texts())
+        return (clean(self.group.name_of(self.call)), *self.detail.texts())
 
     @property
     def searched_folded(self) -> int:
@@ -92,15 +89,15 @@ class CallBlock(Panel):
 
     @property
     def kept(self) -> int:
-        return min(len(self.lines), MOST_FRAMED)
+        return min(len(self.lines), MOST_EDGED)
 
     def searchable(self) -> Iterable[Passage]:
-        if not self.open or self._inside is None or len(self.lines) < FRAMED_HEIGHT:
+        if not self.open or self._inside is None or len(self.lines) <= self.gap:
             return super().searchable()
-        title, name = self.lines[self.gap], clean(self.call.label)
+        title, name = self.lines[self.gap], clean(self.group.name_of(self.call))
         at = title.text.find(name, title.start, title.end)
         label = LinesPassage([(self.gap, at, name, "")] if at >= 0 else [])
-        return [label, *passages_in(self._inside.rows, self._inside, self.gap + 2)]
+        return [label, *passages_in(self._inside.rows, self._inside, self.gap + 1)]
 
     def unfold_match(self, expected: int, shown: int, wanted: int) -> bool:
         if self.detail.unfold_match(missing=shown < expected, far=shown <= wanted):
@@ -124,10 +121,10 @@ class CallBlock(Panel):
 
     def look(self) -> tuple[object, ...]:
         group = self.group
-        return group.compact, group.has_header, group.version, self.folded, self.detail.pictures
+        return group.has_header, group.version, self.folded, group.tail(self), self.detail.pictures
 
-    def set_room(self, height: int, most: int) -> bool:
-        return self.group.room_changed(height, most)
+    def set_room(self, height: int) -> bool:
+        return self.group.room_changed(height)
 
     def toggle(self) -> None:
         super().toggle()
@@ -142,101 +139,31 @@ class CallBlock(Panel):
         if self.folded:
             return 0
         if self.open:
-            return len(self.lines) or self.gap + FRAMED_HEIGHT + 12
-        return self.gap + (1 if self.group.compact or width < MIN_FRAMED else FRAMED_HEIGHT)
+            return len(self.lines) or self.gap + OPENED
+        return self.gap + 1 + len(self.group.tail(self))
 
     def paint(self, width: int, palette: Palette, now: float) -> Sequence[Line]:
         if self.folded:
             return []
-        if width < MIN_FRAMED or (self.group.compact and not self.open):
-            return self._compact(width, palette, now)
-        left = gutter_of(width)
-        waiting = self.call.waits_for_you
-        frame = PanelFrame(width, left, margin_of(width), palette, self._edge(palette), heavy=waiting)
-        head = [
-            frame.top(self._title(palette, now, frame.inner), self._number(max(left - 2, 0))),
-            frame.row(self._middle(frame.inner, palette, now)),
-        ]
-        foot = [frame.bottom(self._hints(palette) if self.selected else ())]
+        head = [self._head(width, palette, now)]
+        edge = PanelEdge(width, palette, palette.primary if self.selected else state_style(self.call, palette))
         if not self.open:
-            return head + foot
-        self._inside = FramedRows(frame, palette, self.detail.rows(frame.inner, palette), self._inside)
-        return Joined([head, self._inside, foot])
+            painters = ((line, AnsiPainter(palette.muted, palette)) for line in self.group.tail(self))
+            return [*head, *(edge.row(Row(painter.line(line))) for line, painter in painters)]
+        self._inside = EdgedRows(edge, palette, self.detail.rows(edge.inner, palette), self._inside)
+        return Joined([head, self._inside])
 
-    def _edge(self, palette: Palette) -> Style:
-        if self.selected and not self.call.waits_for_you:
-            return palette.primary
-        verdict = self.call.verdict
-        if verdict is not None and not verdict.needs_an_eye:
-            return palette.faint
-        if self.call.state in (CallState.QUEUED, CallState.ANNOUNCED):
-            return palette.faint
-        return state_style(self.call, palette)
-
-    def _title(self, palette: Palette, now: float, room: int) -> list[Piece]:
-        call = self.call
-        glyph, word = state_of(call, palette.turning(now))
-        style = state_style(call, palette)
-        title: list[Piece] = [(f"{glyph} {word}", style + Style(bold=True)), ("  ", palette.base)]
-        title += [*label_pieces(call, palette), *badge_pieces(call, palette)]
-        left = room - 4 - pieces_width(title)
-        if left > 6 and (brief := self.group.brief(call, left - 2)):
-            title += [("  ", palette.base), (brief, palette.muted)]
-        return title
-
-    def _middle(self, room: int, palette: Palette, now: float) -> Row:
-        """Lane, time and news. The lane is a drawing: it is not copied. A call that ended and never ran has neither."""
-        pieces: list[Piece] = []
-        size = 0 if self.finished and self.call.started_at is None else lane_width(room)
-        if size:
-            pieces += [*lane(self.call, size, self.group.scale(now), now, palette), (" ", palette.base)]
-        time = took(self.call, now)
-        if time or size:
-            pieces.append((f"{time:>{TIME_WIDTH}}" if size else time, palette.base))
-            pieces.append(("   " if size else "  ", palette.base))
-        gutter = size + TIME_WIDTH + 1 - len(time) if size else 0
-        pieces += news(self.call, max(room - pieces_width(pieces), 0), palette, now, self.detail, opened=self.open)
-        return Row(pieces, gutter=gutter)
-
-    def _compact(self, width: int, palette: Palette, now: float) -> list[Line]:
+    def _head(self, width: int, palette: Palette, now: float) -> Line:
         ink = palette.on_chosen if self.selected else palette
         gutter = gutter_of(width)
         room = max(width - gutter - margin_of(width), 1)
-        pieces = row(self.call, self.group, room, ink, now, self.detail)
-        mark = "▌" if self.selected else " "
-        lead: list[Piece] = (
-            [(self._number(gutter - 2), palette.muted), (mark, palette.primary), (" ", palette.base)]
-            if gutter >= 2
-            else []
+        pieces = row(self.call, self.group, room, ink, now, self.detail, opened=self.open, filled=not self.selected)
+        runs = self.call.state is CallState.RUNNING
+        mark: Piece = (
+            ("▌", palette.primary) if self.selected else ("▎" if runs else " ", state_style(self.call, palette))
         )
-        return [framed(Row(pieces, fill=ink.base if self.selected else None), width, palette, lead)]
-
-    def _number(self, cells: int) -> str:
-        """The number that a key reaches it by, where there is room for it."""
-        number = self.group.number_of(self) if cells else 0
-        return f"{number or '':<{cells}}"
-
-    def _hints(self, palette: Palette) -> list[Piece]:
-        keys = [("x", "cancel")] if self.allows("cancel") else []
-        keys += [("r", "retry")] if self.allows("retry") else []
-        keys += [("R", "retry all cut off")] if self.allows("retry_all") and self.group.has_header else []
-        keys += [("e", "edit")] if self.allows("edit") else []
-        keys += [("+", "more time")] if self.allows("extend") else []
-        keys += [("s", "send partial results")] if self.allows("send") and self.group.has_header else []
-        keys += [("o", "close" if self.open else "open")]
-        shown = self.detail.keys if self.open else ()
-        keys += [("m", "more")] if "more" in shown else []
-        keys += [("←→", "fold")] if "fold" in shown else []
-        keys += [("v", word) for word in ("raw", "rendered") if word in shown]
-        keys += [("f", "files")] if self.files else []
-        keys += [("c", "copy"), ("i", "inspect")]
-        pieces: list[Piece] = []
-        for key, word in keys:
-            pieces += [(key, palette.strong), (f" {word}  ", palette.muted)]
-        pieces[-1] = (pieces[-1][0].rstrip(), pieces[-1][1])
-        return pieces
-
-
-def lane_width(room: int) -> int:
-    """Return the cells that a lane takes of `room`; 0 where there is no room for one."""
-    return min(int(room * LANE_SHARE), MAX_LANE) if room >= 40 else 0
+        number = self.group.number_of(self)
+        lead: list[Piece] = (
+            [(f"{number or '':<{gutter - 2}}", palette.muted), mark, (" ", palette.base)] if gutter >= 2 else []
+        )
+        return framed(Row(pieces, fill=ink.base if self.selected else None), width, palette, lead)

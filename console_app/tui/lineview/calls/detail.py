@@ -12,7 +12,7 @@ from console_app.domain import CallState, Outcome, amounts, one_line, plural, vi
 from console_app.domain.tools import CallOrigin
 from console_app.domain.transcript import CallView, LogLine, results
 from console_app.tui.lineview.calls.arguments import argument_rows, arguments_text, arrived_lines
-from console_app.tui.lineview.lines import Piece, Row, chop, clean, wrap
+from console_app.tui.lineview.lines import Piece, Row, chop, clean, crop, wrap
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.body import ResultBody
 from console_app.tui.lineview.results.json_tree import JsonTree, Path
@@ -22,7 +22,7 @@ from console_app.tui.lineview.results.records import records_of, says_the_same
 from console_app.tui.lineview.results.windows import INDENT, indented
 from console_app.tui.lineview.text import json_view
 from console_app.tui.lineview.text.ansi import SGR, AnsiPainter
-from console_app.tui.lineview.text.joined import Joined
+from console_app.tui.lineview.text.joined import Joined, Lookup
 from console_app.tui.lineview.text.text_page import FIRST_PAGE, TextPage
 
 ResultKey = Literal["more", "raw", "rendered", "fold", "unfold"]
@@ -148,6 +148,7 @@ class CallDetail:
             found.append(_first_page(call.raw))
         shown = call.log if call.state is CallState.FINISHED else call.log[-LIVE_LOG:]
         found += [entry.text for entry in (*shown, *call.server_log)]
+        found += ["\n".join(map(_without_colours, self._written_lines()))] if call.output is not None else []
         if call.state is CallState.FINISHED:
             found.append(visible(call.content) if self.raw else _without_colours(self._text))
             if self.beside is not None:
@@ -170,6 +171,9 @@ class CallDetail:
         if call.server_log:
             key = (*look, tuple(call.server_log))
             parts.append(self._part("server", key, lambda: self._server_log(width, palette)))
+        if call.output is not None:
+            key = (*look, call.output.received, call.outcome)
+            parts.append(self._part("output", key, lambda: self._output(width, palette)))
         if call.state is CallState.FINISHED:
             beside = None if self.beside is None else self.beside.version
             done = (*look, call.finished_at, self.raw, self.body.version, beside, self.pictures)
@@ -277,6 +281,17 @@ class CallDetail:
         title = _title("output" + (f" · {earlier:,} earlier" if earlier else ""), palette)
         return [title, *self._lines(shown, width, palette)]
 
+    def _written_lines(self) -> list[str]:
+        """The lines that the call has written, of those that are kept; none of an ended one whose result has them."""
+        call = self._call
+        lines = [] if call.output is None else call.output.lines()
+        return [] if lines and call.outcome is not None and lines[-1] in call.content else lines
+
+    def _output(self, width: int, palette: Palette) -> Sequence[Row]:
+        lines = self._written_lines()
+        title = [_title(f"output · {amounts.size(self._call.output.received)}", palette)] if self._call.output else []
+        return Joined([title, _OutputRows(lines, max(width - INDENT, 1), palette)]) if lines else []
+
     def _server_log(self, width: int, palette: Palette) -> list[Row]:
         title = _title("server log · may be another call's", palette)
         return [title, *self._lines(self._call.server_log, width, palette)]
@@ -350,6 +365,24 @@ class CallDetail:
         call = self._call
         origin = ", ".join(part for part in (ORIGINS[call.origin], call.dialect) if part)
         return Row([(f"{clean(call.id)} · {clean(call.name)} · {origin}".replace("\n", " "), palette.muted)])
+
+
+class _OutputRows(Lookup[Row]):
+    """Lines of output, each a row that is made when it is looked at."""
+
+    def __init__(self, lines: Sequence[str], room: int, palette: Palette) -> None:
+        self._lines, self._room, self._palette = lines, room, palette
+        self._made: dict[int, Row] = {}
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def item(self, index: int) -> Row:
+        if (made := self._made.get(index)) is None:
+            pieces = AnsiPainter(self._palette.base, self._palette).line(self._lines[index])
+            [made] = indented([Row(crop(pieces, self._room))], self._palette)
+            self._made[index] = made
+        return made
 
 
 def _without_colours(text: str) -> str:

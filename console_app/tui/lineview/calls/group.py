@@ -4,37 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
-from rich.cells import cell_len
 from rich.style import Style
 
-from console_app.domain import CallState, amounts, call_description, one_line
-from console_app.domain.transcript import BatchView, CallView, ToModel, times
+from console_app.domain import CallState, Outcome, amounts, call_description, one_line
+from console_app.domain.transcript import BatchView, CallView, ToModel, times, verdicts
 from console_app.tui.lineview.blocks.block import Block, framed, gutter_of, margin_of
 from console_app.tui.lineview.calls.arguments import is_marked, without_marks
 from console_app.tui.lineview.lines import Line, Piece, Row, crop, pieces_width
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.text.json_view import brief_arguments
-from console_app.tui.lineview.wording import COUNTED, counted, counted_as, state_of
+from console_app.tui.lineview.wording import COUNTED, counted, counted_as
 
-FRAMED_HEIGHT = 3  # lines of a folded framed panel
 MAX_SERVER, MAX_TOOL = 24, 48
-MAX_BRIEF = 60
+MOST_TAIL = 6  # lines of its output below a running call
+AROUND = 2  # lines of a batch that are no rows: the counts, and what is folded
 NUMBERED = 9  # calls that a key reaches by their number
-
-
-@dataclass(frozen=True, slots=True)
-class Widths:
-    """Cells that the widest of the calls takes: the word of its state, its name with and without the server, its
-    arguments. `one_server`: they all are of one."""
-
-    word: int
-    label: int
-    tool: int
-    brief: int
-    one_server: bool
 
 
 class Panel(Block):
@@ -69,20 +55,20 @@ class CallGroup:
     def __init__(self, batch: BatchView) -> None:
         self.batch = batch
         self.room = 0  # lines of the view, 0 while unknown
-        self.most_room = 0  # lines of the view in this terminal while no board stands under it
         self.ended = False  # no call of it will come or run any more, but one that you run again
-        self.settled = False  # a later turn has begun: panels fold to a line
+        self.settled = False  # a later turn has begun
         self.newest = False  # no other batch came after it: keys reach its calls by their numbers
+        self.reported = False  # what it was for goes on without it: a long one folds to its report
+        self.outputs = 0  # changes with each piece of output of a call
         self.only: str = ""  # the word of the calls that are shown, all others folded; "": no such choice
         self.version = 0
         self.header: Block | None = None
         self.panels: list[Panel] = []  # in call order
         self.fold: Fold | None = None
-        self._outgrown = False
         self._telling: tuple[int, dict[str, tuple[str, ...]]] | None = None
-        self._widths: tuple[int, Widths] | None = None
-        self._scale = (-1, 0.0, times.OwnTime(0.0, 0.0))  # for a version and a moment
-        self._known: tuple[int, float, float, bool] | None = None  # version, begin, end, open
+        self._namesakes: tuple[int, frozenset[str]] = (-1, frozenset())  # tools that several servers have
+        self._tails: tuple[object, dict[str, tuple[str, ...]]] = (None, {})
+        self._open = (-1, False)  # for a version, whether a call has not ended yet
 
     @property
     def calls(self) -> list[CallView]:
@@ -92,29 +78,14 @@ class CallGroup:
     @property
     def is_open(self) -> bool:
         """Tell whether a call has not ended yet."""
-        return self._facts()[3]
+        if self._open[0] != self.version:  # hundreds of panels ask for it each frame
+            self._open = (self.version, self.batch.is_open)
+        return self._open[1]
 
     @property
     def has_header(self) -> bool:
         """Tell whether a line above the panels counts the calls."""
         return len(self.batch.calls) > 1
-
-    @property
-    def compact(self) -> bool:
-        """Tell whether each panel is one line: framed, they would fill more than half the view, or their turn is over.
-
-        Once there are too many for the terminal they stay so: text must not move under the eye. A board that comes and
-        goes under the view takes its lines only for as long as it is there.
-        """
-        needed = len(self.batch.calls) * FRAMED_HEIGHT
-        if not self._outgrown:
-            self._outgrown = 0 < self._for_frames(max(self.room, self.most_room)) < needed
-        return self.settled or self._outgrown or 0 < self._for_frames(self.room) < needed
-
-    @staticmethod
-    def _for_frames(room: int) -> int:
-        """Return how many of `room` lines frames may fill."""
-        return max((room + 1) // 2, FRAMED_HEIGHT) if room else 0
 
     @property
     def members(self) -> Sequence[Block]:
@@ -126,79 +97,79 @@ class CallGroup:
         first = self.panels[:NUMBERED] if self.newest else []
         return first.index(panel) + 1 if panel in first else 0
 
-    def room_changed(self, height: int, most: int) -> bool:
-        """The view is so many lines high, and was at `most`, in this terminal: whether its panels look different for
-        that. Those that ended stay as they were seen, if they were."""
-        if self.settled or (self.ended and self.room not in (0, height)):
+    def room_changed(self, height: int) -> bool:
+        """The view is so many lines high: whether its rows look different for that. Those that ended stay as they were
+        seen, if they were."""
+        if self.room not in (0, height) and (self.settled or self.ended):
             return False
-        self.room, self.most_room = height, most
+        self.room = height
         self.version += 1
         return True
 
     def show_only_next(self) -> None:
         """Shows the calls of the next state alone that there are calls of, and behind the last of them all again."""
-        found = {counted_as(call) for call in self.calls}
+        found = {counted_as(call) for call in self.calls if call.state is not CallState.WAITING}
         words = ["", *(word for word in COUNTED if word in found)]
         self.only = words[(words.index(self.only) + 1) % len(words)] if self.only in words else ""
         self.changed()
 
     def changed(self) -> None:
-        """A call was announced or changed its state: columns and scale may move, rows fold or unfold."""
+        """A call was announced or changed its state: rows fold or unfold."""
         self.version += 1
 
-    def scale(self, now: float) -> times.OwnTime:
-        """The time that the lanes of the batch show: all but what only waited for a person."""
-        version, begin, end, is_open = self._facts()
-        if self._scale[:2] != (version, now):
-            left_out = tuple(times.only_waiting(self.calls, now))
-            self._scale = (version, now, times.OwnTime(begin, now if is_open else end, left_out))
-        return self._scale[2]
+    @property
+    def writing(self) -> list[Panel]:
+        """The panels of calls that run and have written something: they share the lines that are free."""
+        return [one for one in self.panels if one.call.output is not None and one.call.state is CallState.RUNNING]
 
-    def _facts(self) -> tuple[int, float, float, bool]:
-        """Keep what holds until a call changes its state: hundreds of panels ask for it each frame."""
-        if self._known is None or self._known[0] != self.version:
-            begin = min((lane_start(call) for call in self.calls), default=0.0)
-            end = max((call.finished_at or begin for call in self.calls), default=begin)
-            self._known = (self.version, begin, end, self.batch.is_open)
-        return self._known
+    def tail(self, panel: Panel) -> tuple[str, ...]:
+        """The newest lines of what a running call has written, as many as the view has room for."""
+        selected = next((one for one in self.panels if one.selected), None)
+        key = (self.version, self.outputs, self.room, selected, selected is not None and selected.open)
+        if self._tails[0] != key:
+            self._tails = (key, self._shared(selected))
+        return self._tails[1].get(panel.call.id, ())
 
-    def widths(self) -> Widths:
-        """Measure the columns that the rows of one-line panels share."""
-        if self._widths is None or self._widths[0] != self.version:
-            self._widths = (self.version, self._measured())
-        return self._widths[1]
+    def _shared(self, selected: Panel | None) -> dict[str, tuple[str, ...]]:
+        """Share the lines of the view that rows leave free among the calls that write, the selected one first."""
+        writing = [one for one in self.writing if not (one.folded or one.open)]
+        if not writing:
+            return {}
+        rows = sum(len(one.lines) if one.open else not one.folded for one in self.panels)
+        spare = max(self.room - rows - AROUND, 0) if self.newest and not self.reported else 0
+        if selected in writing and self.room > 2 * MOST_TAIL:  # it comes first, and may push others out of the view
+            writing.remove(selected)
+            writing.insert(0, selected)
+            spare = max(spare, MOST_TAIL)
+        lines = {
+            one.call.id: one.call.output.lines(MOST_TAIL) for one in writing[:spare] if one.call.output is not None
+        }
+        share = dict.fromkeys(lines, 0)
+        if selected in writing and selected.call.id in lines:
+            share[selected.call.id] = min(len(lines[selected.call.id]), spare)
+            spare -= share[selected.call.id]
+        for depth in range(MOST_TAIL):
+            for call_id, found in lines.items():
+                if spare and share[call_id] == depth < len(found):
+                    share[call_id] += 1
+                    spare -= 1
+        return {call_id: tuple(found[-share[call_id] :]) for call_id, found in lines.items() if share[call_id]}
+
+    def name_of(self, call: CallView) -> str:
+        """The tool of a call; with its server where another server of the batch has a tool of that name."""
+        if self._namesakes[0] != self.version:
+            found = Counter(tool for _, tool in {(one.server, one.tool) for one in self.calls if one.server})
+            self._namesakes = (self.version, frozenset(tool for tool, count in found.items() if count > 1))
+        if not call.server:  # no such tool is known: the name that the model used
+            return one_line(call.name, MAX_TOOL)
+        tool = one_line(call.tool, MAX_TOOL)
+        return f"{one_line(call.server, MAX_SERVER)} · {tool}" if call.tool in self._namesakes[1] else tool
 
     def brief(self, call: CallView, limit: int) -> str:
         """The arguments of a call in brief, what tells it apart from its neighbours first."""
         if self._telling is None or self._telling[0] != self.version:
             self._telling = (self.version, telling(self.calls))
         return brief_of(call, limit, self._telling[1].get(call.name, ()))
-
-    def _measured(self) -> Widths:
-        word, label, tool, badge, brief = 7, 4, 4, 0, 0
-        for call in self.calls:
-            server, name = label_of(call)
-            word = max(word, cell_len(state_of(call)[1]))
-            tool = max(tool, cell_len(name))
-            label = max(label, cell_len(name) + (cell_len(server) + 3 if server else 0))
-            badge = max(badge, sum(len(one) + 1 for one in badges(call)))
-            brief = max(brief, cell_len(self.brief(call, MAX_BRIEF)))
-        if not brief:  # else a badge stands in the room of its own arguments, and no row moves
-            label, tool = label + badge, tool + badge
-        one_server = len(self.calls) > 1 and len({call.server for call in self.calls}) == 1
-        return Widths(word, label, tool, min(brief, MAX_BRIEF), one_server)
-
-
-def lane_start(call: CallView) -> float:
-    """Return the time at which a call's lane begins: when its arguments were complete, else when it was announced."""
-    return call.announced_at if call.ready_at is None else call.ready_at
-
-
-def label_of(call: CallView) -> tuple[str, str]:
-    """Server and tool, or no server and the name the model used where no such tool is known."""
-    if not call.server:
-        return "", one_line(call.name, MAX_TOOL)
-    return one_line(call.server, MAX_SERVER), one_line(call.tool, MAX_TOOL)
 
 
 def badges(call: CallView) -> list[str]:
@@ -252,7 +223,8 @@ def brief_of(call: CallView, limit: int, first: Sequence[str] = ()) -> str:
 
 WORTH_SAYING = 0.1  # seconds saved
 FAILURES = ("failed", "timed out", "invalid", "interrupted")
-NOT_DONE = ("cancelled", "denied", "blocked", "skipped")
+NOT_DONE = ("stopped", "denied", "blocked", "skipped")
+NEED_YOU = "need you"
 
 
 class BatchBlock(Block):
@@ -286,39 +258,46 @@ class BatchBlock(Block):
             return []
         gutter = gutter_of(width)
         room = max(width - gutter - margin_of(width), 1)
-        times = self._time_pieces(now, palette)
+        dot: Piece = (" · ", palette.faint)
         head: list[Piece] = []
         for counts in (self._counts(), self._fewer_counts()):
             head = [(f"{len(self.group.calls)} calls", palette.strong)]
             for count, word in counts:
-                head += [(" · ", palette.faint), (counted(count, word), self._ink(word, palette))]
-            if pieces_width(head) <= room:  # times go before a name does
+                head += [dot, (counted(count, word), self._ink(word, palette))]
+            if pieces_width(head) <= room:  # the cause of a wait and the times go before a name does
                 break
-        for pieces in times:
-            if pieces_width(head) + pieces_width(pieces) > room:
-                break
-            head += pieces
+        for text, style in ((self._cause(), palette.muted), *self._times(now, palette)):
+            if text and pieces_width(head) + len(text) + 3 <= room:
+                head += [dot, (text, style)]
         return [framed(Row(crop(head, room)), width, palette, [(" " * gutter, palette.base)] if gutter else [])]
 
-    def _time_pieces(self, now: float, palette: Palette) -> list[list[Piece]]:
-        """Say how long the calls took. Each piece is whole or left out, and none stands without the one before it."""
-        wall, saved = self._times(now)
-        if wall is None:
+    def _cause(self) -> str:
+        """What the calls in line wait for."""
+        why = Counter(one_line(call.why, 120) for call in self.group.calls if call.state is CallState.QUEUED)
+        if not why:
+            return ""
+        (most, count), *others = why.most_common()
+        return f"{count} of them: {most}" if others and most else most
+
+    def _times(self, now: float, palette: Palette) -> list[Piece]:
+        """How long the calls took, without time that only waited for a person; at the end also how long they would have
+        taken one by one, where some of them overlapped."""
+        calls = self.group.calls
+        ran = [stretch for call in calls for stretch in times.runs(call, now)]
+        if not ran:
             return []
-        dot: Piece = (" · ", palette.faint)
-        said: list[list[Piece]] = [
-            [dot, (amounts.seconds(wall) if self.group.is_open else amounts.measured(wall), palette.base)]
-        ]
-        if saved > WORTH_SAYING:
-            said += [
-                [dot, (f"{amounts.seconds(saved)} faster", palette.success)],
-                [(" than sequential", palette.muted)],
-            ]
-        return said
+        wall = times.elapsed(calls, now)
+        if self.group.is_open:
+            return [(amounts.seconds(wall), palette.muted)]
+        saved = sum(end - since for since, end in ran) - times.covered(ran)
+        at_least = "at least " if any(call.outcome is Outcome.INTERRUPTED for call in calls) else ""
+        one_by_one = f", {amounts.seconds(wall + saved)} one by one" if saved > WORTH_SAYING else ""
+        return [(f"{at_least}{amounts.measured(wall)}{one_by_one}", palette.muted)]
 
     def _counts(self) -> list[tuple[int, str]]:
         found = Counter(counted_as(call) for call in self.group.calls)
-        return [(found[word], word) for word in COUNTED if found[word]]
+        needed = sum(found.pop(word, 0) for word in call_description.NEEDS)
+        return [(needed, NEED_YOU)] * bool(needed) + [(found[word], word) for word in COUNTED if found[word]]
 
     def _fewer_counts(self) -> list[tuple[int, str]]:
         """The counts in fewer words: all that went wrong as one number, all that was not done as another."""
@@ -333,17 +312,8 @@ class BatchBlock(Block):
     def _ink(self, word: str, palette: Palette) -> Style:
         if word in FAILURES:
             return palette.error
-        if word in call_description.NEEDS:
+        if word in (NEED_YOU, verdicts.VerdictWord.SAID_NO):
             return palette.warning
+        if word == verdicts.VerdictWord.OK:
+            return palette.success
         return palette.secondary if word == "running" else palette.muted
-
-    def _times(self, now: float) -> tuple[float | None, float]:
-        """Return the seconds that the calls took, and how many more they would have taken one after the other.
-
-        The first is None before anything ran. Time that only waited for a person is in neither.
-        """
-        calls = self.group.calls
-        ran = [stretch for call in calls for stretch in times.runs(call, now)]
-        if not ran:
-            return None, 0.0
-        return times.elapsed(calls, now), sum(end - since for since, end in ran) - times.covered(ran)

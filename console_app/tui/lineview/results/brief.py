@@ -1,6 +1,6 @@
 """Sum up a result in one line.
 
-For a command that is its exit and last meaningful line, for a diff its changes, for a table its size, for everything
+For a command that is its last meaningful line, for a diff its changes, for a table its size, for everything
 else its first line.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any, cast
 
 from rich.style import Style
@@ -19,9 +20,11 @@ from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.body import ResultBody, table_size
 from console_app.tui.lineview.results.diff import stat_pieces
 from console_app.tui.lineview.text.ansi import AnsiPainter
+from console_app.tui.lineview.text.json_view import brief_value
 
 _SOURCE = 4000  # characters at either end that a line is made from
 _LONGEST = 600  # characters of the line
+_MOST_NAMES = 12  # of a JSON object
 _OUTPUTS = ("stdout", "output", "stderr")
 _RULED = re.compile(r"^[=\-_*~#\s]{3,}|[=\-_*~#\s]{3,}$")
 
@@ -48,9 +51,9 @@ def brief(
             names = ", ".join(one_line(name, 24) for name in found.value.columns)
             return [(table_size(found.value), ink), (f"  {names}", palette.muted)]
         case "source":
-            return [(f"{plural(body.page.count, 'line')} of {found.title}", ink)]
+            return [(plural(body.page.count, "line"), ink)]
         case "json":
-            return [(one_line(" ".join(found.text[:_SOURCE].split()), 400), ink)]
+            return [(_shape(found.value), ink)]
         case "markdown":
             line = _first_line(found.text)
             return [(one_line(re.sub(r"^#{1,6} ", "", line), 400), ink)] if line else []
@@ -61,7 +64,22 @@ def brief(
 
 def says_all(body: ResultBody) -> bool:
     """Tell whether the line already says how much there is."""
-    return body.found.kind in ("diff", "table", "source")
+    return body.found.kind in ("diff", "table", "source", "json")
+
+
+def _shape(value: object) -> str:
+    """JSON as its names, with short values as they are and how many there are in long ones."""
+    if not isinstance(value, dict):
+        return plural(len(cast("list[Any]", value)), "item") if isinstance(value, list) else brief_value(value, 60)
+    fields = cast("dict[str, Any]", value)
+    parts = [f"{one_line(name, 40)}: {_size(one)}" for name, one in islice(fields.items(), _MOST_NAMES)]
+    return ", ".join([*parts, "…"] if len(fields) > _MOST_NAMES else parts) or "{}"
+
+
+def _size(value: object) -> str:
+    if isinstance(value, list):
+        return str(len(cast("list[Any]", value)))
+    return f"{{{len(cast('dict[str, Any]', value))}}}" if isinstance(value, dict) else brief_value(value, 40)
 
 
 def _first_line(text: str) -> str:
@@ -69,7 +87,7 @@ def _first_line(text: str) -> str:
 
 
 def _command(text: str, fields: Mapping[str, Any] | None, palette: Palette, ink: Style) -> list[Piece]:
-    """Sum up a command: its exit code, and the last line of output that says something."""
+    """The last line of a command's output that says something."""
     code, output = verdicts.exit_code(text, fields), text
     if fields is not None:
         written = [value for name in _OUTPUTS if isinstance(value := fields.get(name), str) and value.strip()]
@@ -79,10 +97,4 @@ def _command(text: str, fields: Mapping[str, Any] | None, palette: Palette, ink:
         lines = lines[1:] or lines
     bare = (_RULED.sub("", line).strip() for line in reversed(lines) if not verdicts.exit_line(line))
     said = next(filter(None, bare), "")
-    pieces: list[Piece] = []
-    if code is not None:
-        pieces.append((f"exit {code}", palette.muted if code == 0 else palette.warning))
-    if said:
-        pieces += [("  ", palette.base)] if pieces else []
-        pieces += AnsiPainter(ink, palette).line(said[:_LONGEST])
-    return pieces
+    return AnsiPainter(ink, palette).line(said[:_LONGEST]) if said else []

@@ -14,7 +14,7 @@ from typing import Any, cast
 from rich.style import Style
 from textual import events
 from textual.app import App
-from textual.geometry import Region, Size
+from textual.geometry import Region
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
@@ -176,8 +176,6 @@ class BlockScroll(ScrollView):
         self._palette: Palette | None = None
         self.frames = FrameClock(self, self.paint_frame)
         self._adjusting = False
-        self.most_room = 0  # the most lines that it had in this terminal
-        self._terminal = Size(0, 0)
         self._below, self._told = 0, (False, 0)  # blocks that came below, and what `BelowChanged` said last
         self._beat: Callable[[float], bool] | None = None
         self._held_back = False  # it would follow the end, but for what `_hold` says
@@ -443,11 +441,8 @@ class BlockScroll(ScrollView):
 
     def _lay_out(self) -> None:
         width, height = self.size
-        terminal = self.console_app.size
-        self.most_room = height if terminal != self._terminal else max(height, self.most_room)
-        self._terminal = terminal
         for block in self.blocks:
-            if block.set_room(height, self.most_room):
+            if block.set_room(height):
                 self._list.dirty[block] = None
         shift = 0
         if width != self._list.width:

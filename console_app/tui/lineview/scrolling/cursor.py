@@ -93,6 +93,8 @@ class Cursor:
                 return isinstance(block, CallBlock | FoldBlock) and block.group.has_header
             case "failed":
                 return isinstance(block, CallBlock | FoldBlock) and self.next_failed() is not None
+            case "menu":
+                return isinstance(block, CallBlock)
             case "call":
                 return isinstance(block, CallBlock) and block.allows(str(parameters[0]))
             case "toggle_block":

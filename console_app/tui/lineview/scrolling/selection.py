@@ -12,7 +12,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from console_app.tui.lineview.blocks.block import Block
-from console_app.tui.lineview.calls.panel_frame import FramedRows
+from console_app.tui.lineview.calls.panel_edge import EdgedRows
 from console_app.tui.lineview.lines import Line
 from console_app.tui.lineview.markdown.units import Laid
 from console_app.tui.lineview.text.joined import Joined
@@ -124,7 +124,7 @@ def _said(lines: Sequence[Line], place: int) -> tuple[str, str] | None:
     if not isinstance(lines, Joined):
         return None
     part, inside = lines.part_at(place)
-    if not isinstance(part, FramedRows | Laid) or (said := part.said(inside)) is None:
+    if not isinstance(part, EdgedRows | Laid) or (said := part.said(inside)) is None:
         return None
     text, joint = said
     return joint, text.rstrip() if joint == "\n" else text

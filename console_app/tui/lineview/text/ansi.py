@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from rich.color import Color
 from rich.style import Style
 
+from console_app.domain import safe_text
 from console_app.tui.lineview.lines import Piece, clean
 from console_app.tui.lineview.palette import Palette
 
-SGR = re.compile(r"\x1b\[([0-9;:]*)m")
+SGR = safe_text.SGR
 _EMPHASIS = {1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "reverse", 9: "strike"}
 _STYLES = {name: Style.parse(name) for name in _EMPHASIS.values()}
 _ENDS = {21: ("bold",), 22: ("bold", "dim"), 23: ("italic",), 24: ("underline",), 27: ("reverse",), 29: ("strike",)}

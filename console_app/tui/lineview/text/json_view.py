@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.cells import cell_len
 
-from console_app.domain import one_line
+from console_app.domain import call_description, one_line
 from console_app.tui.lineview.lines import Piece, clean
 from console_app.tui.lineview.palette import Palette
 
@@ -71,22 +71,24 @@ def _path_end(text: str, limit: int) -> str:
 
 
 def brief_arguments(arguments: Mapping[str, Any], limit: int = 120, first: Sequence[str] = ()) -> str:
-    """Arguments as `name=value` pairs, side by side, up to about `limit` cells; `first` before others."""
-    parts: list[str] = []
-    room = limit
-    ahead = [name for name in first if name in arguments]
-    order = [*ahead, *(name for name in arguments if name not in ahead)]
-    if order and limit < SHORTEST_PAIR and len(order[0]) + 1 + cell_len(brief_value(arguments[order[0]], 60)) > limit:
-        # A name would leave nothing of what tells a call from another.
-        more = " …" if len(order) > 1 and limit > 8 else ""
-        return brief_value(arguments[order[0]], limit - len(more)) + more
-    for place, name in enumerate(order, 1):
-        if room <= 0:
-            parts.append("…")
+    """Arguments side by side in at most `limit` cells: the value of the main one, then others as `name=value`; those in
+    `first` before others."""
+    if limit <= 0 or not arguments:
+        return ""
+    main = call_description.main_argument(arguments, first)
+    order = [main, *(name for name in first if name in arguments and name != main)]
+    order += [name for name in arguments if name not in order]
+    more = len(" …") if len(order) > 1 and limit > 8 else 0
+    parts = [brief_value(arguments[main], max(limit - more, 1))]
+    if not isinstance(arguments[main], str) and limit >= SHORTEST_PAIR:  # a number says nothing without its name
+        name = one_line(str(main), 40)
+        parts = [f"{name}={brief_value(arguments[main], max(limit - more - cell_len(name) - 1, 8))}"]
+    room = limit - cell_len(parts[0])
+    for place, name in enumerate(order[1:], 2):
+        part = f"  {one_line(str(name), 40)}={brief_value(arguments[name], 60)}"
+        room -= cell_len(part)
+        if room < (0 if place == len(order) else more):
+            parts.append("" if parts[-1].endswith("…") else " …" if more else "")
             break
-        shown = one_line(str(name), 40)
-        left = room - cell_len(shown) - (1 if place == len(order) else 4)  # with room to say that there are more
-        part = f"{shown}={brief_value(arguments[name], max(min(left, 60), 8))}"
         parts.append(part)
-        room -= cell_len(part) + 2
-    return "  ".join(parts)
+    return "".join(parts)

@@ -1,4 +1,4 @@
-"""Show above the prompt what runs, what it took so far, and the key that stops it."""
+"""Show above the prompt what runs, and what it took so far."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from textual.widget import Widget
 from console_app.console import Doing
 from console_app.domain import amounts
 from console_app.tui.lineview import spinner
-from console_app.tui.terminal.key_names import key_name
 from console_app.tui.widgets.motion import is_still
 from console_app.tui.widgets.typed_app import typed_app
 
@@ -38,16 +37,6 @@ class ActivityLine(Widget):
         self._doing: Doing | None = None
         self._glyph = ""
         self._second = -1  # at which it was made anew
-        self._key = ""
-
-    def on_mount(self) -> None:
-        """Follow the focus, which decides the key that stops the work."""
-        self.watch(self.screen, "focused", self._name_key, init=False)
-
-    def _name_key(self) -> None:
-        if self._doing is not None and self.screen.is_active and (key := self._stop_key()) != self._key:
-            self._key = key
-            self.refresh()
 
     def look(self, now: float) -> bool:
         """Show what runs at `now`, and tell whether that changes with time alone."""
@@ -60,43 +49,25 @@ class ActivityLine(Widget):
         if (doing, glyph) != (self._doing, self._glyph):
             if (doing is None) is not (self._doing is None):
                 self.set_class(doing is not None, "-busy")
-                self._key = self._stop_key()
             self._doing, self._glyph = doing, glyph
             self.refresh()
         return doing is not None and doing.moves
 
     def render(self) -> Content:
-        """Fit the parts into the line by importance: what runs and its key, then that it is late, then tokens, then the
-        price."""
+        """Fit the parts into the line by importance: what runs, that it is late, then tokens, then the price."""
         doing, width = self._doing, self.content_size.width
         if doing is None:
             return Content("")
-        key = Content("")
-        if self._key:
-            key = Content.styled(self._key, "bold $primary") + Content.styled(f" {doing.stop}", "$foreground")
         mark = "$secondary" if doing.moves else "$warning"
         line = Content.styled(f"{self._glyph} ", mark) + Content.styled(
             doing.what, "$foreground" if doing.moves else mark
         )
-        room = width - key.cell_length - 2
-        line = line.truncate(max(room, 1), ellipsis=True)
+        line = line.truncate(width, ellipsis=True)
         for part in _details(doing):
-            if line.cell_length + part.cell_length > room:
+            if line.cell_length + part.cell_length > width:
                 break
             line += part
-        return line + Content(" " * max(width - line.cell_length - key.cell_length, 2)) + key
-
-    def _stop_key(self) -> str:
-        """Return the key that stops, as it is bound now.
-
-        On a board or a panel escape goes back first, so it is the other key there. A field on a board needs both for
-        itself, and has none.
-        """
-        bound: dict[str, str] = {}
-        for one in self.screen.active_bindings.values():
-            bound.setdefault(one.binding.action, one.binding.key)
-        key = bound.get("stop") or bound.get("interrupt")
-        return key_name(key) if key else ""
+        return line
 
 
 def _kind(doing: Doing | None) -> str:

@@ -23,6 +23,7 @@ from console_app.tui.widgets.dialog import Dialog
 MOST_KEYS = 24  # cells of the keys, beyond which what they do stands below
 BESIDE = 96  # cells from which on there are two columns
 APART = 3  # cells between them
+AROUND = 6  # lines of the dialog and of the screen that are none of the text
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +35,25 @@ class KeySection:
     ids: Sequence[Sequence[str]] = ()  # of each row, by which `[keys]` binds it anew
 
 
+CARD = (
+    ("prompt.send", "send; on a call: what can be done with it"),
+    ("chat.stop", "stop, or go back"),
+    ("prompt.older", "to the calls, from an empty prompt"),
+    ("prompt.leave", "to what needs you"),
+    ("panel.toggle", "open a call, or fold it"),
+    ("panel.cancel", "stop a call"),
+    ("board.once", "run the call that waits"),
+    ("board.deny", "don't run it"),
+    ("app.commands", "commands, as / in the prompt"),
+    ("chat.help", "this card, as ? in an empty prompt"),
+)  # the keys that most need, by the ids of their bindings
+
+
 class HelpScreen(Dialog[None]):
-    """Lists keys by place, then commands; typing filters them."""
+    """Shows a card of ten keys over the screen that they are for; typing finds all other keys and the commands."""
 
     CSS_PATH = "../../widgets/dialog.tcss"
-    DEFAULT_CLASSES = "dialog -tall"
+    DEFAULT_CLASSES = "dialog"
     AUTO_FOCUS = "Input"
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -51,6 +66,10 @@ class HelpScreen(Dialog[None]):
 
     def __init__(self, sections: Sequence[KeySection], commands: Iterable[Bound]) -> None:
         super().__init__()
+        named_keys = {
+            id: keys for one in sections for (keys, _), ids in zip(one.keys, one.ids, strict=False) for id in ids
+        }
+        self._card = KeySection("Ten keys", [(named_keys[id], does) for id, does in CARD if id in named_keys])
         written = [
             (f"/{one.name} {one.argument}".rstrip(), one.about) for one in (command.intent for command in commands)
         ]
@@ -66,7 +85,7 @@ class HelpScreen(Dialog[None]):
         with Vertical(id="box") as box:
             box.border_title = "Help"
             box.border_subtitle = "↑↓ scroll · esc close"
-            yield Input(placeholder="Type to filter")
+            yield Input(placeholder="Type to filter all other keys and commands")
             with VerticalScroll(can_focus=False) as scroll:
                 scroll.styles.scrollbar_gutter = "stable"  # else the bar takes from the width that lines were made for
                 yield Static()
@@ -77,9 +96,12 @@ class HelpScreen(Dialog[None]):
 
     @on(Input.Changed)
     def _show(self) -> None:
-        width = self.query_one(VerticalScroll).scrollable_content_region.width
+        width, wanted = self.query_one(VerticalScroll).scrollable_content_region.width, self.query_one(Input).value
         if width:
-            lines = help_lines(self._sections, self.query_one(Input).value, width)
+            lines = help_lines(self._sections, wanted, width) if wanted else _section(self._card, width)[1:]
+            tall = bool(wanted) or len(lines) + AROUND > self.size.height  # what has no room is scrolled to
+            self.set_class(tall, "-tall")
+            self.query_one(VerticalScroll).styles.height = "1fr" if tall else "auto"
             self.query_one(Static).update(Content("\n").join(lines))
 
     def action_scroll(self, lines: int) -> None:

@@ -15,7 +15,8 @@ AGAIN = 2.0  # seconds in which a second key counts as one
 class Leaving:
     """Decides what Escape and Ctrl+C do on one chat screen.
 
-    `stop` stops what runs, and tells whether something did. `rewind` opens that dialog, and `clock` returns seconds.
+    `stop` stops what runs, and tells whether something did. `rewind` opens that dialog, `clock` returns seconds, and
+    `beside` the number of calls in the background.
     """
 
     def __init__(
@@ -25,12 +26,15 @@ class Leaving:
         stop: Callable[[], bool],
         rewind: Callable[[], None],
         clock: Callable[[], float],
+        beside: Callable[[], int],
     ) -> None:
         self._screen = screen
         self._ui = ui
         self._stop = stop
         self._rewind = rewind
         self._clock = clock
+        self._beside = beside
+        self._quit_at = float("-inf")
         self._interrupted_at = self._escaped_at = float("-inf")
 
     def escape(self) -> None:
@@ -49,6 +53,16 @@ class Leaving:
         self._escaped_at = now if empty else float("-inf")
         prompt.focus()
 
+    def quit(self) -> None:
+        """Quit; where calls run in the background, which would end with it, once that was asked for twice."""
+        beside, now = self._beside(), self._clock()
+        again, self._quit_at = now - self._quit_at < AGAIN, now
+        if beside and not again:
+            them = "a call that runs" if beside == 1 else f"{beside} calls that run"
+            self._ui.toast(f"Quitting ends {them} in the background. Quit again to do so.")
+        else:
+            self._screen.app.exit(0)
+
     def interrupt(self, selected: str) -> None:
         """Ctrl+C: copy the selection, else clear the prompt, else stop the turn; pressed again with nothing left,
         quit."""
@@ -65,6 +79,6 @@ class Leaving:
         elif self._stop():
             pass
         elif again:
-            screen.app.exit(0)
+            self.quit()
         else:
             self._ui.toast("Press Ctrl+C again to quit.")

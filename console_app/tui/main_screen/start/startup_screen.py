@@ -21,6 +21,7 @@ from textual.widgets import TextArea
 
 from console_app.tui.main_screen.bars.status_bar import StatusBar
 from console_app.tui.main_screen.base import MainScreen
+from console_app.tui.main_screen.hints import IDLE
 from console_app.tui.main_screen.start.welcome import Welcome
 from console_app.tui.prompt.completion import Completion, Token
 from console_app.tui.prompt.prompt import Prompt
@@ -97,11 +98,11 @@ class StartupScreen(MainScreen):
     def compose(self) -> ComposeResult:
         """Top to bottom."""
         yield StatusBar()
-        yield Welcome((), id="welcome")  # examples that fit come with the servers
+        yield Welcome(id="welcome")
         yield SentPreview(id="conversation")
         yield QueueStrip()
         yield PromptBox(self._history_path, self._working_folder, _nothing)
-        yield KeyHints()
+        yield KeyHints(lambda: IDLE)
         yield TooSmall()
 
     def on_mount(self) -> None:
@@ -124,7 +125,7 @@ class StartupScreen(MainScreen):
         if isinstance(event, events.Paste):
             return event.text.lstrip()[:1] not in ("", "/")  # a picture, or a command, is the chat screen's
         if writes_text(event):
-            return event.character != "@" and (bool(self.prompt.text) or event.character not in set("/?123"))
+            return event.character != "@" and (bool(self.prompt.text) or event.character not in set("/?"))
         action = self.action_of(event)
         return action in WRITING or (action == "submit" and not self.prompt.completing) or self._takes_back(event)
 

@@ -21,7 +21,7 @@ MODULES = (  # in the order in which a session is likely to need them
     "console_app.tui.servers.screen",
     "console_app.tui.timeline.screen",
     "console_app.tui.main_screen.over.help",
-    "console_app.tui.main_screen.over.help",
+    "console_app.tui.main_screen.over.call_menu",
     "console_app.tui.forms.call_form",
     "console_app.tui.forms.values_form",
     "console_app.tui.main_screen.over.copying",

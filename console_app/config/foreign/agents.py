@@ -1,0 +1,70 @@
+"""Files of agents as others write them: who an agent is, what it may use, and what it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from console_app.config.foreign.front_matter import FrontMatter
+from console_app.config.foreign.tree import Tree
+from console_app.domain import ConfigError, one_line
+
+FOLDERS = (".agents/agents", ".claude/agents")
+_KNOWN = ("name", "description", "tools", "disallowedtools", "model", "color", "permissionmode", "maxturns", "skills")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFile:
+    """One agent. `tools` is None where the file names none, which means all; an empty list means none."""
+
+    path: Path
+    text: str
+    name: str
+    description: str
+    body: str
+    tools: tuple[str, ...] | None
+    disallowed: tuple[str, ...]
+    model: str
+    note: str
+    parts: Mapping[str, str] = field(default_factory=dict[str, str])
+    kind = "agent"
+
+    @classmethod
+    def read(cls, path: Path, tree: Tree) -> AgentFile:
+        """Read a file. Raises ConfigError where it is no agent."""
+        text = tree.text(path)
+        front = FrontMatter.read(path, text)
+        name = front.text("name") or path.stem.removesuffix(".agent")
+        if ":" in name or not front.text("description"):
+            raise ConfigError(f"{one_line(str(path), 200)}: an agent has a description, and a name without a colon")
+        return cls(
+            path,
+            text,
+            one_line(name, 64),
+            one_line(front.text("description"), 1024),
+            front.body,
+            tuple(front.names("tools")) if "tools" in front.fields else None,
+            tuple(front.names("disallowedtools")),
+            one_line(front.text("model"), 80),
+            front.unknown(_KNOWN),
+        )
+
+    @property
+    def summary(self) -> str:
+        """Say what a yes would have come of it."""
+        return f"the agent {self.name}, which a model may be told to be"
+
+    @property
+    def does(self) -> Iterator[str]:
+        """The lines of what takes effect."""
+        yield f"{self.name}: {self.description}"
+        yield f"tools: {'all' if self.tools is None else one_line(', '.join(self.tools), 400) or 'none'}"
+        if self.disallowed:
+            yield f"but not: {one_line(', '.join(self.disallowed), 400)}"
+        if self.model:
+            yield f"model: {self.model}"
+        if self.note:
+            yield f"Its front matter: {self.note}."
+        yield "It is told:"
+        yield from (f"    {line}" for line in self.body.splitlines())

@@ -1,0 +1,94 @@
+"""Skills as agentskills.io has them: a folder with a SKILL.md, whose body a model reads when it uses the skill.
+
+The front matter grants nothing here: `allowed-tools` is kept, and each call asks as any other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from console_app.config.files import disk
+from console_app.config.foreign.front_matter import FrontMatter
+from console_app.config.foreign.tree import MOST_FILES, MOST_TEXT, Tree, digest
+from console_app.domain import ConfigError, one_line, plural
+
+FILE = "SKILL.md"
+FOLDERS = (".agents/skills", ".claude/skills")
+MOST_DESCRIPTION = 1024  # characters
+_KNOWN = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
+_NAME = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
+_MOST_NAMED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """One skill. `parts` has the hash of each file beside its SKILL.md, by its path in the folder."""
+
+    path: Path
+    text: str
+    name: str
+    description: str
+    body: str
+    note: str = ""  # on its front matter
+    parts: Mapping[str, str] = field(default_factory=dict[str, str])
+    kind = "skill"
+
+    @classmethod
+    def read(cls, path: Path, tree: Tree) -> Skill:
+        """Read the skill of a SKILL.md. Raises ConfigError where it is none."""
+        text = tree.text(path)
+        front, place = FrontMatter.read(path, text), one_line(str(path), 200)
+        name, description = path.parent.name, front.text("description")
+        if len(name) > 64 or not _NAME.fullmatch(name):
+            raise ConfigError(f"{place}: a skill's folder is named with small letters, digits and -")
+        if (said := front.text("name")) and said != name:
+            raise ConfigError(f"{place}: it is named {one_line(said, 64)}, and its folder {name}", "Name them alike.")
+        if not description or not front.body:
+            raise ConfigError(f"{place}: a skill needs a description in its front matter, and a text below it")
+        note = front.unknown(_KNOWN)
+        if "allowed-tools" in front.fields:
+            note = "; ".join(filter(None, ("its allowed-tools allow nothing here", note)))
+        return cls(path, text, name, one_line(description, MOST_DESCRIPTION), front.body, note, tree.beside(path))
+
+    @property
+    def summary(self) -> str:
+        """Say what a yes would have come of it."""
+        return f"the skill {self.name}, which the model is told of and may read"
+
+    @property
+    def does(self) -> Iterator[str]:
+        """The lines of what takes effect."""
+        yield f"In each request: {self.name}: {self.description}"
+        if self.note:
+            yield f"Its front matter: {self.note}."
+        if self.parts:
+            more = f" and {len(self.parts) - _MOST_NAMED} more" if len(self.parts) > _MOST_NAMED else ""
+            names = ", ".join(one_line(name, 60) for name in list(self.parts)[:_MOST_NAMED])
+            yield f"{plural(len(self.parts), 'file')} to read beside it: {names}{more}"
+        yield "When it is used:"
+        yield from (f"    {line}" for line in self.body.splitlines())
+
+    def opened(self, file: str = "") -> str:
+        """Return the body, or a file that the skill brings, as it was trusted. Raises ConfigError in words."""
+        if not file:
+            listed = ", ".join(one_line(name, 100) for name in self.parts)
+            beside = f"\n\n[Files of this skill, in {one_line(str(self.path.parent), 200)}: {listed}]"
+            return self.body + (beside if self.parts else "")
+        name = str(Path(file))
+        if name not in self.parts:
+            raise ConfigError(f"the skill {self.name} has no file {one_line(file, 80)}")
+        target = self.path.parent / name
+        if digest(target) != self.parts[name]:
+            raise ConfigError(f"{one_line(file, 80)} of the skill {self.name} changed since it was trusted")
+        return disk.read_text(target, most=MOST_TEXT)
+
+
+def files(folder: Path) -> list[Path]:
+    """Return the SKILL.md of each skill in a folder of skills."""
+    try:
+        return sorted(folder.glob(f"*/{FILE}"))[:MOST_FILES]
+    except OSError:
+        return []

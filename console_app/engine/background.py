@@ -1,0 +1,139 @@
+"""Calls that went to the background: no answer waits for them, and their results follow as messages, across turns.
+
+While something goes on in the session its events carry theirs along; between two, whoever shows the conversation reads
+them here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from console_app.domain import UserMessage
+from console_app.domain import events as ev
+from console_app.engine.calls.arguments import compact
+from console_app.engine.calls.call_execution import CallExecution
+
+
+class GoesOn(Protocol):
+    """What goes on in a session now."""
+
+    @property
+    def running(self) -> bool: ...
+
+    def emit(self, event: ev.Event) -> None: ...
+
+
+class RunsCalls(Protocol):
+    """The executor of a call."""
+
+    def cancel(self, call: CallExecution) -> bool: ...
+
+    def extend(self, call: CallExecution) -> bool: ...
+
+
+class Background:
+    """The calls of one session that run on. `record` numbers an event of none of its activities, and `activity` is the
+    one that goes on now."""
+
+    def __init__(self) -> None:
+        self.record: Callable[[ev.Event], ev.Event] = lambda event: event
+        self.activity: Callable[[], GoesOn | None] = lambda: None
+        self._calls: dict[str, tuple[CallExecution, RunsCalls]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._notes: dict[str, str] = {}  # what the model has to be told, by call
+        self._events: deque[ev.Event] = deque()
+        self._changed = asyncio.Event()
+        self.on_first: Callable[[], None] = lambda: None  # called when a call goes there and none was
+
+    def __contains__(self, call_id: object) -> bool:
+        return call_id in self._calls
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def take(self, call: CallExecution, executor: RunsCalls, task: asyncio.Task[None]) -> None:
+        """Take a call over from its answer, with its task."""
+        first = not self._calls
+        self._calls[call.id] = (call, executor)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        if first:
+            self.on_first()
+
+    def tell(self, event: ev.Event) -> None:
+        """Tell an event of one of them: with what goes on, else to the reader of this."""
+        activity = self.activity()
+        if activity is not None and activity.running:
+            activity.emit(event)
+        else:
+            self._events.append(self.record(event))
+            self._changed.set()
+
+    def over(self, call: CallExecution) -> None:
+        """One has its result: the model is told at the next step, or at once where nothing goes on."""
+        if self._calls.pop(call.id, None) is None or call.result is None:
+            return
+        self._notes[call.id] = _note(call)
+        activity = self.activity()
+        if activity is None or not activity.running:
+            self.join()
+        self._changed.set()
+
+    def notes(self) -> Sequence[str]:
+        """Hand out what the model has to be told and was not."""
+        notes, self._notes = self._notes, {}
+        return list(notes.values())
+
+    def told(self, call_id: str) -> None:
+        """The model was told of the end of a call by its answer, which waited for others."""
+        self._notes.pop(call_id, None)
+
+    def join(self) -> None:
+        """Add it to the history, while no answer is waited for."""
+        for note in self.notes():
+            self.tell(ev.MessageAdded.of(UserMessage(content=note, origin="fanout")))
+
+    async def news(self) -> bool:
+        """Return once there is something to tell the model; False where nothing runs that could bring it."""
+        while not self._notes:
+            if not self._calls:
+                return False
+            self._changed.clear()
+            await self._changed.wait()
+        return True
+
+    async def next_slice(self, limit: int) -> Sequence[ev.Event]:
+        """Return events of calls that run while nothing goes on; empty once none runs and all were told."""
+        while not self._events:
+            if not self._calls:
+                return []
+            self._changed.clear()
+            await self._changed.wait()
+        return [self._events.popleft() for _ in range(min(limit, len(self._events)))]
+
+    def cancel(self, why: str = "") -> None:
+        """End all of them, for the user. Implements what a reader does where events can't be stored."""
+        for call_id in list(self._calls):
+            self.cancel_call(call_id)
+
+    def cancel_call(self, call_id: str) -> bool:
+        """End one for the user; False when it isn't here."""
+        call, executor = self._calls.get(call_id, (None, None))
+        return call is not None and executor is not None and executor.cancel(call)
+
+    def extend_call(self, call_id: str) -> bool:
+        """Give one its whole time again."""
+        call, executor = self._calls.get(call_id, (None, None))
+        return call is not None and executor is not None and executor.extend(call)
+
+
+def _note(call: CallExecution) -> str:
+    """Return what the model reads of its end. The result is fenced, since a tool's words are not the user's."""
+    result = call.as_message()
+    return (
+        f"[Fanout: the call {call.name} {compact(call.arguments or {})}, which went to the background, has ended: "
+        f"{result.outcome.value}. Its result, as the tool said it:]\n<result>\n{result.content}\n</result>"
+    )

@@ -1,0 +1,1 @@
+"""The parts of the shell server: commands from start to end, their output, and the sandbox around them."""

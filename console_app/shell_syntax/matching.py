@@ -1,0 +1,193 @@
+"""Match the pattern of a rule against a command, word by word from the front: `pytest *`, `git commit *`, `make test`.
+
+A `*` at the end stands for any more words, elsewhere for one. What a wildcard may stand for is never a command to run:
+programs that run others, and options that do, are allowed only by a rule that has them word for word.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import Final
+
+from console_app.shell_syntax import words as syntax
+
+_WILD: Final = re.compile(r"[*?\[]")
+_RUNNERS: Final = frozenset(
+    """
+    sh bash dash zsh ksh mksh fish csh tcsh ash rbash busybox toybox pwsh env xargs sudo doas su runuser sg
+    newgrp pkexec nice ionice chrt taskset nohup setsid timeout gtimeout time strace ltrace perf valgrind gdb
+    lldb script expect unbuffer watch parallel ssh scp sftp chroot unshare nsenter bwrap firejail flock stdbuf
+    setarch prlimit systemd-run systemctl at batch crontab entr npx bunx uvx pnpx dlx pipx eval exec source .
+    command builtin coproc trap alias unalias bind complete compgen declare typeset local export readonly let
+    read readarray mapfile printf test [ unset set shopt enable hash wait getopts fc history vi vim view nvim
+    ex ed emacs nano pico less more man info awk gawk mawk nawk tclsh wish osascript run-parts
+    start-stop-daemon rlwrap tmux screen docker podman nerdctl kubectl vagrant ansible psql mysql sqlite3
+    mongosh ldd ld.so gcc-wrapper socat nc ncat telnet dbus-run-session xvfb-run faketime fakeroot proot
+    catchsegv torsocks proxychains ccache distcc nsjail capsh setpriv choom cpulimit numactl
+    """.split()  # noqa: SIM905, as a list it would take a page
+)
+_INTERPRETERS: Final = re.compile(
+    r"(?:python|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|luajit|rscript|julia|ghci|runghc|tsx|ts-node|g?sed|jshell|"
+    r"groovy|scala|swift|guile|racket|elixir|irb|bc|dc|m4|gnuplot|octave)[\d.]*"
+)
+_RUNS: Final = {
+    **dict.fromkeys(("uv", "poetry", "pipenv", "hatch", "rye", "pdm", "pixi", "mise", "conda"), ("run", "exec")),
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), ("exec", "dlx", "x")),
+    **dict.fromkeys(("bundle", "opam", "stack", "cabal", "direnv", "nix"), ("exec", "develop", "shell", "run")),
+}  # fmt: skip
+_OPTIONS: Final = {
+    "find": r"-(?:exec|ok|delete|fprint|fls).*",
+    "fd": r"-[a-zA-Z]*[xX].*|--exec.*",
+    "fdfind": r"-[a-zA-Z]*[xX].*|--exec.*",
+    "git": r"--(?:upload|receive|exec|ext|textc|open-files|output|template|config|help).*|-[a-zA-Z]*[cOx].*|ext::.*",
+    "tar": r"--(?:checkpoint-action|to-command|use-compress|rsh|info-script|new-volume|transform).*|-[a-zA-Z]*[IF].*",
+    "rsync": r"-[a-zA-Z]*e.*|--rsh.*|--rsync-path.*",
+    "sort": r"--compress.*",
+    "rg": r"--pre.*|--hostname-bin.*",
+    "zip": r"-[a-zA-Z]*T.*|--unzip.*",
+    "make": r"--eval.*|SHELL=.*|-[a-zA-Z]*E.*",
+    "go": r"-(?:exec|toolexec).*|--(?:exec|toolexec).*",
+    "cargo": r"--config.*",
+    "gcc": r"-(?:wrapper|B|fplugin).*",
+    "wget": r"-e.*|--(?:execute|use-askpass).*",
+    "curl": r"-[a-zA-Z]*K.*|--config.*",
+    "npm": r"--(?:script-shell|node-options).*",
+}
+_OF_GIT: Final = frozenset(
+    [
+        "bisect",
+        "submodule",
+        "filter-branch",
+        "config",
+        "difftool",
+        "mergetool",
+        "hook",
+        "daemon",
+        "shell",
+        "rebase",
+        "send-email",
+        "instaweb",
+        "credential",
+        "remote-ext",
+        "upload-pack",
+        "receive-pack",
+        "archive",
+        "help",
+        "svn",
+        "p4",
+        "gui",
+        "citool",
+        "web--browse",
+        "for-each-repo",
+    ]
+)
+_NAMED_AS: Final = {"gmake": "make", "cc": "gcc", "g++": "gcc", "clang": "gcc", "bsdtar": "tar", "gtar": "tar"}
+_EXECUTING: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir", "--exec", "-x", "-X"})
+_MOST_NESTED: Final = 5  # commands within words of commands
+_TWO: Final = frozenset(
+    "git npm pnpm yarn cargo go make uv poetry pip docker kubectl gh brew apt bundle dotnet gradle mvn".split()  # noqa: SIM905
+)
+
+
+def allows(pattern: str, command: str) -> bool:
+    """Tell whether a rule's pattern allows a command beyond doubt."""
+    if not _WILD.search(pattern):
+        return pattern == command
+    argv, wanted = syntax.plain_words(command), _words_of(pattern)
+    if argv is None or wanted is None or not _fits(wanted, argv):
+        return False
+    fixed = next((at for at, word in enumerate(wanted) if _WILD.search(word)), len(wanted))
+    return not _runs_others(argv, fixed)
+
+
+def mentions(pattern: str, command: str) -> bool:
+    """Tell whether a command may be, or may run, what the pattern of a rule that asks or denies means."""
+    return _mentions(pattern, command, 0)
+
+
+def _mentions(pattern: str, command: str, depth: int) -> bool:
+    wanted, root = _words_of(pattern), syntax.tree(command)
+    if wanted is None or root is None or depth > _MOST_NESTED:
+        return True
+    for argv in syntax.commands(root, command):
+        if not argv or argv[0] is None:
+            return True
+        if _may_fit(wanted, argv):
+            return True
+        if _name(argv[0]) in _RUNNERS or _INTERPRETERS.fullmatch(_name(argv[0])) or _name(argv[0]) in _RUNS:
+            if any(_may_fit(wanted, argv[at:]) for at in range(1, len(argv))):
+                return True
+            scripts = [word for word in argv if word is not None and re.search(r"\s|;", word)]
+            if any(_mentions(pattern, script, depth + 1) for script in scripts):
+                return True
+            if None in argv:
+                return True
+        elif not _EXECUTING.isdisjoint(argv) and any(_may_fit(wanted, argv[at:]) for at in range(1, len(argv))):
+            return True
+    return False
+
+
+def beginning(command: str) -> str:
+    """Return the pattern that commands like this one would be allowed by; "" where none is."""
+    argv = syntax.plain_words(command)
+    if not argv:
+        return ""
+    fixed = 2 if _name(argv[0]) in _TWO and len(argv) > 1 and not argv[1].startswith("-") else 1
+    if _INTERPRETERS.fullmatch(_name(argv[0])):
+        fixed = 3 if argv[1:2] == ("-m",) else 2
+    if _name(argv[0]) in _RUNS and argv[1:2] and argv[1] in _RUNS[_name(argv[0])]:
+        fixed = 3
+    pattern = f"{shlex.join(argv[:fixed])} *"
+    return pattern if len(argv) >= fixed and allows(pattern, command) else ""
+
+
+def _words_of(pattern: str) -> tuple[str, ...] | None:
+    try:
+        return tuple(shlex.split(pattern)) or None
+    except ValueError:
+        return None
+
+
+def _fits(wanted: Sequence[str], argv: Sequence[str]) -> bool:
+    if wanted[-1] == "*" and len(wanted) > 1:
+        wanted = wanted[:-1]
+        argv = argv[: len(wanted)]
+    elif wanted == ("*",):
+        return True
+    return len(wanted) == len(argv) and all(map(fnmatchcase, argv, wanted))
+
+
+def _may_fit(wanted: Sequence[str], argv: tuple[str | None, ...]) -> bool:
+    """Tell whether the words fit for all that is known: the program by its last part, in whatever capitals."""
+    open_end = wanted[-1] == "*"
+    wanted = wanted[:-1] if open_end and len(wanted) > 1 else wanted
+    if len(argv) < len(wanted) or (len(argv) > len(wanted) and not open_end):
+        return False
+    for at, (glob, word) in enumerate(zip(wanted, argv, strict=False)):
+        if word is not None and not fnmatchcase(_name(word) if at == 0 else word.lower(), glob.lower()):
+            return False
+    return True
+
+
+def _name(word: str) -> str:
+    return word.rpartition("/")[2].lower()
+
+
+def _runs_others(argv: Sequence[str], fixed: int) -> bool:
+    """Tell whether a command runs what stands in its words; the first `fixed` of them a rule has word for word."""
+    name = _name(next(iter(argv)))
+    name = _NAMED_AS.get(name, name)
+    if name in _RUNNERS or name.startswith("ld-linux"):
+        return True
+    if _INTERPRETERS.fullmatch(name):
+        module = "-m" in argv[1:2]
+        return fixed < (3 if module else 2) or (argv[1].startswith("-") and not module)
+    if len(argv) > 1 and argv[1] in _RUNS.get(name, ()):
+        return fixed < 3 or argv[2].startswith("-") or _runs_others(argv[2:], fixed - 2)
+    if name == "git" and len(argv) > 1 and (argv[1].startswith("-") or argv[1] in _OF_GIT):
+        return True
+    options = _OPTIONS.get(name)
+    return options is not None and any(re.fullmatch(options, word, re.DOTALL) for word in argv[max(fixed, 1) :])

@@ -1,0 +1,13 @@
+"""Two questions about a call: whether it quotes what the model was given, and whether others dictated it there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from console_app.textcalls.provenance.given import GivenText as GivenText
+    from console_app.textcalls.provenance.questions import Provenance as Provenance
+else:
+    from console_app.door import door
+
+    __getattr__ = door(__name__, {"given": "GivenText", "questions": "Provenance"})

@@ -1,0 +1,299 @@
+"""The second question: do the values of a call stand in words of others that tell to make it?
+
+Words can make a call ask, none makes one run. Beside prose counts a command that reaches out or destroys, a long text,
+or one that is to be sent; near to the tool's own name count a few letters. A path, an id or a query that a listing, a
+table or a search gives stands in no sentence that tells, and asks nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from console_app.textcalls.provenance.folding import bare, letters, unescaped
+from console_app.textcalls.provenance.given import FoundPassage, GivenTexts, ValuePlace
+from console_app.textcalls.provenance.quotation import as_text, leaves
+
+_LONG = 40  # letters of a text that is told beside any prose,
+_SENT = 24  # of one beside a word of sending,
+_TOGETHER = 8  # and of one that stands in one place with all others
+_LONGEST = 4_000  # characters of a value that are looked at
+_PARTS = 12  # of one value
+_PART = 8  # letters of a value, on either side of where it is split over two texts
+_ALONE = 0.6  # of the letters of what a tool needs: a value that says nearly all
+_STANDS = 2 / 3  # of the letters of what the tool needs: the rest may be the model's own
+_BESIDE = 160  # characters beside a value among which prose counts
+_COMMANDS = re.compile(r"&&|\|\||;|\n")
+_QUOTED = re.compile(r"\"([^\"\n]{6,})\"|'([^'\n]{6,})'")
+_RUNS_ANOTHER = re.compile(
+    r"^(?:(?:sudo|bash|sh|zsh|dash|cmd|cmd\.exe|powershell|pwsh|env|nohup|timeout|exec|eval)\s+(?:(?:-\w+|/c|\d+)\s+)*)+"
+)
+_ELSEWHERE = re.compile(
+    r"\b[a-z][a-z0-9+.-]*://(?!(?:localhost|127\.|0\.0\.0\.0|\[::1\]))[^\s\"'`<>|]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
+    re.IGNORECASE,
+)
+"""An address of another machine, or of a mailbox."""
+_REACHES = re.compile(
+    r"\|\s*\w|\s>>?\s*[\w~/.$]|`|\$[({A-Z]|~/|(?:^|\s)/(?:etc|home|root|usr|var|tmp|dev|bin|opt)\b|\.ssh\b|%\w+%|--force\b"
+    r"|\s-\w*r\w*f\b|\b(?:drop|truncate|alter|grant|revoke|delete|destroy)\s+\w|\binsert\s+into\b|\bupdate\s+\w+\s+set\b"
+    r"|\b(?:rm|rmdir|del|erase|rd|dd|mkfs\S*|shred|wipe|sudo|su|doas|chmod|chown|curl|wget|nc|ncat|netcat|telnet|ssh|scp"
+    r"|sftp|rsync|ftp|eval|exec|iex|invoke-\w+|base64|crontab|kill|pkill|killall|shutdown|reboot|systemctl|iptables"
+    r"|useradd|passwd|publish|purge|uninstall|set-\w+|remove-\w+|__import__|os\.\w+|subprocess\S*)(?!\w)",
+    re.IGNORECASE,
+)
+"""Signs and words of a command that reaches out of its folder, destroys or gives away."""
+_ID = re.compile(r"(?=(?:\D*\d){8})[\w ./-]{12,60}\Z")
+_SENDING_IN_ALPHABETS = """
+    send sent forward e-mail email mail transfer upload post submit deliver share pay wire schick sende
+    übermittl überweis weiterleit leite melde envo transm transf versez virer envi envía mand remit inoltr sped
+    invi reenv reenc repass stuur verzend verstuur boek wyślij prześlij przelej wysł pošl odešl zašl převeď
+    отправ пошл перешл перевед перечисл сообщ надішл відправ перекаж gönder ilet aktar yolla skicka vidare
+    överför lähet siirr küld utal trimit στείλ προώθ kirim teruskan gửi chuyển
+"""
+_SENDING_ELSEWHERE = """
+    أرسل ارسل إرسال ابعث حوّل שלח העבר بفرست ارسال भेज ส่ง โอน 보내 전송
+    송금 전달 送 転送 发给 發給 发送 寄 转发 轉發 转账 傳
+"""
+_SENDING = re.compile(
+    rf"\b(?:{'|'.join(unescaped(_SENDING_IN_ALPHABETS).split())})"
+    rf"|{'|'.join(unescaped(_SENDING_ELSEWHERE).split())}",
+    re.IGNORECASE,
+)
+"""Words that tell to send something, in thirty languages, as a text is compared: they lower what is enough."""
+_BETWEEN = re.compile(r"[\s、。，！？：；「」『』《》（）।]+")
+_AROUND = ".,;:!?…'\"`«»“”„‘’()-*{}[]\\"
+_NO_WORD = re.compile(r"[\d_/\\@=<>{}()\[\]|$%&#*+~^]|\w[.:]\w")
+_MOST_WORDS = 64
+_BEHIND = 240  # characters behind a tool's name that are looked at
+_FEWEST = 2  # letters of a value that may be all there is
+_LONG_WORD = 8  # letters of a word that may be dictated alone
+_APART = str.maketrans(dict.fromkeys("\"'`“”‘’„«»「」\\*>|+()[]{}<,;=", " "))
+_AT_ENDS = ".:!?-_/~#$@%&"
+_STEPS = re.compile(r"[/?&#.]")
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[^/]+/.")
+
+
+class Dictation:
+    """A call that may be dictated: what its tool needs, or takes where it needs nothing.
+
+    `name` and `tool` are its tool's on the wire and at its server. `reads`: the tool changes nothing, so that only what
+    it sends out in an address counts.
+    """
+
+    def __init__(
+        self, name: str, tool: str, arguments: Mapping[str, Any], needed: Collection[str], *, reads: bool = False
+    ) -> None:
+        said = {key: value for key, value in arguments.items() if _said(value).strip()}
+        main = {key: value for key, value in said.items() if key in needed} or said
+        texts = [value for value in main.values() if not isinstance(value, int | float)] or list(main.values())
+        self._values = [_said(value)[:_LONGEST].strip() for value in texts]
+        self._names, self._named_so = _spelt(name, tool), {_letters(name), _letters(tool)}
+        self._reads = reads
+
+    def find(self, given: GivenTexts) -> FoundPassage | None:
+        """Return where it is dictated, if anywhere."""
+        addresses = [one for value in self._values for one in _ELSEWHERE.findall(value)]
+        for one in addresses:
+            if found := _carries(one, given):
+                return found
+        if self._reads or not self._values:
+            return None
+        return self._named(given) or self._told(given) or self._together(given)
+
+    def _told(self, given: GivenTexts) -> FoundPassage | None:
+        """Return where a value that is long or telling enough stands beside words."""
+        whole = sum(len(_letters(value)) for value in self._values)
+        for value in self._values:
+            alone = len(_letters(value)) >= _ALONE * whole
+            for part in _parts(value):
+                if found := self._part(part, given, alone=alone, whole=part is value):
+                    return found
+        return None
+
+    def _part(self, part: str, given: GivenTexts, *, alone: bool, whole: bool) -> FoundPassage | None:
+        """Return where a value or a part of it is told; `alone`: the tool needs hardly anything else."""
+        wanted, several = _letters(part), _words_in(part) >= 2
+        address = bool(_ELSEWHERE.fullmatch(part) or _ID.match(part)) and len(self._values) > 1
+        reaches = several and bool(_REACHES.search(part) or _ELSEWHERE.search(part))
+        if len(wanted) < (_PART if reaches or address else _SENT) or not (address or reaches or (several and whole)):
+            return None
+        for place in given.places(wanted):
+            if _is_told(place, len(wanted), reaches=reaches, address=address):
+                return place.finding if address or (reaches and alone) or self._stand(given) else None
+        if alone and (reaches or len(wanted) >= _LONG):
+            return _split(wanted, given)
+        return None
+
+    def _stand(self, given: GivenTexts) -> bool:
+        """Tell whether most of what the tool needs stands in what was given."""
+        sizes = [(len(wanted), given.holds(wanted)) for wanted in map(_letters, self._values)]
+        whole = sum(size for size, _ in sizes)
+        return sum(size for size, stands in sizes if stands) >= _STANDS * whole
+
+    def _together(self, given: GivenTexts) -> FoundPassage | None:
+        """Return where all values stand in one line of prose, of which one is of several words."""
+        all_of = [_letters(value) for value in self._values]
+        texts = [wanted for wanted, value in zip(all_of, self._values, strict=True) if _words_in(value) >= 2]
+        if len(all_of) < 2 or not texts or max(map(len, texts)) < _TOGETHER or not all(all_of):
+            return None
+        for place in given.places(max(texts, key=len)):
+            around = f"{place.above}\n{place.before}\n{place.after}"
+            others = [wanted for wanted in all_of if wanted != max(texts, key=len)]
+            if (
+                all(wanted in _letters(around) for wanted in others)
+                and _prose(place.before, place.after, names=True) >= 2
+            ):
+                return place.finding
+        return None
+
+    def _named(self, given: GivenTexts) -> FoundPassage | None:
+        """Return where words near to the tool's name say half of what it needs, however short."""
+        values = [
+            (len(_letters(value)), [words(part)[:_MOST_WORDS] for part in _parts(value)]) for value in self._values
+        ]
+        whole = sum(size for size, _ in values)
+        ways = {way for _, parts in values for part in parts for word in part for way in _ways(word)}
+        if whole < _FEWEST:
+            return None
+        for text in reversed(given.texts):
+            for place in text.named(self._named_so, self._names) if any(map(text.holds, self._named_so)) else ():
+                around = f"{place.before}{place.name}{place.behind[:_BEHIND]}"
+                near = words(around)
+                if ways.isdisjoint(near):
+                    continue
+                joined, known = f" {' '.join(near)} ", frozenset(near)
+                held = sum(size for size, parts in values if any(_holds(joined, known, part) for part in parts))
+                if 2 * held >= whole:
+                    place_said = f"{text.given.source} (line {text.number(place.line)})"
+                    return FoundPassage(place_said, " ".join(around.split()))
+        return None
+
+
+def _is_told(place: ValuePlace, size: int, *, reaches: bool, address: bool) -> bool:
+    """Tell whether words beside a value, or right above it, tell to do something with it."""
+    before, after = place.sentence
+    sends = bool(_SENDING.search(before) or _SENDING.search(after))
+    if address:
+        return sends
+    beside = _prose(place.before, place.after)
+    above = 0 if bare(place.before).strip(" \t$#>-*/!<`\"'") else _prose(place.above, "")
+    leads = above if place.above.rstrip("*_ ").endswith((":", "：", "-", "—")) else 0
+    leads = 0 if place.above.rstrip("*_: ").endswith(")") else leads  # as a loop in Python
+    if reaches:
+        named = _prose(f"{place.led} {place.before}", place.after, names=True)
+        is_key = place.before.rstrip(" \"'`").endswith(":")  # as of a setting, which tells nothing alone
+        return named >= (2 if is_key else 1) or above >= 3 or leads >= 1 or place.is_prompt
+    return (size >= _LONG and (beside >= 3 or leads >= 2)) or (sends and beside >= 2)
+
+
+def _split(wanted: str, given: GivenTexts) -> FoundPassage | None:
+    """Return where the first part of a value stands whose rest stands elsewhere, each beside words."""
+    if not given.holds(wanted[:_PART]):
+        return None
+    at = given.longest(wanted)
+    if not _PART <= at <= len(wanted) - _PART // 2 or not given.holds(wanted[at:]):
+        return None
+    parts = [list(given.places(part)) for part in (wanted[:at], wanted[at:])]
+    told = [
+        [one for one in places if _prose(one.before, one.after) >= 2 or _prose(one.above, "") >= 3] for places in parts
+    ]
+    return told[0][0].finding if all(told) else None
+
+
+def _carries(address: str, given: GivenTexts) -> FoundPassage | None:
+    """Return where others told an address with a place for what the model is to send in it."""
+    at = max(address.find("?"), address.find("="))
+    if at < 0 or len(_letters(address[at:])) < _LONG_WORD or given.holds(_letters(address)):
+        return None
+    for end in (address.rfind("=") + 1, address.find("=") + 1, address.find("?") + 1):
+        if end and len(_letters(address[end:])) >= _LONG_WORD:
+            for place in given.places(_letters(address[:end])):
+                if place.after[:1] not in "&/" and _prose(place.before, place.after) >= 2:
+                    return place.finding
+    return None
+
+
+def _prose(before: str, after: str, *, names: bool = False) -> int:
+    """How many words stand there that are of no number, path or code, nor, without `names`, begin with a capital."""
+    said = [*_BETWEEN.split(before[-_BESIDE:]), *_BETWEEN.split(after[:_BESIDE])]
+    own = [word for one in said if (word := one.strip(_AROUND)) and not _NO_WORD.search(word)]
+    return sum(1 + _wide(word) // 2 for word in own if names or word == word.lower())
+
+
+def _wide(text: str) -> int:
+    """How many letters a text has of scripts without blanks."""
+    return sum("\u0e00" <= char <= "\u0e7f" or "\u3040" <= char <= "\u9fff" for char in text)
+
+
+def _parts(value: str) -> Iterator[str]:
+    """A value, what is quoted in it, and each command of it."""
+    yield value
+    quoted = [one or other for one, other in _QUOTED.findall(value)]
+    parts = [part.strip() for one in (value, *quoted) for part in (one, *_COMMANDS.split(one))]
+    own = [_RUNS_ANOTHER.sub("", part).strip("\"' ") for part in parts]
+    yield from [part for part in dict.fromkeys((*parts, *own)) if part and part != value][:_PARTS]
+
+
+def _words_in(text: str) -> int:
+    """How many words a value has; letters of a script without blanks count for half of one."""
+    return len(text.split()) + _wide(text[:200]) // 2
+
+
+def _letters(text: str) -> str:
+    return letters(text).replace("\n", "")
+
+
+def _said(value: Any) -> str:
+    """Return the text of an argument; of a list or an object each value behind the other."""
+    return " ".join(as_text(one) for _, one in leaves("", value) if one is not None and not isinstance(one, bool))
+
+
+def words(text: str) -> list[str]:
+    """The words of `text`, unescaped and small, without the signs that they begin and end with."""
+    return [word for one in unescaped(text).lower().translate(_APART).split() if (word := one.strip(_AT_ENDS))]
+
+
+@cache
+def _spelt(wire: str, tool: str) -> re.Pattern[str]:
+    """Return a pattern that finds a tool named where no other word is meant: as on the wire, or by its own name of
+    several words; one of a single word is followed by a bracket."""
+    parts = [re.split(r"[_.-]+", name.lower()) for name in (wire, tool)]
+    ways = [r"[-_.:/\\]{0,3}".join(map(re.escape, part)) for part in parts if len(part) > 1]
+    alone = [re.escape(name.lower()) + r"(?=[(\[{])" for name in (wire, tool)]
+    return re.compile(rf"(?<![^\W_])(?:{'|'.join(ways + alone)})(?![^\W_])")
+
+
+def _holds(joined: str, known: frozenset[str], part: Sequence[str]) -> bool:
+    """Tell whether the words near to a tool's name say a part of a value: all, an address of it, or half in one."""
+    if _size(part) >= _FEWEST and f" {' '.join(part)} " in joined:
+        return True
+    cites = len(part) == _MOST_WORDS  # as a text does that is the model's own
+    if not cites and any(way in known for word in part for way in _ways(word) if way != word or _ADDRESS.match(way)):
+        return True
+    whole, at = _size(part), 0
+    while at < len(part):
+        end = at
+        while end < len(part) and f" {' '.join(part[at : end + 1])} " in joined:
+            end += 1
+        size = _size(part[at:end])
+        if 2 * size >= whole and size >= (_FEWEST if end - at > 1 else _LONG_WORD):
+            return True
+        at = max(end, at + 1)
+    return False
+
+
+def _size(part: Sequence[str]) -> int:
+    return len(_letters("".join(part)))
+
+
+def _ways(word: str) -> Iterator[str]:
+    """A word, and what of it may be dictated: a path's end, an address's beginning."""
+    yield word
+    for at in [step.start() for step in _STEPS.finditer(word)][-_MOST_WORDS:]:
+        if "://" in word:
+            if _ADDRESS.match(begun := word[:at].rstrip("/?&#.")):
+                yield begun
+        elif word[at] == "/" and "/" in (end := word[at + 1 :]) and len(_letters(end)) >= _LONG_WORD:
+            yield end

@@ -1,0 +1,248 @@
+"""The texts that a model was given, one behind the other: what is split over two of them stands in one piece here."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+
+from console_app.textcalls.provenance.folding import bare, letters, unescaped, words_of
+
+MOST = 4_000_000
+"""Characters that are compared, the newest: as many as the largest window of a model holds."""
+_LONGEST = 300  # characters of a passage, and those around a value that are looked at
+_PLACES = 20  # of one value, the newest
+_ENDS = ".!?。！？…)]}>"
+_FENCES = ("```", "~~~")
+_NAMES = 300  # places of a tool's name in one text
+_BESIDE = 100  # characters before a tool's name,
+_BEHIND = 400  # and behind it
+_LONG_LINE = re.compile(r"[^\n]{1900}[^\s]{0,100}(?=[^\n])")
+_SIGNS = " \t*#/>-!<"  # before the words of a comment, a quotation or an entry of a list
+
+
+@dataclass(frozen=True, slots=True)
+class GivenText:
+    """A text that the model was given; `source` says what it is, in words. `own`: the user or the project wrote it, so
+    it dictates nothing."""
+
+    source: str
+    text: str
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPassage:
+    """Where a call stands in what was given, as the rest of a sentence, and the passage."""
+
+    place: str
+    passage: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ValuePlace:
+    """Where a value stands: the text `before` and `after` it on its line, and the line of words `above` that;
+    `led`: the end of the text before, where that broke off in a sentence."""
+
+    before: str
+    after: str
+    above: str
+    led: str
+    finding: FoundPassage
+
+    @property
+    def sentence(self) -> tuple[str, str]:
+        """The text beside it in its sentence."""
+        ends = ("。", "！", "？", ". ", "! ", "? ", "; ")
+        before = f"{self.led} {self.before}"
+        begins = max(before.rfind(end) + len(end) if end in before else 0 for end in ends)
+        stops = min((at for end in ends if (at := self.after.find(end)) >= 0), default=len(self.after))
+        return before[begins:], self.after[:stops]
+
+    @property
+    def is_prompt(self) -> bool:
+        """Tell whether a shell's sign stands before it."""
+        return self.before.rstrip().endswith("$")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A tool's name in a text, with what stands before and behind it, unescaped."""
+
+    line: int
+    before: str
+    name: str
+    behind: str
+
+
+class FoldedText:
+    """A text with its lines as they are compared."""
+
+    def __init__(self, given: GivenText) -> None:
+        self.given = given
+        text = _LONG_LINE.sub(r"\g<0>\n", given.text)
+        self.lines = text.split("\n")
+        self._plain = _lines(text, len(self.lines))
+        stripped = bare(text)
+        self._bare = self._plain if stripped == text else _lines(stripped, len(self.lines))
+        plain = "".join(self._plain)
+        self.readings = (plain, plain if self._bare is self._plain else "".join(self._bare))
+        """Its letters, and those without tags and what begins its lines."""
+        self._starts: list[list[int]] = [[], []]
+        self._cut = text != given.text
+        self._named: dict[re.Pattern[str], list[Named]] = {}
+
+    def folded(self, reading: int) -> list[str]:
+        """The letters of each line."""
+        return self._bare if reading else self._plain
+
+    def holds(self, piece: str) -> bool:
+        """Tell whether its letters hold others."""
+        plain, stripped = self.readings
+        return piece in plain or (stripped is not plain and piece in stripped)
+
+    def number(self, line: int) -> int:
+        """The number that people give a line, from 1: a very long one is many here."""
+        if not self._cut:
+            return line + 1
+        begins = sum(map(len, self.lines[:line])) + line
+        return self.given.text.count("\n", 0, begins) + 1
+
+    def named(self, names: Collection[str], pattern: re.Pattern[str]) -> list[Named]:
+        """Where `pattern` finds a tool, of which the letters of `names` tell in which lines to look; it is kept."""
+        if (known := self._named.get(pattern)) is None:
+            lines = {line: None for name in names for reading in (0, 1) for line in self._lines_with(name, reading)}
+            known = self._named[pattern] = [one for line in lines for one in self._places(line, pattern)]
+        return known
+
+    def _lines_with(self, name: str, reading: int) -> Iterator[int]:
+        joined, at = self.readings[reading], -1
+        for _ in range(_NAMES):
+            if (at := joined.find(name, at + 1)) < 0:
+                return
+            yield self.line(reading, at)[0]
+
+    def _places(self, line: int, pattern: re.Pattern[str]) -> Iterator[Named]:
+        text = unescaped(self.lines[line])
+        before, behind = (
+            unescaped(" ".join(self.lines[a:b])) for a, b in ((max(0, line - 2), line), (line + 1, line + 12))
+        )
+        for found in pattern.finditer(text.lower()):
+            start, end = found.span()
+            yield Named(
+                line,
+                f"{before[-_BESIDE:]} {text[:start]}"[-_BESIDE:],
+                text[start:end],
+                f"{text[end:]}\n{behind}"[:_BEHIND],
+            )
+
+    def line(self, reading: int, at: int) -> tuple[int, int]:
+        """The number of the line that a letter stands in, and where in it."""
+        starts = self._starts[reading] or list(accumulate(map(len, self.folded(reading)), initial=0))
+        self._starts[reading] = starts
+        line = min(bisect_right(starts, at), len(self.lines)) - 1
+        return line, at - starts[line]
+
+
+def _lines(text: str, count: int) -> list[str]:
+    lines = letters(text).split("\n")
+    if len(lines) == count:
+        return lines
+    return [letters(line).replace("\n", "") for line in text.split("\n")]  # an escape stood for the end of one
+
+
+class GivenTexts:
+    """Texts in their order."""
+
+    def __init__(self, texts: Sequence[FoldedText]) -> None:
+        self.texts = texts
+
+    @cached_property
+    def _readings(self) -> list[tuple[str, list[int]]]:
+        """The letters of all, and where those of each text begin."""
+        readings: list[tuple[str, list[int]]] = []
+        for reading in (0, 1):
+            parts = [one.readings[reading] for one in self.texts]
+            if reading == 0 or any(one.readings[0] is not one.readings[1] for one in self.texts):
+                readings.append(("".join(parts), list(accumulate(map(len, parts), initial=0))))
+        return readings
+
+    def holds(self, piece: str) -> bool:
+        """Tell whether their letters hold others."""
+        return any(piece in joined for joined, _ in self._readings)
+
+    def longest(self, wanted: str) -> int:
+        """How many letters at the beginning of `wanted` stand in one piece."""
+        there, too_long = 0, len(wanted) + 1
+        while too_long - there > 1:
+            half = (there + too_long) // 2
+            there, too_long = (half, too_long) if self.holds(wanted[:half]) else (there, half)
+        return there
+
+    def holds_in_two(self, piece: str) -> bool:
+        """Tell whether they hold some letters in one piece or in two."""
+        return self.holds(piece) or ((at := self.longest(piece)) > 0 and self.holds(piece[at:]))
+
+    def around(self, wanted: str, behind: int) -> Iterator[str]:
+        """The letters around some that stand in them, across the ends of texts."""
+        for joined, _ in self._readings:
+            at = len(joined)
+            for _ in range(_PLACES):
+                if (at := joined.rfind(wanted, 0, at)) < 0:
+                    break
+                yield joined[max(0, at - _LONGEST) : at + behind]
+
+    def places(self, wanted: str) -> Iterator[ValuePlace]:
+        """Where some letters stand, the newest first."""
+        for reading, (joined, starts) in enumerate(self._readings):
+            at = len(joined)
+            for _ in range(_PLACES):
+                if not wanted or (at := joined.rfind(wanted, 0, at + len(wanted) - 1)) < 0:
+                    break
+                yield self._place(reading, starts, at, at + len(wanted) - 1)
+
+    def _place(self, reading: int, starts: Sequence[int], first: int, last: int) -> ValuePlace:
+        number, other = (bisect_right(starts, at) - 1 for at in (first, last))
+        text, end = self.texts[number], self.texts[other]
+        (line, begins), (last_line, ends) = (
+            text.line(reading, first - starts[number]),
+            end.line(reading, last - starts[other]),
+        )
+        said, behind = text.lines[line], end.lines[last_line]
+        start, stop = _raw(said, begins, reading), _raw(behind, ends, reading) + 1
+        before, after = said[max(0, start - _LONGEST) : start], behind[stop : stop + _LONGEST]
+        led = self.texts[number - 1].lines[-1].rstrip() if number and not line else ""
+        led = "" if led[-1:] in _ENDS else words_of(led[-_LONGEST:])
+        above = _above(text, line)
+        alone = number == other and line == last_line
+        value = said[start : stop if alone else len(said)]
+        parts = (led if letters(before) else above, before[-160:] + value[:160] + after[:160] * alone)
+        finding = FoundPassage(
+            f"{text.given.source} (line {text.number(line)})", " ".join(" ".join(parts).split())[: 2 * _LONGEST]
+        )
+        return ValuePlace(words_of(before), words_of(after), above, led, finding)
+
+
+def _above(text: FoldedText, line: int) -> str:
+    """The nearest line above with anything in it."""
+    for one in range(line - 1, max(-1, line - 5), -1):
+        said = bare(text.lines[one][-_LONGEST:]).strip(_SIGNS)
+        if letters(said) and not said.startswith(_FENCES):
+            return unescaped(said)
+    return ""
+
+
+def _raw(line: str, wanted: int, reading: int, *, behind: bool = False) -> int:
+    """The place in a line before the letter of that number, or `behind` it."""
+    low, high = 0, len(line)
+    while low < high:
+        half = (low + high) // 2
+        part = line[: half + 1]
+        if len(letters(bare(part) if reading else part)) > wanted:
+            high = half
+        else:
+            low = half + 1
+    return low + behind

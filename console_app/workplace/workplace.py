@@ -1,0 +1,138 @@
+"""The folder of one conversation for its engine: what the system prompt says of it, its skills, and its hooks.
+
+What others brought is read anew before each turn, as far as it is trusted as it is then. The first level of the folder
+is listed once a session, so that a file more doesn't cost the cache of the whole conversation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from console_app.config import trust
+from console_app.config.files import Paths
+from console_app.config.secrets import child_environment
+from console_app.domain import ConfigError, errors, one_line, ports
+from console_app.workplace import git, place
+from console_app.workplace.hook_runs import HookRuns
+
+MOST_LISTED = 8_000  # characters of the list of skills: about 2,000 tokens of each request
+# The names that hooks of others know tools by, and the name of the argument that they look for.
+_FAMILIAR = {
+    "shell.run": "Bash",
+    "files.read": "Read",
+    "files.write": "Write",
+    "files.edit": "Edit",
+    "files.search": "Grep",
+    "files.list": "Glob",
+    "fetch.fetch": "WebFetch",
+}
+_PATH, _THEIR_PATH = "path", "file_path"
+
+
+class WorkingFolder:
+    """The Workplace of a folder; `hooks` is the table of the user's settings, which trusted ones of the folder join.
+
+    Raises ConfigError for a table that can't be read: a hook that forbids something would be missing.
+    """
+
+    def __init__(
+        self, paths: Paths, folder: Path, environ: Mapping[str, str], hooks: Mapping[str, Any] | None = None
+    ) -> None:
+        self._paths, self._folder, self._environ = paths, folder, environ
+        self._own, problems = trust.hooks_of(dict(hooks or {}), "the setting hooks")
+        if problems:
+            raise ConfigError(problems[0], "fanout config edit opens your settings.")
+        self._slow = False  # git takes too long here
+        self._listed = place.first_level(folder)
+        self._brought = trust.Brought.find(paths, folder, environ)
+        self._runs = HookRuns(child_environment.for_own_programs(environ))
+
+    async def parts(self) -> Mapping[str, str]:
+        """Look again, in a thread."""
+        return await asyncio.to_thread(self._parts)
+
+    def _parts(self) -> Mapping[str, str]:
+        self._brought = brought = trust.Brought.find(self._paths, self._folder, self._environ)
+        began = time.monotonic()
+        parts = {"the place": place.in_words(self._folder, self._listed, self._environ, asking=not self._slow)}
+        self._slow = self._slow or time.monotonic() - began > git.LIMIT  # a turn waits for that once
+        for one in brought.instructions:
+            yours = one.path.is_relative_to(self._paths.config)
+            name = f"your {one.name}" if yours else one.name
+            whose = "The user's own instructions" if yours else f"Instructions of this project, {one.name}"
+            parts[one_line(name, 40)] = f"{whose}:\n\n{one.whole}"
+        if listed := self._skills_in_words():
+            parts["skills"] = listed
+        return parts
+
+    def _skills_in_words(self) -> str:
+        skills = self._brought.skills
+        lines: list[str] = []
+        for name, skill in skills.items():
+            line = f"- {name}: {skill.description}"
+            if sum(map(len, lines)) + len(line) > MOST_LISTED:
+                break
+            lines.append(line)
+        if not lines:
+            return ""
+        left = list(skills)[len(lines) :]
+        more = f"\nAnd {len(left)} more, by name alone: {one_line(', '.join(left), 1_000)}" if left else ""
+        opens = "Skills say what to do for a kind of task; fanout_skill reads one, before such a task begins:"
+        return "\n".join((opens, *lines)) + more
+
+    def skills(self) -> Mapping[str, str]:
+        """The skills that count."""
+        return {name: skill.description for name, skill in self._brought.skills.items()}
+
+    async def skill(self, name: str, file: str) -> str:
+        """Read a skill."""
+        skill = self._brought.skills.get(name)
+        if skill is None:
+            there = one_line(", ".join(self._brought.skills), 400) or "none"
+            raise errors.ToolError(f"there is no skill {one_line(name, 64)}; there are: {there}")
+        try:
+            return await asyncio.to_thread(skill.opened, file)
+        except ConfigError as error:
+            raise errors.ToolError(error.line) from None
+
+    def _hooks(self, event: str, names: Sequence[str]) -> list[trust.Hook]:
+        known = [*names, _FAMILIAR[names[1]]] if len(names) > 1 and names[1] in _FAMILIAR else names
+        return [hook for hook in (*self._own, *self._brought.hooks) if hook.event == event and hook.concerns(known)]
+
+    def asks(self, event: str, names: Sequence[str] = ()) -> bool:
+        """Tell whether a hook concerns it."""
+        return bool(self._hooks(event, names))
+
+    async def ask(self, happening: ports.Happening) -> ports.Heard:
+        """Run the hooks that concern it. A tool of ours that others have too goes by their name, with its path under
+        their name as well."""
+        told, names = dict(happening.told), happening.names
+        given: dict[str, Any] = told.get("tool_input") or {}
+        if len(names) > 1 and names[1] in _FAMILIAR:
+            told["tool_name"] = _FAMILIAR[names[1]]
+            if isinstance(path := given.get(_PATH), str):
+                told["tool_input"] = {**given, _THEIR_PATH: str(self._folder / path)}
+        told.setdefault("transcript_path", "")
+        told["permission_mode"] = _MODES.get(str(told.get("permission_mode")), "default")
+        hooks = self._hooks(happening.event, names)
+        heard = await self._runs.ask(hooks, self._folder, told, happening.event)
+        if heard.arguments is not None and _THEIR_PATH in told.get("tool_input", {}) and _THEIR_PATH not in given:
+            heard = _with_our_path(heard, told["tool_input"])
+        return heard
+
+
+_MODES = {"ask": "default", "auto": "acceptEdits", "plan": "plan", "yolo": "bypassPermissions"}
+
+
+def _with_our_path(heard: ports.Heard, told: Mapping[str, Any]) -> ports.Heard:
+    """Take a path that a hook changed under the name that others have for it as ours."""
+    changed = dict(heard.arguments or {})
+    theirs = changed.pop(_THEIR_PATH, None)
+    if isinstance(theirs, str) and theirs != told[_THEIR_PATH]:
+        changed[_PATH] = theirs
+    return replace(heard, arguments=changed)

@@ -1,0 +1,46 @@
+"""A prompt that begins with `!` runs a command by hand, and its output joins the conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from console_app.console import Console, Models, Services
+from console_app.domain import ApprovalMode
+from console_app.domain import events as ev
+from console_app.engine import ApprovalGate, Engine
+from tests.console.peers import Screen
+from tests.engine.peers import Model
+from tests.mcp_client.conftest import Bench, start_hub
+from tests.servers.conftest import bundled
+
+__all__ = ["start_hub"]
+
+
+async def test_a_command_by_hand_runs_and_the_model_reads_it(start_hub: Callable[..., Any], tmp_path: Path) -> None:
+    bench: Bench = await start_hub(bundled("shell", tmp_path))
+    model = Model()
+    engine = Engine(provider=model, toolset=bench.hub, gate=ApprovalGate(ApprovalMode.ASK))
+    screen = Screen()
+    services = Services(
+        engine=engine,
+        models=Models(engine),
+        history_path=tmp_path / "history",
+        log_path=tmp_path / "log",
+        theme_dirs=(),
+    )
+    console = Console(services, screen)
+    await console.start()
+    console.send("!echo 'by \"hand\"'; exit 3")
+    await screen.sees(ev.TurnFinished)
+    (call,) = screen.transcript.turns[-1].calls
+    assert (call.tool, call.arguments) == ("run", {"command": "echo 'by \"hand\"'; exit 3"})
+    assert call.content.startswith('by "hand"\n[exit 3 in ')
+    assert call.verdict is not None
+    assert call.verdict.why == "exit 3"
+    assert model.requests == []
+    console.send("and?")
+    await screen.sees(ev.TurnFinished, 2)
+    assert 'by "hand"' in str(model.requests[0].messages)
+    await console.close()

@@ -1,0 +1,415 @@
+"""Rules for commands: what one allows, and every way round it that is known, multiplied out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from console_app import resources, shell_syntax, wiring
+from console_app.config.servers import ServerChoice, load_mcp_config
+from console_app.domain import ApprovalMode
+from console_app.domain.rules import parse_rule
+from console_app.domain.tools import ServerIdentity, ToolSpec
+from console_app.engine import ApprovalGate, Rule
+
+EVIL = "touch pwned"
+SHELL = ServerIdentity(digest="d", text="shell")
+RUN = ToolSpec(name="shell_run", server="shell", tool="run", identity=SHELL)
+
+
+def gate(*rules: str, mode: ApprovalMode = ApprovalMode.ASK) -> ApprovalGate:
+    parsed = [(action, parse_rule(text)) for action, _, text in (rule.partition(" ") for rule in rules)]
+    return ApprovalGate(mode, [Rule(action, one.pattern, "", one.arguments) for action, one in parsed], shell=SHELL)
+
+
+def action(command: str, *rules: str, mode: ApprovalMode = ApprovalMode.ASK) -> str:
+    return gate(*rules, mode=mode).check(RUN, {"command": command}).action
+
+
+ALLOWED = {
+    "shell(pytest *)": ("pytest", "pytest -x", "pytest -k 'a or b' tests", "p'y'test", '"pytest" -q', "pytest\t-q\n"),
+    "shell(git status *)": ("git status", "git status --short", "git 'status'"),
+    "shell(git commit *)": ("git commit -m 'one; two && three'", "git commit"),
+    "shell(make test)": ("make test",),
+    "shell(python -m pytest *)": ("python -m pytest -x",),
+    "shell(uv run pytest *)": ("uv run pytest tests",),
+    "shell(find . *)": ("find . -name a.py",),
+    "shell.run(command=ls *)": ("ls", "ls -la src"),
+    "shell(sh -c 'echo one')": ("sh -c 'echo one'",),
+}
+
+
+@pytest.mark.parametrize("rule", ALLOWED)
+def test_a_rule_allows_what_it_says(rule: str) -> None:
+    for command in ALLOWED[rule]:
+        assert action(command, f"allow {rule}") == "allow", command
+
+
+WAYS_ROUND = (
+    "{ok}; {evil}",
+    "{ok};{evil}",
+    "{ok} && {evil}",
+    "{ok} || {evil}",
+    "{ok} | {evil}",
+    "{ok} |& {evil}",
+    "{ok} & {evil}",
+    "{ok}&",
+    "{ok}\n{evil}",
+    "{ok}\r\n{evil}",
+    "{ok};",
+    "{ok} #\n{evil}",
+    "{ok} $({evil})",
+    "{ok} `{evil}`",
+    "{ok} <({evil})",
+    '{ok} "$({evil})"',
+    "{ok} ${{x:=$({evil})}}",
+    "{ok} $((a[$({evil})]))",
+    "{ok} > file",
+    "{ok} >> file",
+    "{ok} 2>&1",
+    "{ok} <<< x",
+    "{ok} << E\nx\nE",
+    "A=b {ok}",
+    "PATH=. {ok}",
+    "x=1",
+    "{ok} $HOME",
+    "{ok} $'a'",
+    "{ok} ~/x",
+    "{ok} a=~",
+    "({ok})",
+    "{{ {ok}; }}",
+    "! {ok}",
+    "if {ok}; then {evil}; fi",
+    "while {ok}; do {evil}; done",
+    "f() {{ {evil}; }}; {ok}",
+    "alias {ok}={evil}; {ok}",
+    "[[ {ok} ]]",
+    "{ok}\0{evil}",
+    "{ok} 'open",
+    '{ok} "open',
+    "{ok} &&",
+    "{ok} {{a,b}}",
+    "{ok} *",
+    "{ok} [ab]",
+    "{ok} a?",
+    "{ok} \\\n{evil}",
+    "{ok}\\;{evil}",
+    "{ok}\u2028{evil}",
+    "{ok}\u00a0{evil}",
+    "{ok}\v{evil}",
+    "exec {ok}; {evil}",
+    "case x in x) {evil};; esac",
+    "{ok} >({evil})",
+    "{evil}\n{ok}",
+    "time {ok}",
+    "coproc {ok}",
+    "env {ok}",
+    "command {ok}",
+    "eval '{ok}; {evil}'",
+    "sh -c '{ok}; {evil}'",
+    "xargs {ok}",
+    "sudo {ok}",
+    "nice {ok}",
+)
+
+
+@pytest.mark.parametrize("way", WAYS_ROUND)
+@pytest.mark.parametrize("ok", ["pytest -x", "git status", "ls"])
+def test_no_way_round_a_rule_is_allowed(ok: str, way: str) -> None:
+    command = way.format(ok=ok, evil=EVIL)
+    for rule in ("shell(pytest *)", "shell(git status *)", "shell(ls *)", "shell(* *)", "shell(*)"):
+        assert action(command, f"allow {rule}") == "ask", rule
+    assert action(command, mode=ApprovalMode.AUTO) == "ask"
+
+
+RUN_OTHERS = (
+    "sh -c '{evil}'",
+    "bash -c '{evil}'",
+    "/bin/sh -c '{evil}'",
+    "env {evil}",
+    "/usr/bin/env {evil}",
+    "xargs {evil}",
+    "find . -exec {evil} +",
+    "find . -execdir {evil} +",
+    "find . -ok {evil}",
+    "find . -delete",
+    "find . -fprint x",
+    "git -c core.pager='{evil}' log",
+    "git -c alias.x='!{evil}' x",
+    "git --config-env=a=b log",
+    "git -C /x status",
+    "git --exec-path=. status",
+    "git bisect run {evil}",
+    "git submodule foreach '{evil}'",
+    "git rebase -x '{evil}'",
+    "git config core.pager '{evil}'",
+    "git clone -c core.fsmonitor=x a",
+    "git fetch --upload-pack='{evil}' x",
+    "git grep -O'{evil}' x",
+    "git diff --ext-diff",
+    "git diff --output=x",
+    "git clone 'ext::sh -c x'",
+    "time {evil}",
+    "command {evil}",
+    "builtin eval x",
+    "eval '{evil}'",
+    "exec {evil}",
+    "sudo {evil}",
+    "doas {evil}",
+    "nice {evil}",
+    "timeout 5 {evil}",
+    "nohup {evil}",
+    "setsid {evil}",
+    "stdbuf -o0 {evil}",
+    "strace {evil}",
+    "watch '{evil}'",
+    "parallel {evil}",
+    "ssh host {evil}",
+    "busybox sh",
+    "awk 'BEGIN {{ system(1) }}'",
+    "python -c 'import os'",
+    "perl -e 1",
+    "python3.12 -c 1",
+    "node -e 1",
+    "ruby -e 1",
+    "sed -n '1e touch x' f",
+    "vim -c '!x'",
+    "less f",
+    "man ls",
+    "docker run x",
+    "tar --checkpoint-action=exec=x -cf a b",
+    "tar -I x -xf a",
+    "rsync -e x a b",
+    "sort --compress-program=x f",
+    "rg --pre x y",
+    "npx x",
+    "uv run x",
+    "npm exec x",
+    "printf -v 'a[0]' x",
+    "test -v 'a[0]'",
+    "source x",
+    ". x",
+    "trap x EXIT",
+    "systemd-run {evil}",
+    "crontab x",
+    "flock f {evil}",
+    "zip -T -TT x a b",
+    "make SHELL=x",
+    "make --eval=x",
+    "go test -exec x",
+    "SH -c '{evil}'",
+    "entr {evil}",
+    "script -c '{evil}'",
+    "unshare {evil}",
+    "ld-linux-x86-64.so.2 x",
+    "tmux new x",
+)
+
+
+@pytest.mark.parametrize("command", RUN_OTHERS)
+def test_what_runs_others_is_allowed_by_no_wildcard(command: str) -> None:
+    command = command.format(evil=EVIL)
+    name = command.split()[0]
+    for rule in ("*", f"{name} *", f"{name[:1]}* *"):
+        assert action(command, f"allow shell({rule})") == "ask", rule
+    assert action(command, mode=ApprovalMode.AUTO) == "ask"
+    assert shell_syntax.beginning(command) in ("", f"{' '.join(command.split()[:3])} *")
+
+
+READS = (
+    "ls",
+    "ls -la src",
+    "pwd",
+    "cat a.txt",
+    "head -n 5 a",
+    "wc -l a b",
+    "git status",
+    "git log --oneline -5",
+    "git diff HEAD~1",
+    "git show HEAD:a.py",
+    "grep -rn 'def f' src",
+    "rg -n f src",
+    "find . -name a.py",
+    "echo hello",
+    "git branch -a",
+    "sort a",
+    "date",
+    "tree -L 2",
+    "which python",
+    "diff a b",
+    "git blame a.py",
+)
+ASKS = (
+    "rm a",
+    "cat /etc/passwd",
+    "cat ~/.ssh/id_rsa",
+    "cat ../secret",
+    "ls ..",
+    "head -c5 sub/../../x",
+    "grep -f/etc/shadow x",
+    "grep --file=/etc/shadow x",
+    "sort -o a b",
+    "sort --output=a b",
+    "uniq a b",
+    "tree -o x",
+    "find . -delete",
+    "find . -exec rm a +",
+    "git branch new",
+    "git branch -D old",
+    "git tag v1",
+    "git push",
+    "git stash",
+    "git diff --output=x",
+    "git diff --no-index a b",
+    "git log --ext-diff",
+    "git remote add a b",
+    "date -s x",
+    "date 01010000",
+    "file -C x",
+    "rg --pre x y",
+    "tail -f a > b",
+    "env",
+    "printenv",
+    "curl x",
+    "cd /",
+    "tee x",
+    "cp a b",
+    "echo $HOME",
+    "git -C x log",
+    "ps e",
+    "yes",
+    "test -v x",
+    "cat a | sh",
+    "ls $(x)",
+    "git config x",
+    "wc --files0-from=/etc/x",
+    "git reflog expire x",
+    "git notes add",
+)
+
+
+@pytest.mark.parametrize("command", READS)
+def test_a_command_that_only_reads_runs_unasked_in_auto(command: str) -> None:
+    assert action(command, mode=ApprovalMode.AUTO) == "allow"
+    assert action(command, mode=ApprovalMode.PLAN) == "allow"
+    assert action(command) == "ask"
+
+
+@pytest.mark.parametrize("command", ASKS)
+def test_all_else_asks_in_auto(command: str) -> None:
+    assert action(command, mode=ApprovalMode.AUTO) == "ask"
+    assert action(command, mode=ApprovalMode.PLAN) == "deny"
+
+
+def test_reading_is_judged_only_of_the_shell_that_comes_along_and_inside() -> None:
+    other = RUN.model_copy(update={"identity": ServerIdentity(digest="other", text="x")})
+    auto = gate(mode=ApprovalMode.AUTO)
+    assert auto.check(other, {"command": "ls"}).action == "ask"
+    for more in ({"cwd": "/"}, {"cwd": ".."}, {"cwd": "~"}, {"background": True}, {"outside": True}, {"cwd": 5}):
+        assert auto.check(RUN, {"command": "ls", **more}).action == "ask", more
+
+
+DENIES = (
+    "rm -rf x",
+    "a; rm x",
+    "a && rm x",
+    "$(rm x)",
+    "echo `rm x`",
+    "sudo rm x",
+    "env A=b rm x",
+    "sh -c 'rm x'",
+    'bash -c "cd a; rm x"',
+    "find . -exec rm x +",
+    "/bin/rm x",
+    "RM x",
+    "r'm' x",
+    "$CMD x",
+    "rm x &",
+    "(rm x)",
+    "if a; then rm x; fi",
+    "a | xargs rm",
+    "open 'quote",
+    "A=b rm x",
+    "rm\tx",
+    "r\\m x",
+    "eval 'rm x'",
+    "timeout 5 rm x",
+    "rm x > y",
+    "f() { rm x; }; f",
+)
+
+
+@pytest.mark.parametrize("command", DENIES)
+def test_a_rule_that_denies_means_every_command_that_may_be_meant(command: str) -> None:
+    assert action(command, "deny shell(rm *)", "allow shell.run", mode=ApprovalMode.YOLO) == "deny"
+    assert action("ls -la", "deny shell(rm *)", mode=ApprovalMode.YOLO) == "allow"
+
+
+_WRAPPERS = st.sampled_from([way for way in WAYS_ROUND if "{ok}" in way and "open" not in way])
+
+
+@given(st.lists(_WRAPPERS, min_size=1, max_size=3), st.sampled_from(["pytest", "git status", "ls -la"]))
+def test_ways_round_within_each_other_are_allowed_no_more(ways: list[str], ok: str) -> None:
+    command = ok
+    for way in ways:
+        command = way.format(ok=command, evil=EVIL)
+    for rule in ("*", "pytest *", "git *", "ls *", "t*"):
+        assert action(command, f"allow shell({rule})") == "ask"
+    assert action(command, mode=ApprovalMode.AUTO) == "ask"
+
+
+@given(st.text(alphabet=st.sampled_from(list("ls gitpys'\"\\$`(){};&|<>#~*?![]=\n\t\r \0é\u00a0")), max_size=30))
+def test_words_are_those_that_bash_passes_on_or_none(text: str) -> None:
+    words = shell_syntax.plain_words(text)
+    if words is not None:
+        assert all(character not in text for character in "$`\\*?[]{}()<>&|;!\r\0" if not _quoted(text))
+        assert "".join(words).replace("'", "")
+
+
+def _quoted(text: str) -> bool:
+    return "'" in text or '"' in text
+
+
+@pytest.mark.parametrize(
+    ("command", "rule"),
+    [
+        ("pytest -x", "pytest *"),
+        ("git commit -m x", "git commit *"),
+        ("rm x", "rm *"),
+        ("a; b", ""),
+        ("sudo x", ""),
+        ("python a.py 1", "python a.py *"),
+        ("python -c 1", ""),
+        ("uv run pytest x", "uv run pytest *"),
+    ],
+)
+def test_the_rule_that_is_offered_is_for_the_beginning(command: str, rule: str) -> None:
+    assert shell_syntax.beginning(command) == rule
+    assert not rule or action(command, f"allow shell({rule})") == "allow"
+
+
+def test_long_and_nested_commands_are_judged_in_no_time() -> None:
+    for command in (
+        "(" * 5000 + "x" + ")" * 5000,
+        "a " * 9000,
+        "'" + "x" * 19000 + "'",
+        "$(" * 3000 + ")" * 3000,
+        "x" * 10**6,
+    ):
+        assert action(command, "allow shell(pytest *)") == "ask"
+
+
+@pytest.mark.parametrize("outside", [True, "true", 1, "yes"])
+@pytest.mark.parametrize("mode", list(ApprovalMode))
+def test_outside_of_the_sandbox_always_asks_of_the_shell_that_comes_along(mode: ApprovalMode, outside: object) -> None:
+    servers = load_mcp_config(resources.bundled_mcp()).servers
+    (shell,) = (one for one in servers if one.name == "shell")
+    spec = RUN.model_copy(update={"identity": shell.identity(Path.cwd())})
+    gate = ApprovalGate(mode, [Rule("allow", "shell.run"), Rule("allow", "*")])
+    wiring.use_bundled(gate, ServerChoice(servers, bundled=True))
+    verdict = gate.check(spec, {"command": "ls", "outside": outside}).action
+    assert verdict == ("deny" if mode is ApprovalMode.PLAN else "ask")
+    assert ApprovalGate(mode, gate.rules, shell=gate.shell).check(spec, {"command": "ls"}).action == "allow"
