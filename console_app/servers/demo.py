@@ -31,7 +31,7 @@ async def long_task(arguments: Arguments, context: CallContext) -> str:
         line = f"step {step} of {steps}"
         context.progress(step, steps, line, {"stream": "stdout", "text": f"{line}\n", "offset": written})
         written += len(line.encode()) + 1
-    return f"done in {duration:g} s, {steps} steps."
+    return f"done in {duration:g} s, {steps} step{'s' * (steps != 1)}."
 
 
 async def _work(duration: float, context: CallContext) -> None:

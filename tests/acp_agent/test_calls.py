@@ -99,7 +99,7 @@ def _check_questions(editor: Editor, folder: Path) -> None:
     assert call.content is not None
     diff, words = call.content
     assert (diff.path, diff.old_text, diff.new_text) == (str(folder / "a.txt"), "one", "1")
-    assert words.content.text.startswith("May destroy, declared by server. Not pre-approved.\n")
+    assert words.content.text.startswith("Edits, its arguments show it. Not pre-approved.\n")
     assert "old_text: one" in words.content.text
     new = editor.asked["write"][0].content
     assert new is not None

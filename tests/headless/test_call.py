@@ -24,7 +24,7 @@ def test_several_run_and_print_in_call_order(fanout: Inside) -> None:
     slow = json.dumps({"task": "wait", "duration_seconds": 0.5})
     done = fanout.run("call", "demo.long_task", slow, "calculator.evaluate", '{"expression": "1+1"}', "demo.big")
     assert done.code == 1  # big needs its argument
-    assert done.out.startswith("demo.long_task\nwait: done")
+    assert done.out.startswith("demo.long_task\ndone in 0.5 s, 1 step.\n")
     assert "\n\ncalculator.evaluate\n2\n\ndemo.big\n" in done.out
 
 

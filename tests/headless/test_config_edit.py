@@ -11,7 +11,7 @@ import pytest
 
 from console_app.config.settings import Settings
 from tests.headless.inside import Inside
-from tests.program.process import Done
+from tests.program.process import ROOT, Done
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_a_theme_that_there_is_not_is_refused_with_what_there_is(tmp_path: Path,
     assert not (tmp_path / "home" / "config.toml").exists()
     own = tmp_path / "home" / "themes"
     own.mkdir(parents=True)
-    (own / "mine.toml").write_text(Path("themes/nord.toml").read_text().replace('name = "nord"', 'name = "mine"'))
+    (own / "mine.toml").write_text((ROOT / "themes/nord.toml").read_text().replace('name = "nord"', 'name = "mine"'))
     assert config("set", "theme", "mine").code == 0
 
 

@@ -138,8 +138,8 @@ async def test_calls_are_decided_by_a_range_of_those_that_wait(tmp_path: Path) -
         shown.type("/deny 3 not that")
         await shown.see("Call 3 is denied by you.")
         shown.type("/approve 2-4,1")
-        await shown.see("Call 1, lab.do, done")
-        await shown.see("Call 4, lab.do, done")
+        await shown.see("Call 1, lab.do, ok")
+        await shown.see("Call 4, lab.do, ok")
         shown.type("/calls")
         await shown.see("5. lab.do, needs approval")
         shown.type("/deny 5-999999999999")
@@ -226,5 +226,5 @@ async def test_a_call_filled_in_line_by_line_has_the_values_that_its_form_on_the
             await shown.see(f"{place} of {len(ASKED)}: {name}, required")
             shown.type(typed)
             assert not form.fields[place - 1].problem(value)
-        await shown.see("Call 1, lab.do, done")
+        await shown.see("Call 1, lab.do, ok")
     assert got == [{name: value for name, (_, _, value) in ASKED.items()}]

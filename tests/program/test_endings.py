@@ -126,7 +126,7 @@ main()
 def test_an_internal_error_leaves_no_process(fanout: Fanout, tmp_path: Path) -> None:
     argv = [sys.executable, "-P", "-c", CRASHING.format(arguments=[*_of_model(fanout), "--", "go"])]
     with Terminal(argv, env=fanout.environment({"TERM": "xterm-256color"}), cwd=fanout.cwd) as terminal:
-        terminal.expect("1 running")
+        terminal.expect("1▎ . work")
         pids = _pids(tmp_path)
         (fanout.cwd / "crash").touch()
         terminal.resize(30, 100)

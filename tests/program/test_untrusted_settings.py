@@ -55,7 +55,8 @@ def put(path: Path, content: str | bytes | None) -> None:
 
 TOOL = "calculator.evaluate"
 CALLS = {"call", "batch"}  # a rule that denies ends these
-SAYS_IT = {"config validate": 2, "mcp trust": 2}  # it is what they are asked for
+SAYS_IT = {"config validate": 2, "mcp trust": 2, "trust": 2}  # it is what they are asked for
+NO_FILES = {"a pipe", "a device", "a folder"}  # there is nothing in them to trust
 READ_NO_SETTINGS = {"parse", "schema", "completion", "man", "config edit", "config set", "config unset"}
 READ_SERVERS = {"run", "call", "mcp list", "mcp test"}
 
@@ -96,6 +97,7 @@ def test_no_command_ends_of_it_and_the_file_is_named(
     settings, servers = ".fanout/config.toml", "mcp.json"
     for name in (settings, servers):
         put(inside.cwd / name, BROKEN[kind])
+    asked = SAYS_IT if kind not in NO_FILES else {**SAYS_IT, "trust": 0}
     denies = "calculator.*" in str(BROKEN[kind])[:99]
     for command, dones in done_by(inside, monkeypatch).items():
         read = {settings: command not in READ_NO_SETTINGS, servers: command in READ_SERVERS}
@@ -107,7 +109,7 @@ def test_no_command_ends_of_it_and_the_file_is_named(
             if command in CALLS and denies:
                 assert done.code == (code if command == "batch" else 1), (command, done.err)
             else:
-                assert done.code == SAYS_IT.get(command, code), (command, done.err)
+                assert done.code == asked.get(command, code), (command, done.err)
 
 
 @pytest.mark.parametrize("kind", ["keys", "bad TOML", "a pipe"])

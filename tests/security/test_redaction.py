@@ -195,6 +195,7 @@ def test_the_log_and_the_last_words_know_what_was_learnt(tmp_path: Path, monkeyp
         root.setLevel(level)
         logging.captureWarnings(False)
         logging.raiseExceptions = True
+    monkeypatch.setattr(root, "handlers", [])
     assert redactor_in_use({"A_TOKEN": "other-canary"}).clean("other-canary") == HIDDEN
 
 

@@ -278,6 +278,7 @@ async def test_an_old_panel_that_was_clicked_is_forgotten_by_the_next_turn(tmp_p
         await at_rest(pilot)
         y = next(y for y, line in enumerate(seen(pilot.app).splitlines()) if "n=1" in line)
         await pilot.click(offset=(20, y))
+        await at_rest(pilot)
         call = selected(pilot)
         assert call is not None
         assert call.arguments == {"n": 1}

@@ -128,7 +128,7 @@ async def test_from_the_second_step_on_the_steps_are_counted(tmp_path: Path) -> 
         await pilot.press("h", "enter")
         await see(pilot, "step 2/25")
         going.set()
-        await see(pilot, "enter send")
+        await see(pilot, "✓ done")
 
 
 @pytest.mark.parametrize("size", [(59, 30), (80, 14), (20, 5)])

@@ -421,6 +421,6 @@ async def test_what_is_asked_while_a_finished_turn_still_closes_comes_behind_tha
         await until(
             pilot, lambda: screen.console.conversation.turn is not None and not screen.console.conversation.turn.running
         )
-        await pilot.press(keys[-1])
+        await decide(pilot, keys[-1])
         model.slow_close.set()
         await see(pilot, done)

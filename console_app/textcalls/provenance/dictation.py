@@ -31,7 +31,8 @@ _RUNS_ANOTHER = re.compile(
     r"^(?:(?:sudo|bash|sh|zsh|dash|cmd|cmd\.exe|powershell|pwsh|env|nohup|timeout|exec|eval)\s+(?:(?:-\w+|/c|\d+)\s+)*)+"
 )
 _ELSEWHERE = re.compile(
-    r"\b[a-z][a-z0-9+.-]*://(?!(?:localhost|127\.|0\.0\.0\.0|\[::1\]))[^\s\"'`<>|]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
+    r"\b[a-z][a-z0-9+.-]*://(?!(?:localhost|127\.|0\.0\.0\.0|\[::1\]))[^\s\"'`<>|]+"
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
     re.IGNORECASE,
 )
 """An address of another machine, or of a mailbox."""

@@ -105,7 +105,7 @@ class KeyHints(Widget):
         self, name: Callable[[], Sequence[Named]] | None = None, now: Callable[[], float] = time.monotonic
     ) -> None:
         super().__init__()
-        self._name, self._now = name, now
+        self._named, self._now = name, now
         self._words: str = ""
         self._since = now()  # they are what they are
         self._last: Sequence[tuple[Hint, bool]] = ()
@@ -153,9 +153,9 @@ class KeyHints(Widget):
         if not self.screen.is_active:
             return self._last
         active = self.screen.active_bindings.values()
-        if self._name is not None:
+        if self._named is not None:
             keys = {one.binding.id: one.binding.key for one in reversed(list(active)) if one.enabled}
-            named = [(Hint(id, keys.get(id, id if len(id) == 1 else ""), does), False) for id, does in self._name()]
+            named = [(Hint(id, keys.get(id, id if len(id) == 1 else ""), does), False) for id, does in self._named()]
             self._last = [one for one in named if one[0].key]
             return self._last
         seen: dict[str, tuple[Hint, bool]] = {}

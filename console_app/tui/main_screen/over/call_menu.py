@@ -26,13 +26,13 @@ class CallMenu(Dialog[str | None]):
 
     def __init__(self, name: str, acts: Sequence[Binding]) -> None:
         super().__init__()
-        self._name = name
+        self._call = name
         self._acts = acts
 
     def compose(self) -> ComposeResult:
         """A row an act."""
         with DialogBox("enter do it · esc close") as box:
-            box.border_title = Content(self._name)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
+            box.border_title = Content(self._call)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
             rows = (Content.styled(f"{key_name(act.key)}  ", "bold $primary") + act.description for act in self._acts)
             yield OptionList(*(Option(row) for row in rows), markup=False)
 
