@@ -55,7 +55,7 @@ class Delivery:
             try:
                 async for events in recorder.slices(activity):
                     for event in events:
-                        if isinstance(event, ev.TurnFinished):
+                        if isinstance(event, ev.TurnFinished) and not event.agent:
                             outcome = event.outcome
                         self._show(event)
                     if not self.closing:

@@ -57,6 +57,7 @@ class Transcript:
         self.call_ids: set[str] = set()  # every id that was ever used, also of calls that were undone
         self.native_callers: set[str] = set()  # models that made native calls, undone or not; "" for one not named
         self.last_turn = self.last_seq = 0  # the highest numbers that events carried
+        self.agents: dict[str, Transcript] = {}  # the conversation of each agent, by its path
         self._compactions: list[ev.HistoryCompacted] = []
 
     @classmethod
@@ -111,12 +112,96 @@ class Transcript:
         """The newest step of the newest turn."""
         return self.turns[-1].steps[-1] if self.turns and self.turns[-1].steps else None
 
+    def agent(self, path: str) -> Transcript:
+        """The conversation of an agent, begun with this where there is none. Ids are used once in all of them."""
+        if path not in self.agents:
+            self.agents[path] = child = Transcript()
+            child.call_ids = self.call_ids
+        return self.agents[path]
+
     def apply(self, event: ev.Event) -> None:
         """Folds one event in."""
         if event.seq > self.last_seq:
             self.last_seq = event.seq
         if event.turn > self.last_turn:
             self.last_turn = event.turn
+        if event.agent:
+            self._of_agent(event)
+        else:
+            self._fold(event)
+
+    def _of_agent(self, event: ev.Event) -> None:
+        """Folds an event of an agent into its conversation. Its calls stand below the call that made them, here and in
+        each conversation between."""
+        child = self.agent(event.agent)
+        match event:
+            case ev.SessionStarted():
+                if (call := self.calls.get(event.parent)) is not None:
+                    call.runs = event.agent
+                child._fold(event)
+            case ev.CallAnnounced():
+                made_by = self.calls.get(event.parent)
+                known = event.call_id in self.calls
+                child._fold(event if made_by is None else event.model_copy(update={"index": made_by.index}))
+                call = child.calls.get(event.call_id)
+                if call is None or made_by is None or known:
+                    return
+                call.agent = event.agent
+                for holder in self._above(event.agent):
+                    holder._stands_below(call)
+            case ev.CallDropped():
+                for holder in (child, *self._above(event.agent)):
+                    holder._fold(event)
+            case ev.UsageReported():
+                child._fold(event)
+                for holder in self._above(event.agent):
+                    holder._usage(event, of_agent=True)
+            case _:
+                child._fold(event)
+                if (call := child.calls.get(getattr(event, "call_id", ""))) is not None:
+                    for holder in self._above(event.agent):
+                        holder._keep_if_open(call)
+
+    def _above(self, path: str) -> list[Transcript]:
+        """Return the conversations above that of an agent, this one first."""
+        names = path.split("/")
+        return [self, *(self.agent("/".join(names[:deep])) for deep in range(1, len(names)))]
+
+    def _stands_below(self, call: CallView) -> None:
+        """Takes a call of an agent in, behind all that the call above it made so far."""
+        if call.id in self.calls:
+            return
+        self.calls[call.id] = self.open_calls[call.id] = call
+        for turn in reversed(self.turns):
+            for step in reversed(turn.steps):
+                calls = step.batch.calls
+                place = next((n for n, one in enumerate(calls) if one.id == call.parent), -1)
+                if place < 0:
+                    continue
+                place += 1
+                while place < len(calls) and self.is_below(calls[place], call.parent):
+                    place += 1
+                calls.insert(place, call)
+                return
+
+    def call_of_agent(self, path: str) -> str:
+        """Return the id of the call whose work is the agent of this path; "" where none is known."""
+        return next((call.id for call in reversed(self.calls.values()) if call.runs == path), "")
+
+    def is_below(self, call: CallView, above: str) -> bool:
+        """Tell whether a call was made by another, or by one of those that it made."""
+        while call.parent and call.parent != above and call.parent in self.calls:
+            call = self.calls[call.parent]
+        return call.parent == above
+
+    def depth(self, call: CallView) -> int:
+        """How many calls of this conversation stand above a call."""
+        deep = 0
+        while (above := self.calls.get(call.parent)) is not None and above is not call and deep < 8:
+            call, deep = above, deep + 1
+        return deep
+
+    def _fold(self, event: ev.Event) -> None:
         match event:
             case ev.TextDelta():  # by far the most, so first
                 if step := self.step:
@@ -258,16 +343,16 @@ class Transcript:
         self.usage.stale, self.overflowed = True, False
         del self.history[turn.begins :]
         self._compactions = [one for one in self._compactions if one.covers <= len(self.history)]
-        for step in turn.steps:
-            for call in step.batch.calls:
-                self._forget(call.id)
+        for call in turn.calls:
+            self._forget(call.id)
+            self.agents.pop(call.runs, None)
 
-    def _usage(self, event: ev.UsageReported) -> None:
+    def _usage(self, event: ev.UsageReported, *, of_agent: bool = False) -> None:
         usage = self.usage
         usage.input_tokens += event.input_tokens
         usage.output_tokens += event.output_tokens
         usage.cached_tokens += event.cached_tokens or 0
-        if not event.call_id:
+        if not event.call_id and not of_agent:
             usage.context, usage.stale, self.overflowed = event.input_tokens + event.output_tokens, False, False
         if event.cost is not None:
             usage.cost = (usage.cost or 0.0) + event.cost

@@ -89,7 +89,9 @@ class CallView:
     announced_at: float
     state: CallState = CallState.ANNOUNCED
     dialect: str = ""  # of a call that was read from text
-    parent: str = ""  # the id of the program that made it
+    parent: str = ""  # the id of the program or agent that made it
+    agent: str = ""  # the path of the agent in whose conversation it is
+    runs: str = ""  # the path of the agent whose work it is
     arriving: GrowingText = field(default_factory=GrowingText)  # the arguments as they come; none once they are read
     arguments: dict[str, Any] | None = None
     edited: bool = False
@@ -171,7 +173,8 @@ class CallView:
     @property
     def was_cut_off(self) -> bool:
         """Tell whether something else than the user or its own failure ended the call, and it can run again."""
-        return self.outcome is Outcome.INTERRUPTED and self.origin != "provider" and not self.is_own
+        mine = self.origin != "provider" and not self.agent and (not self.is_own or bool(self.runs))
+        return self.outcome is Outcome.INTERRUPTED and mine
 
     @property
     def label(self) -> str:
