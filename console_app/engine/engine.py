@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from console_app.domain import CallPolicy, Message, ToolSpec, UserMessage, ports
+from console_app.domain import agents as ag
 from console_app.domain import events as ev
-from console_app.domain.agents import Kinds
 from console_app.domain.settings import EngineSettings
 from console_app.domain.steady_time import steady_time
 from console_app.domain.transcript import Transcript
@@ -52,7 +53,7 @@ class Engine:
         programs: ports.ProgramRunner | None = None,
         session_id: str | None = None,
         slots: Slots | None = None,
-        agents: Callable[[], Kinds] | None = None,
+        agents: Callable[[], ag.Kinds] | None = None,
         open_model: OpenModel | None = None,
         workplace: ports.Workplace | None = None,
         clock: Callable[[], float] = steady_time,
@@ -82,6 +83,11 @@ class Engine:
         self._session.agents = self.agents
         self.background.record = self.record
         self.background.activity = lambda: self.activity
+
+    async def close(self) -> None:
+        """Close the model that answers, and those that were opened for agents."""
+        agents = self.agents.close() if self.agents is not None else asyncio.sleep(0)
+        await asyncio.gather(self.provider.close(), agents)
 
     @property
     def background(self) -> Background:

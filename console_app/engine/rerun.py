@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from console_app.domain import (
     AssistantMessage,
@@ -36,9 +36,6 @@ from console_app.engine.execution.builtin_specs import is_agent
 from console_app.engine.execution.builtin_tools import AnswerTools
 from console_app.engine.execution.executor import Executor
 from console_app.engine.session import Session
-
-if TYPE_CHECKING:
-    from console_app.engine.step import Step
 
 # Until its server says otherwise (`idempotentHint`, or `readOnlyHint`), what a call did may happen once more.
 TWICE = "it ran already: again may do its work twice"
@@ -125,6 +122,14 @@ class _Attempt:
     spec: ToolSpec
 
 
+class _AgentStep(Protocol):
+    """The step of an agent that has a call."""
+
+    batch: Batch
+    executor: Executor
+    approvals: Approvals
+
+
 class Rerun(Activity):
     """Entered and read like a Turn. Made by `prepare` or `prepare_all`, which check what can be; `left_out` says of
     each call that can't run why."""
@@ -183,7 +188,7 @@ class Rerun(Activity):
         """Have the rules look again, after one has changed; tell how many calls they answered."""
         return self._approvals.reconsider()
 
-    def _agent_step(self, call_id: str) -> Step | None:
+    def _agent_step(self, call_id: str) -> _AgentStep | None:
         agents = self._session.agents
         return agents.step_of(call_id) if agents is not None else None
 

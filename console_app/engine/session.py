@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from console_app.domain import Event, Message, ToolResult, ToolSpec, UserMessage, ports
 from console_app.domain import events as ev
@@ -19,10 +19,6 @@ from console_app.engine.calls.given import GivenToModel
 from console_app.engine.calls.slots import Slots
 from console_app.engine.context import WireHistory
 from console_app.engine.tool_search import Offer, ToolSearch
-
-if TYPE_CHECKING:
-    from console_app.engine.activity import Activity
-    from console_app.engine.step import Step
 
 EventT = TypeVar("EventT", bound=Event)
 
@@ -51,7 +47,7 @@ logger = logging.getLogger(__name__)
 
 
 class RunsAgents(Protocol):
-    """The agents of an engine, at every depth."""
+    """The agents of an engine, at every depth. An activity and a step stand above a session, which names neither."""
 
     def spec(self, session: Session) -> ToolSpec | None:
         """Return the tool that sends one, as the model of `session` has it; None where it has none."""
@@ -62,7 +58,7 @@ class RunsAgents(Protocol):
         ...
 
     async def run(
-        self, session: Session, activity: Activity, invocation: ports.Invocation, reporter: ports.CallReporter
+        self, session: Session, activity: Any, invocation: ports.Invocation, reporter: ports.CallReporter
     ) -> ToolResult:
         """Do the task of a call that the model of `session` makes in `activity`."""
         ...
@@ -72,11 +68,11 @@ class RunsAgents(Protocol):
         what the agent had."""
         ...
 
-    def step_of(self, call_id: str) -> Step | None:
-        """Return the step of an agent that has this call."""
+    def step_of(self, call_id: str) -> Any:
+        """Return the step of an agent that has this call, None where none has it."""
         ...
 
-    def steps(self) -> Sequence[Step]:
+    def steps(self) -> Sequence[Any]:
         """Return the steps that agents are at."""
         ...
 

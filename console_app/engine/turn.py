@@ -263,7 +263,8 @@ class Turn(Activity):
     def reconsider(self) -> int:
         """Have the rules look again at every call that waits, after one has changed; how many they answered."""
         agents = self._session.agents
-        steps = {id(step): step for step in (self._step, *(agents.steps() if agents is not None else ())) if step}
+        found: list[Step | None] = [self._step, *(agents.steps() if agents is not None else ())]
+        steps = {id(step): step for step in found if step is not None}
         return sum(step.approvals.reconsider() for step in steps.values())
 
     @property
@@ -274,7 +275,8 @@ class Turn(Activity):
     def _step_of(self, call_id: str) -> Step | None:
         """Return the step that has a call: of an agent, or else the turn's own."""
         agents = self._session.agents
-        return (agents.step_of(call_id) if agents is not None else None) or self._step
+        step: Step | None = agents.step_of(call_id) if agents is not None else None
+        return step or self._step
 
     # What the strategy can do
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from console_app.domain import AssistantMessage, CallState, Outcome, Reasoning, ToolCall, ToolMessage, UserMessage
+from console_app.domain import agents as ag
 from console_app.domain import events as ev
-from console_app.domain.agent_work import account
 from console_app.domain.transcript import CallView, StepView, Transcript
 
 INTERRUPTED = "Interrupted before completion."
@@ -90,7 +90,8 @@ class _Closing:
         """End the conversation of an agent that was cut: so it can be read, and gone on with."""
         if (turn := transcript.turn) is None or turn.outcome is not None:
             return
-        before, self._common = self._common, {**self._common, "agent": path}
+        before: dict[str, Any] = self._common
+        self._common = {**before, "agent": path}
         if (step := transcript.step) is not None:
             self._answer(step, _model(transcript))
             self._results(step, transcript, path)
@@ -136,7 +137,7 @@ class _Closing:
                     ev.CallFinished,
                     call_id=call.id,
                     outcome=Outcome.INTERRUPTED,
-                    content=INTERRUPTED + (f"\n{account(had, self._common['at'])}" if had else _so_far(call)),
+                    content=INTERRUPTED + (f"\n{ag.account(had, self._common['at'])}" if had else _so_far(call)),
                     error=INTERRUPTED,
                     duration_ms=self._seen(call),
                 )

@@ -15,7 +15,15 @@ from console_app.domain.events import TodoItem
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.tools import CallState
 from console_app.domain.transcript.output import OutputTail
-from console_app.domain.transcript.views import CallView, LogLine, SessionUsage, StepView, SupersededRun, TurnView
+from console_app.domain.transcript.views import (
+    AgentWork,
+    CallView,
+    LogLine,
+    SessionUsage,
+    StepView,
+    SupersededRun,
+    TurnView,
+)
 
 CallChange = (
     ev.CallArguments
@@ -36,6 +44,7 @@ CallChange = (
     | ev.CallFinished
 )  # what happens to a call that is there
 
+_TAIL = 200  # characters of the newest words of an agent
 MOST_LOG_LINES = 500  # of a call, on screen; the newest
 MOST_SERVER_LINES = 8  # that may be of any of several calls
 
@@ -58,6 +67,7 @@ class Transcript:
         self.native_callers: set[str] = set()  # models that made native calls, undone or not; "" for one not named
         self.last_turn = self.last_seq = 0  # the highest numbers that events carried
         self.agents: dict[str, Transcript] = {}  # the conversation of each agent, by its path
+        self._sent_by: dict[str, CallView] = {}  # the call whose work an agent is, by its path
         self._compactions: list[ev.HistoryCompacted] = []
 
     @classmethod
@@ -134,10 +144,12 @@ class Transcript:
         """Folds an event of an agent into its conversation. Its calls stand below the call that made them, here and in
         each conversation between."""
         child = self.agent(event.agent)
+        self._works(event)
         match event:
             case ev.SessionStarted():
                 if (call := self.calls.get(event.parent)) is not None:
-                    call.runs = event.agent
+                    call.runs, call.work = event.agent, call.work or AgentWork()
+                    self._sent_by[event.agent] = call
                 child._fold(event)
             case ev.CallAnnounced():
                 made_by = self.calls.get(event.parent)
@@ -146,7 +158,7 @@ class Transcript:
                 call = child.calls.get(event.call_id)
                 if call is None or made_by is None or known:
                     return
-                call.agent = event.agent
+                call.agent, call.depth = event.agent, made_by.depth + 1
                 for holder in self._above(event.agent):
                     holder._stands_below(call)
             case ev.CallDropped():
@@ -161,6 +173,32 @@ class Transcript:
                 if (call := child.calls.get(getattr(event, "call_id", ""))) is not None:
                     for holder in self._above(event.agent):
                         holder._keep_if_open(call)
+
+    def _works(self, event: ev.Event) -> None:
+        """Keeps the figures and the newest words of an agent, as its own call and those above tell them."""
+        names = event.agent.split("/")
+        for deep in range(len(names), 0, -1):
+            call = self._sent_by.get("/".join(names[:deep]))
+            if call is None or (work := call.work) is None:
+                continue
+            call.news_at = max(call.news_at, event.at)
+            match event:
+                case ev.UsageReported():
+                    work.tokens += event.input_tokens + event.output_tokens
+                    work.cost = work.cost if event.cost is None else (work.cost or 0.0) + event.cost
+                case ev.StepStarted() if deep == len(names):
+                    work.steps, work.tail = work.steps + 1, ""
+                case ev.CallAnnounced():
+                    work.calls += 1
+                case ev.TextDelta() | ev.ReasoningDelta() if deep == len(names):
+                    work.tail = (work.tail + event.text)[-_TAIL:]
+                    call.message = work.tail.rstrip().rpartition("\n")[2]
+                case ev.CallStarted() if (of := self.calls.get(event.call_id)) is not None:
+                    main = (of.arguments or {}).values()
+                    words = next((value for value in main if isinstance(value, str)), "")
+                    call.message = f"{of.tool or of.name} {words}"[:_TAIL]
+                case _:
+                    pass
 
     def _above(self, path: str) -> list[Transcript]:
         """Return the conversations above that of an agent, this one first."""
@@ -186,20 +224,13 @@ class Transcript:
 
     def call_of_agent(self, path: str) -> str:
         """Return the id of the call whose work is the agent of this path; "" where none is known."""
-        return next((call.id for call in reversed(self.calls.values()) if call.runs == path), "")
+        return call.id if (call := self._sent_by.get(path)) is not None else ""
 
     def is_below(self, call: CallView, above: str) -> bool:
         """Tell whether a call was made by another, or by one of those that it made."""
         while call.parent and call.parent != above and call.parent in self.calls:
             call = self.calls[call.parent]
         return call.parent == above
-
-    def depth(self, call: CallView) -> int:
-        """How many calls of this conversation stand above a call."""
-        deep = 0
-        while (above := self.calls.get(call.parent)) is not None and above is not call and deep < 8:
-            call, deep = above, deep + 1
-        return deep
 
     def _fold(self, event: ev.Event) -> None:
         match event:
@@ -377,6 +408,8 @@ class Transcript:
             parent=event.parent,
             news_at=event.at,
         )
+        if (above := self.calls.get(event.parent)) is not None:
+            call.depth = above.depth + 1
         self.call_ids.add(event.call_id)
         self.calls[event.call_id] = call
         self.open_calls[event.call_id] = call

@@ -15,13 +15,11 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from console_app.domain import FanoutError, Outcome, ToolResult, ToolSpec, errors, one_line, plural, ports
+from console_app.domain import agents as ag
 from console_app.domain import events as ev
-from console_app.domain.agent_work import account
-from console_app.domain.agents import INHERIT, AgentKind, AgentTask, Kinds
 from console_app.engine.activity import Activity
 from console_app.engine.agents.child import AgentTurn, Relay, child_session, unknown_tools
 from console_app.engine.agents.host import Host
-from console_app.engine.agents.kinds import GENERAL, KINDS
 from console_app.engine.calls import results
 from console_app.engine.calls.arguments import compact
 from console_app.engine.calls.call_execution import CallExecution
@@ -55,7 +53,7 @@ class Pool:
 
 @dataclass(slots=True)
 class _Running:
-    task: AgentTask
+    task: ag.AgentTask
     activity: Activity
     turn: AgentTurn | None = None
     host: Host | None = None
@@ -69,7 +67,7 @@ class Agents:
     def __init__(
         self,
         base: Callable[[], Session],
-        kinds: Callable[[], Kinds] = dict,
+        kinds: Callable[[], ag.Kinds] = dict,
         open_model: OpenModel = no_other_model,
     ) -> None:
         self._base = base
@@ -81,9 +79,9 @@ class Agents:
         self._first: dict[tuple[int, int, str], asyncio.Event] = {}  # of agents with one prefix: the first has begun
 
     @property
-    def kinds(self) -> Kinds:
+    def kinds(self) -> ag.Kinds:
         """Return every kind by its name: those that people wrote take the place of those that come along."""
-        return {**KINDS, **self._written()}
+        return {**ag.KINDS, **self._written()}
 
     def spec(self, session: Session) -> ToolSpec | None:
         if session.settings.agents == "off" or _depth(session) >= DEEPEST:
@@ -121,7 +119,7 @@ class Agents:
         except ValidationError as error:
             return results.unreadable(wrong_with(error), compact(dict(invocation.arguments)))
         above = session if session.agent else self._base()
-        kind = self.kinds.get(given.kind or GENERAL)
+        kind = self.kinds.get(given.kind or ag.GENERAL)
         if kind is None:
             there = ", ".join(sorted(self.kinds))
             return results.unreadable(f"there is no kind “{one_line(given.kind, 60)}”; there are {there}", "")
@@ -129,8 +127,10 @@ class Agents:
             return results.unreadable(f"no tool is called {one_line(', '.join(unknown), 200)}", "")
         cut = self._cut_before(invocation.call_id)
         path = cut or self._path(above, given.name or kind.name)
-        task = AgentTask(invocation.call_id, path, kind, given.task, given.model)
+        task = ag.AgentTask(invocation.call_id, path, kind, given.task, given.model)
         running = self._running[invocation.call_id] = _Running(task, activity)
+        if (given.background or kind.background) and isinstance(activity, Turn):
+            asyncio.get_running_loop().call_soon(activity.detach_call, invocation.call_id)
         try:
             if kind.engine is not None:
                 return await self._by_engine(running, kind, above, reporter)
@@ -182,11 +182,11 @@ class Agents:
             note = "" if turn.outcome == "completed" else "[Fanout: the agent had used up its steps.]\n\n"
             return ToolResult(outcome=Outcome.SUCCEEDED, content=f"{note}{final.strip()}")
         why = turn.error or "The agent ended without an answer."
-        had = account(session.transcript, session.stamper.clock())
+        had = ag.account(session.transcript, session.stamper.clock())
         return ToolResult(outcome=Outcome.FAILED, content=f"{why}\n{had}", error=one_line(why, 300))
 
     async def _by_engine(
-        self, running: _Running, kind: AgentKind, above: Session, reporter: ports.CallReporter
+        self, running: _Running, kind: ag.AgentKind, above: Session, reporter: ports.CallReporter
     ) -> ToolResult:
         assert kind.engine is not None
         task, activity = running.task, running.activity
@@ -200,7 +200,7 @@ class Agents:
         except FanoutError as error:
             host.end("failed", error.line)
             transcript = self._base().transcript.agent(task.path)
-            had = account(transcript, above.stamper.clock())
+            had = ag.account(transcript, above.stamper.clock())
             return ToolResult(outcome=Outcome.FAILED, content=f"{error.line}\n{had}", error=one_line(error.line, 300))
         finally:
             host.end("cancelled", "")
@@ -217,8 +217,13 @@ class Agents:
         transcript = self._base().transcript.agents.get(running.task.path)
         if transcript is None:
             return result
-        had = account(transcript, self._base().stamper.clock())
+        had = ag.account(transcript, self._base().stamper.clock())
         return result.model_copy(update={"content": f"{result.content}\n{had}"})
+
+    @property
+    def running(self) -> dict[str, str]:
+        """Return the ids of the calls whose agents run, by the agents' paths."""
+        return {one.task.path: call_id for call_id, one in self._running.items()}
 
     def steer(self, call_id: str, text: str) -> bool:
         """Say something to a running agent; False where it takes nothing now."""
@@ -276,7 +281,7 @@ class Agents:
         return known
 
     async def _provider(self, above: Session, name: str) -> ports.Provider:
-        if not name or name == INHERIT or name == f"{above.provider.name}/{above.provider.model}":
+        if not name or name == ag.INHERIT or name == f"{above.provider.name}/{above.provider.model}":
             return above.provider
         if name not in self._opened:
             self._opened[name] = await self._open(name)
@@ -290,7 +295,7 @@ class Agents:
 
     def _path(self, above: Session, name: str) -> str:
         """Return a path that no agent of this session has."""
-        wanted = _NAME.sub("-", one_line(name, 40)).strip("-.") or GENERAL
+        wanted = _NAME.sub("-", one_line(name, 40)).strip("-.") or ag.GENERAL
         start = f"{above.agent}/{wanted}" if above.agent else wanted
         path, number, used = start, 2, self._base().transcript.agents
         while path in used:

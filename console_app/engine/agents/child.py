@@ -8,8 +8,8 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from console_app.domain import ToolResult, ToolSpec, UserMessage, one_line, plural, ports
+from console_app.domain import agents as ag
 from console_app.domain import events as ev
-from console_app.domain.agents import AgentTask
 from console_app.domain.transcript import Transcript
 from console_app.engine.activity import Activity, Outbox
 from console_app.engine.background import Background
@@ -88,7 +88,7 @@ def unknown_tools(patterns: Sequence[str], specs: Sequence[ToolSpec]) -> list[st
 
 def child_session(
     above: Session,
-    task: AgentTask,
+    task: ag.AgentTask,
     transcript: Transcript,
     provider: ports.Provider,
     only: Sequence[Sequence[str]],

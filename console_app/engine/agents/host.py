@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from console_app.domain import Outcome, ToolResult, ToolSpec, errors, ports
+from console_app.domain import agents as ag
 from console_app.domain import events as ev
-from console_app.domain.agents import AgentTask, Permit
 from console_app.engine.calls import results
 from console_app.engine.calls.call_execution import CallExecution
 
@@ -25,7 +25,7 @@ class Host:
         self,
         session: Session,
         activity: Activity,
-        task: AgentTask,
+        task: ag.AgentTask,
         relay: Relay,
         reporter: ports.CallReporter,
         step: Step | None,
@@ -66,14 +66,16 @@ class Host:
         self._made += 1
         return self._session.new_call_id(given, f"{self._task.call_id}_{self._made}")
 
-    async def permitted(self, call_id: str, spec: ToolSpec, arguments: Mapping[str, Any], why: str) -> Permit:
+    async def permitted(self, call_id: str, spec: ToolSpec, arguments: Mapping[str, Any], why: str) -> ag.Permit:
         if self._step is None:
             raise errors.ToolError("nobody can be asked here")
         call = CallExecution(call_id, 0, spec.name, spec, parent=self._task.call_id, closed=True)
         call.arguments = dict(arguments)
         refused = await self._step.approvals.ask(call, spec)
         words = call.resolution.feedback if call.resolution is not None else ""
-        return Permit(refused is None, call.arguments or {}, words or (refused.content if refused is not None else ""))
+        return ag.Permit(
+            refused is None, call.arguments or {}, words or (refused.content if refused is not None else "")
+        )
 
     async def make(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
         specs = {spec.label: spec for spec in self._session.toolset.tools()}

@@ -349,7 +349,6 @@ class EventRouter:
         while at < len(group.panels) and self._transcript.is_below(group.panels[at].call, call.parent):
             at += 1
         block = CallBlock(call, group)
-        block.depth = self._transcript.depth(call)
         self._calls[call.id] = block
         self._place_behind(group.panels[at - 1], block)
         group.panels.insert(at, block)

@@ -163,6 +163,8 @@ class CallGroup:
         if not call.server:  # no such tool is known: the name that the model used
             return one_line(call.name, MAX_TOOL)
         tool = one_line(call.tool, MAX_TOOL)
+        if call.is_agent:
+            return f"{tool} {one_line(call.agent_name, MAX_SERVER)}"
         return f"{one_line(call.server, MAX_SERVER)} · {tool}" if call.tool in self._namesakes[1] else tool
 
     def brief(self, call: CallView, limit: int) -> str:
