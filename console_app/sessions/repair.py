@@ -66,7 +66,8 @@ def _runs_beside(events: Sequence[ev.Event]) -> bool:
 
 class _Closing:
     def __init__(self, seq: int, common: dict[str, Any], why: str) -> None:
-        self._seq, self._common, self._why = seq, common, why
+        self._seq, self._why = seq, why
+        self._common: dict[str, Any] = common
         self._events: list[ev.Event] = []
 
     def _add(self, kind: type[ev.Event], **fields: Any) -> None:
