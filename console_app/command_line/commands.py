@@ -418,6 +418,5 @@ CONSOLE = CommandSpec(
      of.PRINT, *of.OUTPUT, *of.GENERAL, of.VERSION, of.VERBOSE),
     (
         'fanout "Calculate 355/113, sqrt(2) and e^pi"',
-        'git diff | fanout run "Review this change"',
     ),
 )  # fmt: skip
