@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,10 +15,14 @@ from console_app.domain import events as ev
 from console_app.domain.agents import AgentHost, AgentKind, AgentTask, Kinds
 from console_app.domain.chunks import Chunk, FinishChunk, TextChunk, UsageChunk
 from console_app.domain.errors import ToolError
+from console_app.domain.messages import UserMessage
 from console_app.domain.ports import ModelRequest
+from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
 from console_app.engine import ApprovalGate, Engine, Rule, Turn
+from console_app.engine.history import normalise
+from console_app.sessions.repair import closing_events
 from tests.engine.peers import Line, Model, Tools, calls, ending, only, outcomes, play, spec, tool_texts
 from tests.engine.strict_history import check_events, check_messages
 from tests.engine.virtual_time import run
@@ -60,8 +65,6 @@ def agents_of(
     rules: Sequence[Rule] = (),
     **settings: Any,
 ) -> Engine:
-    from console_app.domain.settings import EngineSettings
-
     loop = asyncio.get_running_loop()
     return Engine(
         provider=model,
@@ -440,5 +443,64 @@ def test_another_engine_is_an_agent_like_any(do: str) -> None:
         assert finished["t1"] is (Outcome.INTERRUPTED if do else Outcome.SUCCEEDED)
         assert not engine.transcript.open_calls
         assert ending(events).outcome == "completed"
+
+    run(scene)
+
+
+def test_wherever_the_program_dies_each_call_of_each_agent_gets_one_result() -> None:
+    async def scene() -> list[ev.Event]:
+        model = Models(
+            go=[sends("a", "b")],
+            a=[[TextChunk("First."), *calls({"n": "a1", "seconds": 1}, {"n": "a2", "seconds": 2})], says("found a")],
+            b=[sends({"task": "deep", "name": "deep"}), says("found b")],
+            deep=[calls({"n": "d", "seconds": 1}), says("found deep")],
+        )
+        return await play(agents_of(model))
+
+    events: list[ev.Event] = []
+
+    async def played() -> None:
+        events.extend(await scene())
+
+    run(played)
+    for end in range(1, len(events)):
+        closing = closing_events(events[:end])
+        assert closing, end
+        told = Transcript.of([*events[:end], *closing])
+        assert not told.open_calls, end
+        results = Counter(event.call_id for event in (*events[:end], *closing) if isinstance(event, ev.CallFinished))
+        assert set(results.values()) <= {1}
+        assert results.keys() == told.calls.keys()
+        for one in (told, *told.agents.values()):
+            assert one.turn is None or one.turn.outcome is not None
+            check_messages(normalise([*one.history, UserMessage(content="go on")]))
+            assert [message.role for message in one.history].count("tool") == sum(
+                len(message.tool_calls) for message in one.history if message.role == "assistant"
+            ), end
+        assert closing_events([*events[:end], *closing]) == []
+
+
+def test_an_agent_that_was_cut_goes_on_with_its_own_conversation() -> None:
+    async def scene() -> None:
+        model = Models(go=[sends("a")], a=[calls({"n": "a1", "seconds": 1}), says("found a")])
+        events = await play(agents_of(model))
+        cut = next(n for n, event in enumerate(events) if isinstance(event, ev.CallFinished) and event.agent) + 1
+        kept = [*events[: cut - 1]]
+        told = Transcript.of([*kept, *closing_events(kept)])
+        assert told.calls["call_1_1_0"].was_cut_off
+        again = Models(a=[says("no"), says("found it after all")])
+        engine = agents_of(again)
+        engine.go_on("s", told)
+        more: list[ev.Event] = []
+        async with engine.rerun("call_1_1_0") as rerun:
+            async for event in rerun:
+                more.append(event)
+                if isinstance(event, ev.ApprovalRequested):
+                    rerun.resolve(event.call_id, Decision.ALLOW)
+        [request] = again.asked["a"]
+        assert [message.role for message in request.messages] == ["user", "assistant", "tool", "user"]
+        assert told.agents.keys() == {"general"}
+        assert told.calls["call_1_1_0"].outcome is Outcome.SUCCEEDED
+        assert told.calls["call_1_1_0"].content == "no"
 
     run(scene)
