@@ -10,6 +10,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from console_app.domain.ports import CallReporter, Invocation
+from console_app.tui.lineview import CallBlock
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, say, see, seen, until
 
 TASKS = [("where is it decided?", "scout"), ("look at the store", "store")]
@@ -97,3 +98,17 @@ async def test_one_that_is_stopped_leaves_its_sibling_alone(tmp_path: Path) -> N
         assert "1 call" in scout.content
         assert "First look." in scout.content
         assert not console.ui.transcript.open_calls
+
+
+async def test_opened_it_is_its_conversation_as_it_goes_on(tmp_path: Path) -> None:
+    bench = Bench()
+    async with bench.app(tmp_path).run_test(size=(120, 40)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "The store is fine.")
+        view = chat(pilot.app).view
+        view.turn_block(next(one for one in view.blocks if isinstance(one, CallBlock) and one.call.runs == "scout"))
+        await see(pilot, "conversation")
+        await see(pilot, "look  a.py · running")
+        bench.free.set()
+        await see(pilot, "Both have answered.")
+        await see(pilot, "look  a.py · ok")

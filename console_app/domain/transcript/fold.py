@@ -149,6 +149,7 @@ class Transcript:
             case ev.SessionStarted():
                 if (call := self.calls.get(event.parent)) is not None:
                     call.runs, call.work = event.agent, call.work or AgentWork()
+                    call.work.turns = child.turns
                     self._sent_by[event.agent] = call
                 child._fold(event)
             case ev.CallAnnounced():

@@ -85,6 +85,7 @@ class AgentWork:
     tokens: int = 0
     cost: float | None = None
     tail: str = ""
+    turns: list[TurnView] = field(default_factory=list["TurnView"])  # its conversation, as it goes on
 
 
 @dataclass(slots=True)

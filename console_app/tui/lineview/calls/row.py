@@ -68,7 +68,7 @@ def _sentence(
     told_above = call.state is CallState.QUEUED and group.has_header  # the counts say what is waited for
     newest = [] if told_above else news(call, max(left, 0), palette, now, detail, opened=opened)
     told: list[Piece] = []
-    worked: list[Piece] = [(agent_work(call), palette.muted)] if call.work is not None else []
+    worked: list[Piece] = [(figures, palette.muted)] if (figures := agent_work(call)) else []
     for part in (*([one] for one in said), worked, newest):
         told += [*([dot] if told else []), *part] if part else []
     wanted = pieces_width(told) + len(dot[0]) if told else 0
