@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from console_app.domain import ports
     from console_app.mcp_client import Hub
     from console_app.sessions import Library, Opened, SessionInfo
+    from console_app.workplace import WorkingFolder
 
 BUNDLED_TOOLS = {  # allowed in mode ask: they compute and wait, and touch nothing outside
     "calculator": ("*",),
@@ -358,9 +359,16 @@ def build_engine(
     gate: ApprovalGate,
     *,
     servers: ports.ServerSwitch | None = None,
-    workplace: ports.Workplace | None = None,
+    workplace: WorkingFolder | None = None,
 ) -> Engine:
-    """An engine under the settings' limits."""
+    """An engine under the settings' limits. With a `workplace` its model may send agents."""
+
+    async def open_model(name: str) -> ports.Provider:
+        source = model_source(setup)
+        choice = source.choose(name)
+        await asyncio.to_thread(source.load, choice)
+        return source.open(choice)
+
     settings = engine_settings(setup.settings, headless=gate.headless)
     return Engine(
         provider=provider,
@@ -370,10 +378,12 @@ def build_engine(
         servers=servers,
         programs=Runner.installed(),
         workplace=workplace,
+        agents=workplace.agents if workplace is not None else None,
+        open_model=open_model,
     )
 
 
-def workplace(setup: Setup) -> ports.Workplace:
+def workplace(setup: Setup) -> WorkingFolder:
     """The folder of a conversation, with the user's hooks. Raises ConfigError where these can't be read."""
     from console_app.workplace import WorkingFolder
 

@@ -13,7 +13,7 @@ from typing import Any, assert_never
 from acp import schema
 
 from console_app.acp_agent import tool_calls
-from console_app.domain import ToolSpec, one_line
+from console_app.domain import ToolSpec, event_news, one_line
 from console_app.domain import events as ev
 from console_app.domain.transcript import CallView, StepView, Transcript, TurnView
 
@@ -46,9 +46,12 @@ class Updates:
 
     def show(self, event: ev.Event) -> None:
         """Tells of an event, where there is something to tell."""
-        if isinstance(event, ev.MessageAdded) and event.role == "assistant" and event.label is None:
+        inside = event_news.is_inside(event)
+        if not inside and isinstance(event, ev.MessageAdded) and event.role == "assistant" and event.label is None:
             self._whole(event.content)
         self.transcript.apply(event)
+        if inside:
+            return
         match event:
             case ev.TextDelta():
                 self.say(event.text)

@@ -218,6 +218,16 @@ _SESSIONS = CommandSpec(
         ),
     ),
 )
+_KIND = Words("NAME", help="a kind of agent", least=1, most=1)
+_AGENTS = CommandSpec(
+    "agents",
+    "the kinds of agents that a model may send",
+    actions=(
+        CommandSpec("list", "every kind, with what it is for", None, of.GENERAL),
+        CommandSpec("show", "all of one kind: its tools, its model, its prompt", _KIND, of.GENERAL),
+        CommandSpec("make", "begin a file for a kind of your own", _KIND, of.GENERAL),
+    ),
+)
 _AUTH = CommandSpec(
     "auth",
     "keep a provider's key, or forget it",
@@ -362,6 +372,7 @@ COMMANDS: dict[str, CommandSpec] = {
             None,
             (*of.MODEL, *of.CALLS, *of.TURN, *of.APPROVALS, of.NO_SAVE, *of.SERVERS, *of.GENERAL),
         ),
+        _AGENTS,
         CommandSpec("models", "the models that can be used", None, (of.JSON, *of.MODEL, *of.GENERAL)),
         CommandSpec("themes", "the themes that can be used", None, (of.JSON, *of.GENERAL)),
         _AUTH,
@@ -407,6 +418,5 @@ CONSOLE = CommandSpec(
      of.PRINT, *of.OUTPUT, *of.GENERAL, of.VERSION, of.VERBOSE),
     (
         'fanout "Calculate 355/113, sqrt(2) and e^pi"',
-        'git diff | fanout run "Review this change"',
     ),
 )  # fmt: skip

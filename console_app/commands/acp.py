@@ -182,7 +182,7 @@ class OpenedSessions:
     def _closer(self, engine: Engine, hub: Hub, library: Library | None) -> Callable[[], Awaitable[None]]:
         async def close() -> None:
             kept = [library.close()] if library is not None else []
-            await asyncio.gather(hub.close(hurried=self._to_end.begun.is_set()), engine.provider.close(), *kept)
+            await asyncio.gather(hub.close(hurried=self._to_end.begun.is_set()), engine.close(), *kept)
 
         return close
 

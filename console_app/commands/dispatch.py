@@ -87,6 +87,10 @@ def run_command(arguments: Namespace) -> int:
             from console_app.commands.config import config
 
             return config(arguments)
+        case "agents":
+            from console_app.commands.agents import agents
+
+            return agents(wiring.prepare(arguments))
         case "auth":
             from console_app.commands.auth import auth
 

@@ -55,7 +55,7 @@ class Pace:
             self._sign(event.at, writes=False)
         elif news & event_news.News.BEGINS:
             self._begin(event.at, writes=False)
-        elif event.type == "retry.scheduled":
+        elif event.type == "retry.scheduled" and not event.agent:
             self._begin(event.at + event.delay, writes=False)
             self.retry = event
         else:

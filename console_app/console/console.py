@@ -115,6 +115,11 @@ class Console:
         `around`. False, and told, where nothing can be sent in this session. `!command` runs a command by hand."""
         if text.startswith("!") and (command := text[1:].strip()):
             text, typed = f"{MANUAL}shell.run {json.dumps({'command': command}, ensure_ascii=False)}", None
+        elif text.startswith("@") and (agents := self.services.engine.agents) is not None:
+            kind, _, task = text[1:].partition(" ")
+            if task.strip() and kind in agents.kinds and not (self.services.working_folder / kind).exists():
+                asked = json.dumps({"task": task.strip(), "kind": kind}, ensure_ascii=False)
+                text, typed = f"{MANUAL}fanout.agent {asked}", None
         if may := self.may_send():
             self.conversation.send(text, typed=typed, around=around)
         return may

@@ -23,7 +23,7 @@ _STATES = {
 NEEDS = ("needs approval", "needs input")
 _MAIN = (
     *("command", "cmd", "script", "query", "q", "pattern", "sql", "expression", "url", "uri", "path", "file"),
-    *("filename", "prompt", "question", "message", "title", "name", "id"),
+    *("filename", "task", "prompt", "question", "message", "title", "name", "id"),
 )  # words in the name of an argument that says most of a call, the first of them most
 _WORD = re.compile("[A-Z]?[a-z]+|[A-Z]+")  # of an argument's name, in any spelling
 _ENDED = "This call has ended."
@@ -106,7 +106,7 @@ def refusal(call: CallView, act: Act, *, siblings_run: bool = False) -> str:
         case Act.BACKGROUND:
             if call.state is not CallState.RUNNING:
                 return _ENDED if call.state is CallState.FINISHED else "This call isn't running."
-            if call.is_own:
+            if call.is_own and not call.is_agent:
                 return "This is Fanout's own call: its answer needs it."
             return "This call runs in the background already." if call.detached else ""
         case Act.EDIT | Act.RETRY if call.detached and call.state is CallState.RUNNING:
@@ -125,7 +125,7 @@ def offered(call: CallView, *, siblings_run: bool = False) -> frozenset[Act]:
 def _of_another_run(call: CallView, act: Act) -> str:
     if call.state is CallState.WAITING and act is Act.EDIT:
         return ""
-    if call.is_own:
+    if call.is_own and not call.is_agent:
         return "This is Fanout's own call: it can't run again."
     if call.state not in (CallState.RUNNING, CallState.FINISHED):
         return "This call hasn't run yet." if act is Act.RETRY else "This call can't be changed before it runs."

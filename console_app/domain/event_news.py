@@ -30,9 +30,11 @@ class News(Flag):
 
     @classmethod
     def of(cls, event: ev.Event) -> News:
-        """Return the kinds of news that an event is."""
-        return NEWS[type(event)]
+        """Return the kinds of news that an event is; one of an agent says nothing of the turn itself."""
+        return NEWS[type(event)] & _OF_AGENTS if event.agent else NEWS[type(event)]
 
+
+_OF_AGENTS = News.BESIDE | News.WAITS | News.DECIDED | News.OVER | News.MOVES | News.FIGURES
 
 NEWS: Mapping[type[ev.Event], News] = {
     ev.SessionStarted: News.FIGURES | News.BESIDE,
@@ -72,6 +74,12 @@ NEWS: Mapping[type[ev.Event], News] = {
     ev.TurnUndone: News.NOTHING,
     ev.HistoryCompacted: News.NOTHING,
 }
+
+
+def is_inside(event: ev.Event) -> bool:
+    """Tell whether an event is only of an agent's own conversation, and none of its calls: whoever shows the
+    conversation above folds it in, and shows no more of it than the agent's call says."""
+    return bool(event.agent) and not (call_of(event) and not isinstance(event, ev.UsageReported))
 
 
 def call_of(event: ev.Event) -> str:

@@ -29,7 +29,11 @@ OutputStream = Literal["stdout", "stderr", "text"]  # text: of both, or of a too
 
 
 class BaseEvent(Frozen):
-    """The fields of every event: `seq` orders a session's events, `at` is seconds since the epoch (UTC)."""
+    """The fields of every event: `seq` orders a session's events, `at` is seconds since the epoch (UTC).
+
+    `agent` is the path of the agent in whose conversation it happened: its name, and before that the names of those
+    that sent it, with `/`. It is empty for the conversation of the user.
+    """
 
     shown_only: ClassVar[bool] = False
 
@@ -38,6 +42,7 @@ class BaseEvent(Frozen):
     step: int = 0
     seq: int = 0
     at: float = 0.0
+    agent: str = ""
 
 
 class Decision(StrEnum):
@@ -86,7 +91,7 @@ class CallAnnounced(BaseEvent):
     tool: str = ""
     origin: CallOrigin = "native"
     dialect: str = ""  # of a call that was read from text
-    parent: str = ""  # the id of the program that made it; then it has that one's index, and is none of the history
+    parent: str = ""  # the id of the program or agent that made it: then it is none of the history above that one
 
 
 class CallArguments(BaseEvent):
@@ -273,6 +278,8 @@ TurnOutcome = Literal["completed", "cancelled", "failed", "step_limit"]
 
 
 class SessionStarted(BaseEvent):
+    """A conversation begins: the user's, or that of an agent, which is the work of the call `parent`."""
+
     type: Literal["session.started"] = "session.started"
     model: str
     provider: str
@@ -281,6 +288,7 @@ class SessionStarted(BaseEvent):
     policy: str
     tools: tuple[str, ...] = ()
     native_callers: tuple[str, ...] = ()  # of a fork: the models that made native calls in what it was made of
+    parent: str = ""
 
 
 class TurnStarted(BaseEvent):

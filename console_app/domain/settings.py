@@ -102,6 +102,7 @@ class ProviderConfig:
 Dispatch = Literal["eager", "batch"]
 ToolChoice = Literal["auto", "none", "required"]
 ToolOffer = Literal["auto", "all", "search"]
+AgentOffer = Literal["on", "off"]
 ProgramOffer = Literal["auto", "off", "only"]
 StrategyName = Literal["agentic", "act", "think-act", "react"]
 _ONE_A_MESSAGE = frozenset({"roo_xml"})  # dialects whose models were told to write one tool a message, then wait
@@ -121,6 +122,11 @@ class EngineSettings:
     max_steps: int = 25
     max_calls: int = 256  # of one answer; each of the rest gets a result that says so
     max_parallel: int = 128  # calls of the whole app at once
+    agents: AgentOffer = "on"  # whether the model may send agents
+    max_agents: int = 8  # that run at once
+    agent_steps: int = 200  # answers that all agents of a turn may give together
+    ask_agents: int = 4  # that one answer may send without asking you
+    ask_agent_cost: float | None = None  # US dollars, about, that they may cost without asking you
     call_timeout: float | None = 300.0  # without news of a running call; ToolSpec.timeout wins
     turn_timeout: float | None = None
     background_after: float | None = None  # seconds that an answer waits for a call before it goes to the background

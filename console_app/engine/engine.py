@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from console_app.domain import CallPolicy, Message, ToolSpec, UserMessage, ports
+from console_app.domain import agents as ag
 from console_app.domain import events as ev
 from console_app.domain.settings import EngineSettings
 from console_app.domain.steady_time import steady_time
 from console_app.domain.transcript import Transcript
+from console_app.engine.agents.agents import Agents, OpenModel, no_other_model
 from console_app.engine.background import Background
 from console_app.engine.calls.approval_gate import ApprovalGate
 from console_app.engine.calls.slots import Slots
@@ -35,6 +38,7 @@ class Engine:
 
     `transcript` is that of a stored session to go on with; it is the engine's own from then on. `servers` are those
     that a model may ask for. Engines that share their servers share `slots`, the limits of app, server and tool.
+    `agents` gives the kinds of agents that people wrote, None where no agents are sent, and `open_model` their models.
     """
 
     def __init__(
@@ -49,6 +53,8 @@ class Engine:
         programs: ports.ProgramRunner | None = None,
         session_id: str | None = None,
         slots: Slots | None = None,
+        agents: Callable[[], ag.Kinds] | None = None,
+        open_model: OpenModel | None = None,
         workplace: ports.Workplace | None = None,
         clock: Callable[[], float] = steady_time,
         monotonic: Callable[[], float] = time.monotonic,
@@ -71,8 +77,17 @@ class Engine:
             slots=slots or Slots(),
             workplace=workplace,
         )
+        self.agents = (
+            Agents(lambda: self._session, agents, open_model or no_other_model) if agents is not None else None
+        )
+        self._session.agents = self.agents
         self.background.record = self.record
         self.background.activity = lambda: self.activity
+
+    async def close(self) -> None:
+        """Close the model that answers, and those that were opened for agents."""
+        agents = self.agents.close() if self.agents is not None else asyncio.sleep(0)
+        await asyncio.gather(self.provider.close(), agents)
 
     @property
     def background(self) -> Background:
@@ -267,7 +282,7 @@ class Engine:
 
     def _with_builtins(self, offer: Offer) -> Mapping[str, ToolSpec]:
         tools, wanted = with_programs(offer.callable, self._session), self.settings.builtin_tools | self._strategy_tools
-        return offered(tools, wanted, self._session.servers, self._session.workplace)
+        return offered(tools, wanted, self._session)
 
     @property
     def _strategy_tools(self) -> frozenset[str]:

@@ -79,7 +79,9 @@ def find_tools(calls: Sequence[ManualCall], specs: Sequence[ToolSpec]) -> list[T
 def session_for(session: Session, calls: Sequence[ManualCall]) -> Session:
     """Return the session with the calls in place of the model; history, numbers and limits stay shared. Raises
     UsageError."""
-    specs, gate = find_tools(calls, session.toolset.tools()), session.gate
+    agent = session.agents.spec(session) if session.agents is not None else None
+    there = [*session.toolset.tools(), *([agent] if agent is not None else [])]
+    specs, gate = find_tools(calls, there), session.gate
     return replace(
         session,
         provider=ManualCallsProvider(calls, specs),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from console_app.domain import (
     AssistantMessage,
@@ -32,6 +32,8 @@ from console_app.engine.calls.call_execution import CallExecution, Resolution
 from console_app.engine.calls.slots import limited
 from console_app.engine.execution.approval import Approvals, Repetition, current
 from console_app.engine.execution.batch import Batch
+from console_app.engine.execution.builtin_specs import is_agent
+from console_app.engine.execution.builtin_tools import AnswerTools
 from console_app.engine.execution.executor import Executor
 from console_app.engine.session import Session
 
@@ -66,7 +68,8 @@ class Restarts:
 
     def _restart(self, call: CallExecution, arguments: dict[str, Any] | None) -> bool:
         away = call.detached and call.result is None
-        if call.spec is None or call.spec.builtin or not call.closed or self._batch.completed or away:
+        own = call.spec is not None and call.spec.builtin and not is_agent(call.spec)
+        if call.spec is None or own or not call.closed or self._batch.completed or away:
             return False
         spec = current(self._session.toolset, self._session.settings, call.spec)
         try:
@@ -119,6 +122,14 @@ class _Attempt:
     spec: ToolSpec
 
 
+class _AgentStep(Protocol):
+    """The step of an agent that has a call."""
+
+    batch: Batch
+    executor: Executor
+    approvals: Approvals
+
+
 class Rerun(Activity):
     """Entered and read like a Turn. Made by `prepare` or `prepare_all`, which check what can be; `left_out` says of
     each call that can't run why."""
@@ -129,7 +140,8 @@ class Rerun(Activity):
         self._attempts = {one.call.id: one for one in attempts}
         self._approvals = Approvals(session, Repetition(), self.emit)
         # Without remarks: the note says how the results came about.
-        self._executor = Executor(session, self, self._approvals, session.toolset, remarks=False)
+        tools = AnswerTools(session, self, lambda: (), _makes_none)
+        self._executor = Executor(session, self, self._approvals, tools, remarks=False)
 
     def cancel(self, why: str = "") -> None:
         """End the calls that still run or wait; they get their results at once."""
@@ -140,6 +152,8 @@ class Rerun(Activity):
 
     def cancel_call(self, call_id: str) -> bool:
         """End one call, as a Turn does."""
+        if (step := self._agent_step(call_id)) is not None:
+            return (call := step.batch.find(call_id)) is not None and step.executor.cancel(call)
         one = self._attempts.get(call_id)
         return self.running and one is not None and self._executor.cancel(one.call)
 
@@ -160,19 +174,28 @@ class Rerun(Activity):
         licensed: bool = False,
     ) -> bool:
         """Answer an `approval.requested`, as a Turn does."""
-        return self._approvals.resolve(call_id, decision, arguments, feedback, shown, displayed, licensed)
+        return self._asking(call_id).resolve(call_id, decision, arguments, feedback, shown, displayed, licensed)
 
     def is_as_shown(self, call_id: str, shown: str | None) -> bool:
         """Tell whether a call that waits is of the tool that was shown."""
-        return self._approvals.is_as_shown(call_id, shown)
+        return self._asking(call_id).is_as_shown(call_id, shown)
 
     def always_asks(self, call_id: str) -> bool:
         """Tell whether a call waits that no rule could let run."""
-        return self._approvals.always_asks(call_id)
+        return self._asking(call_id).always_asks(call_id)
 
     def reconsider(self) -> int:
         """Have the rules look again, after one has changed; tell how many calls they answered."""
         return self._approvals.reconsider()
+
+    def _agent_step(self, call_id: str) -> _AgentStep | None:
+        agents = self._session.agents
+        return agents.step_of(call_id) if agents is not None else None
+
+    def _asking(self, call_id: str) -> Approvals:
+        """Return the approvals of a call: its own, or those of the agent that made it."""
+        step = self._agent_step(call_id)
+        return self._approvals if step is None else step.approvals
 
     def _begin(self) -> None:
         for one in self._attempts.values():
@@ -194,6 +217,11 @@ class Rerun(Activity):
         if notes:
             self.join(UserMessage(content="\n\n".join(notes), origin="fanout"))
         self._outbox.close()
+
+
+async def _makes_none(parent: str, spec: ToolSpec, arguments: dict[str, Any]) -> ToolResult:
+    """Stand for the way of a program's calls, which no rerun has."""
+    raise errors.ToolError(f"{parent} is no program that runs, and can't call {spec.label}")
 
 
 def prepare(session: Session, call_ids: Sequence[str], arguments: dict[str, Any] | None = None) -> Rerun:
@@ -244,6 +272,8 @@ def _again(session: Session, call_id: str, arguments: dict[str, Any] | None) -> 
         raise errors.ToolError("no such call is in this conversation")
     settings = session.settings
     specs = {spec.name: spec for spec in session.toolset.tools()}
+    if session.agents is not None and (agent := session.agents.spec(session)) is not None:
+        specs[agent.name] = agent
     spec = specs.get(old.name)
     if spec is None:
         raise errors.ToolError(f"{old.name} can't run again: no such tool is on", "Switch its server on (/mcp).")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
-from console_app.domain import Event, Message, UserMessage, ports
+from console_app.domain import Event, Message, ToolResult, ToolSpec, UserMessage, ports
 from console_app.domain import events as ev
 from console_app.domain.settings import EngineSettings, ToolOffer
 from console_app.domain.transcript import Transcript
@@ -46,6 +46,37 @@ LONGEST_ID = 2**16  # characters of a call's id: some gateways carry a signature
 logger = logging.getLogger(__name__)
 
 
+class RunsAgents(Protocol):
+    """The agents of an engine, at every depth. An activity and a step stand above a session, which names neither."""
+
+    def spec(self, session: Session) -> ToolSpec | None:
+        """Return the tool that sends one, as the model of `session` has it; None where it has none."""
+        ...
+
+    def question(self, session: Session, calls: Sequence[CallExecution]) -> str:
+        """Return what a person is asked before these calls of one answer send agents; "" where nothing has to be."""
+        ...
+
+    async def run(
+        self, session: Session, activity: Any, invocation: ports.Invocation, reporter: ports.CallReporter
+    ) -> ToolResult:
+        """Do the task of a call that the model of `session` makes in `activity`."""
+        ...
+
+    def ended(self, call_id: str, result: ToolResult) -> ToolResult:
+        """A call is ended from outside: stop its agent, if it has one, with all that it runs. Return the result, with
+        what the agent had."""
+        ...
+
+    def step_of(self, call_id: str) -> Any:
+        """Return the step of an agent that has this call, None where none has it."""
+        ...
+
+    def steps(self) -> Sequence[Any]:
+        """Return the steps that agents are at."""
+        ...
+
+
 @dataclass(slots=True)
 class Session:
     """The parts of a session. `provider`, `settings` and `gate` may be replaced between answers.
@@ -73,6 +104,9 @@ class Session:
     search: ToolSearch = field(default_factory=ToolSearch)
     last_request: ports.ModelRequest | None = None  # of an answer, as it was sent
     workplace: ports.Workplace | None = None  # where the conversation is
+    agents: RunsAgents | None = None  # None: nothing here runs any
+    agent: str = ""  # the path of the agent whose conversation it is; "" for the user's
+    reads_only: bool = False  # nothing may be changed, whatever a rule says
     begun: bool = False  # the hooks of its start were asked
     _told: frozenset[str] = frozenset()  # parts of the system prompt that the workplace gave
     given: GivenToModel | None = field(default_factory=GivenToModel)  # None where a person makes the calls
@@ -107,8 +141,18 @@ class Session:
         return self.wire.messages(told.history, told.compaction, self.settings.max_result_chars, note, told.shortened)
 
     def record(self, event: EventT, turn: int = 0, step: int = 0) -> EventT:
-        """Give a new event its place among the session's and fold it in; whoever gets it stores and shows it."""
-        self.transcript.apply(self.stamper.stamp(event, turn, step))
+        """Give a new event its place among the session's and fold it in; whoever gets it stores and shows it.
+
+        One of an agent gets its place, and is folded in, where the conversation of the user does it.
+        """
+        if self.agent or event.agent:
+            if not event.agent:
+                vars(event).update({"agent": self.agent, "turn": turn, "step": step})
+                event.__pydantic_fields_set__.update(("agent", "turn", "step"))
+            if not self.agent:
+                self.transcript.apply(self.stamper.stamp(event, event.turn, event.step))
+        else:
+            self.transcript.apply(self.stamper.stamp(event, turn, step))
         if isinstance(event, ev.Notice) and event.without_reasoning_of:
             self.wire = WireHistory()  # what it keeps of older turns holds the reasoning
         return event

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from console_app.domain.settings import Sampling, ToolChoice
 from console_app.engine.activity import Activity
 from console_app.engine.answer import Answer, ProviderCalls
 from console_app.engine.calls import results
+from console_app.engine.calls.call_execution import CallExecution
 from console_app.engine.calls.familiar import tool_for
 from console_app.engine.calls.slots import limited
 from console_app.engine.execution.approval import Approvals, Repetition
@@ -72,12 +73,13 @@ class Step:
         self._provider_calls = provider_calls
         self._ask = ask
         self._sealed = self._joined = False
+        self._answer: Answer | None = None
         self._settings = settings = session.settings
         self._behind: Mapping[str, ToolSpec] = {}  # tools that the model has to search for
         self._deferred: frozenset[str] = frozenset()  # and those that its endpoint searches
         self._specs = ToolsAsTheyCome(self._offered) if ask.given else self._offered()
         self._policy = settings.policy_for(session.provider.protocol)
-        self.tools = AnswerTools(session, turn.emit, lambda: self.batch.calls, self._made)
+        self.tools = AnswerTools(session, turn, lambda: self.batch.calls, self._made)
         self.approvals = Approvals(session, repetition, turn.emit)
         self.executor = Executor(session, turn, self.approvals, self.tools)
         # A model may call all the same where the request takes no calls. In the last answer of a turn these are
@@ -92,6 +94,7 @@ class Step:
             emit=turn.emit,
             new_id=lambda provider_id, index: session.new_call_id(provider_id, f"call_{turn.number}_{number}_{index}"),
             missing=self._missing,
+            question=self._question,
         )
         self._restarts = Restarts(session, self.batch, turn.emit)
 
@@ -99,13 +102,16 @@ class Step:
         settings, session = self._settings, self._session
         offer = session.offer("all" if self._ask.given else settings.tools)
         self._behind, self._deferred = offer.behind, frozenset(offer.behind if offer.native else ())
-        tools = offered(with_programs(offer.callable, session), self._ask.builtins, session.servers, session.workplace)
+        tools = offered(with_programs(offer.callable, session), self._ask.builtins, session)
         return {name: limited(spec, settings.never_parallel, settings.limits) for name, spec in tools.items()}
 
     async def _made(self, parent: str, spec: ToolSpec, arguments: dict[str, Any]) -> ToolResult:
         return await self.batch.made(
             parent, limited(spec, self._settings.never_parallel, self._settings.limits), arguments
         )
+
+    def _question(self, calls: Sequence[CallExecution]) -> str:
+        return self._session.agents.question(self._session, calls) if self._session.agents is not None else ""
 
     def _missing(self, tool: str) -> ToolResult:
         for spec in self._behind.values():
@@ -127,6 +133,7 @@ class Step:
             self._session.provider,
             self._ask.label,
         )
+        self._answer = answer
         ended = asyncio.get_running_loop().create_future()
         reader = self._turn.spawn(self._read(self._request(), answer, ended), "answer")
         try:
@@ -140,7 +147,6 @@ class Step:
             self._end_calls()
             raise
         finally:
-            self._joined = True
             self._join(answer)
         calls, error = tuple(self.batch.calls), answer.error and answer.error.line
         return StepResult(
@@ -158,6 +164,14 @@ class Step:
     def restarts(self) -> Restarts | None:
         """Run calls again; None once their results have joined the history."""
         return None if self._joined or self.ending is not None else self._restarts
+
+    def end_now(self, ending: Ending) -> None:
+        """End it at once: each call has its result, and both join the history, before this returns."""
+        if self._joined or self._answer is None:
+            return
+        self.ending, self._answer.over = ending, True
+        self._end_calls()
+        self._join(self._answer)
 
     def send_now(self) -> int:
         """End the calls that have no result yet, so that the others' go to the model; how many it ended.
@@ -242,7 +256,10 @@ class Step:
 
     def _join(self, answer: Answer) -> None:
         """Join the assistant message, then one tool message a call, to the history: in call order, nothing in
-        between."""
+        between. Again does nothing."""
+        if self._joined:
+            return
+        self._joined = True
         if not answer.paused:
             self._provider_calls.end()
         self.batch.report()

@@ -39,7 +39,6 @@ from console_app.engine import compaction
 from console_app.engine.activity import Activity
 from console_app.engine.answer import ProviderCalls
 from console_app.engine.calls import results
-from console_app.engine.calls.call_execution import CallExecution
 from console_app.engine.execution import hooks
 from console_app.engine.execution.approval import MissedApproval, Repetition
 from console_app.engine.execution.builtin_specs import QUESTION, SPECS, as_checklist, open_items
@@ -172,18 +171,18 @@ class Turn(Activity):
 
     def cancel_call(self, call_id: str) -> bool:
         """End one call; its siblings live. False when it isn't running or waiting."""
-        call = self._find(call_id)
-        return call is not None and self._step is not None and self._step.executor.cancel(call)
+        step = self._step_of(call_id)
+        return step is not None and (call := step.batch.find(call_id)) is not None and step.executor.cancel(call)
 
     def detach_call(self, call_id: str) -> bool:
         """Let a running call go on in the background; False when it can't."""
-        call = self._find(call_id)
-        return call is not None and self._step is not None and self._step.executor.detach(call)
+        step = self._step_of(call_id)
+        return step is not None and (call := step.batch.find(call_id)) is not None and step.executor.detach(call)
 
     def extend_call(self, call_id: str) -> bool:
         """Give a running call its whole time again, as news of it would; False when it doesn't run."""
-        call = self._find(call_id)
-        return call is not None and self._step is not None and self._step.executor.extend(call)
+        step = self._step_of(call_id)
+        return step is not None and (call := step.batch.find(call_id)) is not None and step.executor.extend(call)
 
     def retry(self, call_id: str) -> bool:
         """Run a finished or running call of the open batch again; its last result is the one that counts.
@@ -191,8 +190,8 @@ class Turn(Activity):
         False when it can't be: the batch is closed (`Engine.rerun` is for that), the call still waits or has no
         readable arguments, it is Fanout's own, or completion was judged by its result.
         """
-        restarts = self._step.restarts if self._step else None
-        return restarts is not None and restarts.retry(call_id)
+        step = self._step_of(call_id)
+        return step is not None and step.restarts is not None and step.restarts.retry(call_id)
 
     def edit_and_run(self, call_id: str, arguments: dict[str, Any]) -> bool:
         """Run a call of the open batch with `arguments` (`{}` too), which is an approval. The model is told.
@@ -200,10 +199,10 @@ class Turn(Activity):
         False as with `retry`, and when the arguments don't fit the tool's schema or a rule denies them: a notice says
         which.
         """
-        if self._step is not None and self._step.approvals.waits(call_id):
+        step = self._step_of(call_id)
+        if step is not None and step.approvals.waits(call_id):
             return self.resolve(call_id, Decision.ALLOW, arguments=arguments)
-        restarts = self._step.restarts if self._step else None
-        return restarts is not None and restarts.edit_and_run(call_id, arguments)
+        return step is not None and step.restarts is not None and step.restarts.edit_and_run(call_id, arguments)
 
     def send_now(self) -> int:
         """Send the results that are there to the model; the other calls end as interrupted, with their output so far.
@@ -214,11 +213,13 @@ class Turn(Activity):
 
     def answer(self, call_id: str, text: str) -> bool:
         """Answer a `question.asked`; False when it isn't open, or the answer is blank."""
-        return self._step is not None and self._step.tools.answer(call_id, text)
+        step = self._step_of(call_id)
+        return step is not None and step.tools.answer(call_id, text)
 
     def decline(self, call_id: str) -> bool:
         """Leave a `question.asked` without an answer, and tell the model so; False when it isn't open."""
-        return self._step is not None and self._step.tools.decline(call_id)
+        step = self._step_of(call_id)
+        return step is not None and step.tools.decline(call_id)
 
     def steer(self, message: str | UserMessage) -> None:
         """Add a user message that the next request of this turn carries."""
@@ -244,25 +245,38 @@ class Turn(Activity):
         when the call doesn't wait, and when the tool is another now, the new arguments don't fit its schema or a rule
         denies them: then it waits on, and a notice says why. `displayed` is the hash of what a face displayed, kept.
         """
-        step = self._step
+        step = self._step_of(call_id)
         return step is not None and step.approvals.resolve(
             call_id, decision, arguments, feedback, shown, displayed, licensed
         )
 
     def is_as_shown(self, call_id: str, shown: str | None) -> bool:
         """Tell whether a call that waits is of the tool with that fingerprint, as `resolve` asks."""
-        return self._step is not None and self._step.approvals.is_as_shown(call_id, shown)
+        step = self._step_of(call_id)
+        return step is not None and step.approvals.is_as_shown(call_id, shown)
 
     def always_asks(self, call_id: str) -> bool:
         """Tell whether a call waits that no rule could let run."""
-        return self._step is not None and self._step.approvals.always_asks(call_id)
+        step = self._step_of(call_id)
+        return step is not None and step.approvals.always_asks(call_id)
 
     def reconsider(self) -> int:
         """Have the rules look again at every call that waits, after one has changed; how many they answered."""
-        return self._step.approvals.reconsider() if self._step else 0
+        agents = self._session.agents
+        found: list[Step | None] = [self._step, *(agents.steps() if agents is not None else ())]
+        steps = {id(step): step for step in found if step is not None}
+        return sum(step.approvals.reconsider() for step in steps.values())
 
-    def _find(self, call_id: str) -> CallExecution | None:
-        return self._step.batch.find(call_id) if self._step else None
+    @property
+    def step_now(self) -> Step | None:
+        """Return the step that it is at."""
+        return self._step
+
+    def _step_of(self, call_id: str) -> Step | None:
+        """Return the step that has a call: of an agent, or else the turn's own."""
+        agents = self._session.agents
+        step: Step | None = agents.step_of(call_id) if agents is not None else None
+        return step or self._step
 
     # What the strategy can do
 
@@ -447,6 +461,8 @@ class Turn(Activity):
 
     def _conclude(self, ending: Ending) -> None:
         """End the turn. Nothing is awaited here, so a second stop can't come in between."""
+        if self.outcome is not None:
+            return
         if self._deadline is not None:
             self._deadline.cancel()
         if self._joins:
@@ -455,7 +471,7 @@ class Turn(Activity):
         if ending.outcome in ("cancelled", "failed") and not self._blocked:
             self._join_note(STOPPED if ending.outcome == "cancelled" else FAILED)
         self.provider_calls.end()
-        if self._session.gate.headless:
+        if self._session.gate.headless or self._session.agent:
             self._session.background.cancel()
             self._join_late_results()
         self.outcome, self.error = ending.outcome, ending.error

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, assert_never
 
-from console_app.domain import AssistantMessage, one_line, plural, safe_text, visible, web_address
+from console_app.domain import AssistantMessage, event_news, one_line, plural, safe_text, visible, web_address
 from console_app.domain import events as ev
 from console_app.domain.transcript import CallView, Transcript, verdicts
 from console_app.headless.output import OutputStreams
@@ -108,7 +108,7 @@ class JsonWriter:
         self._notices: list[str] = []
 
     def write(self, event: ev.Event) -> None:
-        if isinstance(event, ev.Notice) and event.level != "debug":
+        if isinstance(event, ev.Notice) and event.level != "debug" and not event.agent:
             self._notices.append(event.text)
         _tell_page(self._output, event)
 
@@ -132,6 +132,8 @@ class TextWriter:
         self._anything = False
 
     def write(self, event: ev.Event) -> None:
+        if event_news.is_inside(event):
+            return
         match event:
             case ev.TextDelta():
                 self._text(event.text)

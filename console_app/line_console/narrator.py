@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
-from console_app.domain import Decision, amounts, one_line
+from console_app.domain import Decision, amounts, event_news, one_line
 from console_app.domain import events as ev
 from console_app.domain.transcript import GO_ON, CallView
 from console_app.headless import compaction_line
@@ -52,6 +52,8 @@ class Narrator:
     def tell(self, event: ev.Event) -> None:
         """One event, in order."""
         self._numbers.transcript.apply(event)
+        if event_news.is_inside(event):
+            return
         match event:
             case ev.TurnStarted():
                 self._say(f"Turn {self._numbers.transcript.turns[-1].number} begins.")

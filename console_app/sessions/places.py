@@ -26,6 +26,8 @@ class ForkPoint:
         found: list[ForkPoint] = []
         answer: ForkPoint | None = None
         for event in events:
+            if event.agent:
+                continue
             match event:
                 case ev.TurnStarted():
                     found.append(

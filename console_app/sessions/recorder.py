@@ -125,6 +125,8 @@ def to_store(events: Sequence[ev.Event], sampling: StoredSamples | None = None) 
 
 def _continues(last: ev.Event, event: ev.Event) -> bool:
     """Return whether `event` is more of the same draft."""
+    if last.agent != event.agent:
+        return False
     match last, event:
         case (ev.TextDelta(), ev.TextDelta()) | (ev.ReasoningDelta(), ev.ReasoningDelta()):
             return True

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from console_app.domain import AssistantMessage, CallState, Outcome, Reasoning, ToolCall, ToolMessage, UserMessage
+from console_app.domain import agents as ag
 from console_app.domain import events as ev
 from console_app.domain.transcript import CallView, StepView, Transcript
 
@@ -39,9 +40,9 @@ def _is_open(events: Sequence[ev.Event]) -> bool:
     ended: set[str] = set()
     for event in reversed(events):
         match event:
-            case ev.TurnStarted():
+            case ev.TurnStarted() if not event.agent:
                 return True
-            case ev.TurnFinished() | ev.TurnUndone():
+            case ev.TurnFinished() | ev.TurnUndone() if not event.agent:
                 return _runs_beside(events)
             case ev.CallFinished():
                 ended.add(event.call_id)
@@ -65,7 +66,8 @@ def _runs_beside(events: Sequence[ev.Event]) -> bool:
 
 class _Closing:
     def __init__(self, seq: int, common: dict[str, Any], why: str) -> None:
-        self._seq, self._common, self._why = seq, common, why
+        self._seq, self._why = seq, why
+        self._common: dict[str, Any] = common
         self._events: list[ev.Event] = []
 
     def _add(self, kind: type[ev.Event], **fields: Any) -> None:
@@ -73,6 +75,8 @@ class _Closing:
         self._events.append(kind(**self._common, seq=self._seq, **fields))
 
     def of(self, transcript: Transcript) -> list[ev.Event]:
+        for path in sorted(transcript.agents, key=lambda path: path.count("/"), reverse=True):
+            self._agent(path, transcript.agents[path])
         step = transcript.step
         if step is not None:
             self._answer(step, _model(transcript))
@@ -82,6 +86,19 @@ class _Closing:
                 self._add(ev.Notice, level="warning", text=again)
             self._add(ev.TurnFinished, outcome="cancelled", error=self._why)
         return self._events
+
+    def _agent(self, path: str, transcript: Transcript) -> None:
+        """End the conversation of an agent that was cut: so it can be read, and gone on with."""
+        if (turn := transcript.turn) is None or turn.outcome is not None:
+            return
+        before: dict[str, Any] = self._common
+        self._common = {**before, "agent": path}
+        if (step := transcript.step) is not None:
+            self._answer(step, _model(transcript))
+            self._results(step, transcript, path)
+        self._add(ev.TurnFinished, outcome="cancelled", error=self._why)
+        turn.finished_at = before["at"]
+        self._common = before
 
     def _answer(self, step: StepView, model: str) -> None:
         """Add the part of the answer that was shown to the history, with the calls that were read whole."""
@@ -94,7 +111,7 @@ class _Closing:
         cut = (Reasoning(provider="", text=unkept),) if unkept.strip() else ()
         from_drafts = AssistantMessage(
             content=step.text,
-            tool_calls=tuple(_as_call(call, model) for call in step.batch.calls if _joins(call)),
+            tool_calls=tuple(_as_call(call, model) for call in step.batch.calls if _joins(call, step)),
             reasoning=(*step.kept, *cut),
             interrupted=True,
             endpoint=step.endpoint,
@@ -112,22 +129,23 @@ class _Closing:
         text = f"[Fanout: the call {call.name}, which went to the background, was interrupted.{_so_far(call)}]"
         self._add(ev.MessageAdded, **ev.MessageAdded.fields_of(UserMessage(content=text, origin="fanout")))
 
-    def _results(self, step: StepView, transcript: Transcript) -> None:
+    def _results(self, step: StepView, transcript: Transcript, agent: str = "") -> None:
         recorded = {message.tool_call_id for message in transcript.history if isinstance(message, ToolMessage)}
         for call in transcript.calls.values():  # one of an older answer may have been running again
-            if call.state is not CallState.FINISHED:
+            if call.state is not CallState.FINISHED and call.agent == agent:
+                had = transcript.agents.get(call.runs)
                 self._add(
                     ev.CallFinished,
                     call_id=call.id,
                     outcome=Outcome.INTERRUPTED,
-                    content=INTERRUPTED + _so_far(call),
+                    content=INTERRUPTED + (f"\n{ag.account(had, self._common['at'])}" if had else _so_far(call)),
                     error=INTERRUPTED,
                     duration_ms=self._seen(call),
                 )
                 if call.detached and call.id in recorded:
                     self._cut_beside(call)
         for call in step.batch.calls:
-            if call.id in recorded or not _joins(call):
+            if call.id in recorded or not _joins(call, step):
                 continue
             message = ToolMessage(
                 tool_call_id=call.id,
@@ -138,9 +156,9 @@ class _Closing:
             self._add(ev.MessageAdded, **ev.MessageAdded.fields_of(message))
 
 
-def _joins(call: CallView) -> bool:
+def _joins(call: CallView, step: StepView) -> bool:
     """Tell whether a call is one of the model's own, and so of the history."""
-    return call.origin != "provider" and not call.parent
+    return call.origin != "provider" and all(one.id != call.parent for one in step.batch.calls)
 
 
 def _so_far(call: CallView) -> str:
@@ -151,7 +169,8 @@ def _so_far(call: CallView) -> str:
 def _again(transcript: Transcript) -> str:
     """Return what may be done about calls that had not ended, "" where there are none."""
     count = sum(
-        call.state is not CallState.FINISHED and call.origin != "provider" for call in transcript.open_calls.values()
+        call.state is not CallState.FINISHED and call.origin != "provider" and not call.agent
+        for call in transcript.open_calls.values()
     )
     if not count:
         return ""

@@ -54,5 +54,5 @@ class Replay:
                 self._at += ahead - LONGEST_PAUSE
                 ahead = LONGEST_PAUSE
             await self._sleep(max(ahead, 0.0) / self._speed)
-            ended = isinstance(event, ev.TurnFinished | ev.SessionStarted)
+            ended = isinstance(event, ev.TurnFinished | ev.SessionStarted) and not event.agent
             yield event

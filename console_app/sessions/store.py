@@ -295,6 +295,8 @@ class Store:
 def _native_callers(events: Sequence[ev.Event]) -> set[str]:
     callers: set[str] = set()
     for event in events:
+        if event.agent:
+            continue
         if isinstance(event, ev.SessionStarted):
             callers.update(event.native_callers)
         elif isinstance(event, ev.MessageAdded):

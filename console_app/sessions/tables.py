@@ -239,6 +239,13 @@ def parsed(body: str) -> ev.Event | None:
 
 
 def _follow(db: sqlite3.Connection, event: ev.Event, whole: bool) -> None:
+    ends_draft = isinstance(event, ev.TurnFinished) or (
+        isinstance(event, ev.MessageAdded) and event.role == "assistant"
+    )
+    if ends_draft and not whole:
+        _settle_drafts(db, event.session_id, event.agent)
+    if event.agent:
+        return  # the list and the index are of the user's conversation
     match event:
         case ev.SessionStarted():
             db.execute(
@@ -252,8 +259,6 @@ def _follow(db: sqlite3.Connection, event: ev.Event, whole: bool) -> None:
             _updated(db, event, whole)
             db.execute("UPDATE sessions SET title = ? WHERE id = ? AND title = ''", (title, event.session_id))
         case ev.MessageAdded():
-            if event.role == "assistant" and not whole:
-                _settle_drafts(db, event.session_id)
             texts = [event.content[:INDEXED_CHARACTERS], *_indexed_arguments(event)]
             row = db.execute(
                 "INSERT INTO said (session_id, seq, role) VALUES (?, ?, ?)", (event.session_id, event.seq, event.role)
@@ -262,8 +267,6 @@ def _follow(db: sqlite3.Connection, event: ev.Event, whole: bool) -> None:
                 "INSERT INTO search (rowid, text) VALUES (?, ?)", (row, "\n".join(part for part in texts if part))
             )
         case ev.TurnFinished():
-            if not whole:
-                _settle_drafts(db, event.session_id)
             _updated(db, event, whole)
         case _:
             pass
@@ -283,15 +286,17 @@ def _indexed_arguments(event: ev.MessageAdded) -> Iterable[str]:
     return (call.arguments[:INDEXED_CHARACTERS] for call in event.tool_calls or ())
 
 
-def _settle_drafts(db: sqlite3.Connection, session_id: str) -> None:
-    """Keep of the drafts of an answer, whose message is stored now, only what no message holds.
+def _settle_drafts(db: sqlite3.Connection, session_id: str, agent: str) -> None:
+    """Keep of the drafts of an answer, whose message is stored now, only what no message holds. The answer is of the
+    user's conversation, or of that of an `agent`.
 
     That is reasoning, as it was seen and timed, and the arguments of calls that broke off. Which calls did not is asked
     once and not for each draft: a draft and an event may have megabytes.
     """
     db.execute(
         """INSERT OR IGNORE INTO events
-        SELECT session_id, seq, body FROM drafts WHERE session_id = ?1 AND (
+        SELECT session_id, seq, body FROM drafts
+        WHERE session_id = ?1 AND ifnull(json_extract(body, '$.agent'), '') = ?2 AND (
             json_extract(body, '$.type') = 'reasoning.delta'
             OR json_extract(body, '$.type') = 'call.arguments' AND json_extract(body, '$.call_id') NOT IN (
                 SELECT json_extract(body, '$.call_id') FROM events
@@ -299,6 +304,8 @@ def _settle_drafts(db: sqlite3.Connection, session_id: str) -> None:
                 AND json_extract(body, '$.type') = 'call.ready'
             )
         )""",
-        (session_id,),
+        (session_id, agent),
     )
-    db.execute("DELETE FROM drafts WHERE session_id = ?", (session_id,))
+    db.execute(
+        "DELETE FROM drafts WHERE session_id = ? AND ifnull(json_extract(body, '$.agent'), '') = ?", (session_id, agent)
+    )

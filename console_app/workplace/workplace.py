@@ -17,6 +17,7 @@ from console_app.config import trust
 from console_app.config.files import Paths
 from console_app.config.secrets import child_environment
 from console_app.domain import ConfigError, errors, one_line, ports
+from console_app.domain import agents as ag
 from console_app.workplace import git, place
 from console_app.workplace.hook_runs import HookRuns
 
@@ -89,6 +90,10 @@ class WorkingFolder:
         """The skills that count."""
         return {name: skill.description for name, skill in self._brought.skills.items()}
 
+    def agents(self) -> ag.Kinds:
+        """The kinds of agents that count, by name."""
+        return {name: _kind(one) for name, one in self._brought.agents.items()}
+
     async def skill(self, name: str, file: str) -> str:
         """Read a skill."""
         skill = self._brought.skills.get(name)
@@ -124,6 +129,22 @@ class WorkingFolder:
         if heard.arguments is not None and _THEIR_PATH in told.get("tool_input", {}) and _THEIR_PATH not in given:
             heard = _with_our_path(heard, told["tool_input"])
         return heard
+
+
+def _kind(file: trust.AgentFile) -> ag.AgentKind:
+    """Return the kind that a file describes. A model by the name that another console has for it is its parent's."""
+    return ag.AgentKind(
+        file.name,
+        file.description,
+        file.body,
+        file.model if "/" in file.model else "",
+        file.tools,
+        file.disallowed,
+        max_steps=file.max_turns,
+        background=file.background,
+        source=str(file.path),
+        note=file.note,
+    )
 
 
 _MODES = {"ask": "default", "auto": "acceptEdits", "plan": "plan", "yolo": "bypassPermissions"}

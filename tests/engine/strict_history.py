@@ -87,18 +87,20 @@ def check_events(events: Sequence[ev.Event]) -> None:
     """Numbers without a gap, one result a call, nothing of a call after its result, and a turn that ends last."""
     assert [event.seq for event in events] == list(range(events[0].seq, events[0].seq + len(events)))
     assert isinstance(events[0], ev.TurnStarted)
-    assert [type(event) for event in events].count(ev.TurnFinished) == 1
+    assert sum(isinstance(event, ev.TurnFinished) and not event.agent for event in events) == 1
     announced: set[str] = set()
     finished: Counter[str] = Counter()
     last: dict[str, str] = {}
     dropped: set[str] = set()
     made: set[str] = set()  # by programs: their results are the program's, and none of the history
+    whose: dict[str, str] = {}  # by call, the agent that made it
     for event in events:
         match event:
             case ev.CallAnnounced():
                 assert event.call_id not in announced
                 announced.add(event.call_id)
-                if event.parent:
+                whose[event.call_id] = event.agent
+                if event.parent and whose[event.parent] == event.agent:
                     made.add(event.call_id)
             case ev.CallRestarted():
                 assert event.call_id in announced
@@ -137,7 +139,8 @@ def check_events(events: Sequence[ev.Event]) -> None:
     assert sorted(one for one in told if one[0] not in waits) == sorted(
         one for one in last.items() if one[0] not in waits | made
     )
-    _check_messages_added(events)
+    for agent in dict.fromkeys(event.agent for event in events):
+        _check_messages_added([event for event in events if event.agent == agent])
 
 
 def _check_messages_added(events: Sequence[ev.Event]) -> None:

@@ -130,7 +130,11 @@ def test_the_system_prompt_and_the_tools_go_with_the_request(fanout: Inside, ser
     second = server.requests[1].body
     own, _, place = second["messages"][0]["content"].partition("\n\n")
     assert (own, place.partition("(")[0]) == ("Be a cat.", f"You work in the folder {fanout.cwd} ")
-    assert [tool["function"]["name"] for tool in second["tools"]] == ["calculator_evaluate", "fanout_update_todo_list"]
+    assert [tool["function"]["name"] for tool in second["tools"]] == [
+        "calculator_evaluate",
+        "fanout_update_todo_list",
+        "fanout_agent",
+    ]
 
 
 @pytest.mark.parametrize(

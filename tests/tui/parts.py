@@ -221,7 +221,12 @@ def services(folder: Path, model: WrittenModel | None = None, tools: Toolset | N
     clock = more.pop("clock", lambda: NOW)
     timing = DrivenTime()
     engine = Engine(
-        provider=model or WrittenModel(), toolset=tools or Tools(), gate=gate, clock=clock, monotonic=timing.now
+        provider=model or WrittenModel(),
+        toolset=tools or Tools(),
+        gate=gate,
+        clock=clock,
+        monotonic=timing.now,
+        agents=more.pop("agents", None),
     )
     models = Models(engine, ListedModels(*more.pop("known_models", ())))
     models.window = more.pop("context_window", None)

@@ -250,7 +250,7 @@ def test_settings_in_pictures(snap_compare: Any, tmp_path: Path, size: tuple[int
 
     async def run(pilot: Pilot[Any]) -> None:
         await opened(pilot)
-        await pilot.press(*["down"] * 17)
+        await pilot.press(*["down"] * 22)
         await see(pilot, "this project, not trusted")
         await at_rest(pilot)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from console_app.config.foreign.agents import AgentFile as AgentFile
     from console_app.config.foreign.finding import Findings as Findings
     from console_app.config.foreign.finding import Foreign as Foreign
     from console_app.config.foreign.finding import of_project as of_project
@@ -23,6 +24,7 @@ else:
     __getattr__ = door(
         __name__,
         {
+            "agents": "AgentFile",
             "finding": "Foreign Findings of_project of_user",
             "front_matter": "FrontMatter",
             "hook_files": "Hook HookFile hooks_of",

@@ -10,8 +10,9 @@ from console_app.config.foreign.front_matter import FrontMatter
 from console_app.config.foreign.tree import Tree
 from console_app.domain import ConfigError, one_line
 
-FOLDERS = (".agents/agents", ".claude/agents")
-_KNOWN = ("name", "description", "tools", "disallowedtools", "model", "color", "permissionmode", "maxturns", "skills")
+FOLDERS = (".fanout/agents", ".agents/agents", ".claude/agents")
+OWN_FOLDER = "agents"  # of the configuration
+_KNOWN = ("name", "description", "tools", "disallowedtools", "model", "maxturns", "background", "color")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,8 @@ class AgentFile:
     disallowed: tuple[str, ...]
     model: str
     note: str
+    max_turns: int | None = None
+    background: bool = False
     parts: Mapping[str, str] = field(default_factory=dict[str, str])
     kind = "agent"
 
@@ -48,12 +51,14 @@ class AgentFile:
             tuple(front.names("disallowedtools")),
             one_line(front.text("model"), 80),
             front.unknown(_KNOWN),
+            int(turns) if (turns := front.text("maxturns")).isdecimal() and int(turns) > 0 else None,
+            front.text("background").lower() == "true",
         )
 
     @property
     def summary(self) -> str:
         """Say what a yes would have come of it."""
-        return f"the agent {self.name}, which a model may be told to be"
+        return f"the agent {self.name}, which a model may send"
 
     @property
     def does(self) -> Iterator[str]:

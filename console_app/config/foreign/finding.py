@@ -45,7 +45,15 @@ def of_user(config: Path, data: Path, environ: Mapping[str, str]) -> Findings:
     """Find what the user keeps for agents, in the folder of the configuration and at home. For a thread."""
     tree, home = Tree(config, own=True), Path.home()
     own = (*_there(config / instructions.NAMES[0]),)
-    return _found((*((path, Instructions.read) for path in own), *_of_places([home], tree, data, environ)), tree)
+    kinds = sorted(files_below(config / agents.OWN_FOLDER, ".md"))[:MOST_FILES]
+    return _found(
+        (
+            *((path, Instructions.read) for path in own),
+            *((path, AgentFile.read) for path in kinds),
+            *_of_places([home], tree, data, environ),
+        ),
+        tree,
+    )
 
 
 _Reader = Callable[[Path, Tree], Foreign | None]

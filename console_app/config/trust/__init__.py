@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from console_app.config.trust.brought import AgentFile as AgentFile
     from console_app.config.trust.brought import Brought as Brought
     from console_app.config.trust.brought import Hook as Hook
     from console_app.config.trust.brought import hooks_of as hooks_of
@@ -21,7 +22,7 @@ else:
     __getattr__ = door(
         __name__,
         {
-            "brought": "Brought Hook hooks_of",
+            "brought": "AgentFile Brought Hook hooks_of",
             "custom_commands": "CustomCommand CustomCommands",
             "server_files": "Changes ServerFiles Untrusted",
             "trust_report": "FileToTrust ProjectTrust",

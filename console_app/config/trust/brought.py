@@ -8,6 +8,7 @@ from pathlib import Path
 
 from console_app.config.files import Paths, trusted
 from console_app.config.foreign import (
+    AgentFile,
     Foreign,
     Hook,
     HookFile,
@@ -20,7 +21,7 @@ from console_app.config.foreign import (
 )
 from console_app.config.servers import ServerConfig
 
-__all__ = ["Brought", "Hook", "hooks_of"]
+__all__ = ["AgentFile", "Brought", "Hook", "hooks_of"]
 
 
 def content(thing: Foreign) -> Mapping[str, str]:
@@ -36,6 +37,7 @@ class Brought:
     skills: Mapping[str, Skill] = field(default_factory=dict[str, Skill])
     hooks: tuple[Hook, ...] = ()
     servers: tuple[ServerConfig, ...] = ()
+    agents: Mapping[str, AgentFile] = field(default_factory=dict[str, AgentFile])
 
     @classmethod
     def find(cls, paths: Paths, folder: Path, environ: Mapping[str, str]) -> Brought:
@@ -43,7 +45,7 @@ class Brought:
         theirs = of_project(folder, paths.plugins, environ).things
         counts = [one for one in theirs if trusted.is_trusted(paths, one.path, one.text, content(one))]
         instructions, hooks = list[Instructions](), list[Hook]()
-        skills, plugins = dict[str, Skill](), dict[str, Plugin]()
+        skills, plugins, agents = dict[str, Skill](), dict[str, Plugin](), dict[str, AgentFile]()
         for thing in (*of_user(paths.config, paths.plugins, environ).things, *counts):
             match thing:
                 case Instructions():
@@ -54,10 +56,10 @@ class Brought:
                     plugins.setdefault(thing.name, thing)
                 case HookFile():
                     hooks += thing.hooks
-                case _:
-                    pass  # an agent is for who starts one
+                case AgentFile():
+                    agents.setdefault(thing.name, thing)
         for plugin in plugins.values():
             for skill in plugin.skills:
                 skills.setdefault(skill.name, skill)
         servers = tuple(server for plugin in plugins.values() for server in plugin.servers)
-        return cls(tuple(instructions), skills, tuple(hooks), servers)
+        return cls(tuple(instructions), skills, tuple(hooks), servers, agents)

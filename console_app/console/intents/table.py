@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from console_app.console.calls import Calls
-from console_app.console.intents import calls, reports, settings, talk
+from console_app.console.intents import agents, calls, reports, settings, talk
 from console_app.console.intents.intent import Choices, Intent, Moment, Run, Slash, Ways, no_choices
 from console_app.console.talk.sessions import EXPORTS_ABOUT
 
@@ -58,6 +58,9 @@ INTENTS: Mapping[str, Intent] = {
         ),
         Intent("run", "run a call an answer only showed; it asks first", calls.run_shown, "[SERVER.TOOL JSON]"),
         Intent("retry", "run a call again; alone, what was cut off", calls.retry, "[CALL]"),
+        Intent("agents", "the kinds of agents, and those that run", agents.kinds, asks=True),
+        Intent("agent", "send an agent to do a task", agents.send, "KIND TASK", agents.names),
+        Intent("tell", "say something to an agent that runs", agents.tell, "AGENT WORDS", agents.running),
         Intent("timeline", "the calls of a turn in time", argument="[TURN]", asks=True),
         Intent("new", "start a new session; the model forgets this one", talk.new, moment=_SETTLED),
         Intent("sessions", "resume, rename, fork, export, delete", argument="[WORDS]", asks=True),

@@ -28,6 +28,13 @@ def cost_report(transcript: Transcript) -> str:
         lines.append(f"{turn.number:>4} {turn.tokens:>12,} {_dollars(turn.cost):>9}  {one_line(turn.prompt, 60)}")
     if len(turns) < len(transcript.turns):
         lines.append(f"{plural(len(transcript.turns) - len(turns), 'turn')} before these: in the sums.")
+    if transcript.agents:
+        lines += ["", "Agents     Tokens      Cost  Of these sums, by agent"]
+    for path, agent in transcript.agents.items():
+        own = agent.usage
+        tokens = own.input_tokens + own.output_tokens
+        task = agent.turns[0].prompt if agent.turns else ""
+        lines.append(f"     {tokens:>12,} {_dollars(own.cost):>9}  {one_line(path, 60)}: {one_line(task, 60)}")
     return "\n".join(lines)
 
 

@@ -85,6 +85,8 @@ class Conversation:
         """Return the turn or rerun whose calls can be approved and cancelled now."""
         from console_app.engine import Compacting
 
+        if self.activity is None and self.engine.agents is not None:
+            return self.engine.agents.any_turn  # of one in the background
         return None if isinstance(self.activity, Compacting) else self.activity
 
     @property

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from console_app.console.ui_port import UiPort
-from console_app.domain import Event, FanoutError
+from console_app.domain import Event, FanoutError, one_line
 from console_app.domain import events as ev
 from console_app.sessions import Recorder
 
@@ -55,7 +55,7 @@ class Delivery:
             try:
                 async for events in recorder.slices(activity):
                     for event in events:
-                        if isinstance(event, ev.TurnFinished):
+                        if isinstance(event, ev.TurnFinished) and not event.agent:
                             outcome = event.outcome
                         self._show(event)
                     if not self.closing:
@@ -70,10 +70,18 @@ class Delivery:
         if self.closing:
             return
         try:
+            if event.agent and isinstance(event, ev.MessageAdded) and event.role == event.origin == "user":
+                self._was_read(event)
             self._heard(event)
             self._ui.show(event)
         except Exception as error:
             self.failed(error, once=True)
+
+    def _was_read(self, event: ev.MessageAdded) -> None:
+        """Tell that an agent has what was said to it; its first message is its task."""
+        agent = self._ui.transcript.agents.get(event.agent)
+        if agent is not None and agent.history:
+            self._ui.toast(f"{one_line(event.agent, 40)} has read what you said.")
 
     def failed(self, error: Exception, *, once: bool = False) -> None:
         """Report a fault where that can be; with `once`, not again if it is the newest that was reported."""

@@ -72,7 +72,7 @@ def seq_before(events: Sequence[ev.Event], point: RewindPoint) -> int | None:
     """Return the `seq` before a message that joined a turn while it ran; None when the message is not there."""
     steered = -1  # the first message of a turn is its prompt
     for event in events:
-        if not isinstance(event, ev.MessageAdded) or event.turn != point.turn:
+        if not isinstance(event, ev.MessageAdded) or event.agent or event.turn != point.turn:
             continue
         if event.role == "user" and event.origin == "user":
             steered += 1

@@ -15,7 +15,15 @@ from console_app.domain.events import TodoItem
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.tools import CallState
 from console_app.domain.transcript.output import OutputTail
-from console_app.domain.transcript.views import CallView, LogLine, SessionUsage, StepView, SupersededRun, TurnView
+from console_app.domain.transcript.views import (
+    AgentWork,
+    CallView,
+    LogLine,
+    SessionUsage,
+    StepView,
+    SupersededRun,
+    TurnView,
+)
 
 CallChange = (
     ev.CallArguments
@@ -36,6 +44,7 @@ CallChange = (
     | ev.CallFinished
 )  # what happens to a call that is there
 
+_TAIL = 200  # characters of the newest words of an agent
 MOST_LOG_LINES = 500  # of a call, on screen; the newest
 MOST_SERVER_LINES = 8  # that may be of any of several calls
 
@@ -57,6 +66,8 @@ class Transcript:
         self.call_ids: set[str] = set()  # every id that was ever used, also of calls that were undone
         self.native_callers: set[str] = set()  # models that made native calls, undone or not; "" for one not named
         self.last_turn = self.last_seq = 0  # the highest numbers that events carried
+        self.agents: dict[str, Transcript] = {}  # the conversation of each agent, by its path
+        self._sent_by: dict[str, CallView] = {}  # the call whose work an agent is, by its path
         self._compactions: list[ev.HistoryCompacted] = []
 
     @classmethod
@@ -111,12 +122,118 @@ class Transcript:
         """The newest step of the newest turn."""
         return self.turns[-1].steps[-1] if self.turns and self.turns[-1].steps else None
 
+    def agent(self, path: str) -> Transcript:
+        """The conversation of an agent, begun with this where there is none. Ids are used once in all of them."""
+        if path not in self.agents:
+            self.agents[path] = child = Transcript()
+            child.call_ids = self.call_ids
+        return self.agents[path]
+
     def apply(self, event: ev.Event) -> None:
         """Folds one event in."""
         if event.seq > self.last_seq:
             self.last_seq = event.seq
         if event.turn > self.last_turn:
             self.last_turn = event.turn
+        if event.agent:
+            self._of_agent(event)
+        else:
+            self._fold(event)
+
+    def _of_agent(self, event: ev.Event) -> None:
+        """Folds an event of an agent into its conversation. Its calls stand below the call that made them, here and in
+        each conversation between."""
+        child = self.agent(event.agent)
+        self._works(event)
+        match event:
+            case ev.SessionStarted():
+                if (call := self.calls.get(event.parent)) is not None:
+                    call.runs, call.work = event.agent, call.work or AgentWork()
+                    call.work.turns = child.turns
+                    self._sent_by[event.agent] = call
+                child._fold(event)
+            case ev.CallAnnounced():
+                made_by = self.calls.get(event.parent)
+                known = event.call_id in self.calls
+                child._fold(event if made_by is None else event.model_copy(update={"index": made_by.index}))
+                call = child.calls.get(event.call_id)
+                if call is None or made_by is None or known:
+                    return
+                call.agent, call.depth = event.agent, made_by.depth + 1
+                for holder in self._above(event.agent):
+                    holder._stands_below(call)
+            case ev.CallDropped():
+                for holder in (child, *self._above(event.agent)):
+                    holder._fold(event)
+            case ev.UsageReported():
+                child._fold(event)
+                for holder in self._above(event.agent):
+                    holder._usage(event, of_agent=True)
+            case _:
+                child._fold(event)
+                if (call := child.calls.get(getattr(event, "call_id", ""))) is not None:
+                    for holder in self._above(event.agent):
+                        holder._keep_if_open(call)
+
+    def _works(self, event: ev.Event) -> None:
+        """Keeps the figures and the newest words of an agent, as its own call and those above tell them."""
+        names = event.agent.split("/")
+        for deep in range(len(names), 0, -1):
+            call = self._sent_by.get("/".join(names[:deep]))
+            if call is None or (work := call.work) is None:
+                continue
+            call.news_at = max(call.news_at, event.at)
+            match event:
+                case ev.UsageReported():
+                    work.tokens += event.input_tokens + event.output_tokens
+                    work.cost = work.cost if event.cost is None else (work.cost or 0.0) + event.cost
+                case ev.StepStarted() if deep == len(names):
+                    work.steps, work.tail = work.steps + 1, ""
+                case ev.CallAnnounced():
+                    work.calls += 1
+                case ev.TextDelta() | ev.ReasoningDelta() if deep == len(names):
+                    work.tail = (work.tail + event.text)[-_TAIL:]
+                    call.message = work.tail.rstrip().rpartition("\n")[2]
+                case ev.CallStarted() if (of := self.calls.get(event.call_id)) is not None:
+                    main = (of.arguments or {}).values()
+                    words = next((value for value in main if isinstance(value, str)), "")
+                    call.message = f"{of.tool or of.name} {words}"[:_TAIL]
+                case _:
+                    pass
+
+    def _above(self, path: str) -> list[Transcript]:
+        """Return the conversations above that of an agent, this one first."""
+        names = path.split("/")
+        return [self, *(self.agent("/".join(names[:deep])) for deep in range(1, len(names)))]
+
+    def _stands_below(self, call: CallView) -> None:
+        """Takes a call of an agent in, behind all that the call above it made so far."""
+        if call.id in self.calls:
+            return
+        self.calls[call.id] = self.open_calls[call.id] = call
+        for turn in reversed(self.turns):
+            for step in reversed(turn.steps):
+                calls = step.batch.calls
+                place = next((n for n, one in enumerate(calls) if one.id == call.parent), -1)
+                if place < 0:
+                    continue
+                place += 1
+                while place < len(calls) and self.is_below(calls[place], call.parent):
+                    place += 1
+                calls.insert(place, call)
+                return
+
+    def call_of_agent(self, path: str) -> str:
+        """Return the id of the call whose work is the agent of this path; "" where none is known."""
+        return call.id if (call := self._sent_by.get(path)) is not None else ""
+
+    def is_below(self, call: CallView, above: str) -> bool:
+        """Tell whether a call was made by another, or by one of those that it made."""
+        while call.parent and call.parent != above and call.parent in self.calls:
+            call = self.calls[call.parent]
+        return call.parent == above
+
+    def _fold(self, event: ev.Event) -> None:
         match event:
             case ev.TextDelta():  # by far the most, so first
                 if step := self.step:
@@ -258,16 +375,16 @@ class Transcript:
         self.usage.stale, self.overflowed = True, False
         del self.history[turn.begins :]
         self._compactions = [one for one in self._compactions if one.covers <= len(self.history)]
-        for step in turn.steps:
-            for call in step.batch.calls:
-                self._forget(call.id)
+        for call in turn.calls:
+            self._forget(call.id)
+            self.agents.pop(call.runs, None)
 
-    def _usage(self, event: ev.UsageReported) -> None:
+    def _usage(self, event: ev.UsageReported, *, of_agent: bool = False) -> None:
         usage = self.usage
         usage.input_tokens += event.input_tokens
         usage.output_tokens += event.output_tokens
         usage.cached_tokens += event.cached_tokens or 0
-        if not event.call_id:
+        if not event.call_id and not of_agent:
             usage.context, usage.stale, self.overflowed = event.input_tokens + event.output_tokens, False, False
         if event.cost is not None:
             usage.cost = (usage.cost or 0.0) + event.cost
@@ -292,6 +409,8 @@ class Transcript:
             parent=event.parent,
             news_at=event.at,
         )
+        if (above := self.calls.get(event.parent)) is not None:
+            call.depth = above.depth + 1
         self.call_ids.add(event.call_id)
         self.calls[event.call_id] = call
         self.open_calls[event.call_id] = call

@@ -77,6 +77,18 @@ class GrowingText:
 
 
 @dataclass(slots=True)
+class AgentWork:
+    """The figures of an agent, with those that it sent. `tail` is the newest of its words."""
+
+    steps: int = 0
+    calls: int = 0
+    tokens: int = 0
+    cost: float | None = None
+    tail: str = ""
+    turns: list[TurnView] = field(default_factory=list["TurnView"])  # its conversation, as it goes on
+
+
+@dataclass(slots=True)
 class CallView:
     """One call of an answer: its panel shows this. Times are `at` of the events, None where not reached."""
 
@@ -89,7 +101,11 @@ class CallView:
     announced_at: float
     state: CallState = CallState.ANNOUNCED
     dialect: str = ""  # of a call that was read from text
-    parent: str = ""  # the id of the program that made it
+    parent: str = ""  # the id of the program or agent that made it
+    agent: str = ""  # the path of the agent in whose conversation it is
+    runs: str = ""  # the path of the agent whose work it is
+    work: AgentWork | None = None  # of that agent
+    depth: int = 0  # how many calls it stands below
     arriving: GrowingText = field(default_factory=GrowingText)  # the arguments as they come; none once they are read
     arguments: dict[str, Any] | None = None
     edited: bool = False
@@ -169,9 +185,21 @@ class CallView:
         return self.server == OWN_SERVER
 
     @property
+    def is_agent(self) -> bool:
+        """Tell whether the call's work is an agent."""
+        return bool(self.runs) or (self.is_own and self.tool == "agent")
+
+    @property
+    def agent_name(self) -> str:
+        """Return the name of the agent whose work it is: before that begins, the one that the call asks for."""
+        asked = self.arguments or {}
+        return self.runs.rpartition("/")[2] or str(asked.get("name") or asked.get("kind") or "general")
+
+    @property
     def was_cut_off(self) -> bool:
         """Tell whether something else than the user or its own failure ended the call, and it can run again."""
-        return self.outcome is Outcome.INTERRUPTED and self.origin != "provider" and not self.is_own
+        mine = self.origin != "provider" and not self.agent and (not self.is_own or self.is_agent)
+        return self.outcome is Outcome.INTERRUPTED and mine
 
     @property
     def label(self) -> str:

@@ -204,7 +204,7 @@ class ApprovalGate:
         nothing does."""
         found = [rule for rule in self.rules if rule.matches(spec, arguments)]
         for action in _STRICTEST_FIRST:
-            if action == "ask" and self.mode is ApprovalMode.PLAN and not self._only_reads(spec, arguments):
+            if action == "ask" and self.mode is ApprovalMode.PLAN and not self.only_reads(spec, arguments):
                 return Ruling("deny", PLANS, ev.DecidedBy.MODE)
             if action == "ask" and must_ask:
                 return Ruling("ask", must_ask, ev.DecidedBy.RULE, Unwritten.MUST_ASK)
@@ -271,7 +271,7 @@ class ApprovalGate:
         match self.mode:
             case ApprovalMode.YOLO:
                 return Ruling("allow", "mode yolo runs everything", ev.DecidedBy.MODE)
-            case ApprovalMode.AUTO | ApprovalMode.PLAN if self._only_reads(spec, arguments):
+            case ApprovalMode.AUTO | ApprovalMode.PLAN if self.only_reads(spec, arguments):
                 return Ruling("allow", f"mode {self.mode.value} runs what only reads", ev.DecidedBy.MODE)
             case ApprovalMode.PLAN:
                 return Ruling("deny", PLANS, ev.DecidedBy.MODE)
@@ -280,7 +280,7 @@ class ApprovalGate:
             case ApprovalMode.ASK:
                 return Ruling("ask", "not pre-approved", ev.DecidedBy.MODE)
 
-    def _only_reads(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> bool:
+    def only_reads(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> bool:
         """Tell whether a tool is known to change nothing; of Fanout's own only one that asks does (it starts a
         program)."""
         if spec.builtin:

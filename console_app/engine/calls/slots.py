@@ -135,6 +135,13 @@ def limits_of(spec: ToolSpec, arguments: Mapping[str, Any], max_parallel: int) -
     return limits
 
 
+def agents_at_once(sent_by: str, most: int) -> Limit:
+    """Return the limit of the agents that run at once beside each other. Those of another depth have one of their own,
+    since they are waited for by agents that hold their places meanwhile."""
+    deep = str(sent_by.count("/") + bool(sent_by))
+    return Limit(("agents", deep), max(most, 1), f"{plural(max(most, 1), 'agent')} run already, the most at once")
+
+
 def limited(spec: ToolSpec, never_parallel: Sequence[str], limits: Mapping[str, int]) -> ToolSpec:
     """Return `spec` under the user's settings: patterns of tools that never run beside themselves, and numbers for
     servers (by name) and tools (by pattern of server.tool). The tightest number counts, mcp.json's too."""

@@ -78,6 +78,9 @@ class Repetition:
         return stands
 
 
+READS_ONLY = "this agent can change nothing"
+
+
 @dataclass(frozen=True, slots=True)
 class MissedApproval:
     """A call that nobody was there to approve: its `server.tool`, the rule that asks, None where the mode does, whether
@@ -121,6 +124,7 @@ class Approvals:
         self._toolset = session.toolset
         self._repetition = repetition
         self._emit = emit
+        self._reads_only = session.reads_only
         self._waiting: dict[str, _Waiting] = {}
 
     async def ask(self, call: CallExecution, spec: ToolSpec) -> ToolResult | None:
@@ -133,7 +137,7 @@ class Approvals:
         times = self._repetition.times(spec.name, key)
         if spec.asks and (wrong := json_schema.arguments_problem(spec.input_schema, arguments)):
             return results.unreadable(wrong, call.written)  # nobody is asked for what can't be
-        verdict = self._gate.check(spec, arguments, call.asks)
+        verdict = self._check(spec, arguments, call.asks)
         repeats = False
         if verdict.action == "ask" and verdict.by is ev.DecidedBy.MODE and call.hook_allows:
             verdict = Ruling("allow", "a hook allows it", ev.DecidedBy.HOOK)
@@ -150,7 +154,8 @@ class Approvals:
             if repeats and resolution.decision is Decision.ALLOW:
                 self._repetition.allow_again(spec.name, key)
         else:
-            resolution = Resolution(Decision(verdict.action), verdict.by, rule=verdict.rule)
+            words = verdict.why if verdict.why == READS_ONLY else None
+            resolution = Resolution(Decision(verdict.action), verdict.by, rule=verdict.rule, feedback=words)
             if verdict.binds is not None:
                 await self._bind(verdict.binds, spec)
         if resolution.arguments is not None:
@@ -199,6 +204,12 @@ class Approvals:
         finally:
             if self._waiting.get(call.id) is waiting:  # else the call was started again meanwhile
                 del self._waiting[call.id]
+
+    def _check(self, spec: ToolSpec, arguments: dict[str, Any], must_ask: str) -> Ruling:
+        """Return the verdict of the gate; where the agent can change nothing, no rule lets a call do so."""
+        if self._reads_only and not self._gate.only_reads(spec, arguments):
+            return Ruling("deny", READS_ONLY, ev.DecidedBy.LIMIT)
+        return self._gate.check(spec, arguments, must_ask)
 
     def waits(self, call_id: str) -> bool:
         """Tell whether a call waits for somebody to approve it."""
@@ -271,7 +282,7 @@ class Approvals:
         for call_id, waiting in self._waiting.items():
             if self.waits(call_id) and waiting.call.unlicensed and waiting.call.dialect == form:
                 waiting.call.unlicensed = ""
-                verdict = self._gate.check(waiting.spec, waiting.call.arguments or {}, waiting.call.asks)
+                verdict = self._check(waiting.spec, waiting.call.arguments or {}, waiting.call.asks)
                 if verdict.action == "ask" or waiting.repeats:
                     self._emit(_requested(waiting.call, verdict.why, always=waiting.always))
                 else:
@@ -284,7 +295,10 @@ class Approvals:
         if shown != spec.fingerprint:
             raise args.UnreadableArguments("it has changed since it was shown, look at it again")
         if arguments is not None and arguments != call.arguments:
-            return self._gate.edited(spec, arguments, waits=True)
+            edited = self._gate.edited(spec, arguments, waits=True)
+            if self._reads_only and not self._gate.only_reads(spec, edited):
+                raise args.UnreadableArguments(READS_ONLY)
+            return edited
         problem = json_schema.arguments_problem(spec.input_schema, call.arguments or {})
         if spec.fingerprint != waiting.first and problem:
             raise args.UnreadableArguments(problem)
@@ -296,7 +310,7 @@ class Approvals:
         if spec.fingerprint == waiting.spec.fingerprint:
             return False
         waiting.spec = waiting.call.spec = spec
-        verdict = self._gate.check(spec, waiting.call.arguments or {}, waiting.call.asks)
+        verdict = self._check(spec, waiting.call.arguments or {}, waiting.call.asks)
         why = f"{spec.label} changed while it waited" if verdict.action != "ask" else verdict.why
         self._emit(_requested(waiting.call, why, always=waiting.always))
         return True
@@ -312,7 +326,7 @@ class Approvals:
                 continue
             if self._renew(waiting) or waiting.repeats:
                 continue
-            verdict = self._gate.check(waiting.spec, waiting.call.arguments or {}, waiting.call.asks)
+            verdict = self._check(waiting.spec, waiting.call.arguments or {}, waiting.call.asks)
             if verdict.action != "ask" and verdict.by is ev.DecidedBy.RULE:
                 waiting.answer.set_result(Resolution(Decision(verdict.action), verdict.by, rule=verdict.rule))
                 answered += 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from console_app.domain import CallPolicy, Outcome, ToolResult, ToolSpec
@@ -19,7 +19,7 @@ from console_app.domain.settings import EngineSettings
 from console_app.engine.calls import results
 from console_app.engine.calls.arguments import UnreadableArguments, as_written, canonical, compact, declared, read
 from console_app.engine.calls.call_execution import CallExecution
-from console_app.engine.execution.builtin_specs import with_own_names
+from console_app.engine.execution.builtin_specs import is_agent, with_own_names
 from console_app.engine.execution.builtin_tools import is_completion
 from console_app.engine.execution.executor import Executor, Queue
 
@@ -53,6 +53,7 @@ class Batch:
         emit: Callable[[ev.Event], None],
         new_id: Callable[[str, int], str],
         missing: Callable[[str], ToolResult],
+        question: Callable[[Sequence[CallExecution]], str],
     ) -> None:
         self._settings = settings
         self._policy = policy
@@ -62,6 +63,7 @@ class Batch:
         self._emit = emit
         self._new_id = new_id
         self._missing = missing
+        self._question = question  # that a person is asked before these calls send agents
         self._by_index: dict[int, CallExecution] = {}
         self._made: dict[str, CallExecution] = {}  # by programs of the answer
         self._beyond: set[int] = set()  # of those, the calls that are too many
@@ -183,8 +185,8 @@ class Batch:
             self._executor.finish(call, results.too_many(self._settings.max_calls))
         elif self._closed is not None:
             self._executor.finish(call, self._closed)
-        elif is_completion(call):
-            pass  # judged by the results of all the others, so it has to wait for the end of the answer
+        elif is_completion(call) or is_agent(call.spec):
+            pass  # one is judged by the results of all the others, and of agents a person may be asked how many
         elif chunk.sure and self._settings.dispatch == "eager":
             self._dispatch(call, call.spec)
 
@@ -248,6 +250,10 @@ class Batch:
         `lost`: nobody said that it ended. A token limit takes only the call that was being written; after a lost
         connection no call is sure that its end alone makes so.
         """
+        sent = [call for call in self.calls if call.closed and call.result is None and is_agent(call.spec)]
+        if question := self._question(sent) if sent else "":
+            for call in sent:
+                call.must_ask = question
         for call in self.calls:
             if not call.closed:
                 call.closed = True

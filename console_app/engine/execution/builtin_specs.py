@@ -92,6 +92,7 @@ def _one_line(text: str) -> str:
 FINISHED, TODO, QUESTION = "finished", "update_todo_list", "ask_followup_question"
 ENABLE = "enable_server"
 SKILL = "skill"
+AGENT = "agent"
 MOST_SERVERS = 50  # servers that are off and named to the model
 MOST_ABOUT = 200  # characters of what one is for
 MOST_OPTIONS = 4
@@ -161,6 +162,16 @@ class ReadSkill(_Arguments):
     file: str = ""
 
 
+class SendAgent(_Arguments):
+    task: Annotated[str, Field(min_length=1)]
+    name: str = ""
+    kind: str = ""
+    model: str = ""
+    tools: tuple[str, ...] | None = None
+    max_steps: Annotated[int | None, Field(ge=1)] = None
+    background: bool = False
+
+
 def wrong_with(error: ValidationError) -> str:
     """Return the first thing that speaks against a call's arguments, in one sentence."""
     first = error.errors(include_url=False, include_context=False)[0]
@@ -184,6 +195,37 @@ def _spec(tool: str, description: str, properties: dict[str, Any], required: lis
         annotations=ToolAnnotations(destructive=False, open_world=False, **more),
         timeout=0,  # a person may take any time to answer
         builtin=True,
+    )
+
+
+def is_agent(spec: ToolSpec | None) -> bool:
+    """Tell whether the calls of a tool send agents."""
+    return spec is not None and spec.builtin and spec.tool == AGENT
+
+
+def agent_spec(kinds: Mapping[str, str]) -> ToolSpec:
+    """Return the tool that sends an agent, with what each of its `kinds` is for."""
+    listed = "\n".join(f"- {name}: {one_line(about, MOST_ABOUT)}" for name, about in kinds.items())
+    return _spec(
+        AGENT,
+        "Sends an agent to do one task in a conversation of its own, and returns its last answer. Send several in one "
+        "answer where tasks don't need each other: they run in parallel. The agent knows nothing of this conversation, "
+        f"so the task has to say all that it needs and what it is to answer. Kinds:\n{listed}",
+        {
+            "task": {"type": "string", "description": "The whole task, and what to answer."},
+            "name": {"type": "string", "description": "One or two words that tell the agent from others."},
+            "kind": {"type": "string", "enum": list(kinds), "description": "The kind of agent."},
+            "model": {"type": "string", "description": "PROVIDER/MODEL, where the user named one."},
+            "tools": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "Patterns of the only tools that it has.",
+            },
+            "max_steps": {"type": "integer", "minimum": 1, "description": "Answers that it may give at most."},
+            "background": {"type": "boolean", "description": "Go on without it; its answer follows as a message."},
+        },
+        ["task"],
+        idempotent=True,  # to run it again is a person's own wish, and its calls ask for themselves
     )
 
 

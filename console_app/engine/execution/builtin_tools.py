@@ -16,10 +16,12 @@ from console_app.domain import Outcome, ToolResult, ToolSpec, errors, ports
 from console_app.domain import events as ev
 from console_app.domain.tools import OWN_SERVER
 from console_app.engine import tool_search
+from console_app.engine.activity import Activity
 from console_app.engine.calls import results
 from console_app.engine.calls.arguments import compact
 from console_app.engine.calls.call_execution import CallExecution
 from console_app.engine.execution.builtin_specs import (
+    AGENT,
     ENABLE,
     FINISHED,
     QUESTION,
@@ -83,23 +85,21 @@ EDITED_MEANWHILE = (
 logger = logging.getLogger(__name__)
 
 
-def offered(
-    tools: Mapping[str, ToolSpec],
-    wanted: Iterable[str],
-    servers: ports.ServerSwitch | None = None,
-    workplace: ports.Workplace | None = None,
-) -> Mapping[str, ToolSpec]:
-    """Return what a request offers, by wire name: the servers' `tools`, and of the built-in ones those `wanted`.
+def offered(tools: Mapping[str, ToolSpec], wanted: Iterable[str], session: Session) -> Mapping[str, ToolSpec]:
+    """Return what a request of `session` offers, by wire name: the servers' `tools`, and of the built-in ones those
+    `wanted`.
 
     Without any other tool there are no built-in ones either, as there is nothing to plan, and the chat is only a chat.
     But a server that is off can be asked for, and a skill read.
     """
-    specs, names = dict(tools), set(wanted)
+    specs, names, servers, workplace = dict(tools), set(wanted), session.servers, session.workplace
     builtins = [spec for tool, spec in SPECS.items() if tool in names] if specs else []
     if ENABLE in names and servers is not None and (off := servers.off()):
         builtins.append(enable_spec(off))
     if SKILL in names and workplace is not None and workplace.skills():
         builtins.append(SKILL_SPEC)
+    if specs and session.agents is not None and (agent := session.agents.spec(session)) is not None:
+        builtins.append(agent)
     for spec in builtins:
         if hidden := specs.get(spec.name):
             logger.warning("%s has the wire name of a built-in tool and can't be called", hidden.label)
@@ -133,13 +133,14 @@ class AnswerTools:
     def __init__(
         self,
         session: Session,
-        emit: Callable[[ev.Event], None],
+        activity: Activity,
         calls: Callable[[], Sequence[CallExecution]],
         made: Made,
     ) -> None:
         self.final_answer: str | None = None
         self._session = session
-        self._emit = emit
+        self._activity = activity
+        self._emit = activity.emit
         self._calls = calls
         self._made = made  # runs a call that a program makes
         self._questions: dict[str, asyncio.Future[str | None]] = {}  # None: you don't want to answer
@@ -152,6 +153,8 @@ class AnswerTools:
             return await self._session.toolset.call(invocation, reporter)
         arguments, tool = dict(invocation.arguments), invocation.spec.tool
         try:
+            if tool == AGENT and (agents := self._session.agents) is not None:
+                return await agents.run(self._session, self._activity, invocation, reporter)
             if tool == FINISHED:
                 return self._finish(Finished.model_validate(arguments))
             if tool == TODO:

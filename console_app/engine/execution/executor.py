@@ -24,8 +24,9 @@ from console_app.engine.activity import GRACE, Activity, usage_reported
 from console_app.engine.calls import results
 from console_app.engine.calls.call_execution import MOST_SENT, CallExecution
 from console_app.engine.calls.gathered_output import GatheredOutput
-from console_app.engine.calls.slots import limits_of
+from console_app.engine.calls.slots import agents_at_once, limits_of
 from console_app.engine.execution.approval import Approvals
+from console_app.engine.execution.builtin_specs import is_agent
 from console_app.engine.execution.hooks import CallHooks
 from console_app.engine.session import Session
 
@@ -99,7 +100,7 @@ class Executor:
     def restart(self, old: CallExecution, fresh: CallExecution, spec: ToolSpec, queue: Queue | None = None) -> None:
         """Start another attempt at a call (`old.again()`). What the old one still brings is dropped."""
         if old.result is None:
-            old.result = results.interrupted()
+            old.result = self._with_agent_ended(old, results.interrupted())
             self._close(old)
             self._stop_task(old)
         fresh.before = old.result if old.ran else old.before
@@ -145,10 +146,14 @@ class Executor:
 
     def end(self, call: CallExecution, result: ToolResult) -> bool:
         """Give a call its result from outside and cancel what still runs of it."""
-        if not self.finish(call, result):
+        if not self.finish(call, self._with_agent_ended(call, result)):
             return False
         self._stop_task(call)
         return True
+
+    def _with_agent_ended(self, call: CallExecution, result: ToolResult) -> ToolResult:
+        agents = self._session.agents
+        return result if agents is None or call.result is not None else agents.ended(call.id, result)
 
     def _stop_task(self, call: CallExecution) -> None:
         if call.task is not None and not call.task.done():
@@ -163,7 +168,7 @@ class Executor:
         """Let a running call go on in the background: its answer waits for it no longer. False when it can't."""
         if not call.ran or call.result is not None or call.detached or call.task is None:
             return False
-        if call.spec is None or call.spec.builtin:
+        if call.spec is None or (call.spec.builtin and not is_agent(call.spec)):
             return False
         call.detached = True
         self._activity.release(call.task)
@@ -194,7 +199,7 @@ class Executor:
             if queue is not None:
                 await self._wait_in(queue, call)
             call.released = True
-            if not spec.builtin:
+            if not spec.builtin or is_agent(spec):
                 await self._take_slot(call, spec)
             await self._run(call, spec)
         except asyncio.CancelledError:
@@ -224,7 +229,11 @@ class Executor:
             await others[-1].finished.wait()  # the nearest: all would wake, and look again, with each of the others
 
     async def _take_slot(self, call: CallExecution, spec: ToolSpec) -> None:
-        limits = limits_of(spec, call.arguments or {}, self._settings.max_parallel)
+        limits = (
+            [agents_at_once(self._session.agent, self._settings.max_agents)]
+            if is_agent(spec)
+            else limits_of(spec, call.arguments or {}, self._settings.max_parallel)
+        )
         call.ticket = self._session.slots.ask(limits)
         if not call.ticket.granted.done():
             self._emit(ev.CallQueued(call_id=call.id, why=call.ticket.why))
@@ -235,7 +244,7 @@ class Executor:
         limit = spec.timeout if spec.timeout is not None else self._settings.call_timeout
         self._emit(ev.CallStarted(call_id=call.id, limit=limit or None))
         self._watch(call, limit)
-        if (after := self._settings.background_after) is not None:
+        if (after := self._settings.background_after) is not None and not spec.builtin:
             asyncio.get_running_loop().call_later(after, self.detach, call)
         # A copy, so that nobody who holds the approved arguments can change what runs, nor the tool what is shown.
         invocation = ports.Invocation(call.id, spec, copy.deepcopy(call.arguments or {}), taken_up=call.taken_up)

@@ -63,7 +63,8 @@ def row_sizes(waiting: Sequence[Pending], width: int, *, replayed: bool = False)
         servers.setdefault(one.call.tool, set()).add(one.call.server)
     calls = [one.call for one in waiting]
     names = {call.id: call.tool if len(servers[call.tool]) == 1 and call.tool else call.label for call in calls}
-    names = {call_id: one_line(name, MOST_LABEL) for call_id, name in names.items()}
+    whose = {call.id: f"{call.agent}: " if call.agent else "" for call in calls}
+    names = {call_id: one_line(f"{whose[call_id]}{name}", MOST_LABEL) for call_id, name in names.items()}
     return RowSizes(width, names, len({approval.call.why for approval in waiting}) == 1, replayed)
 
 

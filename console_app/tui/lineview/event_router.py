@@ -6,7 +6,7 @@ from typing import assert_never
 
 from console_app.domain import event_news
 from console_app.domain import events as ev
-from console_app.domain.transcript import GO_ON, Transcript
+from console_app.domain.transcript import GO_ON, CallView, Transcript
 from console_app.tui.lineview.blocks.block import Block
 from console_app.tui.lineview.blocks.folds import FoldBlock
 from console_app.tui.lineview.blocks.messages import AssistantBlock, ReasoningBlock, ThoughtBlock, UserBlock
@@ -57,6 +57,9 @@ class EventRouter:
     def show(self, event: ev.Event) -> None:
         """Fold one event into the transcript and show the change. Events of calls nobody knows change nothing."""
         self._transcript.apply(event)
+        if event_news.is_inside(event):
+            self._agent_moved(event)
+            return
         if self._retry is not None and not event_news.News.of(event) & (
             event_news.News.BESIDE | event_news.News.RETRIES
         ):
@@ -119,6 +122,14 @@ class EventRouter:
                 pass
             case _:
                 assert_never(event)
+
+    def _agent_moved(self, event: ev.Event) -> None:
+        """Paint the row of the agent in whose conversation something happened, and of those that sent it."""
+        call_id = self._transcript.call_of_agent(event.agent)
+        while (block := self._calls.get(call_id)) is not None:
+            block.touch()
+            self._view.changed(block)
+            call_id = block.call.parent
 
     def _turn_started(self, event: ev.TurnStarted) -> None:
         for group in self._groups:
@@ -306,6 +317,9 @@ class EventRouter:
         step = self._transcript.step
         if call is None or step is None or event.call_id in self._calls:
             return
+        if call.agent:
+            self._announced_below(call)
+            return
         self._begun(event.at)
         group = self._step.group
         if group is None:
@@ -324,6 +338,23 @@ class EventRouter:
         if group.fold is None and group.has_header:
             group.fold = FoldBlock(group)
             self._place_behind(block, group.fold)
+        self._group_changed(group)
+
+    def _announced_below(self, call: CallView) -> None:
+        """A call of an agent: its row stands below all that its agent made so far."""
+        above = self._calls.get(call.parent)
+        if above is None:
+            return
+        group, at = above.group, above.group.panels.index(above) + 1
+        while at < len(group.panels) and self._transcript.is_below(group.panels[at].call, call.parent):
+            at += 1
+        block = CallBlock(call, group)
+        self._calls[call.id] = block
+        self._place_behind(group.panels[at - 1], block)
+        group.panels.insert(at, block)
+        if group.fold is None:
+            group.fold = FoldBlock(group)
+            self._place_behind(group.panels[-1], group.fold)
         self._group_changed(group)
 
     def _place_behind(self, block: Block, other: Block) -> None:

@@ -163,10 +163,14 @@ class CallGroup:
         if not call.server:  # no such tool is known: the name that the model used
             return one_line(call.name, MAX_TOOL)
         tool = one_line(call.tool, MAX_TOOL)
+        if call.is_agent:
+            return f"{tool} {one_line(call.agent_name, MAX_SERVER)}"
         return f"{one_line(call.server, MAX_SERVER)} · {tool}" if call.tool in self._namesakes[1] else tool
 
     def brief(self, call: CallView, limit: int) -> str:
-        """The arguments of a call in brief, what tells it apart from its neighbours first."""
+        """The arguments of a call in brief, what tells it apart from its neighbours first; of an agent its task."""
+        if call.is_agent and isinstance(task := (call.arguments or {}).get("task"), str):
+            return one_line(task, limit)
         if self._telling is None or self._telling[0] != self.version:
             self._telling = (self.version, telling(self.calls))
         return brief_of(call, limit, self._telling[1].get(call.name, ()))

@@ -16,6 +16,7 @@ from console_app.tui.lineview.results.brief import brief, says_all
 from console_app.tui.lineview.text.ansi import AnsiPainter
 from console_app.tui.lineview.wording import number
 
+AGENT_QUIET_AFTER = 60.0  # the same of an agent: its model may think for long
 QUIET_AFTER = 30.0  # seconds without progress after which a call is said to take long
 ENDING_IN = 30.0  # seconds that are left without news, below which they are counted down
 SAYING = 16  # cells of the newest line that say something
@@ -88,7 +89,9 @@ def _running(call: CallView, room: int, palette: Palette, now: float) -> list[Pi
             (" · + gives it more time  ", palette.muted),
             *pieces,
         ]
-    elif quiet > QUIET_AFTER:
+    elif call.work is not None and quiet > AGENT_QUIET_AFTER:
+        pieces = [(f"no news for {amounts.seconds(quiet)}", palette.warning), ("  ", palette.base), *pieces]
+    elif quiet > QUIET_AFTER and call.work is None:
         pieces = [
             ("taking longer than expected", palette.warning),
             *([("  ", palette.base), *pieces] if pieces else []),

@@ -1,0 +1,84 @@
+"""Intents for agents: their kinds, one that is sent by hand, and words to one that runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from console_app.domain import UsageError, call_description, one_line, plural
+
+if TYPE_CHECKING:
+    from console_app.console.console import Console
+
+NONE = "no agents can be sent here"
+
+
+async def kinds(console: Console, _rest: str) -> None:
+    """Show the kinds of agents, and what those that run are at."""
+    if (agents := console.services.engine.agents) is None:
+        raise UsageError(NONE)
+
+    def report() -> str:
+        lines = ["Running"] if agents.running else []
+        for path, call_id in agents.running.items():
+            call = console.ui.transcript.calls.get(call_id)
+            state = call_description.in_words(call) if call is not None else "begins"
+            work = call.work if call is not None else None
+            did = f", {plural(work.calls, 'call')}, {work.tokens:,} tokens" if work is not None else ""
+            lines.append(f"  {one_line(path, 60)}: {state}{did}")
+        lines += ["", "Kinds"] if lines else ["Kinds"]
+        for name, kind in sorted(agents.kinds.items()):
+            lines.append(f"  {one_line(name, 40)}: {one_line(kind.description, 300)}")
+            facts = ["reads only"] if kind.reads_only else []
+            facts += [f"model {kind.model}"] if kind.model else []
+            facts += [f"tools {one_line(', '.join(kind.tools) or 'none', 120)}"] if kind.tools is not None else []
+            facts += [one_line(kind.source, 200) if kind.source else "comes along"]
+            facts += [one_line(kind.note, 200)] if kind.note else []
+            lines.append(f"    {' · '.join(facts)}")
+        return "\n".join(lines)
+
+    await console.ui.report("Agents", report, every=1.0)
+
+
+def send(console: Console, rest: str) -> None:
+    """Sends an agent of a kind to do a task, as a call made by hand."""
+    kind, _, task = rest.partition(" ")
+    if (agents := console.services.engine.agents) is None:
+        raise UsageError(NONE)
+    there = agents.kinds
+    if kind not in there:
+        named = ", ".join(sorted(there))
+        raise UsageError(f"there is no kind of agent {one_line(kind, 40) or 'without a name'}", f"There are {named}.")
+    if not task.strip():
+        raise UsageError(f"the agent has no task: /agent {kind} TASK")
+    asked = json.dumps({"task": task.strip(), "kind": kind}, ensure_ascii=False)
+    console.call_by_hand(f"fanout.agent {asked}")
+
+
+def tell(console: Console, rest: str) -> None:
+    """Says something to an agent that runs: it reads that before its next answer."""
+    name, _, words = rest.partition(" ")
+    if (agents := console.services.engine.agents) is None:
+        raise UsageError(NONE)
+    if (call_id := agents.running.get(name)) is None:
+        named = ", ".join(agents.running) or "none"
+        raise UsageError(f"no agent {one_line(name, 40)} runs", f"Those that run: {named}.")
+    if not words.strip():
+        raise UsageError(f"there is nothing to say: /tell {name} WORDS")
+    if agents.steer(call_id, words.strip()):
+        console.ui.toast(f"Queued: {one_line(name, 40)} reads it before its next answer.")
+    else:
+        console.ui.toast(f"{one_line(name, 40)} takes no words now.")
+
+
+def names(console: Console) -> Sequence[str]:
+    """The kinds of agents."""
+    agents = console.services.engine.agents
+    return sorted(agents.kinds) if agents is not None else ()
+
+
+def running(console: Console) -> Sequence[str]:
+    """The agents that run."""
+    agents = console.services.engine.agents
+    return list(agents.running) if agents is not None else ()

@@ -1,0 +1,317 @@
+"""The agents of an engine at every depth: who may be sent, what runs, one pool for all of it, and how each ends.
+
+An agent is a call. Its conversation is a turn of its own (`AgentTurn`), or the work of another engine through `Host`;
+what it comes to is the result of the call. Whoever ends the call ends the agent first, at once and with all that it
+runs, so that nothing is left without a result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from console_app.domain import FanoutError, Outcome, ToolResult, ToolSpec, errors, one_line, plural, ports
+from console_app.domain import agents as ag
+from console_app.domain import events as ev
+from console_app.engine.activity import Activity
+from console_app.engine.agents.child import AgentTurn, Relay, child_session, unknown_tools
+from console_app.engine.agents.host import Host
+from console_app.engine.calls import results
+from console_app.engine.calls.arguments import compact
+from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.execution.builtin_specs import SendAgent, agent_spec, wrong_with
+from console_app.engine.session import Session
+from console_app.engine.step import Step
+from console_app.engine.strategies import Ending
+from console_app.engine.turn import Turn, as_message
+
+DEEPEST = 2  # agents that agents send send none
+TYPICAL = 40_000  # tokens of an agent, until some have ended here
+STAGGER = 5.0  # seconds that an agent waits at most until the first with its prefix has begun to answer
+GO_ON = "Your work was cut off here. Go on with your task, from what you have."
+_NAME = re.compile(r"[^\w.-]+")
+
+OpenModel = Callable[[str], Awaitable[ports.Provider]]
+
+
+async def no_other_model(name: str) -> ports.Provider:
+    """Stand where no other model can be had. Raises UsageError."""
+    raise errors.UsageError(f"no other model than the one that answers can be had here, so not {one_line(name, 60)}")
+
+
+@dataclass(slots=True)
+class Pool:
+    """What all agents of one turn share: `steps` are the answers that they gave."""
+
+    turn: int = -1
+    steps: int = 0
+
+
+@dataclass(slots=True)
+class _Running:
+    task: ag.AgentTask
+    activity: Activity
+    turn: AgentTurn | None = None
+    host: Host | None = None
+    session: Session | None = None
+
+
+class Agents:
+    """`base` gives the conversation of the user, `kinds` those that people wrote beside those that come along, and
+    `open_model` a provider for PROVIDER/MODEL, which is closed with the engine."""
+
+    def __init__(
+        self,
+        base: Callable[[], Session],
+        kinds: Callable[[], ag.Kinds] = dict,
+        open_model: OpenModel = no_other_model,
+    ) -> None:
+        self._base = base
+        self._written = kinds
+        self._open = open_model
+        self._opened: dict[str, ports.Provider] = {}
+        self._running: dict[str, _Running] = {}  # by the id of the call
+        self._pool = Pool()
+        self._first: dict[tuple[int, int, str], asyncio.Event] = {}  # of agents with one prefix: the first has begun
+
+    @property
+    def kinds(self) -> ag.Kinds:
+        """Return every kind by its name: those that people wrote take the place of those that come along."""
+        return {**ag.KINDS, **self._written()}
+
+    def spec(self, session: Session) -> ToolSpec | None:
+        if session.settings.agents == "off" or _depth(session) >= DEEPEST:
+            return None
+        return agent_spec({name: kind.description for name, kind in sorted(self.kinds.items())})
+
+    def question(self, session: Session, calls: Sequence[CallExecution]) -> str:
+        settings, usage = session.settings, self._base().transcript.usage
+        tokens = self._typical()
+        spent = usage.input_tokens + usage.output_tokens
+        cost = None if usage.cost is None or not spent else usage.cost / spent * tokens * len(calls)
+        dear = settings.ask_agent_cost is not None and cost is not None and cost > settings.ask_agent_cost
+        if len(calls) <= settings.ask_agents and not dear:
+            return ""
+        base = self._base()
+        money = f", about ${cost:.2f} together" if cost is not None else ""
+        return f"{plural(len(calls), 'agent')}, {base.provider.model}, about {tokens:,} tokens each{money}"
+
+    def _typical(self) -> int:
+        """Return about how many tokens an agent takes: as many as those that ended here did, on average."""
+        ended = [
+            one.usage.input_tokens + one.usage.output_tokens
+            for one in self._base().transcript.agents.values()
+            if one.turn is not None and one.turn.outcome is not None
+        ]
+        return round(sum(ended) / len(ended) / 100) * 100 if ended and sum(ended) else TYPICAL
+
+    # -- one of them
+
+    async def run(
+        self, session: Session, activity: Activity, invocation: ports.Invocation, reporter: ports.CallReporter
+    ) -> ToolResult:
+        try:
+            given = SendAgent.model_validate(dict(invocation.arguments))
+        except ValidationError as error:
+            return results.unreadable(wrong_with(error), compact(dict(invocation.arguments)))
+        above = session if session.agent else self._base()
+        kind = self.kinds.get(given.kind or ag.GENERAL)
+        if kind is None:
+            there = ", ".join(sorted(self.kinds))
+            return results.unreadable(f"there is no kind “{one_line(given.kind, 60)}”; there are {there}", "")
+        if unknown := unknown_tools(given.tools or (), above.toolset.tools()):
+            return results.unreadable(f"no tool is called {one_line(', '.join(unknown), 200)}", "")
+        cut = self._cut_before(invocation.call_id)
+        path = cut or self._path(above, given.name or kind.name)
+        task = ag.AgentTask(invocation.call_id, path, kind, given.task, given.model)
+        running = self._running[invocation.call_id] = _Running(task, activity)
+        if (given.background or kind.background) and isinstance(activity, Turn):
+            asyncio.get_running_loop().call_soon(activity.detach_call, invocation.call_id)
+        try:
+            if kind.engine is not None:
+                return await self._by_engine(running, kind, above, reporter)
+            return await self._by_turn(running, given, above, reporter, again=bool(cut))
+        finally:
+            if self._running.get(invocation.call_id) is running:
+                del self._running[invocation.call_id]
+
+    async def _by_turn(
+        self, running: _Running, given: SendAgent, above: Session, reporter: ports.CallReporter, *, again: bool
+    ) -> ToolResult:
+        task, activity = running.task, running.activity
+        provider = await self._provider(above, given.model or task.kind.model)
+        only = [patterns for patterns in (task.kind.tools, given.tools) if patterns is not None]
+        transcript = self._base().transcript.agent(task.path)
+        session = child_session(above, task, transcript, provider, only, given.max_steps or task.kind.max_steps)
+        prefix = (id(provider), activity.number, task.kind.name)
+        first = await self._wait_for_first(prefix, reporter)
+        relay = Relay(task.call_id, activity, above.background)
+        message = as_message(GO_ON if again else task.task)
+        turn = AgentTurn(session, message, activity.number, relay, lambda: self._spent(activity, above), first.set)
+        running.turn, running.session = turn, session
+        turn.emit(
+            ev.SessionStarted(
+                model=provider.model,
+                provider=provider.name,
+                protocol=provider.protocol,
+                strategy=session.settings.strategy,
+                policy=session.settings.policy_for(provider.protocol),
+                tools=tuple(spec.name for spec in session.toolset.tools()),
+                parent=task.call_id,
+            )
+        )
+        try:
+            async with turn:
+                async for _ in turn:
+                    pass
+        finally:
+            first.set()
+            if isinstance(activity, Turn):
+                activity.approvals_missed.extend(turn.approvals_missed)
+        return self._result(turn, session)
+
+    def _result(self, turn: AgentTurn, session: Session) -> ToolResult:
+        """Return what its parent reads: the final answer, or why there is none and what it had."""
+        history = session.transcript.history
+        final = next((one.content for one in reversed(history) if one.role == "assistant" and one.content), turn.said)
+        if turn.outcome in ("completed", "step_limit") and final.strip():
+            note = "" if turn.outcome == "completed" else "[Fanout: the agent had used up its steps.]\n\n"
+            return ToolResult(outcome=Outcome.SUCCEEDED, content=f"{note}{final.strip()}")
+        why = turn.error or "The agent ended without an answer."
+        had = ag.account(session.transcript, session.stamper.clock())
+        return ToolResult(outcome=Outcome.FAILED, content=f"{why}\n{had}", error=one_line(why, 300))
+
+    async def _by_engine(
+        self, running: _Running, kind: ag.AgentKind, above: Session, reporter: ports.CallReporter
+    ) -> ToolResult:
+        assert kind.engine is not None
+        task, activity = running.task, running.activity
+        step = activity.step_now if isinstance(activity, Turn) else None
+        host = running.host = Host(
+            above, activity, task, Relay(task.call_id, activity, above.background), reporter, step
+        )
+        host.begin()
+        try:
+            final = await kind.engine.run(task, host)
+        except FanoutError as error:
+            host.end("failed", error.line)
+            transcript = self._base().transcript.agent(task.path)
+            had = ag.account(transcript, above.stamper.clock())
+            return ToolResult(outcome=Outcome.FAILED, content=f"{error.line}\n{had}", error=one_line(error.line, 300))
+        finally:
+            host.end("cancelled", "")
+        return ToolResult(outcome=Outcome.SUCCEEDED, content=final)
+
+    def ended(self, call_id: str, result: ToolResult) -> ToolResult:
+        running = self._running.pop(call_id, None)
+        if running is None:
+            return result
+        if running.turn is not None:
+            running.turn.end_now(Ending("cancelled", result.error))
+        if running.host is not None:
+            running.host.end("cancelled", result.error or "")
+        transcript = self._base().transcript.agents.get(running.task.path)
+        if transcript is None:
+            return result
+        had = ag.account(transcript, self._base().stamper.clock())
+        return result.model_copy(update={"content": f"{result.content}\n{had}"})
+
+    @property
+    def running(self) -> dict[str, str]:
+        """Return the ids of the calls whose agents run, by the agents' paths."""
+        return {one.task.path: call_id for call_id, one in self._running.items()}
+
+    def steer(self, call_id: str, text: str) -> bool:
+        """Say something to a running agent; False where it takes nothing now."""
+        running = self._running.get(call_id)
+        if running is None:
+            return False
+        if running.task.kind.engine is not None:
+            return running.task.kind.engine.steer(call_id, text)
+        if running.turn is None or not running.turn.running:
+            return False
+        running.turn.steer(text)
+        return True
+
+    # -- where their calls are
+
+    def step_of(self, call_id: str) -> Step | None:
+        return next((step for step in self.steps() if step.batch.find(call_id) is not None), None)
+
+    def steps(self) -> Sequence[Step]:
+        found = [one.turn.step_now for one in self._running.values() if one.turn is not None]
+        return [step for step in found if step is not None]
+
+    @property
+    def any_turn(self) -> Turn | None:
+        """Return the turn of an agent that runs, if one does."""
+        return next((one.turn for one in self._running.values() if one.turn is not None), None)
+
+    # -- what they share
+
+    def _spent(self, activity: Activity, above: Session) -> str | None:
+        """Tell which limit of the pool is used up, and count the answer that is asked for."""
+        if self._pool.turn != activity.number:
+            self._pool = Pool(activity.number)
+        most = self._base().settings.agent_steps
+        if self._pool.steps >= most:
+            return f"Step limit: the agents of this turn have given {plural(most, 'answer')} together (agent_steps)."
+        self._pool.steps += 1
+        return activity.spent() if isinstance(activity, Turn) else None
+
+    async def _wait_for_first(self, prefix: tuple[int, int, str], reporter: ports.CallReporter) -> asyncio.Event:
+        """Return at once for the first agent with this prefix; for another once the first has begun to answer, since
+        its endpoint has read the prefix then, and the others find it in the cache."""
+        known = self._first.get(prefix)
+        if known is None:
+            self._first = {key: event for key, event in self._first.items() if not event.is_set()}
+            self._first[prefix] = event = asyncio.Event()
+            return event
+        if not known.is_set():
+            reporter.progress(0, None, "waits for the first answer of an agent with the same beginning")
+            try:
+                async with asyncio.timeout(STAGGER):
+                    await known.wait()
+            except TimeoutError:
+                pass
+        return known
+
+    async def _provider(self, above: Session, name: str) -> ports.Provider:
+        if not name or name == ag.INHERIT or name == f"{above.provider.name}/{above.provider.model}":
+            return above.provider
+        if name not in self._opened:
+            self._opened[name] = await self._open(name)
+        return self._opened[name]
+
+    async def close(self) -> None:
+        """Close the models that were opened for agents."""
+        opened, self._opened = list(self._opened.values()), {}
+        for provider in opened:
+            await provider.close()
+
+    def _path(self, above: Session, name: str) -> str:
+        """Return a path that no agent of this session has."""
+        wanted = _NAME.sub("-", one_line(name, 40)).strip("-.") or ag.GENERAL
+        start = f"{above.agent}/{wanted}" if above.agent else wanted
+        path, number, used = start, 2, self._base().transcript.agents
+        while path in used:
+            path, number = f"{start}-{number}", number + 1
+        return path
+
+    def _cut_before(self, call_id: str) -> str:
+        """Return the path of the agent of this call that was cut off before, and can go on; "" where there is none."""
+        transcript = self._base().transcript
+        call = transcript.calls.get(call_id)
+        if call is None or not call.runs or not call.superseded:
+            return ""
+        had = transcript.agents.get(call.runs)
+        cut = call.superseded[-1].outcome is Outcome.INTERRUPTED and had is not None and had.history
+        return call.runs if cut else ""
+
+
+def _depth(session: Session) -> int:
+    return session.agent.count("/") + bool(session.agent)

@@ -1,0 +1,114 @@
+"""Agents on the screen: a row each with its calls below it, the one board, words to one, and what they cost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+
+from console_app.domain.ports import CallReporter, Invocation
+from console_app.tui.lineview import CallBlock
+from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, say, see, seen, until
+
+TASKS = [("where is it decided?", "scout"), ("look at the store", "store")]
+
+
+class Bench:
+    """Two agents: the first makes a call that waits for `free`, or asks; the second answers at once."""
+
+    def __init__(self, *, asks: bool = False) -> None:
+        self.free = asyncio.Event()
+        self.tools = Tools({("lab", "look"): self._look}, read_only=not asks)
+        asked = [("fanout_agent", json.dumps({"task": task, "name": name})) for task, name in TASKS]
+        self.model = WrittenModel(
+            calls(*asked, text="I send two."),
+            calls(("lab_look", json.dumps({"path": "a.py"})), text="First look."),
+            say("The store is fine."),
+            say("Found it in a.py."),
+            say("Both have answered."),
+        )
+
+    async def _look(self, invocation: Invocation, reporter: CallReporter) -> str:
+        await self.free.wait()
+        return "seen"
+
+    def app(self, folder: Path) -> Any:
+        return app(folder, self.model, self.tools, agents=dict)
+
+
+def toasts(pilot: Pilot[Any]) -> str:
+    return "\n".join(one.message for one in pilot.app._notifications)  # pyright: ignore[reportPrivateUsage]
+
+
+async def test_an_agent_is_a_row_with_its_calls_below_it_and_its_figures(tmp_path: Path) -> None:
+    bench = Bench()
+    async with bench.app(tmp_path).run_test(size=(120, 36)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "agent scout  where is it decided?")
+        await see(pilot, "1 call · 1.6k tokens")
+        lines = [line for line in seen(pilot.app).splitlines() if " look " in line or "agent " in line]
+        assert [line.strip().lstrip("12345 ✓⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏▎").split("  ")[0] for line in lines][:1] == ["agent scout"]
+        scout, look = lines[0].index("agent scout"), lines[1].index("look")
+        assert look == scout + 2, "below its agent"
+        await pilot.press(*"/agents", "enter")
+        await see(pilot, "scout: running, 1 call, 1,620 tokens")
+        await see(pilot, "explore: finds things out and changes nothing")
+        await pilot.press("escape")
+        await pilot.press(*"/tell scout look at b.py too", "enter")
+        await until(pilot, lambda: "Queued: scout reads it before its next answer." in toasts(pilot))
+        bench.free.set()
+        await until(pilot, lambda: "scout has read what you said." in toasts(pilot))
+        await see(pilot, "Both have answered.")
+        assert [one.content for one in bench.model.requests[-2].messages if one.role == "user"] == [
+            "where is it decided?",
+            "look at b.py too",
+        ]
+        await pilot.press(*"/cost", "enter")
+        await see(pilot, "scout: where is it decided?")
+
+
+async def test_its_call_waits_on_the_one_board_with_its_name(tmp_path: Path) -> None:
+    bench = Bench(asks=True)
+    bench.free.set()
+    async with bench.app(tmp_path).run_test(size=(120, 36)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "scout: look")
+        await see(pilot, "The store is fine.")
+        await decide(pilot, "tab", "y")
+        await see(pilot, "Both have answered.")
+        transcript = chat(pilot.app).console.ui.transcript
+        assert [message.content for message in transcript.history if message.role == "tool"] == [
+            "Found it in a.py.",
+            "The store is fine.",
+        ]
+
+
+async def test_one_that_is_stopped_leaves_its_sibling_alone(tmp_path: Path) -> None:
+    bench = Bench()
+    async with bench.app(tmp_path).run_test(size=(120, 36)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "The store is fine.")
+        console = chat(pilot.app).console
+        [scout] = [call for call in console.ui.transcript.calls.values() if call.runs == "scout"]
+        console.calls.cancel(scout.id)
+        await until(pilot, lambda: not console.conversation.busy)
+        assert "1 call" in scout.content
+        assert "First look." in scout.content
+        assert not console.ui.transcript.open_calls
+
+
+async def test_opened_it_is_its_conversation_as_it_goes_on(tmp_path: Path) -> None:
+    bench = Bench()
+    async with bench.app(tmp_path).run_test(size=(120, 40)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "The store is fine.")
+        view = chat(pilot.app).view
+        view.turn_block(next(one for one in view.blocks if isinstance(one, CallBlock) and one.call.runs == "scout"))
+        await see(pilot, "conversation")
+        await see(pilot, "look  a.py · running")
+        bench.free.set()
+        await see(pilot, "Both have answered.")
+        await see(pilot, "look  a.py · ok")
