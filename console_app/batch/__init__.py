@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from console_app.batch.local_engine import TextStream as TextStream
     from console_app.batch.local_engine import noted_nowhere as noted_nowhere
     from console_app.batch.report import summary as summary
-    from console_app.batch.report import write_report as write_report
     from console_app.batch.results_file import ResultsFile as ResultsFile
     from console_app.batch.run import BatchEngine as BatchEngine
     from console_app.batch.run import BatchRun as BatchRun
@@ -40,7 +39,7 @@ else:
             "changes": "ChangeNotes",
             "items": "ItemPlan STDIN Template given_calls make_items read_rows",
             "local_engine": "CLOSING LocalEngine TextStream noted_nowhere",
-            "report": "summary write_report",
+            "report": "summary",
             "results_file": "ResultsFile",
             "run": "BatchEngine BatchRun Limits",
             "status_files": "KnownRuns StatusFile Telling",

@@ -32,7 +32,6 @@ from console_app.batch import (
     read_rows,
     schema_problem,
     summary,
-    write_report,
 )
 from console_app.batch_worker import OpenWorker
 from console_app.config.models import ModelChoice
@@ -396,7 +395,9 @@ class _Command:
 
     async def _write_report(self, run: batch.BatchSnapshot) -> None:
         if self._report is not None:
-            await asyncio.to_thread(write_report, self._report, run, Path(run.results), self.setup.redactor)
+            from console_app import page  # with the words of the screen: only where a page is wanted
+
+            await asyncio.to_thread(page.write_batch, self._report, run, Path(run.results), self.setup.redactor)
 
 
 async def _interrupt(items: Sequence[batch.WorkItem], results: ResultsFile, changes: ChangeNotes) -> None:

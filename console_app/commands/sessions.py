@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from console_app import wiring
+from console_app.config.secrets import Redactor
 from console_app.domain import UsageError, one_line, safe_text, visible
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript, TurnView
@@ -37,11 +38,18 @@ def moving_format(arguments: Namespace) -> str:
     return asked if asked in export.MOVING else ""
 
 
+def page_of(files: Path, redactor: Redactor, events: Sequence[ev.Event], title: str) -> str:
+    """Write a session as a page of HTML; `files` is where the pictures of results are."""
+    from console_app import page  # with the words of the screen: only where a page is wanted
+
+    return page.of_conversation(events, title, redactor, files)
+
+
 async def sessions(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     """Does one action on what was kept. Raises FanoutError."""
     library = wiring.stored_sessions(setup)
     try:
-        await _SessionCommand(setup.arguments, library, output, interrupts).run()
+        await _SessionCommand(setup, library, output, interrupts).run()
     finally:
         await library.close()
         if (aside := library.store.set_aside) is not None:
@@ -52,9 +60,10 @@ async def sessions(setup: Setup, output: OutputStreams, interrupts: Interrupts) 
 class _SessionCommand:
     """One run of the command. `run` does what `arguments.action` says."""
 
-    def __init__(self, arguments: Namespace, library: Library, output: OutputStreams, interrupts: Interrupts) -> None:
-        self._arguments = arguments
-        self._words: list[str] = arguments.words
+    def __init__(self, setup: Setup, library: Library, output: OutputStreams, interrupts: Interrupts) -> None:
+        self._arguments = setup.arguments
+        self._words: list[str] = setup.arguments.words
+        self._files = setup.paths.files
         self._library = library
         self._store = library.store
         self._output = output
@@ -112,7 +121,10 @@ class _SessionCommand:
         events = await self._store.load(info.id)
         target = Path(self._arguments.output).expanduser() if self._arguments.output else None
         form = self._arguments.format or export.form_of(self._arguments.output or "") or "md"
-        text = await asyncio.to_thread(export.exported, events, form, info.title, self._library.redactor)
+        if form == "html":
+            text = await asyncio.to_thread(page_of, self._files, self._library.redactor, events, info.title)
+        else:
+            text = await asyncio.to_thread(export.exported, events, form, info.title, self._library.redactor)
         if target is not None:
             self._print(str(await asyncio.to_thread(export.write_new, target, text)))
         elif form == "jsonl":
