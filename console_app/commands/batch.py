@@ -110,8 +110,10 @@ def _schema(path: str | None) -> dict[str, Any] | None:
         return None
     try:
         schema: Any = json.loads(Path(path).read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"--schema {path}: {one_line(str(error), 200)}") from None
+    except OSError as error:
+        raise UsageError(f"--schema {path}: {(error.strerror or str(error)).lower()}") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"--schema {path} is no JSON: {one_line(str(error), 200)}") from None
     if problem := schema_problem(schema):
         raise UsageError(f"--schema {path}: {problem}")
     return schema
@@ -127,8 +129,11 @@ def _other_run(setup: Setup, output: OutputStreams, action: str, names: Sequence
         known.ask_to_stop(names[0])
         output.report(f"{names[0]}: asked to stop.")
         return DONE
+    if setup.arguments.json:
+        output.report(safe_text.json_line({"batches": [run.model_dump(mode="json") for run in runs]}))
+        return DONE
     for run in runs:
-        if setup.arguments.json:
+        if setup.arguments.jsonl:
             output.report(safe_text.json_line(run.model_dump(mode="json")))
         else:
             for text in _told(run) if action == "show" else [f"{run.name}: {run.state} · {run.line}"]:
@@ -387,7 +392,7 @@ class _Command:
         for text in summary(ended):
             self.output.error_line(text)
         await self._write_report(ended)
-        if self.interrupts.asked.is_set():
+        if self.interrupts.asked.is_set() or run.asked_to_stop:
             return RunEnding(Exit.INTERRUPTED, "Interrupted.")
         if run.fault:
             return RunEnding(Exit.FAILED, run.fault)
