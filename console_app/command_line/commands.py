@@ -323,6 +323,13 @@ COMMANDS: dict[str, CommandSpec] = {
             renamed=(("--max-tokens", "--max-total-tokens"),),
         ),
         CommandSpec(
+            "diff",
+            "compare the results of two batches, call by call; 1 where they differ",
+            Words("A B", help="two files of results", least=2, most=2, completes="file"),
+            (of.JSON, _JUNIT, *of.GENERAL),
+            ("fanout diff expected.jsonl results.jsonl --junit report.xml",),
+        ),
+        CommandSpec(
             "call",
             "run tools yourself, several in parallel; no model",
             Words("SERVER.TOOL JSON", help="a tool and its arguments; {} if left out", completes="tool"),

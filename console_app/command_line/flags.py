@@ -167,6 +167,8 @@ BULK = (
     switch("--plain", help="lines in a terminal too, and no screen"),
     flag("--report", metavar="FILE", completes="file", help="at the end, one HTML page of it all"),
     flag("--events", metavar="DIR", completes="folder", help="keep each item's conversation there"),
+    flag("--record", metavar="DIR", completes="folder", help="keep the traffic with models and servers there"),
+    flag("--replay", metavar="DIR", completes="folder", help="play that back: no model, no server"),
 )
 ITEMS = (
     flag("--prompt", metavar="TEXT", help="of each item: {field} is one of its fields"),

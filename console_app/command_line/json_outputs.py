@@ -202,6 +202,20 @@ class BatchesReport(Output):
     batches: tuple[batch.BatchSnapshot, ...]
 
 
+class ItemDifference(Output):
+    """An item whose results differ, and in what."""
+
+    item: str
+    differences: tuple[str, ...]
+
+
+class DiffReport(Output):
+    """`fanout diff --json`: `items` were compared."""
+
+    items: int
+    differing: tuple[ItemDifference, ...]
+
+
 class PlaceEntry(Output):
     """A file or folder of Fanout's."""
 
@@ -301,6 +315,7 @@ OUTPUTS: dict[str, Printed] = {
     "result": Printed("a line of the results of batch and call --from", batch.ItemResult),
     "batch": Printed("a line of batch status --jsonl and show --jsonl", batch.BatchSnapshot),
     "batches": Printed("batch status --json and show --json", BatchesReport),
+    "diff": Printed("diff --json", DiffReport),
     "parse": Printed("parse, and a line of parse --jsonl", ParseReport),
     "servers": Printed("mcp list --json, mcp test --json", ServersReport),
     "server": Printed("mcp get --json", ServerEntry),

@@ -15,7 +15,6 @@ from typing import Any
 
 from console_app import batch_worker, wiring
 from console_app.batch import (
-    STDIN,
     BatchEngine,
     BatchRun,
     ChangeNotes,
@@ -27,6 +26,7 @@ from console_app.batch import (
     StatusFile,
     Telling,
     Template,
+    compare_results,
     given_calls,
     make_items,
     read_rows,
@@ -34,6 +34,8 @@ from console_app.batch import (
     summary,
 )
 from console_app.batch_worker import OpenWorker
+from console_app.command_line import json_outputs
+from console_app.commands import junit
 from console_app.config.models import ModelChoice
 from console_app.config.servers import ServerChoice
 from console_app.domain import (
@@ -91,6 +93,26 @@ async def run_calls(setup: Setup, output: OutputStreams, interrupts: Interrupts)
             needed_servers(chosen, _given(item))
     chosen = needed_servers(chosen, [call for item in items for call in _given(item)])
     return await _Command(setup, output, interrupts, items, [path], chosen, calls=True).run()
+
+
+async def diff(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
+    """Run `fanout diff`: compare the results of two runs, and fail where they differ."""
+    first, second = (setup.cwd / Path(name).expanduser() for name in setup.arguments.words)
+    found = await interrupts.race(asyncio.to_thread(compare_results, first, second))
+    differing = {name: told for name, told in found.items() if told}
+    if setup.arguments.json:
+        entries = [json_outputs.ItemDifference(item=name, differences=tuple(told)) for name, told in differing.items()]
+        report = json_outputs.DiffReport(items=len(found), differing=tuple(entries))
+        output.report(safe_text.json_line(report.model_dump()))
+    else:
+        for name, told in differing.items():
+            for text in told:
+                output.report(visible(f"{one_line(name, 60)}: {text}"))
+        output.error_line(f"{plural(len(found), 'item')} compared, {len(differing) or 'none'} differ.")
+    if setup.arguments.junit:
+        cases = [junit.Case(name, problems=told) for name, told in found.items()]
+        junit.write(setup.cwd / Path(setup.arguments.junit).expanduser(), "diff", cases, seconds=0.0)
+    return RunEnding(Exit.FAILED) if differing else DONE
 
 
 def _plan(setup: Setup) -> ItemPlan:
@@ -175,6 +197,13 @@ class _Command:
             self.output.error_line(note)
         if self.arguments.dry_run:
             return await self._price()
+        if (self.arguments.record or self.arguments.replay) and self.arguments.engine != "local":
+            raise UsageError("--record and --replay are for the local engine", "Leave out --engine.")
+        if self.arguments.record and self.arguments.replay:
+            raise UsageError("--record and --replay exclude each other", "Leave one of them out.")
+        replay = self._path(self.arguments.replay)
+        if replay is not None and not replay.is_dir():
+            raise UsageError(f"--replay {self.arguments.replay}: there is no such folder", "Make it with --record.")
         if self.arguments.output is None:
             raise UsageError("it isn't said where the results go", "Name a file with -o, as -o results.jsonl.")
         path = self._results_path()
@@ -201,7 +230,7 @@ class _Command:
 
     def _results_path(self) -> Path:
         path = self.setup.cwd / Path(self.arguments.output).expanduser()
-        _check_places([Path(one) for one in self.read if one != STDIN], path, self._report, self._events)
+        _check_places([Path(one) for one in self.read if one != "-"], path, self._report, self._events)
         return path
 
     @property
@@ -272,10 +301,20 @@ class _Command:
     @asynccontextmanager
     async def _worker(self, items: Sequence[batch.WorkItem]) -> AsyncGenerator[OpenWorker]:
         """Open servers and models, and wait for them. The error for what an item asks for in vain has its line."""
-        opening = batch_worker.open_worker(self.setup, self.servers, events=self._events, named_servers=self.calls)
+        replay = self._path(self.arguments.replay)
+        opening = batch_worker.open_worker(
+            self.setup,
+            self.servers,
+            events=self._events,
+            record=self._path(self.arguments.record),
+            replay=replay,
+            named_servers=self.calls,
+        )
         async with opening as worker:
             await self.interrupts.race(worker.ready(lambda hub: servers.settled(hub, self.output)))
-            if self.calls:
+            if replay is not None:
+                pass  # what is there says which models and tools there were
+            elif self.calls:
                 for item in items:
                     with _told_at(item):
                         find_tools(_given(item), worker.hub.tools())
