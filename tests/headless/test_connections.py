@@ -42,7 +42,6 @@ CONNECTS: dict[str, tuple[list[str], set[str]]] = {
     "sessions rename": (["none", "title"], set()),
     "sessions fork": (["none"], set()),
     "sessions delete": (["none", "--yes"], set()),
-    "acp": ([], set()),
     "models": ([], {MODEL, OTHER, OLLAMA}),
     "themes": ([], set()),
     "auth set": (["lab"], set()),
@@ -61,7 +60,8 @@ CONNECTS: dict[str, tuple[list[str], set[str]]] = {
     "completion": (["bash"], set()),
     "man": ([], set()),
 }
-ELSEWHERE = {"serve"}  # it listens, and opens nothing: tests/web
+# `serve` listens and opens nothing: tests/web. `acp` ends its own process, and is an editor's: tests/acp_agent.
+ELSEWHERE = {"serve", "acp"}
 _WATCHED: list[list[int]] = []
 
 
