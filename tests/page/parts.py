@@ -26,6 +26,7 @@ HOSTILE = (
     "```html\n<script>alert(8)</script>\n```",
     '```"><script>alert(9)</script>\nx\n```',
     "| a |\n|---|\n| <img src=x onerror=alert(10)> |",
+    "| a | b | c |\n|:-|:-:|-:|\n| 1 | 2 | 3 |",
     "[x](data:text/html,<script>alert(11)</script>)",
     '[{"a": "<script>alert(12)</script>", "b": 1}, {"a": "2", "b": 2}]',
     '{"a": {"</pre><script>alert(13)</script>": 1}}',
