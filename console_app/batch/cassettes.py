@@ -171,7 +171,7 @@ def _in_one(line: dict[str, Any]) -> dict[str, Any]:
             first[whole]["text"] += fields["text"]
         else:
             first[whole] = dict(fields)
-            chunks.append([kind, first[whole]])  # no tuple: the redactor looks into JSON alone
+            chunks.append([kind, first[whole]])
     return {**line, "chunks": chunks} if chunks else line
 
 
