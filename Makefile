@@ -68,14 +68,15 @@ integration: $(VENV)/.dev ## our MCP client and providers on other people's serv
 integration-llama: $(VENV)/.dev ## our provider on llama.cpp's server (PyPI), compiled here: a quarter of an hour
 	$(BIN)/python -m tests.integration llama $(ARGS)
 
-web: $(VENV)/.dev ## the console in a real Chromium (chromium, chromium-driver; selenium of PyPI)
+web: $(VENV)/.dev ## the console and exported pages in a real Chromium (chromium, chromium-driver; selenium of PyPI)
 	$(PIP) install 'selenium>=4.30,<5'
-	$(BIN)/python -m pytest tests/web/in_browser.py tests/web/in_phone_browser.py $(ARGS)
+	$(BIN)/python -m pytest tests/web/in_browser.py tests/web/in_phone_browser.py tests/page/in_browser.py $(ARGS)
 
 bench: $(VENV)/.dev ## the benchmarks, on this machine
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.bench_conversation
 	$(BIN)/python -m benchmarks.bench_results
+	$(BIN)/python -m benchmarks.bench_page
 	$(BIN)/python -m benchmarks.bench_decoding
 	$(BIN)/python -m benchmarks.bench_dialects
 	$(BIN)/python -m benchmarks.bench_cache

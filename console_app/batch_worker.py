@@ -37,14 +37,26 @@ class OpenWorker:
 
 @asynccontextmanager
 async def open_worker(
-    setup: Setup, servers: ServerChoice, *, events: Path | None = None, named_servers: bool = False
+    setup: Setup,
+    servers: ServerChoice,
+    *,
+    events: Path | None = None,
+    record: Path | None = None,
+    replay: Path | None = None,
+    named_servers: bool = False,
 ) -> AsyncGenerator[OpenWorker]:
     """Open a worker under the settings of `setup`; its connections are closed at the end. Raises FanoutError.
 
-    `events` is the folder of each item's events, `named_servers` says that `servers` are the ones that calls name.
+    `events` is the folder of each item's events, `record` that of its traffic, which `replay` plays back: then no
+    server starts. `named_servers` says that `servers` are the ones that calls name.
     """
+
+    def files_in(folder: Path | None) -> EventFiles | None:
+        return EventFiles(folder, setup.redactor) if folder is not None else None
+
     models = SharedModels(wiring.model_source(setup))
-    hub = wiring.build_hub(setup, servers, picks=None if named_servers else wiring.picks(setup))
+    started = servers if replay is None else ServerChoice()
+    hub = wiring.build_hub(setup, started, picks=None if named_servers else wiring.picks(setup))
     shared = SharedParts(
         models=models,
         toolset=hub,
@@ -52,11 +64,13 @@ async def open_worker(
         gate=wiring.build_gate(setup, servers, headless=True),
         attach=_attaching(setup.cwd, setup.paths.files, named=events is not None),
         instructions=hub.instructions,
-        event_files=EventFiles(events, setup.redactor) if events is not None else None,
+        event_files=files_in(events),
+        record=files_in(record),
+        replay=files_in(replay),
     )
     await hub.start()
     try:
-        yield OpenWorker(hub, models, TurnWorker(shared), servers)
+        yield OpenWorker(hub, models, TurnWorker(shared), started)
     finally:
         await asyncio.gather(hub.close(), models.close())
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from acp import PROTOCOL_VERSION, RequestError, schema
+from acp.meta import AGENT_METHODS
 from pydantic import ValidationError
 
 from console_app._version import __version__
@@ -67,6 +68,7 @@ class EditorAgent:
                 list=schema.SessionListCapabilities(),
                 resume=schema.SessionResumeCapabilities(),
                 close=schema.SessionCloseCapabilities(),
+                delete=schema.SessionDeleteCapabilities(),
             ),
         )
         return schema.InitializeResponse(
@@ -128,6 +130,25 @@ class EditorAgent:
     async def close_session(self, session_id: str, **_: Any) -> None:
         """Ends a conversation here; it stays stored."""
         await self._end(self._session(session_id))
+
+    async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Deletes a stored conversation; one that is open here ends first. No other method comes this way."""
+        if method != AGENT_METHODS["session_delete"]:
+            raise RequestError.method_not_found(f"_{method}")
+        try:
+            wanted = schema.DeleteSessionRequest.model_validate(params).session_id
+        except ValidationError:
+            raise RequestError(_INVALID, "the id of the conversation is missing") from None
+        if (session := self._sessions.get(wanted)) is not None:
+            await self._end(session)
+        await told(self._delete(wanted))
+        return {}
+
+    async def _delete(self, session_id: str) -> None:
+        """One that is gone already is no error, as the protocol has it; an id is never shortened here."""
+        found = await self._stored.store.sessions(_MOST)
+        if any(one.id == session_id for one in found):
+            await self._stored.delete(session_id)
 
     async def prompt(self, session_id: str, prompt: Sequence[Block], **_: Any) -> schema.PromptResponse:
         """Answers a prompt."""

@@ -105,6 +105,8 @@ class JsonLines:
         known = cast("dict[str, Any]", params) if isinstance(params, dict) else {}
         if method == AGENT_METHODS["session_prompt"]:
             self._prompts[message.get("id")] = known.get("sessionId")
+        if method == AGENT_METHODS["session_delete"]:
+            return {**message, "method": f"_{method}"}  # the SDK has no way to it but that of extensions
         if not isinstance(method, str) or not method.startswith("$/"):
             return message
         number = known.get("requestId")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from console_app.batch.answer_schema import schema_problem as schema_problem
     from console_app.batch.changes import ChangeNotes as ChangeNotes
-    from console_app.batch.items import STDIN as STDIN
+    from console_app.batch.compare import compare_results as compare_results
     from console_app.batch.items import ItemPlan as ItemPlan
     from console_app.batch.items import Template as Template
     from console_app.batch.items import given_calls as given_calls
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from console_app.batch.local_engine import TextStream as TextStream
     from console_app.batch.local_engine import noted_nowhere as noted_nowhere
     from console_app.batch.report import summary as summary
-    from console_app.batch.report import write_report as write_report
     from console_app.batch.results_file import ResultsFile as ResultsFile
     from console_app.batch.run import BatchEngine as BatchEngine
     from console_app.batch.run import BatchRun as BatchRun
@@ -38,9 +37,10 @@ else:
         {
             "answer_schema": "schema_problem",
             "changes": "ChangeNotes",
-            "items": "ItemPlan STDIN Template given_calls make_items read_rows",
+            "compare": "compare_results",
+            "items": "ItemPlan Template given_calls make_items read_rows",
             "local_engine": "CLOSING LocalEngine TextStream noted_nowhere",
-            "report": "summary write_report",
+            "report": "summary",
             "results_file": "ResultsFile",
             "run": "BatchEngine BatchRun Limits",
             "status_files": "KnownRuns StatusFile Telling",

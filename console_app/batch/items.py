@@ -18,7 +18,6 @@ from console_app.domain import UsageError, batch, safe_text
 _PART = re.compile(r"\{\{|\}\}|\{([^{}\n]+)\}|[{}]")
 _MISSING = object()
 Form = Literal["jsonl", "csv", "lines"]
-STDIN = "-"
 _STDIN_DESCRIPTOR = 0
 _ENDINGS: dict[str, Form] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "csv"}
 _LARGEST_CELL = 2**27  # characters
@@ -91,7 +90,7 @@ def read_rows(paths: Sequence[str], form: Form | None = None) -> list[InputRow]:
     """All rows of the files; `-` is standard input. Blank lines are left out. Raises UsageError with file and line."""
     rows: list[InputRow] = []
     for path in paths:
-        name = "standard input" if path == STDIN else path
+        name = "standard input" if path == "-" else path
         prefix = f"{Path(path).stem}:" if len(paths) > 1 else ""
         try:
             with _opened(path) as file:
@@ -112,7 +111,7 @@ def told(problems: Sequence[str]) -> str:
 
 
 def _opened(path: str) -> IO[str]:
-    if path == STDIN:
+    if path == "-":
         return open(_STDIN_DESCRIPTOR, encoding="utf-8-sig", newline="", closefd=False)
     return open(path, encoding="utf-8-sig", newline="")
 

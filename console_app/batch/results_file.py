@@ -67,6 +67,7 @@ class ResultsFile:
         self.lost = False  # nothing is written any more, since the path holds what isn't of this run
         self.unwritten: list[str] = []  # after `close`: lines that are not where they were to be
         self.digests: dict[str, tuple[str, int]] = {}  # of each item, with the line that was read, 0 for a new one
+        new = not look and not path.exists()
         try:
             # Without waiting for the other end of a pipe, which is refused below.
             flags = os.O_RDONLY | os.O_NONBLOCK if look else os.O_RDWR | os.O_CREAT | os.O_APPEND
@@ -85,6 +86,7 @@ class ResultsFile:
         except BaseException:
             os.close(self._descriptor)
             raise
+        self._new = new  # it goes again where nothing is ever written to it
         self._lines: queue.SimpleQueue[_Line | None] = queue.SimpleQueue()
         self._giving_up = threading.Event()
         self._thread: threading.Thread | None = None
@@ -128,6 +130,8 @@ class ResultsFile:
             await asyncio.to_thread(self._thread.join)
         if self.lost and self._named() is None:  # no name leads to what was written
             self.unwritten[:0] = (line.decode("utf-8", "replace") for line in self._whole_lines())
+        if self._new and (there := self._named()) is not None and there.st_size == 0:
+            self.path.unlink(missing_ok=True)
         os.close(self._descriptor)
 
     def _put(self, text: str) -> asyncio.Future[bool]:

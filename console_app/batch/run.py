@@ -102,6 +102,7 @@ class BatchRun:
     ) -> None:
         self.progress = progress
         self.fault = ""
+        self.asked_to_stop = False  # by a person
         self._engine = engine
         self._todo = deque(items)
         self._results = results

@@ -126,6 +126,7 @@ class Telling:
 
     def stop_all(self) -> None:
         """Stop the run. Items that run now run again another time."""
+        self._run.asked_to_stop = True
         self._run.stop("now", "stopped by hand")
 
     async def until_ended(self, tell: Callable[[str], None] | None) -> batch.BatchSnapshot:
@@ -141,6 +142,7 @@ class Telling:
                     last, since = text, 0
                 await self._status.publish(snapshot)
                 if await self._status.stop_asked():
+                    self._run.asked_to_stop = True
                     self._run.stop("now", "asked to, from another terminal")
                 await asyncio.wait((running,), timeout=_TICK)
             await running

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from console_app.batch import answer_schema
+from console_app.batch.cassettes import ItemPlayback, ItemRecording
 from console_app.batch.changes import NotedChanges
 from console_app.config.files import disk
 from console_app.config.models import ModelChoice
@@ -140,11 +141,11 @@ class EventFiles:
 
     def __init__(self, folder: Path, redactor: Redactor) -> None:
         self._folder = folder
-        self._redactor = redactor
+        self.redactor = redactor
         try:
             disk.private_folder(folder)
         except OSError as error:
-            raise ConfigError(f"--events {folder}: {error.strerror or error}") from None
+            raise ConfigError(f"can't write {folder}: {error.strerror or error}") from None
 
     async def write(self, item_id: str, events: Sequence[Event]) -> None:
         """Put an item's events into its file, in place of those of an earlier run. Raises ConfigError."""
@@ -161,7 +162,7 @@ class EventFiles:
         try:
             descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, disk.PRIVATE_FILE)
             with open(descriptor, "w", encoding="utf-8", errors="surrogatepass") as file:
-                file.write(export.as_json_lines(events, self._redactor))
+                file.write(export.as_json_lines(events, self.redactor))
             new.replace(path)
         except OSError as error:
             raise ConfigError(f"can't write {path}: {error.strerror or error}") from None
@@ -182,6 +183,8 @@ class SharedParts:
     attach: Callable[[Sequence[str]], Awaitable[tuple[Attachment, ...]]]
     instructions: Callable[[], str] = lambda: ""
     event_files: EventFiles | None = None
+    record: EventFiles | None = None  # where each item's traffic with models and servers is kept
+    replay: EventFiles | None = None  # where it is played back from, in place of these
     slots: Slots = field(default_factory=Slots)
 
 
@@ -218,7 +221,7 @@ class TurnWorker:
         item = running.item
         running.tell(batch.ItemStarted(item=item.id, model=item.model, at=running.began))
         try:
-            engine = self._engine(item, running.note)
+            engine = self._engine(running)
             message = await self._message(item)
         except FanoutError as error:
             return running.result("failed", error=error.line)
@@ -236,10 +239,11 @@ class TurnWorker:
 
     async def _keep_events(self, running: _Running) -> None:
         """A disk that doesn't take them costs no result; the first time is told."""
-        if (files := self._shared.event_files) is None:
-            return
         try:
-            await files.write(running.item.id, running.events)
+            if (files := self._shared.event_files) is not None:
+                await files.write(running.item.id, running.events)
+            if (recording := running.recording) is not None:
+                await asyncio.to_thread(recording.write)
         except FanoutError as error:
             if not self._events_missed:
                 self._events_missed = True
@@ -278,9 +282,15 @@ class TurnWorker:
 
     # What an item runs on
 
-    def _engine(self, item: batch.WorkItem, note: Note) -> Engine:
-        shared = self._shared
-        toolset: ports.Toolset = NotedChanges(shared.toolset, note)
+    def _engine(self, running: _Running) -> Engine:
+        shared, item = self._shared, running.item
+        toolset: ports.Toolset = NotedChanges(shared.toolset, running.note)
+        played = None
+        if shared.replay is not None:
+            toolset = played = ItemPlayback(shared.replay.path(item.id), shared.replay.redactor)
+        elif shared.record is not None:
+            running.recording = ItemRecording(shared.record.path(item.id), toolset, shared.record.redactor)
+            toolset = running.recording.toolset
         if item.allowed_tools is not None:
             toolset = AllowedTools(toolset, item.allowed_tools)
         if item.calls:
@@ -296,7 +306,9 @@ class TurnWorker:
             system_prompt="\n\n".join(filter(None, parts)),
             max_price=shared.settings.max_price if item.max_price is None else item.max_price,
         )
-        provider = shared.models.open(item.model)
+        provider = played or shared.models.open(item.model)
+        if running.recording is not None:
+            provider = running.recording.of(provider)
         return Engine(provider=provider, toolset=toolset, settings=settings, gate=shared.gate, slots=shared.slots)
 
     async def _message(self, item: batch.WorkItem) -> UserMessage:
@@ -316,6 +328,7 @@ class _Running:
         self.watched = watched
         self.began = steady_time()
         self.engine: Engine | None = None
+        self.recording: ItemRecording | None = None
         self.tries = 1
         self.events: list[ev.Event] = []  # without those that are only shown
 

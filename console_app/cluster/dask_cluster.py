@@ -169,9 +169,13 @@ def _local(distributed: Any, security: Any) -> Any:
 def _certificates(distributed: Any) -> Any:
     """Return the certificates that Dask's settings name. Raises ClusterError where none can be used."""
     security = distributed.Security(require_encryption=True)
+    names = {"CA_FILE": "tls_ca_file", "CLIENT__CERT": "tls_client_cert", "CLIENT__KEY": "tls_client_key"}
+    if missing := [
+        f"DASK_DISTRIBUTED__COMM__TLS__{name}" for name, field in names.items() if not getattr(security, field)
+    ]:
+        raise ClusterError("tls:// needs a certificate and its authority", f"Not set: {', '.join(missing)}.")
     try:
-        if security.get_connection_args("client")["ssl_context"] is None:
-            raise ClusterError("tls:// needs a certificate and its authority", "docs/batch.md says how they are named.")
+        security.get_connection_args("client")
     except OSError as error:
         named = filter(None, (security.tls_ca_file, security.tls_client_cert, security.tls_client_key))
         raise ClusterError(f"the certificates can't be used: {_words(error)}: {', '.join(named)}") from None

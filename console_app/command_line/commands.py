@@ -54,6 +54,7 @@ class CommandSpec:
     flags: tuple[Flag, ...] = ()
     notes: tuple[str, ...] = ()
     actions: tuple[CommandSpec, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()  # options that still have their old name too, for a release
 
     def action(self, name: str) -> CommandSpec | None:
         """The action of that name."""
@@ -157,19 +158,20 @@ _SESSIONS = CommandSpec(
     "sessions",
     "list, search, show, export, fork and delete saved sessions",
     actions=(
-        CommandSpec("list", "the newest first", None, (of.JSON_LINES, of.LIMIT, *of.GENERAL)),
+        CommandSpec("list", "the newest first", None, (of.JSON, of.JSON_LINES, of.LIMIT, *of.GENERAL)),
         CommandSpec(
             "search",
             "where words were said",
             Words("WORD", help="all of them"),
-            (of.JSON_LINES, of.LIMIT, *of.GENERAL),
+            (of.JSON, of.JSON_LINES, of.LIMIT, *of.GENERAL),
         ),
         CommandSpec(
             "show",
             "a conversation as text, as events, or as it happened",
             _ID,
             (
-                switch("--json", help="every event a line of JSON"),
+                of.JSON,
+                switch("--jsonl", help="every event a line of JSON"),
                 switch("--replay", help="play it with its real timing"),
                 flag("--speed", metavar="N", type=speed, default=1.0, help="--replay: N times as fast"),
                 of.THEME,
@@ -322,12 +324,20 @@ COMMANDS: dict[str, CommandSpec] = {
                 *of.MODEL,
                 *of.CALLS,
                 of.PROTOCOL,
-                *of.TURN[2:-1],
+                *of.TURN[2:-2],
                 *of.APPROVALS,
                 *of.SERVERS,
                 *of.GENERAL,
             ),
             ('fanout batch items.jsonl --prompt "Summarise {text}" -o results.jsonl',),
+            renamed=(("--max-tokens", "--max-total-tokens"),),
+        ),
+        CommandSpec(
+            "diff",
+            "compare the results of two batches, call by call; 1 where they differ",
+            Words("A B", help="two files of results", least=2, most=2, completes="file"),
+            (of.JSON, _JUNIT, *of.GENERAL),
+            ("fanout diff expected.jsonl results.jsonl --junit report.xml",),
         ),
         CommandSpec(
             "call",

@@ -150,6 +150,7 @@ TURN = (
     one_of("--effort", "LEVEL", _EFFORTS, help="thinking: none, minimal, low, ..., xhigh, max"),
     flag("--max-steps", metavar="N", type=count, help="answers with calls in one turn (25)"),
     flag("--max-price", metavar="USD", type=dollars, help="dollars a turn may cost; 0: any"),
+    flag("--max-tokens", metavar="N", type=count, help="tokens of one answer"),
 )
 # Of `batch` and of `call --from`.
 BULK = (
@@ -166,6 +167,8 @@ BULK = (
     switch("--plain", help="lines in a terminal too, and no screen"),
     flag("--report", metavar="FILE", completes="file", help="at the end, one HTML page of it all"),
     flag("--events", metavar="DIR", completes="folder", help="keep each item's conversation there"),
+    flag("--record", metavar="DIR", completes="folder", help="keep the traffic with models and servers there"),
+    flag("--replay", metavar="DIR", completes="folder", help="play that back: no model, no server"),
 )
 ITEMS = (
     flag("--prompt", metavar="TEXT", help="of each item: {field} is one of its fields"),
@@ -175,9 +178,10 @@ ITEMS = (
     flag("--each", metavar="FIELD=A,B", action="append", help="an item a value, as model=a/b,c/d"),
     flag("--repeat", metavar="N", type=count, default=1, help="each item N times"),
     flag("--max-price", metavar="USD", type=dollars, dest="batch_price", help="dollars all of it may cost"),
-    flag("--max-tokens", metavar="N", type=count, dest="batch_tokens", help="tokens all of it may take"),
+    flag("--max-total-tokens", metavar="N", type=count, dest="batch_tokens", help="tokens all of it may take"),
     switch("--dry-run", help="check it, say what it would cost, ask nothing"),
-    switch("--json", help="status, show: a JSON object a line"),
+    switch("--json", help="status, show: one JSON object"),
+    switch("--jsonl", help="status, show: a JSON object a line"),
 )
 NO_SAVE = switch(
     "--no-save",
@@ -205,7 +209,7 @@ BACKGROUND_AFTER = flag(
 )
 SHOWS_OUTPUT = switch("-v", "--verbose", dest="shows_output", help="what running calls write, too (standard error)")
 JSON = switch("--json", help="one JSON object")
-JSON_LINES = switch("--json", help="a JSON object a line")
+JSON_LINES = switch("--jsonl", help="a JSON object a line")
 LIMIT = flag("--limit", metavar="N", type=count, help="maximum number of results")
 YES = switch("-y", "--yes", help="don't ask")
 PRINT = switch("-p", "--print", dest="print_answer", help="answer and end, like fanout run")

@@ -178,6 +178,44 @@ class KeysReport(Output):
     keys: tuple[str, ...]
 
 
+class SessionsReport(Output):
+    """`fanout sessions list --json`: the newest first."""
+
+    sessions: tuple[SessionInfo, ...]
+
+
+class HitsReport(Output):
+    """`fanout sessions search --json`."""
+
+    hits: tuple[Hit, ...]
+
+
+class EventsReport(Output):
+    """`fanout sessions show --json`: all that happened, in its order."""
+
+    events: tuple[Event, ...]
+
+
+class BatchesReport(Output):
+    """`fanout batch status --json` and `show --json`."""
+
+    batches: tuple[batch.BatchSnapshot, ...]
+
+
+class ItemDifference(Output):
+    """An item whose results differ, and in what."""
+
+    item: str
+    differences: tuple[str, ...]
+
+
+class DiffReport(Output):
+    """`fanout diff --json`: `items` were compared."""
+
+    items: int
+    differing: tuple[ItemDifference, ...]
+
+
 class PlaceEntry(Output):
     """A file or folder of Fanout's."""
 
@@ -271,18 +309,23 @@ class Printed:
 
 OUTPUTS: dict[str, Printed] = {
     "event": Printed(
-        "a line of run --output-format stream-json, sessions show --json and export --format jsonl", Event
+        "a line of run --output-format stream-json, sessions show --jsonl and export --format jsonl", Event
     ),
     "run": Printed("run and call --output-format json", RunReport),
     "result": Printed("a line of the results of batch and call --from", batch.ItemResult),
-    "batch": Printed("a line of batch status --json and show --json", batch.BatchSnapshot),
+    "batch": Printed("a line of batch status --jsonl and show --jsonl", batch.BatchSnapshot),
+    "batches": Printed("batch status --json and show --json", BatchesReport),
+    "diff": Printed("diff --json", DiffReport),
     "parse": Printed("parse, and a line of parse --jsonl", ParseReport),
     "servers": Printed("mcp list --json, mcp test --json", ServersReport),
     "server": Printed("mcp get --json", ServerEntry),
     "endpoint": Printed("endpoint test --json", EndpointReport),
     "importable": Printed("mcp import --json", ImportableReport),
-    "session": Printed("a line of sessions list --json", SessionInfo),
-    "hit": Printed("a line of sessions search --json", Hit),
+    "session": Printed("a line of sessions list --jsonl", SessionInfo),
+    "sessions": Printed("sessions list --json", SessionsReport),
+    "hit": Printed("a line of sessions search --jsonl", Hit),
+    "hits": Printed("sessions search --json", HitsReport),
+    "events": Printed("sessions show --json", EventsReport),
     "doctor": Printed("doctor --json", DoctorReport),
     "models": Printed("models --json", ModelsReport),
     "themes": Printed("themes --json", ThemesReport),

@@ -7,13 +7,16 @@ so that a word nobody knows is never sent to a model. argparse reads the options
 from __future__ import annotations
 
 import argparse
+import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NoReturn
 
 from console_app.command_line.commands import COMMANDS, CONSOLE, CommandSpec, Words
 from console_app.command_line.flags import Flag
 from console_app.command_line.help_text import help_of, program
+
+_WRONG_VALUE = re.compile(r"argument (\S+): invalid (.+) value: ('.*')", re.DOTALL)  # argparse's words
 
 
 class Parser(argparse.ArgumentParser):
@@ -31,6 +34,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Write one line to standard error, and end with exit code 2."""
+        message = _WRONG_VALUE.sub(r"\1 takes a \2, not \3", message)
         text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in " ".join(message.split()))
         end = "" if text.endswith((".", "?")) else "."
         sys.stderr.write(f"fanout: {text}{end} See {self.prog} --help.\n")
@@ -78,6 +82,7 @@ def _parsed(command: CommandSpec, action: CommandSpec | None, arguments: Sequenc
         start.mcp, start.no_mcp, start.words = getattr(start, "mcp", None), getattr(start, "no_mcp", False), []
         for words in (one.words for one in command.actions if one.words):
             setattr(start, words.dest, [] if words.listed else None)
+    arguments = list(_by_new_names(shown, arguments))
     cut = arguments.index("--") if "--" in arguments else len(arguments)
     parsed, others = parser.parse_known_args(arguments[:cut], start)
     unknown = [word for word in others if word.startswith("-") and word != "-"]
@@ -86,6 +91,16 @@ def _parsed(command: CommandSpec, action: CommandSpec | None, arguments: Sequenc
         parser.error(f"unrecognized arguments: {' '.join(unknown)}" + (f"; did you mean {near}?" if near else ""))
     _take_words(parser, shown, parsed, [*others, *arguments[cut + 1 :]])
     return parsed
+
+
+def _by_new_names(command: CommandSpec, arguments: Sequence[str]) -> Iterator[str]:
+    """Yield the arguments with options by their new names, and say so of an old one."""
+    renamed = dict(command.renamed)
+    for word in arguments:
+        name, equals, value = word.partition("=")
+        if (new := renamed.get(name)) is not None:
+            sys.stderr.write(f"fanout: {name} is called {new} now; the next release doesn't know the old name.\n")
+        yield word if new is None else f"{new}{equals}{value}"
 
 
 def _take_words(parser: Parser, shown: CommandSpec, parsed: argparse.Namespace, words: list[str]) -> None:
@@ -131,4 +146,5 @@ def find_word(arguments: Sequence[str], flags: Iterable[Flag]) -> tuple[str, lis
 def _nearest(word: str, known: Iterable[str]) -> str:
     import difflib  # 5 ms, and only for a mistake
 
-    return next(iter(difflib.get_close_matches(word, list(known), 1, 0.6)), "")
+    bare = {name.lstrip("-"): name for name in known}  # what all options begin with makes none of them near
+    return next((bare[one] for one in difflib.get_close_matches(word.lstrip("-"), bare, 1, 0.7)), "")

@@ -15,7 +15,6 @@ from typing import Any
 
 from console_app import batch_worker, wiring
 from console_app.batch import (
-    STDIN,
     BatchEngine,
     BatchRun,
     ChangeNotes,
@@ -27,14 +26,16 @@ from console_app.batch import (
     StatusFile,
     Telling,
     Template,
+    compare_results,
     given_calls,
     make_items,
     read_rows,
     schema_problem,
     summary,
-    write_report,
 )
 from console_app.batch_worker import OpenWorker
+from console_app.command_line import json_outputs
+from console_app.commands import junit
 from console_app.config.models import ModelChoice
 from console_app.config.servers import ServerChoice
 from console_app.domain import (
@@ -94,6 +95,26 @@ async def run_calls(setup: Setup, output: OutputStreams, interrupts: Interrupts)
     return await _Command(setup, output, interrupts, items, [path], chosen, calls=True).run()
 
 
+async def diff(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
+    """Run `fanout diff`: compare the results of two runs, and fail where they differ."""
+    first, second = (setup.cwd / Path(name).expanduser() for name in setup.arguments.words)
+    found = await interrupts.race(asyncio.to_thread(compare_results, first, second))
+    differing = {name: told for name, told in found.items() if told}
+    if setup.arguments.json:
+        entries = [json_outputs.ItemDifference(item=name, differences=tuple(told)) for name, told in differing.items()]
+        report = json_outputs.DiffReport(items=len(found), differing=tuple(entries))
+        output.report(safe_text.json_line(report.model_dump()))
+    else:
+        for name, told in differing.items():
+            for text in told:
+                output.report(visible(f"{one_line(name, 60)}: {text}"))
+        output.error_line(f"{plural(len(found), 'item')} compared, {len(differing) or 'none'} differ.")
+    if setup.arguments.junit:
+        cases = [junit.Case(name, problems=told) for name, told in found.items()]
+        junit.write(setup.cwd / Path(setup.arguments.junit).expanduser(), "diff", cases, seconds=0.0)
+    return RunEnding(Exit.FAILED) if differing else DONE
+
+
 def _plan(setup: Setup) -> ItemPlan:
     arguments = setup.arguments
     return ItemPlan(
@@ -111,8 +132,10 @@ def _schema(path: str | None) -> dict[str, Any] | None:
         return None
     try:
         schema: Any = json.loads(Path(path).read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"--schema {path}: {one_line(str(error), 200)}") from None
+    except OSError as error:
+        raise UsageError(f"--schema {path}: {(error.strerror or str(error)).lower()}") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"--schema {path} is no JSON: {one_line(str(error), 200)}") from None
     if problem := schema_problem(schema):
         raise UsageError(f"--schema {path}: {problem}")
     return schema
@@ -128,8 +151,11 @@ def _other_run(setup: Setup, output: OutputStreams, action: str, names: Sequence
         known.ask_to_stop(names[0])
         output.report(f"{names[0]}: asked to stop.")
         return DONE
+    if setup.arguments.json:
+        output.report(safe_text.json_line({"batches": [run.model_dump(mode="json") for run in runs]}))
+        return DONE
     for run in runs:
-        if setup.arguments.json:
+        if setup.arguments.jsonl:
             output.report(safe_text.json_line(run.model_dump(mode="json")))
         else:
             for text in _told(run) if action == "show" else [f"{run.name}: {run.state} · {run.line}"]:
@@ -171,6 +197,13 @@ class _Command:
             self.output.error_line(note)
         if self.arguments.dry_run:
             return await self._price()
+        if (self.arguments.record or self.arguments.replay) and self.arguments.engine != "local":
+            raise UsageError("--record and --replay are for the local engine", "Leave out --engine.")
+        if self.arguments.record and self.arguments.replay:
+            raise UsageError("--record and --replay exclude each other", "Leave one of them out.")
+        replay = self._path(self.arguments.replay)
+        if replay is not None and not replay.is_dir():
+            raise UsageError(f"--replay {self.arguments.replay}: there is no such folder", "Make it with --record.")
         if self.arguments.output is None:
             raise UsageError("it isn't said where the results go", "Name a file with -o, as -o results.jsonl.")
         path = self._results_path()
@@ -197,7 +230,7 @@ class _Command:
 
     def _results_path(self) -> Path:
         path = self.setup.cwd / Path(self.arguments.output).expanduser()
-        _check_places([Path(one) for one in self.read if one != STDIN], path, self._report, self._events)
+        _check_places([Path(one) for one in self.read if one != "-"], path, self._report, self._events)
         return path
 
     @property
@@ -268,10 +301,20 @@ class _Command:
     @asynccontextmanager
     async def _worker(self, items: Sequence[batch.WorkItem]) -> AsyncGenerator[OpenWorker]:
         """Open servers and models, and wait for them. The error for what an item asks for in vain has its line."""
-        opening = batch_worker.open_worker(self.setup, self.servers, events=self._events, named_servers=self.calls)
+        replay = self._path(self.arguments.replay)
+        opening = batch_worker.open_worker(
+            self.setup,
+            self.servers,
+            events=self._events,
+            record=self._path(self.arguments.record),
+            replay=replay,
+            named_servers=self.calls,
+        )
         async with opening as worker:
             await self.interrupts.race(worker.ready(lambda hub: servers.settled(hub, self.output)))
-            if self.calls:
+            if replay is not None:
+                pass  # what is there says which models and tools there were
+            elif self.calls:
                 for item in items:
                     with _told_at(item):
                         find_tools(_given(item), worker.hub.tools())
@@ -388,7 +431,7 @@ class _Command:
         for text in summary(ended):
             self.output.error_line(text)
         await self._write_report(ended)
-        if self.interrupts.asked.is_set():
+        if self.interrupts.asked.is_set() or run.asked_to_stop:
             return RunEnding(Exit.INTERRUPTED, "Interrupted.")
         if run.fault:
             return RunEnding(Exit.FAILED, run.fault)
@@ -396,7 +439,9 @@ class _Command:
 
     async def _write_report(self, run: batch.BatchSnapshot) -> None:
         if self._report is not None:
-            await asyncio.to_thread(write_report, self._report, run, Path(run.results), self.setup.redactor)
+            from console_app import page  # with the words of the screen: only where a page is wanted
+
+            await asyncio.to_thread(page.write_batch, self._report, run, Path(run.results), self.setup.redactor)
 
 
 async def _interrupt(items: Sequence[batch.WorkItem], results: ResultsFile, changes: ChangeNotes) -> None:

@@ -162,7 +162,7 @@ def _settings(layered: LayeredSettings, model: str, why: str, only: Sequence[str
     known = type(layered.settings).model_fields
     for name in only:
         if name not in known:
-            near = get_close_matches(name, known, 1)
+            near = get_close_matches(name, known, 1, 0.7)
             raise UsageError(f"{name} is no setting", f"Did you mean {near[0]}?" if near else "See fanout config show.")
     entries = (
         json_outputs.SettingEntry(

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app import resources, wiring
+from console_app.commands.sessions import page_of
 from console_app.commands.standard_output import write_out
 from console_app.config import trust
 from console_app.config.files import trusted
@@ -228,6 +229,7 @@ class ConsoleParts:
             ),
             hub=self._hub,
             redact=setup.redactor.clean,
+            page=partial(page_of, setup.paths.files, setup.redactor),
             exchange=self._hub.exchange,
             human=self._human,
             calls_path=setup.paths.calls,

@@ -41,6 +41,10 @@ def run_command(arguments: Namespace) -> int:
             from console_app.commands import batch as batch_commands
 
             return _headless(arguments, batch_commands.run_batch if bulk == "batch" else batch_commands.run_calls)
+        case "diff":
+            from console_app.commands import batch as batch_commands
+
+            return _headless(arguments, batch_commands.diff)
         case "acp":
             from console_app.commands import acp as acp_command
 

@@ -8,12 +8,13 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from console_app import wiring
+from console_app.config.secrets import Redactor
 from console_app.domain import UsageError, one_line, safe_text, visible
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript, TurnView
@@ -37,11 +38,18 @@ def moving_format(arguments: Namespace) -> str:
     return asked if asked in export.MOVING else ""
 
 
+def page_of(files: Path, redactor: Redactor, events: Sequence[ev.Event], title: str) -> str:
+    """Write a session as a page of HTML; `files` is where the pictures of results are."""
+    from console_app import page  # with the words of the screen: only where a page is wanted
+
+    return page.of_conversation(events, title, redactor, files)
+
+
 async def sessions(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     """Does one action on what was kept. Raises FanoutError."""
     library = wiring.stored_sessions(setup)
     try:
-        await _SessionCommand(setup.arguments, library, output, interrupts).run()
+        await _SessionCommand(setup, library, output, interrupts).run()
     finally:
         await library.close()
         if (aside := library.store.set_aside) is not None:
@@ -52,9 +60,10 @@ async def sessions(setup: Setup, output: OutputStreams, interrupts: Interrupts) 
 class _SessionCommand:
     """One run of the command. `run` does what `arguments.action` says."""
 
-    def __init__(self, arguments: Namespace, library: Library, output: OutputStreams, interrupts: Interrupts) -> None:
-        self._arguments = arguments
-        self._words: list[str] = arguments.words
+    def __init__(self, setup: Setup, library: Library, output: OutputStreams, interrupts: Interrupts) -> None:
+        self._arguments = setup.arguments
+        self._words: list[str] = setup.arguments.words
+        self._files = setup.paths.files
         self._library = library
         self._store = library.store
         self._output = output
@@ -75,20 +84,33 @@ class _SessionCommand:
         await actions[self._arguments.action]()
 
     async def _list(self) -> None:
-        line = _info_json if self._arguments.json else _info_line
         infos = await self._store.sessions(self._arguments.limit or _MOST_LISTED)
-        if not infos and not self._arguments.json:
+        if self._as_json("sessions", infos):
+            return
+        if not infos:
             self._output.error_line("No saved sessions yet.")
         for info in infos:
-            self._print(line(info))
+            self._print(_info_line(info))
+
+    def _as_json(self, name: str, found: Sequence[SessionInfo | Hit]) -> bool:
+        """Print what was found as one JSON object or a line each, where that was asked for."""
+        data = [asdict(one) for one in found]
+        if self._arguments.json:
+            self._print(safe_text.json_line({name: data}))
+        elif self._arguments.jsonl:
+            for one in data:
+                self._print(safe_text.json_line(one))
+        return self._arguments.json or self._arguments.jsonl
 
     async def _search(self) -> None:
-        line = _hit_json if self._arguments.json else _hit_line
         hits = await self._store.search(" ".join(self._some("WORDS")), self._arguments.limit or 100)
-        if not hits and not self._arguments.json:
+        unmarked = [replace(hit, snippet=hit.snippet.replace("\x01", "").replace("\x02", "")) for hit in hits]
+        if self._as_json("hits", unmarked):
+            return
+        if not hits:
             self._output.error_line("Nothing was found.")
         for hit in hits:
-            self._print(line(hit))
+            self._print(_hit_line(hit))
 
     async def _show(self) -> None:
         info = await self._store.find(self._one("ID"))
@@ -102,6 +124,8 @@ class _SessionCommand:
 
             await self._interrupts.race(play())
         elif self._arguments.json:
+            self._print(safe_text.json_line({"events": [event.model_dump() for event in events]}))
+        elif self._arguments.jsonl:
             for event in events:
                 self._print(safe_text.json_line(event.model_dump()))
         else:
@@ -111,8 +135,18 @@ class _SessionCommand:
         info = await self._store.find(self._one("ID"))
         events = await self._store.load(info.id)
         target = Path(self._arguments.output).expanduser() if self._arguments.output else None
-        form = self._arguments.format or export.form_of(self._arguments.output or "") or "md"
-        text = await asyncio.to_thread(export.exported, events, form, info.title, self._library.redactor)
+        asked: str = self._arguments.format or export.form_of(self._arguments.output or "")
+        form = asked or ("md" if target is None or not target.suffix else "")
+        if not form:
+            endings = ", ".join(f".{'trace.json' if one == 'trace' else one}" for one in export.FORMATS + export.MOVING)
+            raise UsageError(
+                f"-o {self._arguments.output}: no form is known by the ending {target.suffix}" if target else "",
+                f"There are {endings}; --format names one for any file.",
+            )
+        if form == "html":
+            text = await asyncio.to_thread(page_of, self._files, self._library.redactor, events, info.title)
+        else:
+            text = await asyncio.to_thread(export.exported, events, form, info.title, self._library.redactor)
         if target is not None:
             self._print(str(await asyncio.to_thread(export.write_new, target, text)))
         elif form == "jsonl":
@@ -194,20 +228,10 @@ def _info_line(info: SessionInfo) -> str:
     return f"{info.short_id}  {_when(info.updated_at)}  {turns:>9}  {size:>8}  {model:<24}  {title}"
 
 
-def _info_json(info: SessionInfo) -> str:
-    """Return a session for programs."""
-    return safe_text.json_line(asdict(info))
-
-
 def _hit_line(hit: Hit) -> str:
     """One place that a search found, the words in square brackets."""
     snippet = one_line(hit.snippet.replace("\x01", "[").replace("\x02", "]"), 200)
     return f"{hit.short_id}  {_when(hit.updated_at)}  {hit.role:<9}  {snippet}"
-
-
-def _hit_json(hit: Hit) -> str:
-    """Return a place for programs; the words that were found are not marked."""
-    return safe_text.json_line({**asdict(hit), "snippet": hit.snippet.replace("\x01", "").replace("\x02", "")})
 
 
 def _conversation(events: Sequence[ev.Event]) -> Iterator[str]:

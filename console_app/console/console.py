@@ -59,7 +59,7 @@ class Console:
             clock=services.clock,
         )
         self.sessions = Sessions(
-            self.conversation, library, ui, services.working_folder, replayed=services.replay is not None
+            self.conversation, library, ui, services.working_folder, services.page, replayed=services.replay is not None
         )
         self.permissions = Permissions(engine, lambda: self.conversation.calls_of, services.rules, ui)
         self.calls = Calls(self.conversation, ui)

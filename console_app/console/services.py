@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from console_app.config.trust import CustomCommands
 from console_app.console.talk.question_queue import QuestionQueue
 from console_app.console.timing import Timing
+from console_app.domain import FanoutError
 from console_app.domain.steady_time import steady_time
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from console_app.console.permissions import RuleFile
     from console_app.console.servers import ServerSwitches
     from console_app.console.talk.readiness import ServerView
+    from console_app.domain import events as ev
     from console_app.domain import ports
     from console_app.engine import Engine
     from console_app.mcp_client import Hub, RawMessage
@@ -55,6 +57,11 @@ def _no_listener(listener: Callable[[], None]) -> None:
     """Stands where servers never change."""
 
 
+def _no_page(events: Sequence[ev.Event], title: str) -> str:
+    """Stands where no page can be made. Raises FanoutError."""
+    raise FanoutError("no page of HTML can be made here", "/export md writes Markdown.")
+
+
 @dataclass(slots=True)
 class Services:
     """Everything the console talks to. Only `engine`, `models`, the two paths and `theme_dirs` have no default."""
@@ -84,6 +91,8 @@ class Services:
     """The hub whose prompts and resources are offered; None where there are no servers."""
     redact: Callable[[str], str] = lambda text: text
     """Takes secrets out of what is shown or written of a server's messages."""
+    page: Callable[[Sequence[ev.Event], str], str] = _no_page
+    """Writes a session, under its title, as a page of HTML."""
     exchange: Callable[[str], Sequence[RawMessage]] = lambda _call_id: ()
     """The raw JSON-RPC messages of a call, as far as they were kept."""
     calls_path: Path | None = None

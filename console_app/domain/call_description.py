@@ -10,6 +10,8 @@ from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import Any, assert_never
 
+from console_app.domain import events as ev
+from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript import CallView, verdicts
 
@@ -79,6 +81,19 @@ def in_words(call: CallView) -> str:
     """The word for where a call stands, with the reason where its result states one: `said no (exit 1)`."""
     verdict, word = call.verdict, state_of(call)[1]
     return f"{word} ({verdict.why})" if verdict is not None and verdict.why else word
+
+
+def decided_in_words(event: ev.ApprovalResolved) -> str:
+    """The decision on a call that asked: `approved by you`, `denied because nobody answered in time`."""
+    by = {
+        ev.DecidedBy.USER: "by you",
+        ev.DecidedBy.RULE: f"by the rule {one_line(event.rule or '', 120)}",
+        ev.DecidedBy.MODE: "by the approval mode",
+        ev.DecidedBy.LIMIT: "because nobody answered in time",
+        ev.DecidedBy.HOOK: "by a hook",
+    }[event.by]
+    edited = ", with other arguments" if event.arguments is not None else ""
+    return f"{'approved' if event.decision is ev.Decision.ALLOW else 'denied'} {by}{edited}"
 
 
 def refusal(call: CallView, act: Act, *, siblings_run: bool = False) -> str:

@@ -62,7 +62,7 @@ class ManualCall:
         """Say which tool was meant by a label that none has, or which there are."""
         import difflib  # only needed to word an error
 
-        if close := difflib.get_close_matches(self.label, known, 1, 0.5):
+        if close := difflib.get_close_matches(self.label, known, 1, 0.7):
             return f"Did you mean {close[0]}?"
         return f"There are: {', '.join(known)}." if known else "No server has a tool."
 

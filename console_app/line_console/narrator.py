@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
-from console_app.domain import Decision, amounts, event_news, one_line
+from console_app.domain import Decision, amounts, call_description, event_news, one_line
 from console_app.domain import events as ev
 from console_app.domain.transcript import GO_ON, CallView
 from console_app.headless import compaction_line
@@ -167,18 +167,10 @@ class Narrator:
                 pass
 
     def _resolved(self, name: str, call: CallView, event: ev.ApprovalResolved) -> None:
-        allowed = event.decision is Decision.ALLOW
+        allowed = event.decision is ev.Decision.ALLOW
         if allowed and event.by is not ev.DecidedBy.USER and call.id not in self._asked:
             return  # it simply runs
-        by = {
-            ev.DecidedBy.USER: "by you",
-            ev.DecidedBy.RULE: f"by the rule {one_line(event.rule or '', 120)}",
-            ev.DecidedBy.MODE: "by the approval mode",
-            ev.DecidedBy.LIMIT: "because nobody answered in time",
-            ev.DecidedBy.HOOK: "by a hook",
-        }[event.by]
-        edited = ", with other arguments" if event.arguments is not None else ""
-        self._say(f"{name} is {'approved' if allowed else 'denied'} {by}{edited}.")
+        self._say(f"{name} is {call_description.decided_in_words(event)}.")
 
     def _progress(self, name: str, event: ev.CallProgress) -> None:
         if not event.total or event.total <= 0 or event.progress >= event.total:

@@ -1,5 +1,4 @@
-"""Writes a session as a file: for people as Markdown or a page of HTML, for programs as JSON lines or a trace of its
-calls.
+"""Writes a session as a file: for people as Markdown, for programs as JSON lines or a trace of its calls.
 
 The JSON lines are the events as they were stored, so what was exported can be imported again. Foreign text is never
 markup here: HTML is escaped, and fences in Markdown are longer than any run of backticks they hold.
@@ -11,7 +10,6 @@ processes and lines. Phases of one call follow each other; what it asked while i
 
 from __future__ import annotations
 
-import html
 import json
 import os
 import re
@@ -30,7 +28,7 @@ from console_app.domain import events as ev
 from console_app.domain.transcript import CallView, StepView, Transcript, TurnView, times
 from console_app.sessions.store import new_session_id
 
-FORMATS = ("md", "html", "jsonl", "trace")
+FORMATS = ("md", "html", "jsonl", "trace")  # a page of HTML is made by `console_app.page`
 UNFINISHED = "Not finished when this was exported."
 NO_TEXT = " What the model was writing is not in it."
 _LONG = 2_000  # characters of a line, beyond which to look for its code could take minutes
@@ -65,7 +63,7 @@ def form_and_path(words: str) -> tuple[str, str]:
 
 
 def exported(events: Sequence[ev.Event], form: str, title: str, redactor: Redactor | None = None) -> str:
-    """Write the session as text in one of FORMATS, without the secrets that `redactor` knows."""
+    """Write the session as text in one of FORMATS but `html`, without the secrets that `redactor` knows."""
     redactor = redactor or Redactor()
     transcript = Transcript()
     for event in events:
@@ -75,8 +73,7 @@ def exported(events: Sequence[ev.Event], form: str, title: str, redactor: Redact
         return as_json_lines([*events, *last], redactor)
     if form == "trace":
         return as_trace(transcript.turns, events[-1].at if events else 0.0, redactor)
-    told = _html if form == "html" else _markdown
-    return redactor.without_known(told(transcript, title, redactor.without_known))  # and before any text is escaped
+    return redactor.without_known(_markdown(transcript, title, redactor.without_known))  # and before a text is escaped
 
 
 def as_json_lines(events: Iterable[ev.Event], redactor: Redactor | None = None) -> str:
@@ -157,7 +154,7 @@ def _arguments(call: CallView) -> str:
     )
 
 
-def _read_for(turn: TurnView) -> list[tuple[str, str]]:
+def read_for(turn: TurnView) -> list[tuple[str, str]]:
     """Return (what, text) for everything that servers wrote into the turn's message, or that was attached to it."""
     message = turn.message
     if message is None:
@@ -213,12 +210,12 @@ def _markdown(transcript: Transcript, title: str, clean: Callable[[str], str]) -
     parts = [f"# {label(title)}"]
     for turn in transcript.turns:
         parts += [f"## You, {_when(turn.started_at)}", _inert(visible(clean(turn.prompt)))]
-        for what, text in _read_for(turn):
+        for what, text in read_for(turn):
             parts += [f"**{label(what)}**", _fenced(visible(text))]
         for step in turn.steps:
-            parts += quoted(_thoughts(step))
+            parts += quoted(thoughts(step))
             if step.text:
-                parts.append(_inert(visible(clean(step.text)) + _cut(step)))
+                parts.append(_inert(visible(clean(step.text)) + cut(step)))
             for call in step.batch.calls:
                 parts += [
                     f"**{label(_summary(call))}**",
@@ -226,11 +223,11 @@ def _markdown(transcript: Transcript, title: str, clean: Callable[[str], str]) -
                     _fenced(visible(call.content)),
                 ]
             parts += quoted(_steered(step))
-        parts += [*quoted(_summaries(transcript, turn)), *(f"*{label(line)}*" for line in _ending(turn))]
+        parts += [*quoted(summaries(transcript, turn)), *(f"*{label(line)}*" for line in ending(turn))]
     return "\n\n".join(parts) + "\n"
 
 
-def _thoughts(step: StepView) -> list[tuple[str, str]]:
+def thoughts(step: StepView) -> list[tuple[str, str]]:
     """Return (what, text) for each thought of the model before it answered."""
     reasoning = [("reasoning", step.reasoning)] if step.reasoning else []
     return reasoning + [(thought.label, thought.text) for thought in step.thoughts]
@@ -241,7 +238,7 @@ def _steered(step: StepView) -> list[tuple[str, str]]:
     return [("You, while it ran", message.whole) for message in step.steered]
 
 
-def _summaries(transcript: Transcript, turn: TurnView) -> list[tuple[str, str]]:
+def summaries(transcript: Transcript, turn: TurnView) -> list[tuple[str, str]]:
     """Return (what, text) for each summary that was made in or after a turn."""
     return [
         (
@@ -253,7 +250,7 @@ def _summaries(transcript: Transcript, turn: TurnView) -> list[tuple[str, str]]:
     ]
 
 
-def _cut(step: StepView) -> str:
+def cut(step: StepView) -> str:
     return " [cut off here]" if step.interrupted and not step.batch.calls else ""
 
 
@@ -264,63 +261,13 @@ def _unfinished(turn: TurnView) -> str:
     return UNFINISHED + NO_TEXT * any(not step.done and not step.batch.calls for step in turn.steps[-1:])
 
 
-def _ending(turn: TurnView) -> list[str]:
+def ending(turn: TurnView) -> list[str]:
     if words := _unfinished(turn):
         return [words]
     if turn.outcome == "completed":
         return []
     reason = f": {one_line(turn.error)}" if turn.error else ""
     return [f"{(turn.outcome or '').replace('_', ' ').capitalize()}{reason}"]
-
-
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 54rem; margin: 2rem auto; padding: 0 1rem; }
-body { color: #222; background: #fff; }
-pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f4f4f6; padding: .6rem .8rem; }
-pre.you { border-left: .25rem solid #c2571a; }
-.call { border: 1px solid #bbb; border-radius: .4rem; margin: .6rem 0; }
-.call pre { margin: .4rem .8rem; }
-.error summary { color: #a40000; }
-summary { padding: .4rem .8rem; cursor: pointer; }
-@media (prefers-color-scheme: dark) {
-  body { color: #ddd; background: #1b1b24; }
-  pre { background: #26263a; }
-  .error summary { color: #ff8a8a; }
-}
-"""
-
-
-def _html(transcript: Transcript, title: str, clean: Callable[[str], str]) -> str:
-    def text(value: str) -> str:
-        return html.escape(visible(clean(value)))
-
-    def folded(passages: list[tuple[str, str]]) -> list[str]:
-        return [
-            f"<details class='call'><summary>{text(one_line(what))}</summary><pre>{text(read)}</pre></details>"
-            for what, read in passages
-        ]
-
-    body: list[str] = [f"<h1>{text(title)}</h1>"]
-    for turn in transcript.turns:
-        body.append(f"<h2>{_when(turn.started_at)}</h2><pre class='you'>{text(turn.prompt)}</pre>")
-        body += folded(_read_for(turn))
-        for step in turn.steps:
-            body += folded(_thoughts(step))
-            if step.text:
-                body.append(f"<pre>{text(step.text + _cut(step))}</pre>")
-            for call in step.batch.calls:
-                error = " error" if call.verdict is not None and call.verdict.needs_an_eye else ""
-                body.append(
-                    f"<details class='call{error}'><summary>{text(_summary(call))}</summary>"
-                    f"<pre>{text(_arguments(call))}</pre><pre>{text(call.content)}</pre></details>"
-                )
-            body += [f"<pre class='you'>{text(words)}</pre>" for _, words in _steered(step)]
-        body += folded(_summaries(transcript, turn))
-        body += [f"<p><em>{text(line)}</em></p>" for line in _ending(turn)]
-    head = f"<meta charset='utf-8'><title>{text(title)}</title><style>{_STYLE}</style>"
-    # No script, nothing fetched: what a model or a tool wrote can do nothing here.
-    policy = "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-    return f"<!doctype html><html lang='en'><head>{policy}{head}</head><body>{''.join(body)}</body></html>\n"
 
 
 MOST_TEXT = 500  # characters of arguments and errors that go along

@@ -163,6 +163,21 @@ async def _in_the_console(editor: Editor, fanout: Fanout, session_id: str, cwd: 
         with pytest.raises(RequestError, match="no session") as none_such:
             await editor.agent.load_session(session_id=unknown, cwd=cwd, mcp_servers=[])
         assert none_such.value.code == -32002
+    await _deleted(editor, session_id, cwd)
     for folder in ("work", str(fanout.cwd / "nowhere")):
         with pytest.raises(RequestError, match="cwd has to be the absolute path of a folder"):
             await editor.agent.new_session(cwd=folder, mcp_servers=[])
+
+
+async def _deleted(editor: Editor, session_id: str, cwd: str) -> None:
+    """For good, an open one too; one that is gone already is no error, and nothing else goes with it."""
+    ask = editor.agent._conn.send_request  # the SDK's client has no method for it
+    before = {one.session_id for one in (await editor.agent.list_sessions(cwd=cwd)).sessions}
+    assert session_id in before
+    await editor.agent.load_session(session_id=session_id, cwd=cwd, mcp_servers=[])
+    for wanted in (session_id[:8], session_id, session_id):
+        assert await ask("session/delete", {"sessionId": wanted}) == {}
+    assert {one.session_id for one in (await editor.agent.list_sessions(cwd=cwd)).sessions} == before - {session_id}
+    for method, params in (("session/delete", {}), ("_other", {})):
+        with pytest.raises(RequestError):
+            await ask(method, params)

@@ -16,6 +16,7 @@ from console_app.domain.safe_text import json_line
 from tests.batch.conftest import results
 from tests.batch.models import calculating, prompt_of
 from tests.headless.inside import Inside
+from tests.page.parts import faults
 from tests.program.process import Done
 from tests.wire_bytes import Answer, Text
 from tests.wire_server import Reply, Request, WireServer
@@ -117,7 +118,7 @@ def test_a_model_that_is_not_there_is_told_with_its_line(fanout: Inside) -> None
     assert done.code == 2
     assert "items.jsonl:2: no provider is called" in done.err
     done = fanout.run("batch", rows, "-o", "r.jsonl", "-m", "scripted/none.toml")
-    assert (done.code, (fanout.cwd / "r.jsonl").read_text()) == (2, "")
+    assert (done.code, (fanout.cwd / "r.jsonl").exists()) == (2, False)
     assert "the script none.toml can't be read" in done.err
 
 
@@ -256,10 +257,10 @@ def test_the_first_failure_can_end_it_all_and_the_rest_is_left(fanout: Inside) -
 def test_a_limit_of_tokens_is_for_all_runs_together(fanout: Inside) -> None:
     with WireServer(calculating()) as server:  # 15 tokens a request
         names = items(fanout, *(f"t{n}" for n in range(6)))
-        done = batch(fanout, server, names, "--max-tokens", "30", "--jobs", "1")
+        done = batch(fanout, server, names, "--max-total-tokens", "30", "--jobs", "1")
         assert (done.code, len(server.requests)) == (1, 2)
         assert "the token limit is reached: 30 of 30" in done.err
-        assert batch(fanout, server, names, "--max-tokens", "45", "--jobs", "1").code == 1
+        assert batch(fanout, server, names, "--max-total-tokens", "45", "--jobs", "1").code == 1
         assert len(server.requests) == 3
 
 
@@ -378,9 +379,9 @@ def test_the_report_is_one_page_without_anything_from_elsewhere(fanout: Inside) 
         done = batch(fanout, server, items(fanout, hostile, "calc: 1/0"), "--report", "report.html")
     assert done.code == 0
     page = (fanout.cwd / "report.html").read_text()
-    assert "<script" not in page
+    assert faults(page) == []
     assert "\x1b" not in page
-    assert "http" not in page.replace("http-equiv", "")
+    assert "http:" not in page
     assert "You said &lt;script&gt;" in page
     assert "Division by zero" in page
     (fanout.cwd / "report.html").unlink()
@@ -426,7 +427,7 @@ def test_a_run_that_ended_can_be_looked_at(fanout: Inside) -> None:
         assert batch(fanout, server, items(fanout, "a"), "--name", "mine").code == 0
     assert fanout.run("batch", "status").out.startswith("mine: ended · 1/1 done")
     assert "1 of 1 item done: 1 completed." in fanout.run("batch", "show", "mine").out
-    told = json.loads(fanout.run("batch", "status", "mine", "--json").out)
+    told = json.loads(fanout.run("batch", "status", "mine", "--jsonl").out)
     assert (told["version"], told["state"], told["counts"]) == (1, "ended", {"completed": 1})
     for arguments in (("show", "other"), ("stop", "mine"), ("stop",)):
         assert fanout.run("batch", *arguments).code == 2
@@ -453,5 +454,5 @@ def test_results_and_snapshots_are_what_their_schemas_say(fanout: Inside) -> Non
     for line in (fanout.cwd / "r.jsonl").read_text().splitlines():
         jsonschema.Draft202012Validator(schema("result")).validate(json.loads(line))
     jsonschema.Draft202012Validator(schema("batch")).validate(
-        json.loads(fanout.run("batch", "show", "r", "--json").out)
+        json.loads(fanout.run("batch", "show", "r", "--jsonl").out)
     )

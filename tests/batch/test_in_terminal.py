@@ -61,7 +61,7 @@ def test_it_is_stopped_by_two_keys_and_goes_on_later(program: Fanout) -> None:
             terminal.press("q")
             terminal.expect("Again to stop")
             terminal.press("q")
-            assert terminal.wait_exit() == 1
+            assert terminal.wait_exit() == 130
             terminal.expect("Stopped: stopped by hand.")
             assert terminal.left_changed() == []
     assert set(results(program.cwd / "r.jsonl")) == {"1"}
@@ -88,7 +88,7 @@ def test_a_terminal_that_goes_ends_it_in_order_and_it_goes_on_later(program: Fan
         psutil.wait_procs(children, timeout=PATIENCE)
         assert not any(child.is_running() for child in children)
         assert set(results(program.cwd / "r.jsonl")) == {"1"}
-        told = json.loads(program.run("batch", "status", "r", "--json").out)
+        told = json.loads(program.run("batch", "status", "r", "--jsonl").out)
         assert (told["state"], told["ending"]) == ("ended", "interrupted")
         gate.open()
         assert program.run(*argv[argv.index("batch") :]).code == 0

@@ -67,7 +67,7 @@ def wait_for_status(program: Fanout, fact: Callable[[dict[str, Any]], bool], wha
     told: dict[str, Any] = {}
 
     def there() -> bool:
-        told.update(json.loads(program.run("batch", "status", "r", "--json").out or "{}"))
+        told.update(json.loads(program.run("batch", "status", "r", "--jsonl").out or "{}"))
         return fact(told)
 
     until_there(there, what)
@@ -147,9 +147,9 @@ def test_a_run_is_seen_and_stopped_from_another_terminal(program: Fanout) -> Non
         assert "openai/test-model" not in shown.splitlines()[0]
         assert program.run("batch", "stop", "r").out == "r: asked to stop.\n"
         code, said = end(process)
-    assert code == 1
+    assert code == 130
     assert "Stopped: asked to, from another terminal." in said
-    assert json.loads(program.run("batch", "status", "r", "--json").out)["state"] == "ended"
+    assert json.loads(program.run("batch", "status", "r", "--jsonl").out)["state"] == "ended"
     assert program.run("batch", "stop", "r").code == 2
 
 

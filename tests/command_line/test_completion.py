@@ -47,7 +47,7 @@ def completed(fanout: Inside, *words: str) -> dict[str, str]:
 
 
 def test_every_kind_of_name_is_completed(used: Inside) -> None:
-    (session,) = (json.loads(line) for line in used.run("sessions", "list", "--json").out.splitlines())
+    (session,) = (json.loads(line) for line in used.run("sessions", "list", "--jsonl").out.splitlines())
     assert set(completed(used, "")) == {*COMMANDS}
     assert set(completed(used, "mc")) == {"mcp"}
     assert set(completed(used, "mcp", "t")) == {"test", "trust"}

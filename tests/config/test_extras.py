@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tomllib
 from importlib import metadata
 from pathlib import Path
 
@@ -47,6 +48,23 @@ def test_what_installed_the_program_installs_its_extra(
     assert extras.how_to_install("dask") == f"Install it with: {command} --force '/a folder/fanout[dask]'"
 
 
+def test_the_command_keeps_the_extras_that_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """uv and pipx install anew: what isn't named goes."""
+    wanted = {"acp": ["pydantic"], "dask": ["httpx2", "no-such-library"], "programs": ["no-such-other"]}
+    requires = "".join(
+        f"Requires-Dist: {library} ; extra == '{extra}'\n" for extra, found in wanted.items() for library in found
+    )
+    requires += "Requires-Dist: fanout-console[acp,dask] ; extra == 'all'\n"
+    installed_from(FOLDER, tmp_path, monkeypatch, requires)
+    assert extras.how_to_install("web") == f"Install it with: {PIP} '/a folder/fanout[acp,web]'"
+
+
+def test_the_extra_all_brings_every_other() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    others = {name for name in project["optional-dependencies"] if name != extras.ALL}
+    assert project["optional-dependencies"][extras.ALL] == [f"fanout-console[{','.join(sorted(others))}]"]
+
+
 def test_the_extras_and_what_is_there_of_them() -> None:
     found = extras.optional()
     assert {name: extra for name, (extra, _) in found.items()} == {
@@ -61,11 +79,13 @@ def test_the_extras_and_what_is_there_of_them() -> None:
     assert all(version for _, version in found.values())
 
 
-def installed_from(origin: dict[str, object] | None, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def installed_from(
+    origin: dict[str, object] | None, folder: Path, monkeypatch: pytest.MonkeyPatch, requires: str = ""
+) -> None:
     """A package of the name, as an installer writes it, found before the real one."""
     info = folder / "fanout_console-9.9.9.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: fanout-console\nVersion: 9.9.9\n")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: fanout-console\nVersion: 9.9.9\n" + requires)
     if origin is not None:
         (info / "direct_url.json").write_text(json.dumps(origin))
     monkeypatch.syspath_prepend(folder)

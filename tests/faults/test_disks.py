@@ -40,7 +40,7 @@ def said(fanout: Fanout, prompt: str) -> Done:
 
 
 def titles(fanout: Fanout) -> list[str]:
-    done = fanout.run("sessions", "list", "--json")
+    done = fanout.run("sessions", "list", "--jsonl")
     assert (done.code, done.err) == (0, "")
     return sorted(one["title"] for one in done.events)
 
@@ -130,7 +130,7 @@ def test_two_consoles_on_one_session(tmp_path: Path) -> None:
         first.wait_exit()
     done = fanout.run("run", *OFFLINE, "-c", "in the third")
     assert done.code == 0, "a killed console holds nothing"
-    [session] = fanout.run("sessions", "list", "--json").events
+    [session] = fanout.run("sessions", "list", "--jsonl").events
     assert session["turns"] == 3
 
 

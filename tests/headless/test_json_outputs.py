@@ -80,11 +80,17 @@ def test_a_run_a_call_and_a_text_that_holds_calls(fanout: Inside) -> None:
 def test_the_events_of_a_run_and_of_a_stored_session(fanout: Inside) -> None:
     streamed = fanout.run("run", "--output-format", "stream-json", PROMPT)
     holds("event", streamed.out, lines=True)
-    listed = fanout.run("sessions", "list", "--json").out
+    listed = fanout.run("sessions", "list", "--jsonl").out
     holds("session", listed, lines=True)
-    holds("hit", fanout.run("sessions", "search", "Calculate", "--json").out, lines=True)
+    holds("hit", fanout.run("sessions", "search", "Calculate", "--jsonl").out, lines=True)
     session = json.loads(listed.splitlines()[0])["id"]
-    holds("event", fanout.run("sessions", "show", session, "--json").out, lines=True)
+    for name, words in {"sessions": ["list"], "hits": ["search", "Calculate"], "events": ["show", session]}.items():
+        whole = fanout.run("sessions", *words, "--json").out
+        holds(name, whole)
+        assert len(json.loads(whole)[name]) == len(fanout.run("sessions", *words, "--jsonl").out.splitlines())
+    holds("hits", fanout.run("sessions", "search", "nowhere-to-be-found", "--json").out)
+    holds("batches", fanout.run("batch", "status", "--json").out)
+    holds("event", fanout.run("sessions", "show", session, "--jsonl").out, lines=True)
     holds("event", fanout.run("sessions", "export", session, "--format", "jsonl").out, lines=True)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.headless.inside import Inside
@@ -12,8 +14,8 @@ from tests.headless.inside import Inside
     [
         (["--modle", "x"], "unrecognized arguments"),
         (["run", "--policy", "all", "x"], "invalid choice: 'all'"),
-        (["run", "--max-steps", "0", "x"], "invalid number from 1 value: '0'"),
-        (["run", "--timeout", "soon", "x"], "invalid number of seconds value"),
+        (["run", "--max-steps", "0", "x"], "--max-steps takes a number from 1, not '0'"),
+        (["run", "--timeout", "soon", "x"], "--timeout takes a number of seconds, not 'soon'"),
         (["modles"], "did you mean models?"),
         (["mcp"], "mcp needs an action: list, get,"),
         (["mcp", "lst"], "did you mean list?"),
@@ -46,6 +48,8 @@ from tests.headless.inside import Inside
         (["run"], 'the prompt is empty. Write fanout run "PROMPT", or pipe one in.'),
         (["sessions", "search"], "search needs WORDS. See fanout sessions search --help."),
         (["parse"], "parse needs the tools"),
+        (["config", "get", "nope"], "`fanout config list` shows them all."),
+        (["batch", "x", "-o", "r.jsonl", "--schema", "nofile.json"], "--schema nofile.json: no such file"),
         (["parse", "--tools", "nowhere.json"], "can't read nowhere.json"),
         (["-C", "/nowhere/at/all", "run", "x"], "--cwd /nowhere/at/all: No such file or directory"),
         (["run", "-m", "nobody/x", "hi"], 'no provider is called "nobody"'),
@@ -70,3 +74,36 @@ def test_control_characters_of_the_command_line_do_not_reach_the_terminal(fanout
     done = fanout.run("run", "-m", "x\x1b[31m/y", "hi")
     assert done.code == 2
     assert "\x1b" not in done.err
+
+
+def test_what_is_not_near_is_not_meant(fanout: Inside) -> None:
+    for arguments in (["serve", "--bogus"], ["config", "get", "nope"], ["zzz"]):
+        assert "did you mean" not in fanout.run(*arguments).err.lower()
+
+
+def test_an_option_that_was_renamed_still_works_and_says_its_new_name(fanout: Inside) -> None:
+    for arguments in (["--max-tokens", "0"], ["--max-tokens=0"]):
+        done = fanout.run("batch", "x.jsonl", "-o", "r.jsonl", *arguments)
+        assert "--max-tokens is called --max-total-tokens now" in done.err
+        assert "--max-total-tokens takes a number from 1, not '0'" in done.err
+    assert "max_tokens" not in fanout.run("run", "--max-tokens", "5", "--dialect", "nope", "x").err
+
+
+def test_a_batch_that_never_ran_leaves_no_file(fanout: Inside) -> None:
+    fanout.write("items.jsonl", '{"tool": "nowhere.tool"}\n')
+    done = fanout.run("call", "--from", "items.jsonl", "-o", "r.jsonl")
+    assert done.code == 2
+    fanout.write("prompts.jsonl", '{"prompt": "hi"}\n')
+    assert fanout.run("batch", "prompts.jsonl", "-o", "r.jsonl", "-m", "openai/x").code == 2
+    assert not (fanout.cwd / "r.jsonl").exists()
+
+
+def test_an_unknown_ending_is_refused(fanout: Inside) -> None:
+    assert fanout.run("run", "-m", "offline/rehearsal", "hello there").code == 0
+    session = json.loads(fanout.run("sessions", "list", "--json").out)["sessions"][0]["id"]
+    done = fanout.run("sessions", "export", session, "-o", "talk.pdf")
+    assert (done.code, (fanout.cwd / "talk.pdf").exists()) == (2, False)
+    assert ".pdf" in done.err
+    assert ".html" in done.err
+    assert fanout.run("sessions", "export", session, "-o", "talk.pdf", "--format", "md").code == 0
+    assert fanout.run("sessions", "export", session, "-o", "talk").code == 0

@@ -27,7 +27,7 @@ def test_a_session_of_a_folder_that_is_no_text_is_kept_and_gone_on_with(fanout: 
     for flags in ((), ("-c",)):
         done = fanout.run("run", "--no-mcp", "-m", "offline/rehearsal", *flags, "hello")
         assert (done.code, done.err) == (0, "")
-    [session] = [json.loads(line) for line in fanout.run("sessions", "list", "--json").out.splitlines()]
+    [session] = [json.loads(line) for line in fanout.run("sessions", "list", "--jsonl").out.splitlines()]
     assert (session["turns"], session["folder"]) == (2, f"{folder.parent}/caf\ufffd")
 
 

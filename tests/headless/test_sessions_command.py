@@ -19,7 +19,7 @@ from tests.wire_server import WireServer
 
 def kept(fanout: Inside, *words: str) -> list[dict[str, Any]]:
     """What `sessions list --json` prints."""
-    return [json.loads(line) for line in fanout.run("sessions", "list", "--json", *words).out.splitlines()]
+    return [json.loads(line) for line in fanout.run("sessions", "list", "--jsonl", *words).out.splitlines()]
 
 
 def say(fanout: Inside, prompt: str, *flags: str) -> str:
@@ -42,7 +42,7 @@ def test_a_run_is_kept_gone_on_with_and_read(fanout: Inside) -> None:
     shown = fanout.run("sessions", "show", first[:6])
     assert "> which colour?" in shown.out
     assert "It is ␛[31mblue<U+202E>." in shown.out
-    events = fanout.run("sessions", "show", first[:6], "--json").events
+    events = fanout.run("sessions", "show", first[:6], "--jsonl").events
     assert [event["seq"] for event in events] == sorted({event["seq"] for event in events})
     found = fanout.run("sessions", "search", "BLU")
     assert "[blue]" in found.out or "blue" in found.out

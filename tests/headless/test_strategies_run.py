@@ -53,7 +53,7 @@ def test_the_answer_in_json_is_the_one_given_to_finished(fanout: Inside, server:
 def test_a_price_that_makes_no_sense_is_a_mistake_of_usage(fanout: Inside) -> None:
     done = fanout.run("run", "--max-price", "-1", "go")
     assert done.code == 2
-    assert "invalid number of dollars value" in done.err
+    assert "takes a number of dollars, not" in done.err
 
 
 def test_where_the_price_is_unknown_the_limit_says_so(fanout: Inside, server: WireServer) -> None:

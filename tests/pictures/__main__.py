@@ -43,7 +43,7 @@ def record(script: Path, session: Path) -> None:
             terminal.expect("✓ done ·")
             terminal.press("ctrl+d")
             terminal.process.wait(60)
-        stored = fanout.run("sessions", "list", "--json").events
+        stored = fanout.run("sessions", "list", "--jsonl").events
         session.write_text(fanout.run("sessions", "export", str(stored[0]["id"]), "--format", "jsonl").out)
 
 

@@ -140,7 +140,7 @@ def test_a_run_whose_terminal_goes_is_kept_and_ends_its_servers(fanout: Fanout, 
         assert terminal.wait_exit() == 130
     psutil.wait_procs(children, timeout=PATIENCE)
     assert not any(child.is_running() for child in children)
-    kept = json.loads(fanout.run("sessions", "list", "--json").out)
+    kept = json.loads(fanout.run("sessions", "list", "--jsonl").out)
     shown = fanout.run("sessions", "show", kept["id"]).out
     assert "Working." in shown
     assert "long_task" in shown

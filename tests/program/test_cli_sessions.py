@@ -92,7 +92,7 @@ def test_kill_9_of_the_console_and_the_screen_comes_back(fanout: Fanout) -> None
 
 def test_a_session_is_played_in_the_console(fanout: Fanout) -> None:
     assert fanout.run("run", "--no-mcp", "hello there").code == 0
-    first = json.loads(fanout.run("sessions", "list", "--json").out)["id"]
+    first = json.loads(fanout.run("sessions", "list", "--jsonl").out)["id"]
     arguments = ("sessions", "show", first, "--replay", "--speed", "20")
     environment = fanout.environment({"TERM": "xterm-256color"})
     with Terminal(fanout.argv(*arguments), env=environment, cwd=fanout.cwd) as terminal:

@@ -18,7 +18,11 @@ LEAVES = {
 # Behind each name; ID stands for a kept session, SERVER, TOOL and URL (of an endpoint) for those of `lines`.
 ENDING: dict[str, Sequence[Sequence[str]]] = {
     "run": [[*MODEL, "--mcp", "SERVER", "TOOL {}"]],
-    "batch": [["items.txt", "-o", "r.jsonl", *MODEL, "--no-mcp"]],
+    "batch": [
+        ["items.txt", "-o", "r.jsonl", *MODEL, "--no-mcp", "--report", "r.html"],
+        ["items.txt", "-o", "tape.jsonl", *MODEL, "--mcp", "SERVER", "--record", "tape"],
+    ],
+    "diff": [["r.jsonl", "tape.jsonl", "--junit", "d.xml"]],
     "call": [["TOOL", "{}"], ["--from", "calls.jsonl", "-o", "c.jsonl"]],
     "parse": [["--tools", "tools.json"]],
     "mcp list": [[]],
@@ -33,7 +37,7 @@ ENDING: dict[str, Sequence[Sequence[str]]] = {
     "sessions list": [[]],
     "sessions search": [["one"]],
     "sessions show": [["ID"], ["ID", "--json"]],
-    "sessions export": [["ID"], ["ID", "--format", "cast", "-o", "s.cast"]],
+    "sessions export": [["ID"], ["ID", "-o", "s.html"], ["ID", "--format", "cast", "-o", "s.cast"]],
     "sessions import": [["none.jsonl"]],
     "sessions rename": [["ID", "title"]],
     "sessions fork": [["ID"]],

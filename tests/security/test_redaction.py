@@ -161,6 +161,11 @@ def test_what_a_server_talks_about_is_not_hidden_from_the_model() -> None:
     }
 
 
+def test_a_secret_in_a_tuple_of_json_is_hidden_too() -> None:
+    redactor = Redactor(["a1b2c3d4e5f6a7b8c9"])
+    assert redactor.without_known_in({"a": [("x", {"b": "a1b2c3d4e5f6a7b8c9"})]}) == {"a": [["x", {"b": "(hidden)"}]]}
+
+
 def test_a_token_that_was_read_or_kept_is_known(tmp_path: Path) -> None:
     redactor = Redactor()
     file = tmp_path / "c.json"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from html.parser import HTMLParser
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from console_app import page
 from console_app.domain import events as ev
 from console_app.domain.messages import Attachment, UserMessage
 from console_app.domain.tools import Outcome
@@ -17,6 +17,11 @@ from console_app.sessions.export import ImportFailed, exported, imported
 from tests.sessions.test_store import TURN, numbered
 
 HOSTILE = "<script>alert(1)</script> ```\nfence ```` \x1b]52;c;aGk=\x07 \u202e"
+
+
+def told(events: list[ev.Event], form: str) -> str:
+    """A session as the command writes it."""
+    return page.of_conversation(events, "x") if form == "html" else exported(events, form, "x")
 
 
 def hostile() -> list[ev.Event]:
@@ -30,15 +35,6 @@ def hostile() -> list[ev.Event]:
     )
 
 
-class Tags(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen: set[str] = set()
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        self.seen.add(tag)
-
-
 def test_what_servers_wrote_into_a_prompt_is_exported_with_it() -> None:
     attached = Attachment(server="notes", uri="note://1", text=f"the note {HOSTILE}")
     message = UserMessage(content="Review this python.", source="/notes:review python", attachments=(attached,))
@@ -50,9 +46,8 @@ def test_what_servers_wrote_into_a_prompt_is_exported_with_it() -> None:
     text = exported(events, "md", "x")
     order = ["/notes:review python", "Review this python.", "attached: notes note://1", "the note"]
     assert [part for part in order if part not in text] == []
-    page = exported(events, "html", "x")
-    assert [part for part in order if part not in page] == []
-    assert "<script>" not in page
+    written = page.of_conversation(events, "x")
+    assert [part for part in order if part not in written] == []
 
 
 def test_markdown_tells_the_conversation_in_order() -> None:
@@ -77,7 +72,7 @@ def test_thoughts_steering_summaries_and_cuts_are_exported_where_they_came(form:
         ev.HistoryCompacted(summary="They looked at it.", covers=2, turn=1),
         ev.TurnFinished(outcome="cancelled", turn=1),
     )
-    text = exported(events, form, "x")
+    text = told(events, form)
     order = ["Look at it.", "First I wonder.", "Then I plan.", "I begin", "Hurry up.", "I hur [cut off here]"]
     places = [text.index(part) for part in [*order, "oldest 2 messages", "They looked at it.", "Cancelled"]]
     assert places == sorted(places)
@@ -94,31 +89,21 @@ def test_an_answer_that_is_not_finished_is_exported_as_that(form: str) -> None:
     calls += [ev.CallReady(call_id=f"c{number}", arguments={}, at=2.0) for number in (1, 2, 3)]
     calls += [ev.ApprovalRequested(call_id="c1", why="changes"), ev.CallQueued(call_id="c2", why="limit")]
     calls.append(ev.CallStarted(call_id="c3", at=3.0))
-    text = exported(numbered(*asked, *calls), form, "x")
+    text = told(numbered(*asked, *calls), form)
     words = {"md": "*Not finished when", "html": "<em>Not finished when", "jsonl": '"Not finished when'}
     assert words.get(form, "turn 1 (not finished)") in text
     if form in ("md", "html"):
         for line in ("preparing", "needs approval", "queued", "running"):
-            assert f": {line}" in text
+            assert f": {line}" in text or f"{line}: " in text
         assert "What the model was writing" not in text
     if form == "trace":
         assert '"outcome": "running"' in text
     if form != "trace":
-        assert "What the model was writing is not in it." in exported(numbered(*asked), form, "x")
-        assert "Not finished" not in exported(numbered(*TURN), form, "x")
+        assert "What the model was writing is not in it." in told(numbered(*asked), form)
+        assert "Not finished" not in told(numbered(*TURN), form)
     if form == "jsonl":
         again = imported(text.splitlines(), "a.jsonl", "other")
         assert [type(event) for event in again] == [type(event) for event in numbered(*asked, *calls)] + [ev.Notice]
-
-
-def test_html_holds_foreign_text_as_text() -> None:
-    page = exported(hostile(), "html", HOSTILE)
-    tags = Tags()
-    tags.feed(page)
-    assert "script" not in tags.seen
-    assert "default-src 'none'" in page
-    assert "\x1b" not in page
-    assert "\u202e" not in page
 
 
 def test_a_fence_in_a_result_does_not_end_its_fence() -> None:

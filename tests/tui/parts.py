@@ -13,6 +13,7 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.strip import Strip
 
+from console_app import page
 from console_app.config.models import ModelChoice
 from console_app.config.servers import Selection
 from console_app.console.models import Models
@@ -240,6 +241,7 @@ def services(folder: Path, model: WrittenModel | None = None, tools: Toolset | N
         working_folder=folder,
         clock=clock,
         timing=timing,
+        page=page.of_conversation,
         **more,
     )
 

@@ -43,8 +43,8 @@ def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captur
         (["--public-url", "nowhere"], "--public-url nowhere is no web address."),
         (["--env", "NOT_SET_ANYWHERE"], "--env NOT_SET_ANYWHERE is not set."),
         (["--env", "=x"], "--env has no name."),
-        (["--port", "70000"], "argument --port: invalid port from 0 to 65535 value: '70000'"),
-        (["--keep", "-1"], "argument --keep: invalid number of minutes value"),
+        (["--port", "70000"], "--port takes a port from 0 to 65535, not '70000'"),
+        (["--keep", "-1"], "--keep takes a number of minutes, not"),
         (["--", "run", "hello"], "'run hello' opens no console."),
         (["--", "-p", "hello"], "'-p hello' opens no console."),
         (["--", "--no-such-option"], "unrecognized arguments: --no-such-option"),
@@ -78,7 +78,7 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
     assert done.code == 2
     command = f"Install it with: {shlex.quote(sys.executable)} -m pip install --editable "
     assert f"needs websockets, which is not installed. {command}" in done.err
-    assert done.err.endswith("[web]'\n")
+    assert "web" in done.err.rpartition("[")[2]
     assert len(done.err.splitlines()) == 1
 
 

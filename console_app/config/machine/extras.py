@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 from console_app._version import __version__
 
+ALL = "all"  # the extra that brings all others
 _PACKAGE = "fanout-console"
 
 
@@ -29,7 +30,7 @@ def optional() -> dict[str, tuple[str, str | None]]:
     found: dict[str, tuple[str, str | None]] = {}
     for requirement in wanted:
         name, extra = re.match(r"[\w.-]+", requirement), re.search(r"extra == ['\"]([\w-]+)['\"]", requirement)
-        if name and extra:
+        if name and extra and extra[1] != ALL:
             found[name[0]] = (extra[1], version_of(name[0]))
     return found
 
@@ -60,8 +61,14 @@ def version_of(package: str) -> str | None:
 
 
 def how_to_install(extra: str) -> str:
-    """Return one line with the command that installs this extra too."""
-    source, editable = _source(extra)
+    """Return one line with the command that installs this extra too.
+
+    It names the extras that are here as well: uv and pipx install anew, and what isn't named goes.
+    """
+    there: dict[str, bool] = {}
+    for name, version in optional().values():
+        there[name] = there.get(name, True) and version is not None
+    source, editable = _source(",".join(sorted({extra, *(name for name, whole in there.items() if whole)})))
     prefix = Path(sys.prefix)
     if (prefix / "pipx_metadata.json").is_file():
         command = ["pipx", "install", "--force"]
@@ -72,16 +79,16 @@ def how_to_install(extra: str) -> str:
     return "Install it with: " + shlex.join([*command, *(["--editable"] if editable else []), source])
 
 
-def _source(extra: str) -> tuple[str, bool]:
+def _source(extras: str) -> tuple[str, bool]:
     """Return what to install, and whether as a folder that is edited: PEP 610 says where the package came from."""
-    named = f"{_PACKAGE}[{extra}]"
+    named = f"{_PACKAGE}[{extras}]"
     try:
         origin: dict[str, Any] = json.loads(metadata.distribution(_PACKAGE).read_text("direct_url.json") or "{}")
     except (metadata.PackageNotFoundError, ValueError):
         origin = {}
     url = str(origin.get("url", ""))
     if "dir_info" in origin:
-        return f"{unquote(urlsplit(url).path)}[{extra}]", bool(origin["dir_info"].get("editable"))
+        return f"{unquote(urlsplit(url).path)}[{extras}]", bool(origin["dir_info"].get("editable"))
     if version := origin.get("vcs_info"):
         return f"{named} @ {version.get('vcs', 'git')}+{url}@{version.get('commit_id', 'HEAD')}", False
     return (f"{named} @ {url}" if url else named), False

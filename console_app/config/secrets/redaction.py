@@ -202,7 +202,7 @@ class Redactor:
                 fields = cast("dict[str, Any]", value)
                 cleaned = {self.without_known(name): self.without_known_in(one) for name, one in fields.items()}
                 return fields if cleaned == fields else cleaned
-            case list():
+            case list() | tuple():  # of a tuple JSON makes a list, too
                 items = cast("list[Any]", value)
                 return [self.without_known_in(one) for one in items]
             case _:

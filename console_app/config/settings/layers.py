@@ -354,7 +354,7 @@ def _nearest(key: tuple[str | int, ...], above: tuple[str, ...], model: type[Bas
     known = _known_keys(key[len(above) : -1], model)
     if not above and len(key) == 1:
         known = [*known, "rules"]
-    close = difflib.get_close_matches(str(key[-1]).lower(), known, 1, 0.5)
+    close = difflib.get_close_matches(str(key[-1]).lower(), known, 1, 0.7)
     return f'Did you mean "{close[0]}"?' if close else f"Known here: {', '.join(sorted(known))}."
 
 

@@ -256,7 +256,7 @@ def parts_of(name: str) -> tuple[str, ...]:
     if first not in Settings.model_fields:
         import difflib  # only needed to word an error
 
-        close = difflib.get_close_matches(first.lower(), Settings.model_fields, 1, 0.5)
+        close = difflib.get_close_matches(first.lower(), Settings.model_fields, 1, 0.7)
         hint = f"Did you mean {close[0]}?" if close else "`fanout config list` shows them all."
         raise UsageError(f"there is no setting {one_line(first, 60)}.", hint)
     kind = _shape_of(first)[0]

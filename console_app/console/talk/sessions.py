@@ -6,7 +6,7 @@ The library stores and the front end shows; here is what happens in between, and
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from console_app.domain.transcript import Transcript
 
 if TYPE_CHECKING:
     from console_app.console.talk.conversation import Conversation
+    from console_app.domain import events as ev
     from console_app.sessions import ForkPoint, Library, Opened, SessionInfo
 
 EXPORTS_ABOUT = {"md": "Markdown", "html": "a page", "jsonl": "events, to import", "trace": "calls, for Perfetto"}
@@ -35,12 +36,20 @@ class Sessions:
     """The sessions of one conversation. A method that asks the user must run in a task of its own."""
 
     def __init__(
-        self, conversation: Conversation, library: Library | None, ui: UiPort, folder: Path, *, replayed: bool = False
+        self,
+        conversation: Conversation,
+        library: Library | None,
+        ui: UiPort,
+        folder: Path,
+        page: Callable[[Sequence[ev.Event], str], str],
+        *,
+        replayed: bool = False,
     ) -> None:
-        """`folder` is where exports go; `replayed` is for a conversation that is only watched."""
+        """`folder` is where exports go, `page` makes HTML; `replayed` is for a conversation that is only watched."""
         self._conversation = conversation
         self._ui = ui
         self._folder = folder
+        self._page = page
         self._replayed = replayed
         self._loading = asyncio.Lock()
         self._collector = Collector()
@@ -334,7 +343,10 @@ class Sessions:
             return
         try:
             info, events = await library.store.find(session_id), await library.store.load(session_id)
-            text = await asyncio.to_thread(export.exported, events, form, info.title, library.redactor)
+            if form == "html":
+                text = await asyncio.to_thread(self._page, events, info.title)
+            else:
+                text = await asyncio.to_thread(export.exported, events, form, info.title, library.redactor)
             suffix = "trace.json" if form == "trace" else form
             name = _expanded(path) if path else Path(f"fanout-{session_id[:8]}.{suffix}")
             written = await asyncio.to_thread(export.write_new, self._folder / name, text)

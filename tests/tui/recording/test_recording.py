@@ -39,7 +39,7 @@ def fanout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captur
 def session(fanout: Inside) -> str:
     fanout.write("script.toml", SCRIPT)
     assert fanout.run("run", "-m", "scripted/script.toml", "What is 6 times 7?").code == 0
-    return json.loads(fanout.run("sessions", "list", "--json").out)["id"]
+    return json.loads(fanout.run("sessions", "list", "--jsonl").out)["id"]
 
 
 def test_a_session_is_exported_as_a_picture_that_moves_by_itself(fanout: Inside, session: str) -> None:
@@ -94,7 +94,7 @@ def test_known_secrets_are_not_in_a_picture(fanout: Inside) -> None:
     fanout.write("script.toml", '[[answer]]\nsteps = [{ text = "the key is sk-test-abcdefghijklmnop" }]\n')
     environment = {"OPENAI_API_KEY": "sk-test-abcdefghijklmnop"}
     assert fanout.run("run", "-m", "scripted/script.toml", "go on", env=environment).code == 0
-    session = json.loads(fanout.run("sessions", "list", "--json").out)["id"]
+    session = json.loads(fanout.run("sessions", "list", "--jsonl").out)["id"]
     for form in ("svg", "cast"):
         done = fanout.run("sessions", "export", session, "--format", form, env=environment)
         assert done.code == 0

@@ -1,0 +1,86 @@
+"""A conversation as a page: what was said, drawn as it was meant, and every batch of calls with all that is known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from console_app.config.secrets import Redactor
+from console_app.domain import events as ev
+from console_app.domain import plural
+from console_app.domain.transcript import StepView, Transcript
+from console_app.page.calls import CallEvents, CallsOnPage, usage_in_words
+from console_app.page.document import document, facts
+from console_app.page.texts import Texts
+from console_app.sessions import export
+
+
+def of_conversation(
+    events: Sequence[ev.Event], title: str, redactor: Redactor | None = None, pictures: Path | None = None
+) -> str:
+    """Write a session as one page, without the secrets that `redactor` knows. Pictures are taken from `pictures`."""
+    redactor = redactor or Redactor()
+    texts = Texts(redactor.without_known, pictures)
+    transcript, told = Transcript(), CallEvents()
+    for event in events:
+        clean = _without_secrets(event, redactor)
+        transcript.apply(clean)
+        told.take(clean)
+    calls = CallsOnPage(texts, told, events[-1].at if events else 0.0)
+    body = _body(transcript, title, texts, calls, told)
+    return redactor.without_known("".join(document(redactor.without_known(title), body)))
+
+
+def _without_secrets(event: ev.Event, redactor: Redactor) -> ev.Event:
+    """The event before anything of it is cut: half a secret is found by nobody."""
+    data = event.model_dump(mode="json")
+    cleaned = redactor.without_known_in(data)
+    return event if cleaned is data else ev.EVENT.validate_json(json.dumps(cleaned))
+
+
+def _body(transcript: Transcript, title: str, texts: Texts, calls: CallsOnPage, told: CallEvents) -> Iterator[str]:
+    yield f"<h1>{texts.line(title) or 'Conversation'}</h1>"
+    yield facts(_facts(transcript, texts, told))
+    for turn in transcript.turns:
+        yield f'<section class="turn" aria-label="Turn {turn.number}"><h2>{_when(turn.started_at)}</h2>'
+        yield _you(turn.prompt, texts)
+        yield from (_folded(what, text, texts) for what, text in export.read_for(turn))
+        for step in turn.steps:
+            yield from _step(step, texts, calls)
+        yield from (_folded(what, text, texts) for what, text in export.summaries(transcript, turn))
+        yield from (f'<p class="error" data-unit><em>{texts.line(line)}</em></p>' for line in export.ending(turn))
+        yield "</section>\n"
+
+
+def _step(step: StepView, texts: Texts, calls: CallsOnPage) -> Iterator[str]:
+    yield from (_folded(what, text, texts) for what, text in export.thoughts(step))
+    if step.text:
+        yield f"<div data-unit>{texts.markdown(step.text + export.cut(step))}</div>"
+    yield from calls.batch(step.batch)
+    yield from (_you(message.whole, texts) for message in step.steered)
+
+
+def _you(text: str, texts: Texts) -> str:
+    return f'<div class="you" data-unit><span class="aloud">You: </span>{texts.plain(text)}</div>'
+
+
+def _folded(what: str, text: str, texts: Texts) -> str:
+    return f"<details data-unit><summary class='note'>{texts.line(what)}</summary>{texts.markdown(text)}</details>"
+
+
+def _facts(transcript: Transcript, texts: Texts, told: CallEvents) -> Iterator[tuple[str, str]]:
+    if (session := transcript.session) is not None:
+        yield "Model", texts.line(f"{session.provider}/{session.model}")
+    count = sum(len(turn.calls) for turn in transcript.turns)
+    yield "Turns", f"{plural(len(transcript.turns), 'turn')}, {plural(count, 'call')}"
+    if own := told.used.get(""):
+        yield "Cost of the conversation", usage_in_words(own)
+    for call_id, used in told.used.items():
+        if (call := transcript.calls.get(call_id)) is not None:
+            yield f"Cost of {texts.line(call.label)}", usage_in_words(used)
+
+
+def _when(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -1,0 +1,1 @@
+"""A conversation and a batch as pages."""

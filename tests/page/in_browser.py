@@ -1,0 +1,82 @@
+"""Pages in a real Chromium: they open fast, answer to keys, and nothing foreign on them acts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from console_app import page
+from tests.page.parts import HOSTILE, approved, saying
+from tests.web.chromium import Chromium
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # selenium's own
+
+
+@pytest.fixture
+def chromium(tmp_path: Path) -> Iterator[Chromium]:
+    browser = Chromium(tmp_path)
+    yield browser
+    browser.driver.quit()
+
+
+async def opened(chromium: Chromium, path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+    await chromium.open(path.as_uri())
+
+
+async def test_nothing_foreign_acts_is_fetched_or_refused(chromium: Chromium, tmp_path: Path) -> None:
+    """A policy that had to stop something would be told here."""
+    for number, text in enumerate(HOSTILE):
+        await opened(chromium, tmp_path / f"{number}.html", page.of_conversation(saying(text), text))
+        await chromium.ask("for (const one of document.querySelectorAll('details')) one.open = true")
+        assert chromium.faults() == [], text
+        assert await chromium.ask("return document.title.length > 0 && document.scripts.length === 1"), text
+        links = await chromium.ask("return [...document.links].map((one) => one.protocol)")
+        assert {*links} <= {"http:", "https:"}, text
+        fetched = await chromium.ask("return performance.getEntriesByType('resource').map((one) => one.name)")
+        assert fetched == [], text
+
+
+async def test_search_keys_slider_and_theme(chromium: Chromium, tmp_path: Path) -> None:
+    await opened(chromium, tmp_path / "a.html", page.of_conversation(approved("a **needle**"), "Talk"))
+    chromium.picture("page")
+
+    async def press(key: str) -> None:
+        await chromium.ask(f"document.activeElement.blur(); document.body.dispatchEvent("
+                           f"new KeyboardEvent('keydown', {{key: '{key}', bubbles: true}}))")  # fmt: skip
+
+    await press("o")
+    assert await chromium.ask("return [...document.querySelectorAll('details')].every((one) => one.open)")
+    chromium.picture("page open")
+    await press("e")
+    shown = "return [...document.querySelectorAll('details.call')].filter((one) => one.checkVisibility()).length"
+    assert await chromium.ask(shown) == 1
+    await press("e")
+    await press("/")
+    assert await chromium.ask("return document.activeElement.id") == "search"
+    await chromium.ask("const s = document.getElementById('search'); s.value = 'NEEDLE'; look()")
+    assert await chromium.ask(shown) == 1
+    await chromium.ask("const s = document.getElementById('search'); s.value = ''; look()")
+    await chromium.ask(
+        "const s = document.querySelector('input[type=range]'); s.value = 300; s.dispatchEvent(new Event('input'))"
+    )
+    told = await chromium.ask("return document.querySelector('.time output').textContent")
+    assert told == "1.2 s: 1 needs you, 1 not yet, 1 ended", told
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    before = await chromium.ask(ground)
+    await press("d")
+    assert await chromium.ask(ground) != before
+    chromium.picture("page dark")
+    assert chromium.faults() == []
+
+
+async def test_on_a_phone_nothing_is_wider_than_the_page(chromium: Chromium, tmp_path: Path) -> None:
+    wide = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+    chromium.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", wide)
+    text = page.of_conversation(approved(f"| a | b |\n|---|---|\n| {'x' * 300} | 2 |"), "Talk " + "long" * 40)
+    await opened(chromium, tmp_path / "a.html", text)
+    await chromium.ask("for (const one of document.querySelectorAll('details')) one.open = true")
+    assert await chromium.ask("return document.documentElement.scrollWidth") <= 390
+    chromium.picture("page phone")
