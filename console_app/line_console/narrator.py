@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
-from console_app.domain import Decision, amounts, call_description, event_news, one_line
+from console_app.domain import amounts, call_description, event_news, one_line
 from console_app.domain import events as ev
 from console_app.domain.transcript import GO_ON, CallView
 from console_app.headless import compaction_line
