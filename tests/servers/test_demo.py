@@ -25,7 +25,7 @@ def test_a_long_task_reports_step_n_of_m(demo: StdioClient) -> None:
 
 
 def test_a_client_that_asked_for_no_progress_gets_none(demo: StdioClient) -> None:
-    assert demo.call("long_task", task="dig", duration_seconds=0) == ("done in 0 s, 1 steps.", False)
+    assert demo.call("long_task", task="dig", duration_seconds=0) == ("done in 0 s, 1 step.", False)
     assert demo.notified == []
 
 
