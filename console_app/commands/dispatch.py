@@ -47,6 +47,10 @@ def run_command(arguments: Namespace) -> int:
             return _headless(arguments, acp_command.acp)
         case "call":
             return _headless(arguments, _call)
+        case "program":
+            from console_app.commands import program
+
+            return _headless(arguments, program.run_program)
         case "mcp":
             from console_app.commands import mcp as mcp_commands
 

@@ -26,23 +26,29 @@ _WORDS = (
 Made = Callable[[str, ToolSpec, dict[str, Any]], Awaitable[ToolResult]]
 
 
-def program_spec(tools: Iterable[ToolSpec], *, only: bool) -> ToolSpec:
-    """Return the tool. With `only`, no tool is offered beside it, so it lists these as functions."""
-    said = "Every tool that you have is an async function of its name, with `_` for any other sign, and its parameters."
-    if only:
-        signatures = [_signature(name, spec) for name, spec in functions_of(tools).items()]
-        said = "These async functions are there:\n" + "\n".join(signatures[:MOST_SIGNATURES]) + "\n"
+def _spec(functions: str) -> ToolSpec:
     code = {"type": "string", "description": "The program. `await` may stand at its top level."}
     return ToolSpec(
         name=f"{OWN_SERVER}_{PROGRAM}",
         server=OWN_SERVER,
         tool=PROGRAM,
-        description=_WORDS.format(functions=said),
+        description=_WORDS.format(functions=functions),
         input_schema=json_schema.object_of({"code": code}, ["code"]),
         annotations=ToolAnnotations(read_only=True, destructive=False, open_world=False),
         timeout=0,  # its calls may wait for a person; its own work has a limit of its own
         builtin=True,
     )
+
+
+PROGRAM_SPEC = _spec(
+    "Every tool that you have is an async function of its name, with `_` for any other sign, and its parameters."
+)  # where the model has the tools, too
+
+
+def program_alone(tools: Iterable[ToolSpec]) -> ToolSpec:
+    """Return the tool for a model that is offered no other, so that it lists these as functions."""
+    signatures = [_signature(name, spec) for name, spec in functions_of(tools).items()]
+    return _spec("These async functions are there:\n" + "\n".join(signatures[:MOST_SIGNATURES]) + "\n")
 
 
 def functions_of(tools: Iterable[ToolSpec]) -> dict[str, ToolSpec]:

@@ -99,7 +99,12 @@ class Step:
         settings, session = self._settings, self._session
         offer = session.offer("all" if self._ask.given else settings.tools)
         self._behind, self._deferred = offer.behind, frozenset(offer.behind if offer.native else ())
-        tools = offered(with_programs(offer.callable, session), self._ask.builtins, session.servers, session.workplace)
+        tools = offered(
+            with_programs(offer.callable, session, given=self._ask.given),
+            self._ask.builtins,
+            session.servers,
+            session.workplace,
+        )
         return {name: limited(spec, settings.never_parallel, settings.limits) for name, spec in tools.items()}
 
     async def _made(self, parent: str, spec: ToolSpec, arguments: dict[str, Any]) -> ToolResult:

@@ -20,6 +20,7 @@ ENDING: dict[str, Sequence[Sequence[str]]] = {
     "run": [[*MODEL, "--mcp", "SERVER", "TOOL {}"]],
     "batch": [["items.txt", "-o", "r.jsonl", *MODEL, "--no-mcp"]],
     "call": [["TOOL", "{}"], ["--from", "calls.jsonl", "-o", "c.jsonl"]],
+    "program": [["program.py"]],
     "parse": [["--tools", "tools.json"]],
     "mcp list": [[]],
     "mcp get": [["SERVER"]],
@@ -73,6 +74,7 @@ def prepare(fanout: Fanout, tool: str) -> None:
     """Writes the files that the commands are given."""
     fanout.write("items.txt", "one\ntwo\n")
     fanout.write("calls.jsonl", json.dumps({"id": "a", "tool": tool, "arguments": {}}) + "\n")
+    fanout.write("program.py", f"await {tool.replace('.', '_')}()\n")
     fanout.write("tools.json", "[]")
 
 
