@@ -359,8 +359,9 @@ def build_engine(
     *,
     servers: ports.ServerSwitch | None = None,
     workplace: ports.Workplace | None = None,
+    kept: bool = False,
 ) -> Engine:
-    """An engine under the settings' limits."""
+    """An engine under the settings' limits. Of a session that is `kept`, programs that wait are kept too."""
     settings = engine_settings(setup.settings, headless=gate.headless)
     return Engine(
         provider=provider,
@@ -368,7 +369,7 @@ def build_engine(
         settings=settings,
         gate=gate,
         servers=servers,
-        programs=Runner.installed(),
+        programs=Runner.installed(setup.paths.data / "programs" if kept else None),
         workplace=workplace,
     )
 

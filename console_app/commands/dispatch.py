@@ -169,7 +169,12 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
     provider = source.open(choice)
     hub = wiring.build_hub(setup, chosen, picks=wiring.picks(setup))
     gate = wiring.build_gate(setup, chosen, headless=True)
-    engine = wiring.build_engine(setup, provider, hub, gate, servers=HubSwitch(hub), workplace=wiring.workplace(setup))
+    engine = wiring.build_engine(
+        *(setup, provider, hub, gate),
+        servers=HubSwitch(hub),
+        workplace=wiring.workplace(setup),
+        kept=library is not None,
+    )
     models = Models(engine, source, choice)
     async with servers.running(hub, interrupts.to_end):
         # The SDKs are imported in a thread while the servers start, since the request needs both.

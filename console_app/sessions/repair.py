@@ -150,9 +150,7 @@ def _so_far(call: CallView) -> str:
 
 def _again(transcript: Transcript) -> str:
     """Return what may be done about calls that had not ended, "" where there are none."""
-    count = sum(
-        call.state is not CallState.FINISHED and call.origin != "provider" for call in transcript.open_calls.values()
-    )
+    count = sum(call.state is not CallState.FINISHED and _joins(call) for call in transcript.open_calls.values())
     if not count:
         return ""
     calls, them = ("1 call was", "it") if count == 1 else (f"{count} calls were", "them")

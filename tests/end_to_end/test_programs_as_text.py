@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
 
 from console_app.domain import events as ev
@@ -30,7 +32,7 @@ class Asked:
     """The call as it is written."""
 
     name = SIGNATURE.name
-    arguments = {"code": CODE}
+    arguments: ClassVar = {"code": CODE}
 
 
 def with_programs(server: WireServer, hub: Hub, dialect: str) -> Engine:

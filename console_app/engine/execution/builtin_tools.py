@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from console_app.domain import Outcome, ToolResult, ToolSpec, errors, ports
 from console_app.domain import events as ev
-from console_app.domain.tools import OWN_SERVER
+from console_app.domain.tools import OWN_SERVER, PROGRAM
 from console_app.engine import tool_search
 from console_app.engine.calls import results
 from console_app.engine.calls.arguments import compact
@@ -39,7 +39,7 @@ from console_app.engine.execution.builtin_specs import (
     open_items,
     wrong_with,
 )
-from console_app.engine.program_calls import PROGRAM, PROGRAM_SPEC, Made, run_program
+from console_app.engine.program_calls import PROGRAM_SPEC, Made, run_program
 from console_app.engine.session import Session
 
 BLOCKED = "Cannot complete because a previous tool call failed in this turn. Address the failure before completing."
@@ -159,7 +159,8 @@ class AnswerTools:
                 return self._update(UpdateTodoList.model_validate(arguments))
             if tool == PROGRAM and (runner := self._session.programs) is not None:
                 code, tools = RunProgram.model_validate(arguments).code, self._session.toolset.tools()
-                return await run_program(runner, invocation, code, tools, self._made, reporter)
+                session_id = self._session.stamper.session_id
+                return await run_program(runner, invocation, code, tools, self._made, reporter, session_id)
             if tool == tool_search.FIND:
                 offer = self._session.offer(self._session.settings.tools)
                 query = FindTools.model_validate(arguments).query
