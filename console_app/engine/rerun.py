@@ -257,6 +257,9 @@ def _again(session: Session, call_id: str, arguments: dict[str, Any] | None) -> 
     if old.name == PROGRAM_SPEC.name:
         if arguments is not None or not _is_paused(session, call_id):
             raise errors.ToolError("a program goes on only where Fanout ended before it did, and as it was written")
+        cut = [one for one in session.transcript.calls.values() if one.parent == call_id and one.was_cut]
+        if gone := next((one.name for one in cut if one.name not in specs), ""):
+            raise errors.ToolError(f"the program can't go on: no {gone} is on", "Switch its server on (/mcp).")
         spec = PROGRAM_SPEC
     if spec is None:
         raise errors.ToolError(f"{old.name} can't run again: no such tool is on", "Switch its server on (/mcp).")

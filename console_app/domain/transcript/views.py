@@ -172,7 +172,12 @@ class CallView:
     def was_cut_off(self) -> bool:
         """Tell whether something else than the user or its own failure ended the call, and it can run again."""
         may = self.tool == PROGRAM if self.is_own else not self.parent  # a program has its own calls run again
-        return self.outcome is Outcome.INTERRUPTED and self.origin != "provider" and may
+        return self.was_cut and self.origin != "provider" and may
+
+    @property
+    def was_cut(self) -> bool:
+        """Tell whether the end of Fanout, or of waiting for it, ended the call."""
+        return self.outcome is Outcome.INTERRUPTED
 
     @property
     def label(self) -> str:

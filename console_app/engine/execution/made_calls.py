@@ -88,6 +88,7 @@ class MadeCalls:
             fresh.must_ask = TWICE
         self.by_id[seen.id] = fresh
         self._executor.restart(old, fresh, spec)
+        fresh.before = None  # a no is told as one: the program has not had the cut result
         return seen.id
 
 
