@@ -216,7 +216,7 @@ async def _preload(models: Models, *, servers: bool, window: bool) -> None:
 
 
 async def _call(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    from console_app.engine import ManualCallsProvider, TypedCallsGate
+    from console_app.engine import ManualCallsProvider
     from console_app.headless import NamedTools, needed_servers, read_calls, servers
 
     calls = read_calls(setup.arguments.words)
@@ -229,7 +229,7 @@ async def _call(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
         tools = NamedTools(hub, calls)
         provider = ManualCallsProvider(calls, [partial(tools.tool_of, call) for call in calls])
         rules = wiring.build_gate(setup, chosen, headless=True).rules
-        gate = TypedCallsGate(setup.settings.approval_mode, rules, headless=True)
+        gate = ManualCallsProvider.gate(setup.settings.approval_mode, rules)
         engine = wiring.build_engine(setup, provider, tools, gate)
         async with servers.told_of(hub, output):
             await interrupts.race(tools.one_is_there())

@@ -358,7 +358,7 @@ class KeepsTasks(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class ProgramToRun:
     """A program to run. `functions` are the names that it may call, with their parameters in order. While it waits it
     is kept under its `key`, "" for one that isn't; one that `goes_on` begins from where it was kept."""
 
@@ -400,7 +400,7 @@ class ProgramHost:
 class ProgramRunner(Protocol):
     """Runs programs that a model writes, in Python without I/O."""
 
-    async def run(self, program: Program, host: ProgramHost) -> ToolResult:
+    async def run(self, program: ProgramToRun, host: ProgramHost) -> ToolResult:
         """Runs one to its end; cancelled, it ends at once."""
         ...
 

@@ -54,8 +54,6 @@ _ERRORS = frozenset({Outcome.FAILED, Outcome.TIMED_OUT, Outcome.INVALID, Outcome
 
 OWN_SERVER = "fanout"
 """The server that Fanout's own tools are of."""
-PROGRAM = "program"
-"""The tool of Fanout that runs a program of the model's."""
 FAILED = "Tool execution failed: "
 """The beginning of the result of a call that its tool failed; the tool's words follow."""
 UNKNOWN_TOOL = "Unknown tool"

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from console_app.engine.execution.builtin_specs import QUESTION as QUESTION
     from console_app.engine.manual_calls import ManualCall as ManualCall
     from console_app.engine.manual_calls import ManualCallsProvider as ManualCallsProvider
-    from console_app.engine.manual_calls import TypedCallsGate as TypedCallsGate
     from console_app.engine.manual_calls import find_tools as find_tools
     from console_app.engine.rerun import Rerun as Rerun
     from console_app.engine.strategies import FILTERED as FILTERED
@@ -42,7 +41,7 @@ else:
             "context": "LEFT_OUT",
             "engine": "Engine",
             "execution.builtin_specs": "ENABLE QUESTION",
-            "manual_calls": "ManualCall ManualCallsProvider TypedCallsGate find_tools",
+            "manual_calls": "ManualCall ManualCallsProvider find_tools",
             "rerun": "Rerun",
             "strategies": "FILTERED TOKEN_LIMIT",
             "turn": "Turn as_message",

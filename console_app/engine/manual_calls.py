@@ -12,11 +12,11 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from console_app.domain import ToolSpec, UsageError, ports, safe_text
+from console_app.domain import ApprovalMode, ToolSpec, UsageError, ports, safe_text
 from console_app.domain import chunks as ch
 from console_app.domain import events as ev
 from console_app.domain.settings import EngineSettings
-from console_app.engine.calls.approval_gate import ApprovalGate, Ruling
+from console_app.engine.calls.approval_gate import ApprovalGate, Rule, Ruling
 from console_app.engine.calls.arguments import compact, declared
 from console_app.engine.program_calls import PROGRAM_SPEC
 
@@ -136,6 +136,11 @@ class ManualCallsProvider:
     def __init__(self, calls: Sequence[ManualCall], specs: Sequence[ToolSpec | LateTool]) -> None:
         self._calls = list(zip(calls, specs, strict=True))
         self._answered = False
+
+    @staticmethod
+    def gate(mode: ApprovalMode, rules: Sequence[Rule]) -> ApprovalGate:
+        """Return the gate for calls that were typed where there is no conversation, and nobody to ask."""
+        return TypedCallsGate(mode, rules, headless=True)
 
     @classmethod
     def of_program(cls, code: str) -> ManualCallsProvider:

@@ -9,8 +9,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 from console_app.domain import Outcome, ToolResult, ToolSpec, errors, one_line, ports
+from console_app.domain import events as ev
 from console_app.domain import schema as json_schema
-from console_app.domain.tools import OWN_SERVER, PROGRAM, ToolAnnotations
+from console_app.domain.tools import OWN_SERVER, ToolAnnotations
 
 MOST_SIGNATURES = 200  # that the tool's description lists
 _ABOUT = 120  # characters of what a tool does
@@ -29,9 +30,9 @@ Made = Callable[[str, ToolSpec, ports.ProgramCall], Awaitable[ToolResult]]
 def _spec(functions: str) -> ToolSpec:
     code = {"type": "string", "description": "The program. `await` may stand at its top level."}
     return ToolSpec(
-        name=f"{OWN_SERVER}_{PROGRAM}",
+        name=f"{OWN_SERVER}_{ev.PROGRAM}",
         server=OWN_SERVER,
-        tool=PROGRAM,
+        tool=ev.PROGRAM,
         description=_WORDS.format(functions=functions),
         input_schema=json_schema.object_of({"code": code}, ["code"]),
         annotations=ToolAnnotations(read_only=True, destructive=False, open_world=False),
@@ -90,7 +91,7 @@ async def run_program(
         reporter.progress(0, None, f"line {at.line}: {line} · {at.seconds:.2f} s, {at.memory / 2**20:.0f} MB")
 
     parameters = {name: list(json_schema.properties(spec.input_schema)) for name, spec in functions.items()}
-    program = ports.Program(code, parameters, key_of(session_id, invocation.call_id), goes_on=invocation.taken_up)
+    program = ports.ProgramToRun(code, parameters, key_of(session_id, invocation.call_id), goes_on=invocation.taken_up)
     return await runner.run(
         program, ports.ProgramHost(call, lambda text: reporter.log("info", text.rstrip("\n")), stands)
     )

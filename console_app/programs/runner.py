@@ -64,7 +64,7 @@ class Runner:
         """Tell whether a program waits under this key since its console was killed."""
         return bool(key) and (path := self._path(key)) is not None and path.is_file()
 
-    async def run(self, program: ports.Program, host: ports.ProgramHost) -> ToolResult:
+    async def run(self, program: ports.ProgramToRun, host: ports.ProgramHost) -> ToolResult:
         """Run a program to its end; cancelled, its process ends with it."""
         path = self._path(program.key) if program.key else None
         spare, self._spare = self._spare, None
@@ -103,7 +103,7 @@ class _Run:
         self._made: dict[int, dict[str, Any]] = {}  # its calls, by the interpreter's number
         self._calls: set[asyncio.Task[None]] = set()
 
-    async def result(self, program: ports.Program) -> ToolResult:
+    async def result(self, program: ports.ProgramToRun) -> ToolResult:
         kept = _read(self._path) if program.goes_on and self._path is not None else {}
         self._printed, self._left_out = kept.get("printed", []), kept.get("left_out", 0)
         self._room_taken = sum(map(len, self._printed))

@@ -7,7 +7,7 @@ from typing import Any
 
 from console_app.domain import events as ev
 from console_app.domain.messages import Reasoning, ThoughtLabel, UserMessage
-from console_app.domain.tools import OWN_SERVER, PROGRAM, Artifact, CallOrigin, CallState, Outcome
+from console_app.domain.tools import OWN_SERVER, Artifact, CallOrigin, CallState, Outcome
 from console_app.domain.transcript.output import OutputTail
 from console_app.domain.transcript.verdicts import Verdict, verdict_of
 
@@ -171,7 +171,7 @@ class CallView:
     @property
     def was_cut_off(self) -> bool:
         """Tell whether something else than the user or its own failure ended the call, and it can run again."""
-        may = self.tool == PROGRAM if self.is_own else not self.parent  # a program has its own calls run again
+        may = self.tool == ev.PROGRAM if self.is_own else not self.parent  # a program has its own calls run again
         return self.was_cut and self.origin != "provider" and may
 
     @property

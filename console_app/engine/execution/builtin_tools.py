@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from console_app.domain import Outcome, ToolResult, ToolSpec, errors, ports
 from console_app.domain import events as ev
-from console_app.domain.tools import OWN_SERVER, PROGRAM
+from console_app.domain.tools import OWN_SERVER
 from console_app.engine import tool_search
 from console_app.engine.calls import results
 from console_app.engine.calls.arguments import compact
@@ -157,7 +157,7 @@ class AnswerTools:
                 return self._finish(Finished.model_validate(arguments))
             if tool == TODO:
                 return self._update(UpdateTodoList.model_validate(arguments))
-            if tool == PROGRAM and (runner := self._session.programs) is not None:
+            if tool == ev.PROGRAM and (runner := self._session.programs) is not None:
                 code, tools = RunProgram.model_validate(arguments).code, self._session.toolset.tools()
                 session_id = self._session.stamper.session_id
                 return await run_program(runner, invocation, code, tools, self._made, reporter, session_id)
