@@ -80,6 +80,8 @@ def _dispatch(parsed: Namespace) -> int:
             return _versions(libraries=parsed.verbose)
         if not parsed.print_answer:
             return _console(parsed)
+    if parsed.command == "program" and (opened := _opened_by_program(parsed)) is not None:
+        return _console(opened)
     _terminate_as_interrupt()
     match parsed.command:
         case "parse":
@@ -102,6 +104,21 @@ def _dispatch(parsed: Namespace) -> int:
 
     _in_a_folder(parsed)
     return run_command(parsed)
+
+
+def _opened_by_program(parsed: Namespace) -> Namespace | None:
+    """Return the console's arguments where a program runs in it: at a terminal, unless it is to be printed."""
+    import os
+
+    printed = parsed.print_answer or parsed.output_format != "text" or parsed.words == ["-"]
+    if printed or not (os.isatty(0) and os.isatty(1)):
+        return None
+    from console_app.command_line import parse_arguments
+    from console_app.commands import call_of_program
+
+    opened = parse_arguments([])
+    vars(opened).update(vars(parsed) | {"command": "console", "prompt": call_of_program(parsed)})
+    return opened
 
 
 def _in_a_folder(parsed: Namespace) -> None:

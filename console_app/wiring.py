@@ -360,8 +360,10 @@ def build_engine(
     *,
     servers: ports.ServerSwitch | None = None,
     workplace: WorkingFolder | None = None,
+    kept: bool = False,
 ) -> Engine:
-    """An engine under the settings' limits. With a `workplace` its model may send agents."""
+    """An engine under the settings' limits. With a `workplace` its model may send agents. Of a session that is `kept`,
+    programs that wait are kept too."""
 
     async def open_model(name: str) -> ports.Provider:
         source = model_source(setup)
@@ -376,7 +378,7 @@ def build_engine(
         settings=settings,
         gate=gate,
         servers=servers,
-        programs=Runner.installed(),
+        programs=Runner.installed(setup.paths.data / "programs" if kept else None),
         workplace=workplace,
         agents=workplace.agents if workplace is not None else None,
         open_model=open_model,

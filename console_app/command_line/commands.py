@@ -347,6 +347,13 @@ COMMANDS: dict[str, CommandSpec] = {
             ('fanout call demo.fail \'{"message": "no"}\' calculator.evaluate \'{"expression": "1+1"}\'',),
         ),
         CommandSpec(
+            "program",
+            "run a Python program whose functions are your tools; no model",
+            Words("FILE", help="the program; - for standard input", least=1, most=1, completes="file"),
+            (of.PRINT, *of.CALLS, *of.APPROVALS, *of.SERVERS, *of.OUTPUT, *of.GENERAL),
+            ("fanout program weather.py", "fanout program --output-format json weather.py"),
+        ),
+        CommandSpec(
             "parse",
             "what a text answer would call, as JSON",
             None,

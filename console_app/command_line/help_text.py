@@ -15,7 +15,6 @@ _FIRST = (
     "--continue",
     "--resume",
     "--approval-mode",
-    "--print",
     "--cwd",
     "--version",
 )

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from console_app.commands.console import run_in_lines as run_in_lines
     from console_app.commands.dispatch import run_command as run_command
     from console_app.commands.parse import run_parse as run_parse
+    from console_app.commands.program import call_of_program as call_of_program
     from console_app.commands.schema import run_schema as run_schema
     from console_app.commands.standard_output import forget_stdout as forget_stdout
     from console_app.commands.standard_output import write_out as write_out
@@ -20,6 +21,7 @@ else:
             "console": "open_services run_in_lines",
             "dispatch": "run_command",
             "parse": "run_parse",
+            "program": "call_of_program",
             "schema": "run_schema",
             "standard_output": "forget_stdout write_out",
         },

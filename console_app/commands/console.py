@@ -202,6 +202,7 @@ class ConsoleParts:
             *(setup, source.open(choice), self._hub, gate),
             servers=self._switches,
             workplace=wiring.workplace(setup),
+            kept=self._library is not None,
         )
         self._models = Models(self._engine, source, choice)
         self._connecting = Connecting(setup.paths, source, self._models, setup.redactor)

@@ -51,6 +51,10 @@ def run_command(arguments: Namespace) -> int:
             return _headless(arguments, acp_command.acp)
         case "call":
             return _headless(arguments, _call)
+        case "program":
+            from console_app.commands import program
+
+            return _headless(arguments, program.run_program)
         case "mcp":
             from console_app.commands import mcp as mcp_commands
 
@@ -173,7 +177,12 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
     provider = source.open(choice)
     hub = wiring.build_hub(setup, chosen, picks=wiring.picks(setup))
     gate = wiring.build_gate(setup, chosen, headless=True)
-    engine = wiring.build_engine(setup, provider, hub, gate, servers=HubSwitch(hub), workplace=wiring.workplace(setup))
+    engine = wiring.build_engine(
+        *(setup, provider, hub, gate),
+        servers=HubSwitch(hub),
+        workplace=wiring.workplace(setup),
+        kept=library is not None,
+    )
     models = Models(engine, source, choice)
     async with servers.running(hub, interrupts.to_end):
         # The SDKs are imported in a thread while the servers start, since the request needs both.
@@ -215,7 +224,7 @@ async def _preload(models: Models, *, servers: bool, window: bool) -> None:
 
 
 async def _call(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    from console_app.engine import ManualCallsProvider, TypedCallsGate
+    from console_app.engine import ManualCallsProvider
     from console_app.headless import NamedTools, needed_servers, read_calls, servers
 
     calls = read_calls(setup.arguments.words)
@@ -228,7 +237,7 @@ async def _call(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
         tools = NamedTools(hub, calls)
         provider = ManualCallsProvider(calls, [partial(tools.tool_of, call) for call in calls])
         rules = wiring.build_gate(setup, chosen, headless=True).rules
-        gate = TypedCallsGate(setup.settings.approval_mode, rules, headless=True)
+        gate = ManualCallsProvider.gate(setup.settings.approval_mode, rules)
         engine = wiring.build_engine(setup, provider, tools, gate)
         async with servers.told_of(hub, output):
             await interrupts.race(tools.one_is_there())

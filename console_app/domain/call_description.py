@@ -140,7 +140,7 @@ def offered(call: CallView, *, siblings_run: bool = False) -> frozenset[Act]:
 def _of_another_run(call: CallView, act: Act) -> str:
     if call.state is CallState.WAITING and act is Act.EDIT:
         return ""
-    if call.is_own and not call.is_agent:
+    if call.is_own and not call.is_agent and not (call.was_cut_off and act is Act.RETRY):
         return "This is Fanout's own call: it can't run again."
     if call.state not in (CallState.RUNNING, CallState.FINISHED):
         return "This call hasn't run yet." if act is Act.RETRY else "This call can't be changed before it runs."

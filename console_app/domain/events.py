@@ -27,6 +27,9 @@ Level = Literal["debug", "info", "notice", "warning", "error", "critical", "aler
 
 OutputStream = Literal["stdout", "stderr", "text"]  # text: of both, or of a tool that has no streams
 
+PROGRAM = "program"
+"""The tool of Fanout whose calls make others: its id is the `parent` of theirs."""
+
 
 class BaseEvent(Frozen):
     """The fields of every event: `seq` orders a session's events, `at` is seconds since the epoch (UTC).

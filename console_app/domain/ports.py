@@ -357,19 +357,63 @@ class KeepsTasks(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class ProgramToRun:
+    """A program to run. `functions` are the names that it may call, with their parameters in order. While it waits it
+    is kept under its `key`, "" for one that isn't; one that `goes_on` begins from where it was kept."""
+
+    code: str
+    functions: Mapping[str, Sequence[str]]
+    key: str = ""
+    goes_on: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramCall:
+    """The call of a program that is the `number`-th, from 0. An `earlier` one was made, and maybe run, before the
+    program was cut."""
+
+    number: int
+    name: str
+    arguments: dict[str, Any]
+    earlier: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramPlace:
+    """The line at which a program waits, with the seconds of work and the bytes that it took."""
+
+    line: int
+    seconds: float
+    memory: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramHost:
+    """The outside of a program: `call` makes a call and returns its value, or raises ToolError."""
+
+    call: Callable[[ProgramCall], Awaitable[Any]]
+    printed: Callable[[str], None]
+    stands: Callable[[ProgramPlace], None]
+
+
 class ProgramRunner(Protocol):
     """Runs programs that a model writes, in Python without I/O."""
 
-    async def run(
-        self,
-        code: str,
-        functions: Mapping[str, Sequence[str]],
-        call: Callable[[str, dict[str, Any]], Awaitable[Any]],
-        told: Callable[[str, int], None],
-    ) -> ToolResult:
-        """Runs one to its end; cancelled, it ends at once. `functions` are the names that it may call, with their
-        parameters in order. `call` makes a call and returns its value, or raises ToolError; `told` hears what is
-        printed, or the line at which the program is."""
+    async def run(self, program: ProgramToRun, host: ProgramHost) -> ToolResult:
+        """Runs one to its end; cancelled, it ends at once."""
+        ...
+
+    def is_paused(self, key: str) -> bool:
+        """Tell whether a program whose console was killed waits under this key."""
+        ...
+
+    def warm(self) -> None:
+        """Be ready: a program is being written."""
+        ...
+
+    async def rest(self) -> None:
+        """No program comes any more, for now."""
         ...
 
 

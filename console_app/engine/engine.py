@@ -23,6 +23,7 @@ from console_app.engine.context import ContextPart, WireHistory, breakdown
 from console_app.engine.execution.builtin_specs import ENABLE
 from console_app.engine.execution.builtin_tools import offered, with_programs
 from console_app.engine.manual_calls import ManualCall, ManualCallsProvider, session_for, typed
+from console_app.engine.program_calls import PROGRAM_SPEC
 from console_app.engine.rerun import Rerun, prepare, take_up
 from console_app.engine.session import EventT, Session, Stamper
 from console_app.engine.strategies import STRATEGIES
@@ -202,8 +203,9 @@ class Engine:
         await self._session.look_around()
 
     def spec(self, name: str) -> ToolSpec | None:
-        """Return the tool that is offered under this wire name now, a built-in one too."""
-        return self._offered.get(name)
+        """Return the tool that is offered under this wire name now, a built-in one too. A program may go on in any
+        case."""
+        return self._offered.get(name) or (PROGRAM_SPEC if name == PROGRAM_SPEC.name else None)
 
     # What can go on, one at a time: made here, entered with `async with`, and read to its end
 

@@ -12,12 +12,13 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from console_app.domain import ToolSpec, UsageError, ports, safe_text
+from console_app.domain import ApprovalMode, ToolSpec, UsageError, ports, safe_text
 from console_app.domain import chunks as ch
 from console_app.domain import events as ev
 from console_app.domain.settings import EngineSettings
-from console_app.engine.calls.approval_gate import ApprovalGate, Ruling
+from console_app.engine.calls.approval_gate import ApprovalGate, Rule, Ruling
 from console_app.engine.calls.arguments import compact, declared
+from console_app.engine.program_calls import PROGRAM_SPEC
 
 if TYPE_CHECKING:
     from console_app.engine.session import Session
@@ -80,8 +81,8 @@ def session_for(session: Session, calls: Sequence[ManualCall]) -> Session:
     """Return the session with the calls in place of the model; history, numbers and limits stay shared. Raises
     UsageError."""
     agent = session.agents.spec(session) if session.agents is not None else None
-    there = [*session.toolset.tools(), *([agent] if agent is not None else [])]
-    specs, gate = find_tools(calls, there), session.gate
+    own = [*([] if session.programs is None else [PROGRAM_SPEC]), *([agent] if agent is not None else [])]
+    specs, gate = find_tools(calls, [*session.toolset.tools(), *own]), session.gate
     return replace(
         session,
         provider=ManualCallsProvider(calls, specs),
@@ -91,6 +92,7 @@ def session_for(session: Session, calls: Sequence[ManualCall]) -> Session:
             trusted=gate.trusted,
             bindings=gate.bindings,
             shell=gate.shell,
+            own_alone=PROGRAM_SPEC in specs,
         ),
         settings=typed(session.settings),
         given=None,
@@ -105,11 +107,16 @@ def typed(settings: EngineSettings) -> EngineSettings:
 
 class TypedCallsGate(ApprovalGate):
     """A gate for typed calls: typing one approves it. What a rule or plan mode denies stays denied, and a tool that has
-    changed is shown first, as is a call that was only read somewhere."""
+    changed is shown first, as is a call that was only read somewhere. With `own_alone` a program was typed: the calls
+    that it makes weren't."""
+
+    def __init__(self, *given: Any, own_alone: bool = False, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self._own_alone = own_alone
 
     def check(self, spec: ToolSpec, arguments: Mapping[str, Any], must_ask: str = "") -> Ruling:
         verdict = super().check(spec, arguments, must_ask)
-        asks = verdict.action == "ask" and not spec.changed and not must_ask
+        asks = verdict.action == "ask" and not spec.changed and not must_ask and (spec.builtin or not self._own_alone)
         return Ruling("allow", "you asked for it yourself", ev.DecidedBy.USER) if asks else verdict
 
 
@@ -130,6 +137,16 @@ class ManualCallsProvider:
     def __init__(self, calls: Sequence[ManualCall], specs: Sequence[ToolSpec | LateTool]) -> None:
         self._calls = list(zip(calls, specs, strict=True))
         self._answered = False
+
+    @staticmethod
+    def gate(mode: ApprovalMode, rules: Sequence[Rule]) -> ApprovalGate:
+        """Return the gate for calls that were typed where there is no conversation, and nobody to ask."""
+        return TypedCallsGate(mode, rules, headless=True)
+
+    @classmethod
+    def of_program(cls, code: str) -> ManualCallsProvider:
+        """Return one whose one call runs a program."""
+        return cls([ManualCall(PROGRAM_SPEC.label, {"code": code})], [PROGRAM_SPEC])
 
     @asynccontextmanager
     async def stream(self, request: ports.ModelRequest) -> AsyncGenerator[AsyncIterator[ch.Chunk]]:

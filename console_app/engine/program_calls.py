@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import keyword
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 from console_app.domain import Outcome, ToolResult, ToolSpec, errors, one_line, ports
+from console_app.domain import events as ev
 from console_app.domain import schema as json_schema
 from console_app.domain.tools import OWN_SERVER, ToolAnnotations
 
-PROGRAM = "program"
 MOST_SIGNATURES = 200  # that the tool's description lists
 _ABOUT = 120  # characters of what a tool does
 _TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}
@@ -23,26 +24,32 @@ _WORDS = (
     "datetime, asyncio.gather without return_exceptions)."
 )
 
-Made = Callable[[str, ToolSpec, dict[str, Any]], Awaitable[ToolResult]]
+Made = Callable[[str, ToolSpec, ports.ProgramCall], Awaitable[ToolResult]]
 
 
-def program_spec(tools: Iterable[ToolSpec], *, only: bool) -> ToolSpec:
-    """Return the tool. With `only`, no tool is offered beside it, so it lists these as functions."""
-    said = "Every tool that you have is an async function of its name, with `_` for any other sign, and its parameters."
-    if only:
-        signatures = [_signature(name, spec) for name, spec in functions_of(tools).items()]
-        said = "These async functions are there:\n" + "\n".join(signatures[:MOST_SIGNATURES]) + "\n"
+def _spec(functions: str) -> ToolSpec:
     code = {"type": "string", "description": "The program. `await` may stand at its top level."}
     return ToolSpec(
-        name=f"{OWN_SERVER}_{PROGRAM}",
+        name=f"{OWN_SERVER}_{ev.PROGRAM}",
         server=OWN_SERVER,
-        tool=PROGRAM,
-        description=_WORDS.format(functions=said),
+        tool=ev.PROGRAM,
+        description=_WORDS.format(functions=functions),
         input_schema=json_schema.object_of({"code": code}, ["code"]),
         annotations=ToolAnnotations(read_only=True, destructive=False, open_world=False),
         timeout=0,  # its calls may wait for a person; its own work has a limit of its own
         builtin=True,
     )
+
+
+PROGRAM_SPEC = _spec(
+    "Every tool that you have is an async function of its name, with `_` for any other sign, and its parameters."
+)  # where the model has the tools, too
+
+
+def program_alone(tools: Iterable[ToolSpec]) -> ToolSpec:
+    """Return the tool for a model that is offered no other, so that it lists these as functions."""
+    signatures = [_signature(name, spec) for name, spec in functions_of(tools).items()]
+    return _spec("These async functions are there:\n" + "\n".join(signatures[:MOST_SIGNATURES]) + "\n")
 
 
 def functions_of(tools: Iterable[ToolSpec]) -> dict[str, ToolSpec]:
@@ -65,24 +72,34 @@ async def run_program(
     tools: Iterable[ToolSpec],
     made: Made,
     reporter: ports.CallReporter,
+    session_id: str,
 ) -> ToolResult:
-    """Run a program; `made` runs a call of it as one of its own."""
-    functions, lines = functions_of(tools), code.splitlines()
+    """Run a program, or let one go on that was cut; `made` runs a call of it as one of its own."""
+    functions, lines, ended = functions_of(tools), code.splitlines(), itertools.count(1)
 
-    async def call(name: str, arguments: dict[str, Any]) -> Any:
-        result = await made(invocation.call_id, functions[name], arguments)
+    async def call(asked: ports.ProgramCall) -> Any:
+        if (spec := functions.get(asked.name)) is None:
+            raise errors.ToolError(f"{asked.name} is not there any more")
+        result = await made(invocation.call_id, spec, asked)
+        reporter.progress(next(ended), None, None)
         if result.outcome is not Outcome.SUCCEEDED:
             raise errors.ToolError(result.content)
         return _value(result)
 
-    def told(text: str, line: int) -> None:
-        if text:
-            reporter.log("info", text.rstrip("\n"))
-        elif line <= len(lines):
-            reporter.progress(line, len(lines), f"line {line}: {one_line(lines[line - 1].strip(), 100)}")
+    def stands(at: ports.ProgramPlace) -> None:
+        line = one_line(lines[at.line - 1].strip(), 100) if at.line <= len(lines) else ""
+        reporter.progress(0, None, f"line {at.line}: {line} · {at.seconds:.2f} s, {at.memory / 2**20:.0f} MB")
 
     parameters = {name: list(json_schema.properties(spec.input_schema)) for name, spec in functions.items()}
-    return await runner.run(code, parameters, call, told)
+    program = ports.ProgramToRun(code, parameters, key_of(session_id, invocation.call_id), goes_on=invocation.taken_up)
+    return await runner.run(
+        program, ports.ProgramHost(call, lambda text: reporter.log("info", text.rstrip("\n")), stands)
+    )
+
+
+def key_of(session_id: str, call_id: str) -> str:
+    """Return what a program is kept under while it waits."""
+    return f"{session_id}/{call_id}"
 
 
 def _value(result: ToolResult) -> Any:

@@ -35,10 +35,9 @@ from console_app.engine.execution.batch import Batch
 from console_app.engine.execution.builtin_specs import is_agent
 from console_app.engine.execution.builtin_tools import AnswerTools
 from console_app.engine.execution.executor import Executor
+from console_app.engine.execution.made_calls import TWICE, MadeCalls, may_do_twice
+from console_app.engine.program_calls import PROGRAM_SPEC, key_of
 from console_app.engine.session import Session
-
-# Until its server says otherwise (`idempotentHint`, or `readOnlyHint`), what a call did may happen once more.
-TWICE = "it ran already: again may do its work twice"
 
 
 class Restarts:
@@ -96,7 +95,7 @@ def _next(session: Session, call: CallExecution, spec: ToolSpec, arguments: dict
     if verdict.action == "deny":
         raise args.UnreadableArguments(verdict.denial)
     fresh = call.again()
-    if (call.ran or call.runs_before) and not (spec.annotations.read_only or spec.annotations.idempotent):
+    if (call.ran or call.runs_before) and may_do_twice(spec):
         fresh.must_ask, fresh.resolution = call.asks or TWICE, None
     if verdict.action == "ask" and not _approved(call, spec):
         fresh.resolution = None
@@ -140,8 +139,9 @@ class Rerun(Activity):
         self._attempts = {one.call.id: one for one in attempts}
         self._approvals = Approvals(session, Repetition(), self.emit)
         # Without remarks: the note says how the results came about.
-        tools = AnswerTools(session, self, lambda: (), _makes_none)
+        tools = AnswerTools(session, self, lambda: (), self._made)
         self._executor = Executor(session, self, self._approvals, tools, remarks=False)
+        self._programs = MadeCalls(session, self._executor, self.emit)
 
     def cancel(self, why: str = "") -> None:
         """End the calls that still run or wait; they get their results at once."""
@@ -154,13 +154,20 @@ class Rerun(Activity):
         """End one call, as a Turn does."""
         if (step := self._agent_step(call_id)) is not None:
             return (call := step.batch.find(call_id)) is not None and step.executor.cancel(call)
-        one = self._attempts.get(call_id)
-        return self.running and one is not None and self._executor.cancel(one.call)
+        call = self._find(call_id)
+        return self.running and call is not None and self._executor.cancel(call)
 
     def extend_call(self, call_id: str) -> bool:
         """Give the call its whole time again, as a Turn does."""
+        call = self._find(call_id)
+        return self.running and call is not None and self._executor.extend(call)
+
+    def _find(self, call_id: str) -> CallExecution | None:
         one = self._attempts.get(call_id)
-        return self.running and one is not None and self._executor.extend(one.call)
+        return self._programs.by_id.get(call_id) if one is None else one.call
+
+    async def _made(self, parent: str, spec: ToolSpec, made: ports.ProgramCall) -> ToolResult:
+        return await self._programs.run(self._attempts[parent].call, spec, made)
 
     def resolve(
         self,
@@ -219,11 +226,6 @@ class Rerun(Activity):
         self._outbox.close()
 
 
-async def _makes_none(parent: str, spec: ToolSpec, arguments: dict[str, Any]) -> ToolResult:
-    """Stand for the way of a program's calls, which no rerun has."""
-    raise errors.ToolError(f"{parent} is no program that runs, and can't call {spec.label}")
-
-
 def prepare(session: Session, call_ids: Sequence[str], arguments: dict[str, Any] | None = None) -> Rerun:
     """Make a rerun of these calls, with the arguments of their last runs or with other ones, which approves them.
 
@@ -275,6 +277,13 @@ def _again(session: Session, call_id: str, arguments: dict[str, Any] | None) -> 
     if session.agents is not None and (agent := session.agents.spec(session)) is not None:
         specs[agent.name] = agent
     spec = specs.get(old.name)
+    if old.name == PROGRAM_SPEC.name:
+        if arguments is not None or not _is_paused(session, call_id):
+            raise errors.ToolError("a program goes on only where Fanout ended before it did, and as it was written")
+        cut = [one for one in session.transcript.calls.values() if one.parent == call_id and one.was_cut]
+        if gone := next((one.name for one in cut if one.name not in specs), ""):
+            raise errors.ToolError(f"the program can't go on: no {gone} is on", "Switch its server on (/mcp).")
+        spec = PROGRAM_SPEC
     if spec is None:
         raise errors.ToolError(f"{old.name} can't run again: no such tool is on", "Switch its server on (/mcp).")
     if old.arguments is not None:  # from the history they come as the model wrote them
@@ -284,7 +293,12 @@ def _again(session: Session, call_id: str, arguments: dict[str, Any] | None) -> 
     except args.UnreadableArguments as error:
         raise errors.ToolError(f"{spec.label} was not run again: {error}") from None
     fresh.spec = limited(spec, settings.never_parallel, settings.limits)
+    fresh.taken_up = spec is PROGRAM_SPEC
     return _Attempt(old, fresh, fresh.spec)
+
+
+def _is_paused(session: Session, call_id: str) -> bool:
+    return session.programs is not None and session.programs.is_paused(key_of(session.stamper.session_id, call_id))
 
 
 def _from_history(session: Session, call_id: str) -> CallExecution | None:
@@ -298,7 +312,9 @@ def _from_history(session: Session, call_id: str) -> CallExecution | None:
     )
     if call is None or result is None:
         return None
-    run = CallExecution(call.id, 0, call.name, None, call.origin, written=call.arguments, raw=call.raw, closed=True)
+    view = session.transcript.calls.get(call_id)
+    index = 0 if view is None else view.index
+    run = CallExecution(call.id, index, call.name, None, call.origin, written=call.arguments, raw=call.raw, closed=True)
     # A call that could not be read joined the history as `{}`, and must not run so.
     read = call.whole and (call.origin == "text" or not call.raw or call.repaired) and args.is_object(call.arguments)
     run.arguments = args.read(call.arguments) if read else None

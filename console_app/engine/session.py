@@ -18,6 +18,7 @@ from console_app.engine.calls.call_execution import CallExecution
 from console_app.engine.calls.given import GivenToModel
 from console_app.engine.calls.slots import Slots
 from console_app.engine.context import WireHistory
+from console_app.engine.program_calls import program_alone
 from console_app.engine.tool_search import Offer, ToolSearch
 
 EventT = TypeVar("EventT", bound=Event)
@@ -110,6 +111,7 @@ class Session:
     begun: bool = False  # the hooks of its start were asked
     _told: frozenset[str] = frozenset()  # parts of the system prompt that the workplace gave
     given: GivenToModel | None = field(default_factory=GivenToModel)  # None where a person makes the calls
+    _program_alone: tuple[Sequence[ToolSpec], ToolSpec] | None = None  # what `program_alone` made, and of which tools
     _left_over: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
     async def look_around(self) -> None:
@@ -134,6 +136,13 @@ class Session:
         """Return which of the servers' tools the next request holds, and which are behind a search."""
         native = ports.searches_tools(self.provider)
         return self.search.offer(self.toolset.tools(), plan, self.window(), self.transcript.history, native=native)
+
+    def program_alone(self) -> ToolSpec:
+        """Return the tool that runs programs, where no other is offered. It is made anew where the tools are others."""
+        tools = self.toolset.tools()
+        if (made := self._program_alone) is None or made[0] is not tools:
+            self._program_alone = made = tools, program_alone(tools)
+        return made[1]
 
     def messages(self, note: UserMessage | None = None) -> tuple[Message, ...]:
         """Return what the next request carries, `note` at its end."""

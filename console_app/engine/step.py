@@ -10,7 +10,6 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from console_app.domain import CallPolicy, FanoutError, ThoughtLabel, ToolResult, ToolSpec, UserMessage, errors, ports
 from console_app.domain import chunks as ch
@@ -32,6 +31,8 @@ from console_app.engine.execution.builtin_tools import (
     with_programs,
 )
 from console_app.engine.execution.executor import Executor
+from console_app.engine.execution.made_calls import MadeCalls
+from console_app.engine.program_calls import PROGRAM_SPEC
 from console_app.engine.rerun import Restarts
 from console_app.engine.session import Session
 from console_app.engine.strategies import Ending, StepResult
@@ -74,14 +75,16 @@ class Step:
         self._ask = ask
         self._sealed = self._joined = False
         self._answer: Answer | None = None
+        self._warmed: ports.ProgramRunner | None = None  # where a program was being written
         self._settings = settings = session.settings
         self._behind: Mapping[str, ToolSpec] = {}  # tools that the model has to search for
         self._deferred: frozenset[str] = frozenset()  # and those that its endpoint searches
         self._specs = ToolsAsTheyCome(self._offered) if ask.given else self._offered()
         self._policy = settings.policy_for(session.provider.protocol)
-        self.tools = AnswerTools(session, turn, lambda: self.batch.calls, self._made)
+        self.tools = AnswerTools(session, turn, lambda: self.batch.calls, self.made)
         self.approvals = Approvals(session, repetition, turn.emit)
         self.executor = Executor(session, turn, self.approvals, self.tools)
+        self._programs = MadeCalls(session, self.executor, turn.emit)
         # A model may call all the same where the request takes no calls. In the last answer of a turn these are
         # skipped; beside a thought they run, since they are what the next request would ask for.
         closed = results.no_more_tools() if ask.tool_choice == "none" and ask.label is None else None
@@ -95,6 +98,7 @@ class Step:
             new_id=lambda provider_id, index: session.new_call_id(provider_id, f"call_{turn.number}_{number}_{index}"),
             missing=self._missing,
             question=self._question,
+            made=self._programs,
         )
         self._restarts = Restarts(session, self.batch, turn.emit)
 
@@ -102,13 +106,14 @@ class Step:
         settings, session = self._settings, self._session
         offer = session.offer("all" if self._ask.given else settings.tools)
         self._behind, self._deferred = offer.behind, frozenset(offer.behind if offer.native else ())
-        tools = offered(with_programs(offer.callable, session), self._ask.builtins, session)
+        tools = offered(with_programs(offer.callable, session, given=self._ask.given), self._ask.builtins, session)
         return {name: limited(spec, settings.never_parallel, settings.limits) for name, spec in tools.items()}
 
-    async def _made(self, parent: str, spec: ToolSpec, arguments: dict[str, Any]) -> ToolResult:
-        return await self.batch.made(
-            parent, limited(spec, self._settings.never_parallel, self._settings.limits), arguments
-        )
+    async def made(self, parent: str, spec: ToolSpec, made: ports.ProgramCall) -> ToolResult:
+        """Run a call that the program or agent `parent` makes."""
+        program = self.batch.find(parent)
+        assert program is not None  # it runs
+        return await self._programs.run(program, spec, made)
 
     def _question(self, calls: Sequence[CallExecution]) -> str:
         return self._session.agents.question(self._session, calls) if self._session.agents is not None else ""
@@ -148,6 +153,8 @@ class Step:
             raise
         finally:
             self._join(answer)
+            if self._warmed is not None:
+                self._turn.spawn(self._warmed.rest(), "no program")
         calls, error = tuple(self.batch.calls), answer.error and answer.error.line
         return StepResult(
             answer.text,
@@ -207,15 +214,18 @@ class Step:
 
     async def _read(self, request: ports.ModelRequest, answer: Answer, ended: asyncio.Future[None]) -> None:
         """Read the answer. It has ended with its finish chunk, even if the connection takes longer to close."""
-        taken = 0
+        taken, session = 0, self._session
         try:
-            async with self._session.provider.stream(request) as chunks:
+            async with session.provider.stream(request) as chunks:
                 async for chunk in chunks:
                     if answer.over:
                         break  # the turn was stopped: nothing that still comes may start a call
                     if answer.finish is not None:
                         continue  # what comes after the end is not part of the answer
                     answer.take(chunk)
+                    if isinstance(chunk, ch.CallOpened) and chunk.name == PROGRAM_SPEC.name and session.programs:
+                        self._warmed = session.programs
+                        self._warmed.warm()
                     if self.batch.overflow:
                         answer.error = errors.AnswerInterrupted(f"{self.batch.overflow}: the rest of it is not read.")
                         break

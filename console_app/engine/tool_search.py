@@ -91,6 +91,7 @@ class ToolSearch:
     def __init__(self) -> None:
         self._counted: tuple[Sequence[ToolSpec], int] = ((), 0)
         self._was_said = False
+        self._indexed: dict[str, tuple[ToolSpec, Counter[str]]] = {}  # by name: the words of a tool
 
     def offer(
         self,
@@ -119,6 +120,22 @@ class ToolSearch:
         """Tell once whether tools are behind the search."""
         was_said, self._was_said = self._was_said, self._was_said or bool(offer.behind)
         return self._was_said and not was_said
+
+    async def found(self, query: str, specs: Sequence[ToolSpec]) -> ToolResult:
+        """Return the result of a search: the best tools, each as a line of JSON that holds all there is to call it."""
+        documents: list[Counter[str]] = []
+        for place, spec in enumerate(specs):
+            if (known := self._indexed.get(spec.name)) is None or known[0] is not spec:
+                self._indexed[spec.name] = known = spec, Counter(_words_of(spec))
+                if place % A_SLICE == 0:
+                    await asyncio.sleep(0)
+            documents.append(known[1])
+        best = _ranked(query, specs, documents)[:MOST_FOUND]
+        if not best:
+            text = f"No tool has anything of “{one_line(query, 200)}”. Search with other words for what it should do."
+            return ToolResult(outcome=Outcome.SUCCEEDED, content=text)
+        lines = [f"{plural(len(best), 'tool')}, the best first. They can be called from your next answer on."]
+        return ToolResult(outcome=Outcome.SUCCEEDED, content="\n".join([*lines, *map(_definition, best)]))
 
     def _too_large(self, specs: Sequence[ToolSpec], window: int | None) -> bool:
         if self._counted[0] is not specs:
@@ -153,21 +170,6 @@ def loaded(history: Sequence[Message]) -> Iterator[str]:
             yield from (call.name for call in message.tool_calls)
         elif isinstance(message, ToolMessage) and (message.name == _FIND_NAME or message.content.startswith(_NOT_RUN)):
             yield from _NAME.findall(message.content)
-
-
-async def found(query: str, specs: Sequence[ToolSpec]) -> ToolResult:
-    """Return the result of a search: the best tools, each as a line of JSON that holds all there is to call it."""
-    documents: list[Counter[str]] = []
-    for place, spec in enumerate(specs):
-        documents.append(Counter(_words_of(spec)))
-        if place % A_SLICE == 0:
-            await asyncio.sleep(0)
-    best = _ranked(query, specs, documents)[:MOST_FOUND]
-    if not best:
-        text = f"No tool has anything of “{one_line(query, 200)}”. Search with other words for what the tool should do."
-        return ToolResult(outcome=Outcome.SUCCEEDED, content=text)
-    lines = [f"{plural(len(best), 'tool')}, the best first. They can be called from your next answer on."]
-    return ToolResult(outcome=Outcome.SUCCEEDED, content="\n".join([*lines, *map(_definition, best)]))
 
 
 def not_loaded(spec: ToolSpec) -> ToolResult:

@@ -17,7 +17,7 @@ class Output(BaseModel):
 
 
 class CallReport(Output):
-    """Holds a call of the run and its result."""
+    """Holds a call of the run and its result; `parent` is the id of the program that made it, empty where none did."""
 
     call_id: str
     name: str
@@ -30,6 +30,7 @@ class CallReport(Output):
     artifacts: tuple[Artifact, ...]
     structured: dict[str, Any] | None
     duration_ms: int
+    parent: str = ""
 
 
 class UsageReport(Output):
@@ -49,7 +50,8 @@ class CompactionReport(Output):
 
 
 class RunReport(Output):
-    """`fanout run` and `fanout call` with --output-format json. `messages` is the history that the run leaves."""
+    """`fanout run`, `fanout call` and `fanout program` with --output-format json. `messages` is the history that
+    the run leaves."""
 
     session_id: str
     provider: str

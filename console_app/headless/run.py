@@ -181,7 +181,7 @@ def _ending(
 
 
 def _results_ending(transcript: Transcript) -> RunEnding:
-    failed = [call for call in transcript.calls.values() if call.outcome != "succeeded"]
+    failed = [call for call in transcript.calls.values() if call.outcome != "succeeded" and not call.parent]
     return RunEnding(Exit.FAILED if failed or not transcript.calls else Exit.DONE)
 
 

@@ -228,7 +228,8 @@ class TextWriter:
 
 
 class ResultsWriter:
-    """Prints the results of calls without a model, in call order, with a heading each when there are several."""
+    """Prints the results of calls without a model, in call order, with a heading each when there are several. Those
+    that a program made are its own."""
 
     def __init__(self, output: OutputStreams, transcript: Transcript) -> None:
         self._output = output
@@ -243,7 +244,7 @@ class ResultsWriter:
             self._output.error_line(one_line(line, 400))
 
     def finish(self) -> None:
-        calls = list(self._transcript.calls.values())
+        calls = [call for call in self._transcript.calls.values() if not call.parent]
         for number, call in enumerate(calls):
             heading = f"{'' if number == 0 else chr(10)}{one_line(_label(call))}\n" if len(calls) > 1 else ""
             self._output.out(heading + visible(call.content).removesuffix("\n") + "\n")
@@ -341,6 +342,7 @@ def _call_report(call: CallView) -> CallReport:
         artifacts=call.artifacts,
         structured=call.structured,
         duration_ms=call.duration_ms,
+        parent=call.parent,
     )
 
 

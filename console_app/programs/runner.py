@@ -1,79 +1,123 @@
-"""Starts the interpreter's process, and carries calls and their results to and fro."""
+"""Starts the interpreter's process, and carries calls and their results to and fro.
+
+Before the calls of a wait are made, the state of the program is in a file beside its session. So a program whose
+console was killed goes on from there, and what a call of it gave is not asked for again.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
+import logging
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import time
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
-from console_app.domain import Outcome, ToolResult, errors
+from console_app.config.files import disk
+from console_app.domain import ConfigError, Outcome, ToolResult, errors, plural, ports
 
 SECONDS = 30  # of the program's own work
 MEMORY = 64 * 2**20  # bytes
 CALLS = 256
 MOST_PRINTED = 20_000  # characters of what it prints that the model reads
 _LINE = 2**26  # bytes of one message
+_KEPT_FOR = 30 * 86_400  # seconds that a program whose console was killed may wait for being taken up
 _KEPT = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR")  # of the environment: none of it may hold a secret
 
-Call = Callable[[str, dict[str, Any]], Awaitable[Any]]
+log = logging.getLogger(__name__)
 
 
 class Runner:
-    """Runs programs, a process each. Implements `domain.ports.ProgramRunner`."""
+    """Runs programs, a process each. Implements `domain.ports.ProgramRunner`; `folder` keeps those that wait."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        self._swept = False
+        self._spare: asyncio.Task[asyncio.subprocess.Process] | None = None
 
     @classmethod
-    def installed(cls) -> Self | None:
+    def installed(cls, folder: Path | None = None) -> Self | None:
         """Return a runner; None where the interpreter is not installed."""
-        return cls() if find_spec("pydantic_monty") else None
+        return cls(folder) if find_spec("pydantic_monty") else None
 
-    async def run(
-        self, code: str, functions: Mapping[str, Sequence[str]], call: Call, told: Callable[[str, int], None]
-    ) -> ToolResult:
-        """Run a program to its end; cancelled, its process ends with it.
+    def warm(self) -> None:
+        """Start a process ahead of the program that is being written."""
+        if self._spare is None:
+            self._spare = asyncio.create_task(_started(), name="interpreter")
 
-        `functions` are the names that it may call, with their parameters in order. `call` makes a call and returns a
-        value that JSON can hold, or raises ToolError. `told` hears what the program prints, and the line it is at.
-        """
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-I",
-            str(Path(__file__).with_name("worker.py")),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            limit=_LINE,
-            env={name: value for name, value in os.environ.items() if name in _KEPT},
-            start_new_session=True,
-        )
+    async def rest(self) -> None:
+        """End a process that was started ahead and that no program came for."""
+        if (spare := self._spare) is not None:
+            self._spare = None
+            with suppress(OSError):
+                process = await spare
+                _kill(process)
+                await process.communicate()
+
+    def is_paused(self, key: str) -> bool:
+        """Tell whether a program waits under this key since its console was killed."""
+        return bool(key) and (path := self._path(key)) is not None and path.is_file()
+
+    async def run(self, program: ports.ProgramToRun, host: ports.ProgramHost) -> ToolResult:
+        """Run a program to its end; cancelled, its process ends with it."""
+        path = self._path(program.key) if program.key else None
+        spare, self._spare = self._spare, None
+        process = await (_started() if spare is None else spare)
         try:
-            return await _Run(process, call, told).result(code, functions)
+            return await _Run(process, host, path).result(program)
         finally:
             _kill(process)
+            if path is not None:
+                path.unlink(missing_ok=True)
             await process.communicate()  # closes its pipes, and takes its end
+
+    def _path(self, key: str) -> Path | None:
+        if self._folder is None:
+            return None
+        if not self._swept:
+            self._swept = True
+            with suppress(OSError):
+                for path in self._folder.iterdir():
+                    if time.time() - path.stat().st_mtime > _KEPT_FOR:
+                        path.unlink(missing_ok=True)
+        return self._folder / hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 class _Run:
     """One program on its process."""
 
-    def __init__(self, process: asyncio.subprocess.Process, call: Call, told: Callable[[str, int], None]) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, host: ports.ProgramHost, path: Path | None) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         self._in, self._out = process.stdin, process.stdout
-        self._call = call
-        self._told = told
+        self._host = host
+        self._path = path
         self._printed: list[str] = []
-        self._left_out = 0
+        self._room_taken = self._left_out = 0
+        self._made: dict[int, dict[str, Any]] = {}  # its calls, by the interpreter's number
         self._calls: set[asyncio.Task[None]] = set()
 
-    async def result(self, code: str, functions: Mapping[str, Sequence[str]]) -> ToolResult:
-        given = {"code": code, "functions": functions, "seconds": SECONDS, "memory": MEMORY, "calls": CALLS}
+    async def result(self, program: ports.ProgramToRun) -> ToolResult:
+        kept = _read(self._path) if program.goes_on and self._path is not None else {}
+        self._printed, self._left_out = kept.get("printed", []), kept.get("left_out", 0)
+        self._room_taken = sum(map(len, self._printed))
+        earlier: list[dict[str, Any]] = kept.get("open", [])
+        given = {
+            "code": program.code,
+            "functions": program.functions,
+            "keeps": self._path is not None,
+            "state": kept.get("state", ""),
+            "open": [one["id"] for one in earlier],
+            "made": kept.get("made", 0),
+        }
         self._send(given)
+        self._begin(earlier, earlier=True)
         try:
             last = await self._followed()
         finally:  # calls that the program did not wait for end with it
@@ -84,7 +128,8 @@ class _Run:
         if "error" in last:
             return _failed(last["error"], self._text())
         value = last["value"]
-        return ToolResult(outcome=Outcome.SUCCEEDED, content=self._text("" if value is None else value))
+        idle = f"[Fanout: {plural(last['idle'], 'call')} without await did not run]" if last["idle"] else ""
+        return ToolResult(outcome=Outcome.SUCCEEDED, content=self._text(idle, "" if value is None else value))
 
     async def _followed(self) -> dict[str, Any] | None:
         """Take what the program says until it ends; None where its process ended first."""
@@ -92,41 +137,92 @@ class _Run:
             said: dict[str, Any] = json.loads(line)
             if "print" in said:
                 self._print(said["print"])
-            elif "call" in said:
-                self._told("", said["line"])
-                task = asyncio.create_task(self._answer(said["call"], said["name"], said["arguments"]))
-                self._calls.add(task)
-                task.add_done_callback(self._calls.discard)
-            elif "at" in said:
-                self._told("", said["at"])
+            elif "line" in said:
+                self._host.stands(ports.ProgramPlace(said["line"], said["seconds"], said["memory"]))
+                if calls := said["calls"]:
+                    self._made.update((one["id"], one) for one in calls)
+                    await self._keep(said)
+                    self._begin(calls)
             else:
                 return said
         return None
 
-    async def _answer(self, number: int, name: str, arguments: dict[str, Any]) -> None:
+    async def _keep(self, said: dict[str, Any]) -> None:
+        """Keep the program where it is now, before any of its new calls is made."""
+        if self._path is None:
+            return
+        kept = {
+            "state": said["state"],
+            "open": [self._made[id] for id in said["open"]],
+            "made": 1 + max(one["number"] for one in said["calls"]),
+            "printed": self._printed,
+            "left_out": self._left_out,
+        }
         try:
-            self._send({"id": number, "value": await self._call(name, arguments)})
+            if not said["state"]:
+                raise ConfigError("its state is too large")
+            await asyncio.to_thread(disk.write_private, self._path, json.dumps(kept))
+        except ConfigError as error:
+            log.warning("a program that waits is not kept: %s", error)
+            self._path.unlink(missing_ok=True)  # from an older state it would make calls twice
+
+    def _begin(self, calls: list[dict[str, Any]], *, earlier: bool = False) -> None:
+        for one in calls:
+            self._made[one["id"]] = one
+            made = ports.ProgramCall(one["number"], one["name"], one["arguments"], earlier)
+            task = asyncio.create_task(self._answer(one["id"], made))
+            self._calls.add(task)
+            task.add_done_callback(self._calls.discard)
+
+    async def _answer(self, id: int, call: ports.ProgramCall) -> None:
+        try:
+            answer = {"id": id, "value": await self._host.call(call)}
         except errors.ToolError as error:
-            self._send({"id": number, "error": error.detail})
+            answer = {"id": id, "error": error.detail}
+        self._send(answer)
 
     def _send(self, message: dict[str, Any]) -> None:
         self._in.write(json.dumps(message).encode() + b"\n")
 
     def _print(self, text: str) -> None:
-        self._told(text, 0)
-        room = MOST_PRINTED - sum(map(len, self._printed))
-        self._printed.append(text[:room])
-        self._left_out += max(0, len(text) - room)
+        self._host.printed(text)
+        room = MOST_PRINTED - self._room_taken
+        if room > 0:
+            self._printed.append(text[:room])
+            self._room_taken += len(self._printed[-1])
+        self._left_out += max(0, len(text) - max(room, 0))
 
-    def _text(self, value: str = "") -> str:
+    def _text(self, *more: str) -> str:
         printed = "".join(self._printed).rstrip("\n")
         left_out = f"[Fanout: {self._left_out:,} characters more were printed]" if self._left_out else ""
-        return "\n".join(part for part in (printed, left_out, value) if part)
+        return "\n".join(part for part in (printed, left_out, *more) if part)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise errors.ToolError(f"the program that waited can't be read: {error}") from None
 
 
 def _failed(error: str, printed: str) -> ToolResult:
     content = f"The program failed.\n{error}" + (f"\nIt had printed:\n{printed}" if printed else "")
     return ToolResult(outcome=Outcome.FAILED, content=content, error=error.strip().splitlines()[-1])
+
+
+async def _started() -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-I",
+        str(Path(__file__).with_name("worker.py")),
+        json.dumps({"seconds": SECONDS, "memory": MEMORY, "calls": CALLS}),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        limit=_LINE,
+        env={name: value for name, value in os.environ.items() if name in _KEPT},
+        start_new_session=True,
+    )
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:

@@ -1,22 +1,28 @@
 """Runs one program in a process of its own: lines of JSON in, lines of JSON out. Started as a file, so that it loads
-nothing but the interpreter.
+nothing but the interpreter; its argument is JSON of the limits.
 
-In: one line `{"code", "functions": {NAME: [PARAMETER, …]}, "seconds", "memory", "calls"}`, then `{"id", "value"}` or
-`{"id", "error"}` for each call. Out: `{"print": TEXT}`, `{"call": ID, "name", "arguments", "line"}`, `{"at": LINE}`
-where it waits, and at the end `{"value": TEXT}` or `{"error": TEXT}`. A value that JSON can't hold goes out as its
-`repr`.
+In: one line `{"code", "functions": {NAME: [PARAMETER, …]}, "keeps", "state", "open", "made"}`, then `{"id", "value"}`
+or `{"id", "error"}` for each call. Out: `{"print": TEXT}`; where it waits `{"line", "seconds", "memory", "calls":
+[{"id", "number", "name", "arguments"}], "open": [ID], "state"}`, with the calls that it made since it waited last, and
+those whose answer it hasn't had; and at the end `{"value": TEXT, "idle": N}` or `{"error": TEXT}`. A value that JSON
+can't hold goes out as its `repr`. A call is made where the program waits, as a coroutine runs where it is awaited:
+`idle` ones never were.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import sys
+import time
+from collections.abc import Awaitable
 from typing import Any
 
 import pydantic_monty as monty
 
 LOOKUPS = 2_000  # names that are looked up and waits, beside the calls
+LARGEST_STATE = 2**24  # bytes of a paused program that are kept
 
 
 def say(**fields: Any) -> None:
@@ -27,37 +33,54 @@ def say(**fields: Any) -> None:
 class RunningProgram:
     """One run. Calls are answered in any order; whatever is there resumes the program."""
 
-    def __init__(self, given: dict[str, Any], answers: asyncio.Queue[dict[str, Any]]) -> None:
+    def __init__(self, given: dict[str, Any], most: int, answers: asyncio.Queue[dict[str, Any]], process: int) -> None:
         self._code: str = given["code"]
         self._functions: dict[str, list[str]] = given["functions"]
-        self._most: int = given["calls"]
+        self._state = base64.b64decode(given["state"])
+        self._keeps: bool = given["keeps"]
+        self._made: int = given["made"]
+        self._open: set[int] = set(given["open"])  # calls whose answer the program hasn't had
+        self._most = most
         self._answers = answers
-        self._made = 0
+        self._process = process  # of the interpreter
+        self._seconds = 0.0  # of its own work
+        self._new: list[dict[str, Any]] = []  # calls since it waited last
         self._there: dict[int, Any] = {}  # answers that no wait of the program has taken yet
 
     async def run(self, session: Any) -> None:
-        """Run it to its end. Raises MontyError."""
+        """Run it to its end, from where its state was kept if it is one. Raises MontyError."""
         known = dict.fromkeys(self._functions, _never)
-        state = await session.feed_start(self._code, external_lookup=known, print_callback=_printed)
+        if self._state:
+            state = await session.load_snapshot(self._state, external_lookup=known, print_callback=_printed)
+        else:
+            state = await self._timed(session.feed_start(self._code, external_lookup=known, print_callback=_printed))
         while not isinstance(state, monty.MontyComplete):
             match state:
                 case monty.AsyncFunctionSnapshot() if state.is_os_function:
-                    state = await state.resume_not_handled()
+                    state = await self._timed(state.resume_not_handled())
                 case monty.AsyncFunctionSnapshot():
-                    state = await state.resume(self._call(state))
+                    state = await self._timed(state.resume(self._call(state)))
                 case monty.AsyncFutureSnapshot():
-                    say(at=self._line(state))
-                    state = await state.resume(await self._settled(state.pending_call_ids))
+                    self._waits(state)
+                    answers = await self._settled(state.pending_call_ids)
+                    self._open -= answers.keys()
+                    state = await self._timed(state.resume(answers))
                 case _:
-                    state = await state.resume_auto()
-        say(value=None if state.output is None else _text(state.output))
+                    state = await self._timed(state.resume_auto())
+        say(value=None if state.output is None else _text(state.output), idle=len(self._new))
+
+    async def _timed(self, work: Awaitable[Any]) -> Any:
+        begun = time.monotonic()
+        try:
+            return await work
+        finally:
+            self._seconds += time.monotonic() - begun
 
     def _call(self, state: Any) -> Any:
         name, parameters = str(state.function_name), self._functions.get(str(state.function_name))
-        self._made += 1
         if parameters is None:
             return {"exc_type": "NameError", "message": f"name '{name}' is not defined"}
-        if self._made > self._most:
+        if self._made >= self._most:
             return {"exc_type": "RuntimeError", "message": f"a program makes at most {self._most} calls"}
         if len(state.args) > len(parameters):
             problem = f"{name}() takes {len(parameters)} arguments, and {len(state.args)} were given"
@@ -65,8 +88,22 @@ class RunningProgram:
         if twice := set(parameters[: len(state.args)]) & set(state.kwargs):
             return {"exc_type": "TypeError", "message": f"{name}() got two values for {', '.join(sorted(twice))}"}
         arguments = dict(zip(parameters, state.args, strict=False)) | dict(state.kwargs)
-        say(call=state.call_id, name=name, arguments=arguments, line=self._line(state))
+        self._new.append({"id": state.call_id, "number": self._made, "name": name, "arguments": arguments})
+        self._open.add(state.call_id)
+        self._made += 1
         return {"future": ...}
+
+    def _waits(self, state: Any) -> None:
+        kept = state.dump() if self._keeps and self._new else b""
+        say(
+            line=self._line(state),
+            seconds=self._seconds,
+            memory=_memory(self._process),
+            calls=self._new,
+            open=sorted(self._open),
+            state=base64.b64encode(kept if len(kept) <= LARGEST_STATE else b"").decode(),
+        )
+        self._new = []
 
     async def _settled(self, wanted: list[int]) -> dict[int, Any]:
         """Return the answers of some of these calls: those that are there, and at least one."""
@@ -96,32 +133,44 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=repr, ensure_ascii=False)
 
 
+def _memory(process: int) -> int:
+    """Return the bytes that a process holds; 0 where that can't be told."""
+    try:
+        with open(f"/proc/{process}/statm") as file:
+            return int(file.read().split()[1]) * 4096
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
 async def main() -> None:
+    given_limits = json.loads(sys.argv[1])
+    most: int = given_limits["calls"]
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=2**26)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    given = json.loads(await reader.readline())
-    answers: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-
-    async def listen() -> None:
-        while line := await reader.readline():
-            answers.put_nowait(json.loads(line))
-
-    listening = asyncio.create_task(listen())
     limits: monty.ResourceLimits = {
-        "max_feed_duration_secs": given["seconds"],
-        "max_memory": given["memory"],
-        "max_suspensions": 4 * given["calls"] + LOOKUPS,
+        "max_feed_duration_secs": given_limits["seconds"],
+        "max_memory": given_limits["memory"],
+        "max_suspensions": 4 * most + LOOKUPS,
     }
-    try:
-        async with monty.AsyncMonty() as pool, pool.checkout(script_name="program", limits=limits) as session:
-            await RunningProgram(given, answers).run(session)
-    except (monty.MontySyntaxError, monty.MontyRuntimeError) as error:
-        say(error=error.display("traceback"))
-    except monty.MontyError as error:
-        say(error=str(error) or type(error).__name__)
-    finally:
-        listening.cancel()
+    async with monty.AsyncMonty() as pool, pool.checkout(script_name="program", limits=limits) as session:
+        if not (line := await reader.readline()):  # nothing came to be run
+            return
+        answers: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+
+        async def listen() -> None:
+            while line := await reader.readline():
+                answers.put_nowait(json.loads(line))
+
+        listening = asyncio.create_task(listen())
+        try:
+            await RunningProgram(json.loads(line), most, answers, session.worker_pid or 0).run(session)
+        except (monty.MontySyntaxError, monty.MontyRuntimeError) as error:
+            say(error=error.display("traceback"))
+        except monty.MontyError as error:
+            say(error=str(error) or type(error).__name__)
+        finally:
+            listening.cancel()
 
 
 if __name__ == "__main__":

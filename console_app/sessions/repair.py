@@ -169,7 +169,7 @@ def _so_far(call: CallView) -> str:
 def _again(transcript: Transcript) -> str:
     """Return what may be done about calls that had not ended, "" where there are none."""
     count = sum(
-        call.state is not CallState.FINISHED and call.origin != "provider" and not call.agent
+        call.state is not CallState.FINISHED and call.origin != "provider" and not call.agent and not call.parent
         for call in transcript.open_calls.values()
     )
     if not count:

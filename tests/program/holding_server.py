@@ -1,4 +1,5 @@
-"""An MCP server over stdio: `do` answers at once, `hold` only when it is cancelled. It writes down every call."""
+"""An MCP server over stdio: `do` answers at once, `hold` only when it is cancelled, or asked once more for the same
+`again`. It writes down every call."""
 
 from __future__ import annotations
 
@@ -29,11 +30,13 @@ def main() -> None:
             case "tools/list":
                 result = {"tools": TOOLS}
             case "tools/call":
+                text = message["params"]["arguments"]["text"]
+                again = text.startswith("again") and log.exists() and text in log.read_text()
                 with log.open("a") as file:
                     file.write(json.dumps(message["params"]["arguments"]) + "\n")
-                if message["params"]["name"] == "hold":
+                if message["params"]["name"] == "hold" and not again:
                     continue
-                result = {"content": [{"type": "text", "text": f"did {message['params']['arguments']['text']}"}]}
+                result = {"content": [{"type": "text", "text": f"did {text}"}]}
         sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}) + "\n")
         sys.stdout.flush()
 

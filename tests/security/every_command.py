@@ -24,6 +24,7 @@ ENDING: dict[str, Sequence[Sequence[str]]] = {
     ],
     "diff": [["r.jsonl", "tape.jsonl", "--junit", "d.xml"]],
     "call": [["TOOL", "{}"], ["--from", "calls.jsonl", "-o", "c.jsonl"]],
+    "program": [["program.py"]],
     "parse": [["--tools", "tools.json"]],
     "mcp list": [[]],
     "mcp get": [["SERVER"]],
@@ -80,6 +81,7 @@ def prepare(fanout: Fanout, tool: str) -> None:
     """Writes the files that the commands are given."""
     fanout.write("items.txt", "one\ntwo\n")
     fanout.write("calls.jsonl", json.dumps({"id": "a", "tool": tool, "arguments": {}}) + "\n")
+    fanout.write("program.py", f"await {tool.replace('.', '_')}()\n")
     fanout.write("tools.json", "[]")
 
 

@@ -198,8 +198,14 @@ class CallView:
     @property
     def was_cut_off(self) -> bool:
         """Tell whether something else than the user or its own failure ended the call, and it can run again."""
-        mine = self.origin != "provider" and not self.agent and (not self.is_own or self.is_agent)
-        return self.outcome is Outcome.INTERRUPTED and mine
+        own = self.is_agent or self.tool == ev.PROGRAM  # which have their own calls run again
+        may = own if self.is_own else not self.parent
+        return self.was_cut and self.origin != "provider" and not self.agent and may
+
+    @property
+    def was_cut(self) -> bool:
+        """Tell whether the end of Fanout, or of waiting for it, ended the call."""
+        return self.outcome is Outcome.INTERRUPTED
 
     @property
     def label(self) -> str:

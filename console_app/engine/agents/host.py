@@ -81,7 +81,9 @@ class Host:
         specs = {spec.label: spec for spec in self._session.toolset.tools()}
         if tool not in specs or self._step is None:
             raise errors.ToolError(f"there is no tool {tool} here")
-        return await self._step.batch.made(self._task.call_id, specs[tool], dict(arguments))
+        self._made += 1
+        asked = ports.ProgramCall(self._made, tool, dict(arguments), earlier=False)
+        return await self._step.made(self._task.call_id, specs[tool], asked)
 
     def progress(self, words: str) -> None:
         self._reporter.progress(0, None, words)

@@ -7,7 +7,6 @@ complete when the answer ends is `invalid` and never runs, since half an argumen
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -17,15 +16,15 @@ from console_app.domain import chunks as ch
 from console_app.domain import events as ev
 from console_app.domain.settings import EngineSettings
 from console_app.engine.calls import results
-from console_app.engine.calls.arguments import UnreadableArguments, as_written, canonical, compact, declared, read
+from console_app.engine.calls.arguments import UnreadableArguments, as_written, canonical, declared, read
 from console_app.engine.calls.call_execution import CallExecution
 from console_app.engine.execution.builtin_specs import is_agent, with_own_names
 from console_app.engine.execution.builtin_tools import is_completion
 from console_app.engine.execution.executor import Executor, Queue
+from console_app.engine.execution.made_calls import MadeCalls
 
 LARGEST_ARGUMENTS: Final = 8 * 2**20  # characters of one call
 LARGEST_TOGETHER: Final = 32 * 2**20  # of all calls of one answer: each is stored, shown and sent to its tool
-PROGRAMS: Final = 100_000  # from which on ids count the calls that programs make
 MOST_OPENED: Final = (
     10_000  # calls that are read of one answer; each beyond `max_calls` only to say that it doesn't run
 )
@@ -54,6 +53,7 @@ class Batch:
         new_id: Callable[[str, int], str],
         missing: Callable[[str], ToolResult],
         question: Callable[[Sequence[CallExecution]], str],
+        made: MadeCalls,
     ) -> None:
         self._settings = settings
         self._policy = policy
@@ -65,7 +65,7 @@ class Batch:
         self._missing = missing
         self._question = question  # that a person is asked before these calls send agents
         self._by_index: dict[int, CallExecution] = {}
-        self._made: dict[str, CallExecution] = {}  # by programs of the answer
+        self._made = made.by_id  # by programs of the answer
         self._beyond: set[int] = set()  # of those, the calls that are too many
         self._sizes: dict[int, int] = {}  # characters of arguments that arrived
         self._together = 0  # of all calls
@@ -214,33 +214,6 @@ class Batch:
             return
         del self._by_index[index]
         self._emit(ev.CallDropped(call_id=call.id))
-
-    async def made(self, parent: str, spec: ToolSpec, arguments: dict[str, Any]) -> ToolResult:
-        """Run a call that the program with the id `parent` makes; return its last result, as it may be run again.
-
-        It is approved, queued and limited as any other. Cancelled, it ends as interrupted.
-        """
-        index = next((call.index for call in self._by_index.values() if call.id == parent), 0)
-        call = CallExecution(
-            self._new_id("", PROGRAMS + len(self._made)), index, spec.name, spec, parent=parent, closed=True
-        )
-        self._made[call.id] = call
-        self._emit(
-            ev.CallAnnounced(
-                call_id=call.id, index=index, name=spec.name, server=spec.server, tool=spec.tool, parent=parent
-            )
-        )
-        call.arguments, call.left_out = declared(spec.input_schema, arguments)
-        call.written = compact(arguments)
-        self._emit(ev.CallReady(call_id=call.id, arguments=call.arguments))
-        self._executor.start(call, spec)
-        try:
-            while (result := self._made[call.id].result) is None:
-                await self._made[call.id].finished.wait()
-        except asyncio.CancelledError:
-            self._executor.end(self._made[call.id], results.interrupted())
-            raise
-        return result
 
     # At its end
 

@@ -41,7 +41,7 @@ from console_app.engine.execution.builtin_specs import (
     open_items,
     wrong_with,
 )
-from console_app.engine.program_calls import PROGRAM, Made, program_spec, run_program
+from console_app.engine.program_calls import PROGRAM_SPEC, Made, run_program
 from console_app.engine.session import Session
 
 BLOCKED = "Cannot complete because a previous tool call failed in this turn. Address the failure before completing."
@@ -107,15 +107,16 @@ def offered(tools: Mapping[str, ToolSpec], wanted: Iterable[str], session: Sessi
     return specs
 
 
-def with_programs(tools: Mapping[str, ToolSpec], session: Session) -> Mapping[str, ToolSpec]:
-    """Return the tools with the one that runs programs of the model, or that one and what finds tools alone."""
+def with_programs(tools: Mapping[str, ToolSpec], session: Session, *, given: bool = False) -> Mapping[str, ToolSpec]:
+    """Return the tools with the one that runs programs of the model, or that one and what finds tools alone. A person
+    whose calls are `given` may run one whatever the model is offered."""
     plan = session.settings.programs
-    if session.programs is None or plan == "off" or not tools:
+    if session.programs is None or (not given and (plan == "off" or not tools)):
         return tools
-    only = plan == "only"
-    program = program_spec(session.toolset.tools(), only=only)
-    kept = {name: spec for name, spec in tools.items() if spec.builtin or not only}
-    return {**kept, program.name: program}
+    if given or plan == "auto":
+        return {**tools, PROGRAM_SPEC.name: PROGRAM_SPEC}
+    program = session.program_alone()
+    return {**{name: spec for name, spec in tools.items() if spec.builtin}, program.name: program}
 
 
 def why_not_offered(name: str, servers: ports.ServerSwitch | None) -> str:
@@ -159,13 +160,14 @@ class AnswerTools:
                 return self._finish(Finished.model_validate(arguments))
             if tool == TODO:
                 return self._update(UpdateTodoList.model_validate(arguments))
-            if tool == PROGRAM and (runner := self._session.programs) is not None:
+            if tool == ev.PROGRAM and (runner := self._session.programs) is not None:
                 code, tools = RunProgram.model_validate(arguments).code, self._session.toolset.tools()
-                return await run_program(runner, invocation, code, tools, self._made, reporter)
+                session_id = self._session.stamper.session_id
+                return await run_program(runner, invocation, code, tools, self._made, reporter, session_id)
             if tool == tool_search.FIND:
                 offer = self._session.offer(self._session.settings.tools)
                 query = FindTools.model_validate(arguments).query
-                return await tool_search.found(query, offer.searched)
+                return await self._session.search.found(query, offer.searched)
             if tool == ENABLE:
                 return await self._enable(EnableServer.model_validate(arguments))
             if tool == SKILL:
