@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.console import parser, row
+from benchmarks.console import parser
 from console_app import page
 from console_app.domain import events as ev
 from console_app.domain.tools import Outcome
