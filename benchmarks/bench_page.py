@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.console import parser
 from console_app import page
 from console_app.domain import events as ev
 from console_app.domain.tools import Outcome
@@ -47,8 +48,9 @@ def conversation() -> Iterator[ev.Event]:
     yield ev.TurnFinished(outcome="completed", turn=1, at=STEPS * 10.0)
 
 
-def main() -> None:
+def main(argv: list[str] | None = None) -> None:
     """Print the figures."""
+    parser(__doc__).parse_args(argv)
     events = list(conversation())
     began = time.perf_counter()
     text = page.of_conversation(events, "Ten thousand calls")

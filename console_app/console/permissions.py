@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from console_app import shell_syntax
 from console_app.console.ui_port import UiPort
 from console_app.domain import ApprovalMode, Decision, FanoutError, ToolSpec, displayed, one_line
+from console_app.domain import rules as written
 from console_app.domain import schema as json_schema
-from console_app.domain.rules import RuleText, literal, parse_rule, tool_pattern
 from console_app.domain.transcript import CallView, verdicts
 from console_app.engine import ENABLE, Action, ApprovalGate, Rule
 
@@ -166,7 +166,7 @@ class Permissions:
         """Puts a rule in force, with `keep` also into the user's configuration. False when it could not be kept."""
         file = self._file if keep else None
         try:
-            read = parse_rule(text)
+            read = written.parse_rule(text)
             if file is not None:
                 file.add(action, text)
         except (FanoutError, ValueError) as error:
@@ -251,26 +251,26 @@ def helpful_rules(gate: ApprovalGate, spec: ToolSpec, arguments: Mapping[str, An
     """
     server = arguments.get("server")
     if spec.builtin and spec.tool == ENABLE and isinstance(server, str):
-        return (tool_pattern(server, reads=True),)
-    tool = RuleText(tool_pattern(spec.server, spec.tool))
+        return (written.tool_pattern(server, reads=True),)
+    tool = written.RuleText(written.tool_pattern(spec.server, spec.tool))
     offers = [tool]
     for name in verdicts.COMMANDS.intersection(arguments):
         if isinstance(command := arguments[name], str) and (pattern := shell_syntax.beginning(command)):
-            offers.insert(0, RuleText(tool.pattern, {name: pattern}))
+            offers.insert(0, written.RuleText(tool.pattern, {name: pattern}))
     if isinstance(url := arguments.get("url"), str) and (host := re.match(r"https?://[\w.:-]+/", f"{url}/")):
-        offers.insert(0, RuleText(tool.pattern, {"url": f"{host[0]}*"}))
+        offers.insert(0, written.RuleText(tool.pattern, {"url": f"{host[0]}*"}))
     fixed = {
-        name: literal(value)
+        name: written.literal(value)
         for name, value in arguments.items()
         if isinstance(value, str) and value and len(value) <= MOST_ARGUMENT and "\n" not in value
     }
     if fixed and len(fixed) == len(arguments) and len(fixed) <= 2:
-        offers.append(RuleText(tool.pattern, fixed))
-    offers.append(RuleText(tool_pattern(spec.server)))
+        offers.append(written.RuleText(tool.pattern, fixed))
+    offers.append(written.RuleText(written.tool_pattern(spec.server)))
     return tuple(str(offer) for offer in offers if _helps(gate, offer, spec, arguments))
 
 
-def _helps(gate: ApprovalGate, offer: RuleText, spec: ToolSpec, arguments: Mapping[str, Any]) -> bool:
+def _helps(gate: ApprovalGate, offer: written.RuleText, spec: ToolSpec, arguments: Mapping[str, Any]) -> bool:
     rule = Rule("allow", offer.pattern, "", offer.arguments)
     trial = ApprovalGate(gate.mode, [*gate.rules, rule], headless=gate.headless, trusted=gate.trusted, shell=gate.shell)
     return trial.check(spec, arguments).action == "allow"

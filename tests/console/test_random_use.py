@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from console_app import page
 from console_app.console.calls import Calls
 from console_app.console.permissions import ApprovalDecision, Permissions
 from console_app.console.talk.conversation import Conversation
@@ -54,7 +55,7 @@ class User:
         self.conversation = Conversation(
             engine_of(Model(*answers, paced=True), Tools()), self.store, self.screen, ready=self._ready
         )
-        self.sessions = Sessions(self.conversation, None, self.screen, None)  # type: ignore[arg-type]
+        self.sessions = Sessions(self.conversation, None, self.screen, None, page.of_conversation)  # type: ignore[arg-type]
         self.permissions = Permissions(self.conversation.engine, lambda: self.conversation.calls_of, None, self.screen)
         self.calls = Calls(self.conversation, self.screen)
         self.sent: Counter[str] = Counter()

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from console_app import page
 from console_app.console.talk.conversation import Conversation
 from console_app.console.talk.rewind import not_undone
 from console_app.console.talk.sessions import BUSY, Sessions
@@ -31,7 +32,7 @@ class Kept:
         engine = Engine(provider=self.model, toolset=tools, gate=ApprovalGate(ApprovalMode.YOLO))
         engine.begin()
         self.conversation = Conversation(engine, self.library, self.screen)
-        self.sessions = Sessions(self.conversation, self.library, self.screen, folder)
+        self.sessions = Sessions(self.conversation, self.library, self.screen, folder, page.of_conversation)
 
     async def say(self, *texts: str) -> None:
         for text in texts:

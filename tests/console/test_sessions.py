@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from console_app import page
 from console_app.console.talk.conversation import Conversation
 from console_app.console.talk.sessions import BUSY, CHANGING, NOT_SAVED, READ_ONLY, Sessions
 from console_app.domain import events as ev
@@ -66,7 +67,7 @@ async def console(folder: Path, *answers: list[Line]) -> AsyncIterator[Console]:
         await made[0].settled()
 
     conversation = Conversation(engine, library, screen, ready=ready)
-    made.append(Sessions(conversation, library, screen, folder))
+    made.append(Sessions(conversation, library, screen, folder, page.of_conversation))
     try:
         yield Console(screen, conversation, made[0], library, model)
     finally:
@@ -323,7 +324,7 @@ async def test_a_session_is_renamed_exported_and_deleted(tmp_path: Path) -> None
 async def test_where_nothing_is_kept_it_is_said(tmp_path: Path) -> None:
     screen = Screen()
     conversation = Conversation(engine_of(Model([TextChunk("x"), FinishChunk("stop")])), None, screen)
-    sessions = Sessions(conversation, None, screen, tmp_path)
+    sessions = Sessions(conversation, None, screen, tmp_path, page.of_conversation)
     conversation.send("one")
     await conversation.ended()
     await sessions.resume("a")
@@ -341,7 +342,7 @@ async def test_where_nothing_is_kept_it_is_said(tmp_path: Path) -> None:
 async def test_a_replayed_conversation_is_read_only(tmp_path: Path) -> None:
     screen = Screen()
     conversation = Conversation(engine_of(Model()), None, screen)
-    sessions = Sessions(conversation, None, screen, tmp_path, replayed=True)
+    sessions = Sessions(conversation, None, screen, tmp_path, page.of_conversation, replayed=True)
     assert sessions.read_only
     await sessions.undo()
     await sessions.rewind(1)

@@ -228,3 +228,15 @@ async def test_a_call_filled_in_line_by_line_has_the_values_that_its_form_on_the
             assert not form.fields[place - 1].problem(value)
         await shown.see("Call 1, lab.do, ok")
     assert got == [{name: value for name, (_, _, value) in ASKED.items()}]
+
+
+async def test_agents_are_listed_sent_and_told_line_by_line(tmp_path: Path) -> None:
+    async with opened(tmp_path, WrittenModel(say("It is all there.")), agents=dict) as shown:
+        shown.type("/agents")
+        await shown.see("explore")
+        shown.type("/tell nobody stop")
+        await shown.see("No agent nobody runs")
+        shown.type("/agent nosuch look")
+        await shown.see("There is no kind of agent nosuch")
+        shown.type("/agent explore look around")
+        await shown.see("Call 1, agent explore, ok: It is all there.")

@@ -93,5 +93,5 @@ def lines(name: str, *, session: str, server: str, tool: str, url: str) -> list[
 
 def newest_session(fanout: Fanout) -> str:
     """Its id."""
-    listed: Done = fanout.run("sessions", "list", "--json")
+    listed: Done = fanout.run("sessions", "list", "--jsonl")
     return json.loads(listed.out.splitlines()[0])["id"]

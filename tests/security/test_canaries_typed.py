@@ -67,7 +67,7 @@ def answers() -> list[Answer]:
 def exported(fanout: Fanout) -> dict[str, bytes]:
     """The last session in every form."""
     said: dict[str, bytes] = {}
-    session = json.loads(fanout.run("sessions", "list", "--json").out)["id"]
+    session = json.loads(fanout.run("sessions", "list", "--json").out)["sessions"][0]["id"]
     for form in ("md", "html", "jsonl", "svg", "cast", "trace"):
         done = fanout.run("sessions", "export", session, "--format", form, "-o", f"taken.{form}")
         assert done.code == 0, done.err

@@ -21,8 +21,8 @@ from typing import Any, Literal
 from console_app import shell_syntax
 from console_app.domain import ApprovalMode, ToolSpec
 from console_app.domain import events as ev
+from console_app.domain import rules as written
 from console_app.domain import schema as json_schema
-from console_app.domain.rules import RuleText, arguments_match, speaks_of
 from console_app.domain.tools import ServerIdentity
 from console_app.domain.transcript import verdicts
 from console_app.engine.calls.arguments import UnreadableArguments, compact, read
@@ -109,12 +109,12 @@ class Rule:
         judged = {name: glob for name, glob in self.arguments.items() if self._is_command(name, arguments)}
         others = {name: glob for name, glob in self.arguments.items() if name not in judged or not strictly}
         if strictly:
-            return all(shell_syntax.allows(glob, arguments[name]) for name, glob in judged.items()) and arguments_match(
-                others, arguments, strictly=True, schema=spec.input_schema
-            )
+            return all(
+                shell_syntax.allows(glob, arguments[name]) for name, glob in judged.items()
+            ) and written.arguments_match(others, arguments, strictly=True, schema=spec.input_schema)
         may = {name for name, glob in judged.items() if shell_syntax.mentions(glob, arguments[name])}
         rest = {name: glob for name, glob in others.items() if name not in may}
-        return arguments_match(rest, arguments, strictly=False, schema=spec.input_schema)
+        return written.arguments_match(rest, arguments, strictly=False, schema=spec.input_schema)
 
     @staticmethod
     def _is_command(name: str, arguments: Mapping[str, Any]) -> bool:
@@ -123,7 +123,7 @@ class Rule:
     def speaks_of(self, spec: ToolSpec) -> bool:
         """Tell whether it may hold for a call of this tool."""
         strictly, reads = self.action == "allow", spec.annotations.read_only
-        return speaks_of(self.pattern, spec.server, spec.tool, strictly=strictly, reads=reads)
+        return written.speaks_of(self.pattern, spec.server, spec.tool, strictly=strictly, reads=reads)
 
     @property
     def is_kept(self) -> bool:
@@ -133,7 +133,7 @@ class Rule:
     @property
     def text(self) -> str:
         """Return the rule without its action, as a configuration or a flag has it."""
-        return str(RuleText(self.pattern, self.arguments))
+        return str(written.RuleText(self.pattern, self.arguments))
 
     def __str__(self) -> str:
         return f"{self.action} {self.text}"
