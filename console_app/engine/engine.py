@@ -50,6 +50,7 @@ class Engine:
         session_id: str | None = None,
         slots: Slots | None = None,
         workplace: ports.Workplace | None = None,
+        watch: Callable[[ev.Event, str, str], None] | None = None,
         clock: Callable[[], float] = steady_time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -70,6 +71,7 @@ class Engine:
             programs=programs,
             slots=slots or Slots(),
             workplace=workplace,
+            watch=watch,
         )
         self.background.record = self.record
         self.background.activity = lambda: self.activity

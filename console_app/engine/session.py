@@ -73,6 +73,7 @@ class Session:
     search: ToolSearch = field(default_factory=ToolSearch)
     last_request: ports.ModelRequest | None = None  # of an answer, as it was sent
     workplace: ports.Workplace | None = None  # where the conversation is
+    watch: Callable[[Event, str, str], None] | None = None  # sees every event, and the provider and model of now
     begun: bool = False  # the hooks of its start were asked
     _told: frozenset[str] = frozenset()  # parts of the system prompt that the workplace gave
     given: GivenToModel | None = field(default_factory=GivenToModel)  # None where a person makes the calls
@@ -111,6 +112,8 @@ class Session:
         self.transcript.apply(self.stamper.stamp(event, turn, step))
         if isinstance(event, ev.Notice) and event.without_reasoning_of:
             self.wire = WireHistory()  # what it keeps of older turns holds the reasoning
+        if self.watch is not None:
+            self.watch(event, self.provider.name, self.provider.model)
         return event
 
     def leave(self, task: asyncio.Task[None]) -> None:
