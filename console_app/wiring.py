@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from console_app._version import __version__
 from console_app.config.files import Paths, disk, project_mcp
-from console_app.config.machine import log_nowhere, log_to
+from console_app.config.machine import extras, log_nowhere, log_to
 from console_app.config.models import KnownEndpoints, KnownRefusals, ModelChoice
 from console_app.config.secrets import Redactor, StoredKeys, secret_sources
 from console_app.config.settings import OFFLINE, SCRIPTED, LayeredSettings, RuleServers, Settings, unknown_variables
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from console_app.domain import ports
     from console_app.mcp_client import Hub
     from console_app.sessions import Library, Opened, SessionInfo
+    from console_app.tracing import Trace
     from console_app.workplace import WorkingFolder
 
 BUNDLED_TOOLS = {  # allowed in mode ask: they compute and wait, and touch nothing outside
@@ -44,6 +45,7 @@ BUNDLED_TOOLS = {  # allowed in mode ask: they compute and wait, and touch nothi
     "demo": ("long_task", "status_updates", "fail", "big", "check"),
 }
 WITH_A_MODEL = ("calculator", "files", "shell", "web")  # bundled servers that are on with a model that is one
+_TRACED = ("console", "run", "call", "acp")  # commands that hold conversations
 BUNDLED = "bundled"  # the source of the rules that allow them
 logger = logging.getLogger(__name__)
 
@@ -59,11 +61,17 @@ class Setup:
     layered: LayeredSettings
     log_path: Path
     redactor: Redactor  # knows the secrets that no log or report may have
+    trace: Trace | None = None  # where conversations are written as spans, if they are
 
     @property
     def settings(self) -> Settings:
         """The settings of all layers."""
         return self.layered.settings
+
+    async def close(self) -> None:
+        """Hand over what waits to be sent elsewhere: the last that a command does."""
+        if self.trace is not None:
+            await self.trace.close()
 
 
 def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Setup:
@@ -86,9 +94,22 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
     for name in unknown_variables(environ):
         logger.warning("the environment variable %s is no setting", name)
     redactor.add(*layered.settings.secrets(environ))
-    setup = Setup(arguments, paths, cwd, environ, layered, log_path, redactor)
+    trace = _opened_trace(layered.settings, cwd, redactor) if arguments.command in _TRACED else None
+    setup = Setup(arguments, paths, cwd, environ, layered, log_path, redactor, trace)
     redactor.add_later(lambda: _secrets_in_files(setup))  # read where something is printed: it takes a while
     return setup
+
+
+def _opened_trace(settings: Settings, cwd: Path, redactor: Redactor) -> Trace | None:
+    """Open what `trace` names. Raises UsageError where it can't be written, or the extra isn't installed."""
+    if not settings.trace:
+        return None
+    try:
+        from console_app.tracing import Trace
+    except ModuleNotFoundError as error:
+        missing = f"a trace needs {error.name}, which is not installed"
+        raise UsageError(missing, extras.how_to_install("trace")) from None
+    return Trace(settings.trace, cwd, redactor, contents=settings.trace_contents)
 
 
 def _secrets_in_files(setup: Setup) -> Iterator[str]:
@@ -382,6 +403,7 @@ def build_engine(
         workplace=workplace,
         agents=workplace.agents if workplace is not None else None,
         open_model=open_model,
+        watch=setup.trace.see if setup.trace is not None else None,
     )
 
 

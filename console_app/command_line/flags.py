@@ -190,6 +190,10 @@ NO_SAVE = switch(
     default=argparse.SUPPRESS,
     help="keep no session",
 )
+TRACE = (
+    flag("--trace", metavar="FILE|URL", completes="file", help="OpenTelemetry spans of turns and calls go there"),
+    switch("--trace-contents", default=argparse.SUPPRESS, help="with what was said in them"),
+)
 SAVING = (
     switch("-c", "--continue", dest="resume_newest", help="go on with this folder's newest session"),
     flag("-r", "--resume", metavar="ID", completes="session", help="go on with a session; ID may be shortened"),

@@ -314,7 +314,7 @@ class ConsoleParts:
         self._warm_up.stop()
         if self._library is not None:
             await self._library.close()
-        await asyncio.gather(self._hub.close(), self._engine.close())
+        await asyncio.gather(self._hub.close(), self._engine.close(), self._setup.close())
 
     def _listen(self, listener: Callable[[], None]) -> None:
         self._listener = listener

@@ -122,7 +122,10 @@ async def _guarded(setup: Setup, work: Work) -> int:
     output = OutputStreams(redactor=setup.redactor)
     with Interrupts() as interrupts:
         try:
-            ending = await work(setup, output, interrupts)
+            try:
+                ending = await work(setup, output, interrupts)
+            finally:
+                await setup.close()
         except Interrupted:
             ending = RunEnding(Exit.INTERRUPTED, "Interrupted.")
         except FanoutError as error:

@@ -57,6 +57,7 @@ class Engine:
         agents: Callable[[], ag.Kinds] | None = None,
         open_model: OpenModel | None = None,
         workplace: ports.Workplace | None = None,
+        watch: Callable[[ev.Event, str, str], None] | None = None,
         clock: Callable[[], float] = steady_time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -77,6 +78,7 @@ class Engine:
             programs=programs,
             slots=slots or Slots(),
             workplace=workplace,
+            watch=watch,
         )
         self.agents = (
             Agents(lambda: self._session, agents, open_model or no_other_model) if agents is not None else None

@@ -108,6 +108,7 @@ class Session:
     agents: RunsAgents | None = None  # None: nothing here runs any
     agent: str = ""  # the path of the agent whose conversation it is; "" for the user's
     reads_only: bool = False  # nothing may be changed, whatever a rule says
+    watch: Callable[[Event, str, str], None] | None = None  # sees every event, and the provider and model of now
     begun: bool = False  # the hooks of its start were asked
     _told: frozenset[str] = frozenset()  # parts of the system prompt that the workplace gave
     given: GivenToModel | None = field(default_factory=GivenToModel)  # None where a person makes the calls
@@ -164,6 +165,8 @@ class Session:
             self.transcript.apply(self.stamper.stamp(event, turn, step))
         if isinstance(event, ev.Notice) and event.without_reasoning_of:
             self.wire = WireHistory()  # what it keeps of older turns holds the reasoning
+        if self.watch is not None and not self.agent:  # those of an agent come again through the user's
+            self.watch(event, self.provider.name, self.provider.model)
         return event
 
     def leave(self, task: asyncio.Task[None]) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from console_app.headless.interrupts import DEADLINE as DEADLINE
     from console_app.headless.interrupts import LEAVING as LEAVING
-    from console_app.headless.interrupts import QUITTING as QUITTING
     from console_app.headless.interrupts import Exit as Exit
     from console_app.headless.interrupts import Interrupted as Interrupted
     from console_app.headless.interrupts import Interrupts as Interrupts
@@ -29,7 +28,7 @@ else:
     __getattr__ = door(
         __name__,
         {
-            "interrupts": "DEADLINE Exit Interrupted Interrupts LEAVING QUITTING TimeToEnd end_within",
+            "interrupts": "DEADLINE Exit Interrupted Interrupts LEAVING TimeToEnd end_within",
             "manual_calls": "NamedTools needed_servers read_calls",
             "output": "OutputStreams",
             "reports": "Output RunReport",

@@ -19,7 +19,6 @@ from console_app.domain.ending_signals import ending_signals
 
 DEADLINE = 4.5  # seconds from the first signal to the end of the process, whatever hangs
 LEAVING = 2.0  # seconds from the end of the work to that of the process, whatever thread still hangs
-QUITTING = 3.0  # seconds from when a console is left to the end of the process
 HURRIED = 1.5  # seconds that servers and threads get, all in all, once a limit or a signal has ended the work
 T = TypeVar("T")
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from functools import partial
 
 from console_app.console import Services
-from console_app.headless import QUITTING, OutputStreams, end_within
+from console_app.headless import OutputStreams, end_within
 from console_app.line_console.commands import line_ways
 from console_app.line_console.console import LineConsole
 from console_app.line_console.typed_lines import TypedLines
+
+QUITTING = 3.0  # seconds from when a console is left to the end of the process
 
 
 async def run(services: Services, prompt: str | None) -> int:

@@ -71,6 +71,8 @@ def test_the_extras_and_what_is_there_of_them() -> None:
         "agent-client-protocol": "acp",
         "cryptography": "dask",
         "distributed": "dask",
+        "opentelemetry-exporter-otlp-proto-http": "trace",
+        "opentelemetry-sdk": "trace",
         "pydantic-monty": "programs",
         "starlette": "web",
         "uvicorn": "web",

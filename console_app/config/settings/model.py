@@ -206,6 +206,8 @@ class Settings(Sampling, frozen=True):
     question_timeout: Limit = None  # then a server that asks gets no answer
     system_prompt: str | None = None
     hooks: dict[str, Any] = Field(default_factory=dict)  # programs that are asked around calls, as others write them
+    trace: str | None = None  # a file, or the URL of a collector, that gets conversations as OpenTelemetry spans
+    trace_contents: bool = False  # what was said is in them
     save_sessions: bool = True  # conversations are kept in the data folder
     mcp_config: Path | None = None
     mcp_registry: Annotated[str, AfterValidator(_registry)] = ""  # "": none is asked; "official", or an address
@@ -282,6 +284,7 @@ class Settings(Sampling, frozen=True):
             yield from secret_sources.secrets_of_headers(provider.headers)
             yield from secret_sources.secrets_of_url(provider.base_url or "")
             yield environ.get(provider.api_key_env or "", "")
+        yield from secret_sources.secrets_of_url(self.trace or "")
 
 
 def _rule(text: str) -> str:

@@ -69,6 +69,8 @@ MEANINGS: Mapping[str, str] = {
     "question_timeout": "seconds until a server's question is cancelled; 0 is no limit",
     "system_prompt": "what the model is told before the conversation",
     "hooks": "programs that are asked before and after calls, in the form of others",
+    "trace": "a file or a collector's URL that gets every turn and call as OpenTelemetry spans",
+    "trace_contents": "spans hold what was said, and not only how long it took",
     "save_sessions": "conversations are kept",
     "mcp_config": "the file of MCP servers, in place of the usual ones",
     "mcp_registry": "where servers are looked for: official, or an address; nowhere until you set it",

@@ -1,0 +1,1 @@
+"""Agents of others, over the Agent Client Protocol: real programs on real pipes."""

@@ -1,0 +1,260 @@
+"""One task of an agent that others wrote: what it says and asks, and how it ends, whatever it does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from console_app.acp_client import AcpEngine, AgentProgram
+from console_app.domain import FanoutError, ToolResult, ToolSpec, errors
+from console_app.domain import events as ev
+from console_app.domain.agents import AgentKind, AgentTask, Permit
+from tests.patience import PATIENCE
+
+SCRIPT = Path(__file__).with_name("scripted_agent.py")
+
+
+class Host:
+    """What an engine may do, kept. `permit` answers its requests by the agent's own id of the call."""
+
+    def __init__(self, permit: Callable[[str], bool | None] = lambda _: True) -> None:
+        self.events: list[ev.Event] = []
+        self.asked: list[tuple[ToolSpec, Mapping[str, Any], str]] = []
+        self.made: list[tuple[str, Mapping[str, Any]]] = []
+        self.changed = asyncio.Event()
+        self._permit = permit
+
+    def tell(self, event: ev.Event) -> None:
+        self.events.append(event)
+        self.changed.set()
+
+    def new_call_id(self, given: str) -> str:
+        return given
+
+    async def permitted(self, call_id: str, spec: ToolSpec, arguments: Mapping[str, Any], why: str) -> Permit:
+        self.asked.append((spec, arguments, why))
+        self.changed.set()
+        if (allowed := self._permit(call_id)) is None:
+            await asyncio.Event().wait()
+        return Permit(bool(allowed), arguments)
+
+    async def make(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
+        raise errors.ToolError(f"{tool} is not here")
+
+    def progress(self, words: str) -> None:
+        pass
+
+    def of(self, *kinds: type[ev.Event]) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kinds)]
+
+    @property
+    def ends(self) -> dict[str, str]:
+        return {event.call_id: event.outcome.value for event in self.of(ev.CallFinished)}
+
+    @property
+    def text(self) -> str:
+        return "".join(event.text for event in self.of(ev.TextDelta))
+
+    async def until(self, there: Callable[[], Any]) -> Any:
+        async with asyncio.timeout(PATIENCE):
+            while not (found := there()):
+                self.changed.clear()
+                await self.changed.wait()
+        return found
+
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+async def engines() -> AsyncIterator[Callable[..., AcpEngine]]:
+    made: list[AcpEngine] = []
+
+    def engine(scenario: str, tools: Collection[str] = (), **more: Any) -> AcpEngine:
+        command = (sys.executable, "-S", str(SCRIPT), scenario)
+        made.append(AcpEngine(AgentProgram("scripted", command, {"PATH": os.environ["PATH"]}, **more), lambda: tools))
+        return made[-1]
+
+    yield engine
+    for one in made:
+        await one.close()
+
+
+def task(words: str = "Do it.", **more: Any) -> AgentTask:
+    return AgentTask("call_1", "scripted", AgentKind("scripted"), words, **more)
+
+
+async def test_it_says_what_it_says(engines: Callable[..., AcpEngine]) -> None:
+    host = Host()
+    assert await engines("words").run(task(), host) == "Hello there."
+    assert host.text == "Hello there."
+    assert "".join(event.text for event in host.of(ev.ReasoningDelta)) == "Hm."
+    (usage,) = host.of(ev.UsageReported)
+    assert (usage.input_tokens, usage.output_tokens, usage.cost) == (11, 7, None)
+    assert [event.outcome for event in host.of(ev.TurnFinished)] == ["completed"]
+
+
+async def test_three_ask_at_once_and_each_is_answered_by_itself(engines: Callable[..., AcpEngine]) -> None:
+    host = Host(lambda call: call != "b")
+    assert await engines("three").run(task(), host) == "a=yes b=no c=yes"
+    assert host.ends == {"a": "succeeded", "b": "denied", "c": "succeeded"}
+    assert [arguments["command"] for _, arguments, _ in host.asked] == ["do a", "do b", "do c"]
+    assert {spec.label for spec, _, _ in host.asked} == {"scripted.execute"}
+    assert host.asked[0][2] == "scripted asks: Do a (Yes, once · Yes, for ever · Rather not)"
+    pieces = [event for event in host.of(ev.CallOutput) if event.call_id == "a"]
+    assert [(piece.text, piece.offset) for piece in pieces] == [("one\n", 0), ("two\n", 4)]
+    assert [event.content for event in host.of(ev.CallFinished) if event.call_id == "c"] == ["one\ntwo\n"]
+
+
+@pytest.mark.parametrize(("scenario", "call"), [("permission_first", "late"), ("only_an_id", "v")])
+async def test_a_question_may_come_before_its_call_or_hold_only_its_id(
+    engines: Callable[..., AcpEngine], scenario: str, call: str
+) -> None:
+    host = Host()
+    assert await engines(scenario).run(task(), host) == "yes"
+    assert host.ends == {call: "succeeded"}
+    assert [event.call_id for event in host.of(ev.CallAnnounced)] == [call]
+
+
+async def test_plan_diff_price_and_the_agents_own_names(engines: Callable[..., AcpEngine]) -> None:
+    host = Host()
+    assert await engines("shapes").run(task(), host) == "done"
+    (todo,) = host.of(ev.TodoChanged)
+    assert [(item.content, item.status.value) for item in todo.items] == [("First", "completed"), ("Then", "pending")]
+    edit, read = host.of(ev.CallAnnounced)
+    assert (edit.tool, read.tool) == ("Edit", "read")
+    diff, plain = [event.content for event in host.of(ev.CallFinished)]
+    assert diff == "--- a/w/a.py\n+++ b/w/a.py\n@@ -1 +1 @@\n-a = 1\n+a = 2"
+    assert plain == "plain"
+    assert host.of(ev.UsageReported)[0].cost == 0.25
+    assert [event.arguments for event in host.of(ev.CallReady) if event.call_id == "d"][-1] == {"path": "a.py"}
+
+
+async def test_ids_that_nobody_named_make_nothing(engines: Callable[..., AcpEngine]) -> None:
+    host = Host()
+    assert await engines("lies").run(task(), host) == "truth"
+    assert [event.call_id for event in host.of(ev.CallAnnounced)] == ["a"]
+    assert [(event.outcome.value, event.content) for event in host.of(ev.CallFinished)] == [("succeeded", "first")]
+    assert host.text == "truth"
+
+
+async def test_a_call_that_was_denied_and_made_is_told(engines: Callable[..., AcpEngine]) -> None:
+    host = Host(lambda _: False)
+    await engines("denied_and_done").run(task(), host)
+    (notice,) = host.of(ev.Notice)
+    assert "which was denied" in notice.text
+
+
+async def test_a_call_that_never_ended_is_interrupted_with_the_answer(engines: Callable[..., AcpEngine]) -> None:
+    host = Host()
+    assert await engines("open").run(task(), host) == "never ended"
+    assert host.ends == {"a": "interrupted"}
+
+
+async def test_a_question_behind_the_end_gets_no_yes(engines: Callable[..., AcpEngine]) -> None:
+    host = Host()
+    assert await engines("asks_later").run(task(), host) == "done"
+    assert host.asked == []
+    assert [event.call_id for event in host.of(ev.CallAnnounced)] == ["a"]
+
+
+async def test_nothing_is_chosen_that_was_not_offered(engines: Callable[..., AcpEngine]) -> None:
+    assert await engines("no_such_option").run(task(), Host(lambda _: False)) == "cancelled"
+    assert await engines("no_such_option").run(task(), Host()) == "ever"
+
+
+FAILING = {
+    "dies": "scripted: it exited with code 3: out of cheese",
+    "exits": "scripted: it exited with code 1: no such module",
+    "flood": "scripted: it said more than 4,194,304 characters for one task",
+    "floods_calls": "scripted: it made more than 2,000 calls for one task",
+    "garbage": "scripted: it writes lines that are no messages of the Agent Client Protocol",
+    "long_line": "scripted: it wrote a line of 33,",
+    "empty": "scripted: it ended its turn without a word or a call",
+    "refuses": "scripted: it refuses to go on",
+    "version": "scripted: it speaks version 7 of the protocol, and Fanout version 1",
+    "sign_in": "scripted: it wants you to sign in (Authentication required)",
+}
+
+
+@pytest.mark.parametrize("scenario", FAILING)
+async def test_what_ends_it_is_said_in_a_line(engines: Callable[..., AcpEngine], scenario: str) -> None:
+    host = Host()
+    with pytest.raises(FanoutError) as failed:
+        await engines(scenario).run(task(), host)
+    assert failed.value.detail.startswith(FAILING[scenario])
+    assert "\n" not in failed.value.line
+    announced = {event.call_id for event in host.of(ev.CallAnnounced)}
+    assert set(host.ends) == announced
+    if scenario == "sign_in":
+        assert "login: Run scripted login" in failed.value.hint
+
+
+@pytest.mark.parametrize(("scenario", "said"), [("stray", "still here"), ("stderr", "said"), ("tired", "so far")])
+async def test_what_does_not_matter_ends_nothing(engines: Callable[..., AcpEngine], scenario: str, said: str) -> None:
+    assert await engines(scenario).run(task(), Host()) == said
+
+
+async def test_stopped_it_ends_with_all_that_it_started(engines: Callable[..., AcpEngine]) -> None:
+    host = Host()
+    running = asyncio.create_task(engines("hangs").run(task(), host))
+    pids = [int(word) for word in (await host.until(lambda: host.text)).split()]
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert running.cancelled()
+    assert host.ends == {"a": "cancelled"}
+    assert not [pid for pid in pids if os.path.exists(f"/proc/{pid}") and "Z" not in _state(pid)]
+
+
+def _state(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return "Z"
+
+
+async def test_stopped_while_it_asks_it_hears_no_yes(engines: Callable[..., AcpEngine]) -> None:
+    host = Host(lambda _: None)
+    running = asyncio.create_task(engines("asks_and_hangs").run(task(), host))
+    await host.until(lambda: host.asked)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert host.ends == {"a": "cancelled"}
+
+
+async def test_a_word_to_it_is_its_next_prompt(engines: Callable[..., AcpEngine]) -> None:
+    host, engine = Host(), engines("echo")
+    running = asyncio.create_task(engine.run(task("one"), host))
+    await host.until(lambda: host.of(ev.StepStarted))
+    assert engine.steer("call_1", "two")
+    assert await running == "<two>"
+    assert host.text == "<one><two>"
+    assert not engine.steer("call_1", "three")
+
+
+async def test_its_mode_and_model_are_set_or_said_to_be_none(engines: Callable[..., AcpEngine]) -> None:
+    assert await engines("words", mode="code", model="Small").run(task(), Host()) == "Hello there."
+    for more in ({"mode": "fly"}, {"model": "huge"}):
+        with pytest.raises(FanoutError) as failed:
+            await engines("words", **more).run(task(), Host())
+        assert "There are: " in failed.value.hint
+        assert next(iter(more.values())) in failed.value.detail
+
+
+async def test_it_gets_no_variable_that_was_not_given(engines: Callable[..., AcpEngine]) -> None:
+    names = json.loads(await engines("env").run(task(), Host()))
+    assert set(names) - {"PATH", "FANOUT_SERVER_OF", "LC_CTYPE"} == set()
+
+
+async def test_a_program_that_is_not_there_is_said() -> None:
+    engine = AcpEngine(AgentProgram("gone", ("/no/such/program",)))
+    with pytest.raises(FanoutError, match="gone can't be started: /no/such/program: No such file or directory"):
+        await engine.run(task(), Host())
+    await engine.close()
