@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import threading
+from contextlib import suppress
 from types import ModuleType
 
 _one_at_a_time = threading.Lock()
@@ -22,7 +23,15 @@ _ROOTS = (
 
 
 def preload() -> None:
-    """Import the SDK and all of ours that needs it; meant for a thread, after the first paint."""
+    """Import the SDK and all of ours that needs it; meant for a thread, after the first paint.
+
+    Where a file can't be opened now, as servers that start have all descriptors, whoever needs it imports it then.
+    """
+    with suppress(OSError):
+        _preload()
+
+
+def _preload() -> None:
     for name in ("connecting.session", "transport.stdio", "transport.http", "auth.oauth"):
         _import(name)
     with _one_at_a_time:
