@@ -60,7 +60,7 @@ class Permit:
 
 
 class AgentHost(Protocol):
-    """What an engine may do while it runs a task. All of it ends with the agent's call."""
+    """The host of an engine that runs a task gives it what it may do. All of that ends with the agent's call."""
 
     def tell(self, event: Event) -> None:
         """Tell an event of the agent's conversation: it is stamped, and gets the path of the agent. A call is announced

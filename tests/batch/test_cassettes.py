@@ -17,7 +17,7 @@ SAME = ("status", "answer", "error", "model", "calls", "usage")
 
 
 def said(path: Path) -> dict[str, dict[str, Any]]:
-    """What each item came to, without its times."""
+    """Return the outcome of each item, without its times."""
     told: dict[str, dict[str, Any]] = {}
     for name, one in results(path).items():
         kept = {field: one[field] for field in SAME}

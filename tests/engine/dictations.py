@@ -71,7 +71,7 @@ COMMANDS = [
 WRAPPED: Sequence[Callable[[str], str]] = (
     str,
     lambda command: f"bash -c '{command}'" if "'" not in command else command,
-    lambda command: f"cd /work/app && {command} && echo done",
+    lambda command: f"cd /srv/app && {command} && echo done",
 )
 
 HELD: dict[str, Callable[[str], list[str]]] = {

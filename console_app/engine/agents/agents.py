@@ -45,7 +45,7 @@ async def no_other_model(name: str) -> ports.Provider:
 
 @dataclass(slots=True)
 class Pool:
-    """What all agents of one turn share: `steps` are the answers that they gave."""
+    """Agents of one turn share this pool: `steps` counts the answers that they gave."""
 
     turn: int = -1
     steps: int = 0

@@ -50,7 +50,7 @@ class Relay(Outbox):
 
 
 class SelectedTools:
-    """Those tools of another set that an agent has. Implements Toolset."""
+    """The toolset of an agent holds those tools of another set that it may use. Implements Toolset."""
 
     def __init__(self, tools: ports.Toolset, only: Sequence[Sequence[str]], without: Sequence[str]) -> None:
         self._tools, self._only, self._without = tools, only, without

@@ -1,4 +1,4 @@
-"""What another engine may do while it runs the task of an agent: tell events, ask for calls, and use tools of ours."""
+"""The host lets another engine run the task of an agent: it tells events, asks for calls, and uses tools of ours."""
 
 from __future__ import annotations
 

@@ -283,7 +283,7 @@ class CallDetail:
         return rows
 
     def _conversation(self, lines: Sequence[tuple[str, bool]], width: int, palette: Palette) -> list[Row]:
-        """What an agent said and called so far, in its order."""
+        """Return what an agent said and called so far, in its order."""
         rows: list[Row] = []
         for line, said in lines:
             ink = palette.base if said else palette.muted
