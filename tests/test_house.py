@@ -154,7 +154,7 @@ def test_few_names_cross_from_room_to_room(trees: dict[Path, ast.Module]) -> Non
 
 
 MOST_FILES = 16  # of a folder, its door aside
-WIDE = {"domain": 21, "commands": 22}  # nouns that are named with their module; one file a command
+WIDE = {"domain": 21, "commands": 23}  # nouns that are named with their module; one file a command
 
 
 def test_a_folder_holds_few_files() -> None:

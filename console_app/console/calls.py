@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -70,10 +71,16 @@ class Calls:
             again = conversation.calls_of is not None
             self._ui.toast("A call is running again already. This one can after it." if again else OCCUPIED)
         else:
-            try:
-                conversation.rerun(call_id, arguments)
-            except FanoutError as error:
-                self._ui.toast(error.line)
+            conversation.once_ready(partial(self._rerun, lambda: conversation.rerun(call_id, arguments)))
+
+    def _rerun(self, begin: Callable[[], Sequence[str]]) -> None:
+        try:
+            left_out = begin()
+        except FanoutError as error:
+            self._ui.toast(error.line)
+            return
+        for line in left_out:
+            self._ui.toast(line)
 
     def run_cut_off_again(self) -> None:
         """Runs all calls of the last turn that were cut off before their end again; each asks. Where it came to no call
@@ -91,13 +98,7 @@ class Calls:
         if message is not None:
             self._conversation.send_again(message)
             return
-        try:
-            left_out = self._conversation.rerun_all(cut_off)
-        except FanoutError as error:
-            self._ui.toast(error.line)
-            return
-        for line in left_out:
-            self._ui.toast(line)
+        self._conversation.once_ready(partial(self._rerun, lambda: self._conversation.rerun_all(cut_off)))
 
     def run_shown(self, typed: str = "") -> None:
         """Sends the newest call that an answer only showed, or a typed one, as a turn of its own, which asks."""

@@ -14,6 +14,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
+import signal
 import sys
 import time
 from collections.abc import Awaitable
@@ -161,6 +163,7 @@ async def main() -> None:
         async def listen() -> None:
             while line := await reader.readline():
                 answers.put_nowait(json.loads(line))
+            os.killpg(0, signal.SIGKILL)  # whoever asked is gone: this process and its interpreter with it
 
         listening = asyncio.create_task(listen())
         try:

@@ -77,11 +77,38 @@ async def test_a_call_runs_again_after_its_turn_and_not_two_at_once() -> None:
     here.calls.cancel(first)
     await here.conversation.ended()
     here.calls.run_again("nobody")
+    await here.conversation.ended()
     assert here.screen.toasts[-1].startswith("Tool: no such call")
     here.calls.run_again(second, {"n": 5})
     await here.conversation.ended()
     assert here.ran == [1, 2, 1, 5]
     consistent(here.conversation, here.screen)
+
+
+async def test_a_call_runs_again_once_its_servers_are_there_and_not_when_it_was_called_off() -> None:
+    ready = asyncio.Event()
+    ready.set()
+
+    async def when_ready() -> None:
+        await ready.wait()
+
+    screen = Screen()
+    conversation = Conversation(engine_of(Model([*calls({"n": 1})])), None, screen, ready=when_ready)
+    acts = Calls(conversation, screen)
+    conversation.send("go")
+    await conversation.ended()
+    again = next(iter(conversation.engine.transcript.calls))
+    ready.clear()
+    acts.run_again(again, {"n": 2})
+    assert conversation.busy
+    acts.run_again(again, {"n": 2})
+    assert screen.toasts == [OCCUPIED]
+    assert conversation.stop()
+    await conversation.ended()
+    acts.run_again(again, {"n": 2})
+    ready.set()
+    await conversation.ended()
+    assert sum(isinstance(event, ev.CallStarted) for event in screen.events) == 2
 
 
 async def test_a_call_does_not_run_again_before_a_prompt_that_waits() -> None:

@@ -23,6 +23,7 @@ CONNECTS: dict[str, tuple[list[str], set[str]]] = {
     "diff": (["a.jsonl", "b.jsonl"], set()),
     "call": (["calculator.evaluate", '{"expression": "1"}'], set()),
     "parse": (["--tools", "tools.json"], set()),
+    "program": (["p.py"], {SERVER}),
     "mcp list": ([], {SERVER}),
     "mcp get": (["remote"], set()),
     "mcp test": (["calculator"], set()),
@@ -112,6 +113,7 @@ def test_a_command_connects_to_nothing_else(command: str, fanout: Inside) -> Non
         fanout.write_servers("home/mcp.json", remote={"url": f"{server.url}/mcp"})
         fanout.write("items.jsonl", '{"prompt": "hi"}\n')
         fanout.write("tools.json", "[]")
+        fanout.write("p.py", "remote_tool = 1\n")
         words, expected = CONNECTS[command]
         names = {port_of(one.url): name for one, name in ((model, MODEL), (other, OTHER), (registry, REGISTRY))}
         names |= {port_of(server.url): SERVER, 11434: OLLAMA}

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 CLOSING = 4.0  # seconds that running calls get to end when the conversation closes
 STEERED = "It joins at the next step."
 BUSY = "something else runs, or is about to"
+LATER = "That runs once its servers are there. Esc calls it off."
+SOON = 0.5  # seconds that a wait goes without a word
 AT_ONCE = partial(asyncio.sleep, 0)
 T = TypeVar("T")
 BetweenT = TypeVar("BetweenT", "Rerun", "Compacting")
@@ -210,6 +212,30 @@ class Conversation:
         else:
             activity.left.add_done_callback(lambda _: self._delivery.closing or act())
 
+    def once_ready(self, act: Callable[[], object]) -> None:
+        """Act once a turn may begin, as a prompt waits for its servers; not at all if that was stopped meanwhile."""
+
+        self._before = before = asyncio.ensure_future(self._ready())
+
+        async def wait() -> None:
+            late = asyncio.get_running_loop().call_later(SOON, self._ui.toast, LATER)
+            try:
+                ready = await self._waited_for(before)
+            finally:
+                late.cancel()
+                self._task = None
+            if ready.cancelled():
+                self.paused = bool(self._queue)
+            elif (error := ready.exception()) is not None:
+                self._ui.tell("error", error.line if isinstance(error, FanoutError) else repr(error))
+            else:
+                act()
+            if not self.paused:
+                self.resume()
+            self._ui.changed()
+
+        self._task = asyncio.create_task(wait(), name="servers awaited")
+
     async def ended(self) -> None:
         """Returns when nothing runs any more, and what is queued waits for you."""
         while self._task is not None:
@@ -236,9 +262,9 @@ class Conversation:
 
     # Between turns
 
-    def rerun(self, call_id: str, arguments: dict[str, Any] | None = None) -> None:
+    def rerun(self, call_id: str, arguments: dict[str, Any] | None = None) -> Sequence[str]:
         """Run a call of an earlier answer again. Raises ToolError when it can't be, UsageError when something runs."""
-        self._between_turns(lambda: self.engine.rerun(call_id, arguments), "a call again")
+        return self._between_turns(lambda: self.engine.rerun(call_id, arguments), "a call again").left_out
 
     def rerun_all(self, call_ids: Sequence[str]) -> Sequence[str]:
         """Run several calls again side by side; return why those left out can't run. Raises ToolError when none can."""
