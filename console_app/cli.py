@@ -59,7 +59,8 @@ def _ended(work: Callable[[], int], *, debug: bool = False) -> int:
         forget_stdout()
         return EXIT_FAILED
     except Exception as error:
-        return _report(error, debug=debug)
+        # Before 3.12 Python turns what interrupts the making of a class, as in an import, into a RuntimeError.
+        return EXIT_INTERRUPTED if isinstance(error.__cause__, KeyboardInterrupt) else _report(error, debug=debug)
 
 
 def _complete(words: Sequence[str]) -> int:

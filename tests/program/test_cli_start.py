@@ -31,6 +31,30 @@ def test_the_version_is_told_without_importing_anything(fanout: Fanout, flag: st
     assert imported.isdisjoint(HEAVY)
 
 
+INTERRUPTED_IMPORT = """
+import sys
+from console_app.cli import run
+
+class Interrupt:
+    def find_spec(self, name, path, target=None):
+        if name == "console_app.command_line":
+            class Cut:
+                def __set_name__(self, owner, name):
+                    raise KeyboardInterrupt
+            class Made:
+                cut = Cut()
+
+sys.meta_path.insert(0, Interrupt())
+sys.exit(run(["doctor"]))
+"""
+
+
+def test_ctrl_c_while_a_class_is_made_is_an_interrupt_and_no_error(fanout: Fanout) -> None:
+    argv = [sys.executable, "-c", INTERRUPTED_IMPORT]
+    done = subprocess.run(argv, env=fanout.environment(), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 def test_the_help_names_every_command_and_shows_examples(fanout: Fanout) -> None:
     done = fanout.run("--help")
     assert done.code == 0
