@@ -147,7 +147,8 @@ class _Conversation:
             case ev.MessageAdded():
                 self._join(event.message, at)
             case ev.CallAnnounced():
-                parent = self._calls.get(event.parent) or self._turn
+                made_by = self._calls.get(event.parent)  # the call that sent an agent stands above its turn
+                parent = self._turn if made_by in (None, self._above) else made_by
                 about = {
                     "gen_ai.operation.name": "execute_tool",
                     "gen_ai.tool.name": event.tool or event.name,

@@ -50,6 +50,35 @@ def test_a_turn_is_a_tree_of_its_requests_and_calls(fanout: Inside, contents: bo
     assert said == (set(CONTENTS) if contents else set())
 
 
+AGENT = """
+[[answer]]
+steps = [{ call = "fanout_agent", arguments = '{"task": "add", "name": "scout"}' }]
+[[answer]]
+steps = [{ call = "calculator.evaluate", arguments = '{"expression": "1+1"}' }]
+[[answer]]
+steps = [{ text = "two" }]
+[[answer]]
+steps = [{ text = "done" }]
+"""
+
+
+def test_an_agents_turn_lies_below_the_call_that_sent_it_and_its_calls_below_that_turn(fanout: Inside) -> None:
+    script = fanout.write("script.toml", AGENT)
+    assert fanout.run("run", "-m", f"scripted/{script}", "go", "--trace", "t.jsonl").code == 0
+    spans = spans_of((fanout.cwd / "t.jsonl").read_text())
+    names = {span["spanId"]: span["name"] for span in spans}
+    assert sorted((span["name"], names.get(span.get("parentSpanId", ""))) for span in spans) == [
+        ("chat script", "invoke_agent fanout"),
+        ("chat script", "invoke_agent fanout"),
+        ("chat script", "invoke_agent scout"),
+        ("chat script", "invoke_agent scout"),
+        ("execute_tool agent", "invoke_agent fanout"),
+        ("execute_tool evaluate", "invoke_agent scout"),
+        ("invoke_agent fanout", None),
+        ("invoke_agent scout", "execute_tool agent"),
+    ]
+
+
 def test_a_call_that_failed_says_so(fanout: Inside) -> None:
     assert fanout.run("call", "demo.fail", '{"message": "no"}', "--trace", "t.jsonl").code == 1
     (call,) = [one for one in spans_of((fanout.cwd / "t.jsonl").read_text()) if one["name"] == "execute_tool fail"]
