@@ -50,7 +50,7 @@ class EditorSession(UiPort):
         engine, asks = parts.services.engine, can.elicitation or schema.ElicitationCapabilities()
         self.id = engine.session_id
         folder, models = parts.services.working_folder, parts.services.models
-        self.updates = Updates(self._tell, self._spec_of, folder, lambda: models.window)
+        self.updates = Updates(self._tell, self._spec_of, folder, lambda: models.window, lines.offers)
         self._asking = EditorQuestions(
             editor, self.id, forms=asks.form is not None, pages=asks.url is not None, limit=parts.question_limit,
             note=lambda words: self.updates.note(words, grave=True), tell=self._tell,
@@ -142,6 +142,7 @@ class EditorSession(UiPort):
             if self._stops != stops:
                 return "cancelled"
         self._cancelled, self._fault = False, ""
+        self._lines.accepted(self.id)
         self._work = work = asyncio.create_task(self._answer(blocks), name="prompt")
         try:
             await asyncio.wait({work})
@@ -158,6 +159,14 @@ class EditorSession(UiPort):
         self._stops += 1
         if not self.console.conversation.stop("cancelled in the editor") and not self.console.conversation.busy:
             self._work.cancel()
+
+    def cancel_call(self, call_id: str) -> bool:
+        """One call ends and its siblings live; tells whether there is such a call."""
+        call = self.transcript.calls.get(call_id)
+        if call is None or call.outcome is not None:
+            return False
+        self.console.calls.cancel(call_id)
+        return True
 
     async def _answer(self, blocks: Sequence[prompts.Block]) -> schema.StopReason:
         await self._ready()
