@@ -10,9 +10,10 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from acp import schema
+from acp import RequestError, schema
 
 from console_app.acp_agent import prompts
 from console_app.acp_agent.asking import CallQuestions, EditorQuestions
@@ -49,6 +50,7 @@ class EditorSession(UiPort):
         console.readiness.waits_for_nothing()  # a prompt is taken once `start` of the parts has returned
         engine, asks = parts.services.engine, can.elicitation or schema.ElicitationCapabilities()
         self.id = engine.session_id
+        self._editor = editor if can.fs is not None and can.fs.read_text_file else None
         folder, models = parts.services.working_folder, parts.services.models
         self.updates = Updates(self._tell, self._spec_of, folder, lambda: models.window, lines.offers)
         self._asking = EditorQuestions(
@@ -174,7 +176,7 @@ class EditorSession(UiPort):
         words = prompts.words_of(blocks)
         if not await self._commands.run(words):
             words, around = self._commands.written(words)
-            message, notices = await prompts.message_of(words, blocks, self.console.attachments)
+            message, notices = await prompts.message_of(words, blocks, self.console.attachments, self._edited)
             for notice in notices:
                 self.updates.note(notice, grave=True)
             self.console.conversation.send(message.source or message.content, message=message, around=around)
@@ -184,6 +186,16 @@ class EditorSession(UiPort):
         await self._tell_title()
         turn = self.console.conversation.last_turn
         return self._reason(None if turn is before else turn)
+
+    async def _edited(self, path: Path) -> str | None:
+        """Return the text of a file as the editor has it, saved or not; None where the disk has to do."""
+        if self._editor is None:
+            return None
+        try:
+            return (await self._editor.read_text_file(path=str(path), session_id=self.id)).content
+        except RequestError as error:
+            log.info("the editor does not give %s: %s", path, error)
+            return None
 
     def _reason(self, turn: Turn | None) -> schema.StopReason:
         """Return why a turn stopped, as the protocol names it; a command has no turn. Raises FanoutError."""

@@ -161,3 +161,31 @@ async def test_the_draft_of_version_2(tmp_path: Path) -> None:
         )
         assert again["result"]["configOptions"][0]["configId"] == "mode"
         assert editor.updates("user_message_chunk")[-1]["content"]["text"] == "Both at once"
+
+
+async def test_a_linked_file_goes_along_as_it_is_edited_and_else_as_it_is_saved(tmp_path: Path) -> None:
+    model = Model()
+    model.answers = {"Look": [Answer(Text("Seen."))], "Again": [Answer(Text("Seen."))]}
+    async with wired(tmp_path, model) as (editor, fanout):
+        fanout.write("a.txt", "saved one\nsaved two\n")
+        can = {"fs": {"readTextFile": True}}
+        await editor.ask(1, "initialize", protocolVersion=1, clientCapabilities=can)
+        made = await editor.ask(2, "session/new", cwd=str(fanout.cwd), mcpServers=[])
+        link = {"type": "resource_link", "name": "a.txt", "uri": (fanout.cwd / "a.txt").as_uri() + "#L2:2"}
+        for number, (word, answer) in enumerate([
+            ("Look", {"result": {"content": "edited one\nedited two\n"}}),
+            ("Again", {"error": {"code": -32603, "message": "it is not open"}}),
+        ]):  # fmt: skip
+            prompt = [{"type": "text", "text": f"{word} at "}, link]
+            given = {"sessionId": made["result"]["sessionId"], "prompt": prompt}
+            editor.write(id=10 + number, method="session/prompt", params=given)
+            asked = await editor.until(lambda one: one.get("method") == "fs/read_text_file")
+            assert asked["params"] == {
+                "sessionId": made["result"]["sessionId"], "path": str(fanout.cwd / "a.txt")
+            }  # fmt: skip
+            editor.write(id=asked["id"], **answer)
+            await editor.until(lambda one, last=10 + number: one.get("id") == last and "method" not in one)
+    first, second = (json.dumps(body["messages"]) for body in model.bodies[-2:])
+    assert "edited two" in first
+    assert "edited one" not in first
+    assert "saved two" in second
