@@ -92,7 +92,7 @@ bench-cluster: $(VENV)/.dev ## a batch on two processes, and on a simulated thou
 
 lock: ## new exact pins with hashes (needs uv)
 	uv pip compile pyproject.toml --group build $(LOCK) -o requirements.lock
-	uv pip compile pyproject.toml --group dev --extra acp --extra web --extra dask --extra programs --extra trace $(LOCK) -o requirements-dev.lock
+	uv pip compile pyproject.toml --group dev --extra all $(LOCK) -o requirements-dev.lock
 	uv pip compile --group docs $(LOCK) -o requirements-docs.lock
 LOCK = --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --quiet
 

@@ -14,6 +14,7 @@ from acp.meta import AGENT_METHODS
 from pydantic import ValidationError
 
 from console_app._version import __version__
+from console_app.acp_agent.draft import CANCEL_CALL
 from console_app.acp_agent.session import EditorSession
 from console_app.config.models import NO_KEY_HINT
 from console_app.config.servers import ServerConfig
@@ -30,7 +31,12 @@ if TYPE_CHECKING:
 _NO_KEY, _NOT_FOUND, _INVALID, _FAILED = -32000, -32002, -32602, -32603
 _PAGE = 50  # conversations of a list at a time
 _MOST = 5_000
+_SIGNED_OUT = "this editor signed out: sign in again"
+_KEYS = schema.AuthMethodAgent(
+    id="keys", name="Keys that Fanout keeps", description="`fanout auth set PROVIDER` in a terminal keeps one."
+)
 T = TypeVar("T")
+Folders = Sequence[str] | None
 Servers = Sequence[schema.HttpMcpServer | schema.SseMcpServer | schema.AcpMcpServer | schema.McpServerStdio]
 
 
@@ -44,6 +50,7 @@ class EditorAgent:
         self._editor: Editor | None = None
         self._can = schema.ClientCapabilities()
         self._sessions: dict[str, EditorSession] = {}
+        self._signed_out = False
 
     def on_connect(self, conn: Any) -> None:
         """The SDK gives its connection."""
@@ -69,36 +76,51 @@ class EditorAgent:
                 resume=schema.SessionResumeCapabilities(),
                 close=schema.SessionCloseCapabilities(),
                 delete=schema.SessionDeleteCapabilities(),
+                additional_directories=schema.SessionAdditionalDirectoriesCapabilities(),
             ),
+            auth=schema.AgentAuthCapabilities(logout=schema.LogoutCapabilities()),
         )
         return schema.InitializeResponse(
             protocol_version=PROTOCOL_VERSION,
             agent_capabilities=capabilities,
             agent_info=schema.Implementation(name="fanout", title="Fanout", version=__version__),
-            auth_methods=[],
+            auth_methods=[_KEYS],
         )
 
     async def authenticate(self, method_id: str, **_: Any) -> None:
-        """Keys are kept by Fanout: there is nothing to do here."""
+        """Keys are kept by Fanout: they count again after a logout."""
+        self._signed_out = False
 
-    async def new_session(self, cwd: str, mcp_servers: Servers | None = None, **_: Any) -> schema.NewSessionResponse:
+    async def new_session(
+        self, cwd: str, mcp_servers: Servers | None = None, additional_directories: Folders = None, **_: Any
+    ) -> schema.NewSessionResponse:
         """A new conversation."""
-        session = await self._opened(cwd, mcp_servers)
+        session = await self._opened(cwd, mcp_servers, additional_directories)
         return schema.NewSessionResponse(session_id=session.id, modes=session.modes, config_options=session.options)
 
     async def load_session(
-        self, cwd: str, session_id: str, mcp_servers: Servers | None = None, **_: Any
+        self,
+        cwd: str,
+        session_id: str,
+        mcp_servers: Servers | None = None,
+        additional_directories: Folders = None,
+        **_: Any,
     ) -> schema.LoadSessionResponse:
         """Continue a stored conversation, and send the editor all of it."""
-        session = await self._opened(cwd, mcp_servers, session_id)
+        session = await self._opened(cwd, mcp_servers, additional_directories, session_id)
         await session.replay()
         return schema.LoadSessionResponse(modes=session.modes, config_options=session.options)
 
     async def resume_session(
-        self, session_id: str, cwd: str, mcp_servers: Servers | None = None, **_: Any
+        self,
+        session_id: str,
+        cwd: str,
+        mcp_servers: Servers | None = None,
+        additional_directories: Folders = None,
+        **_: Any,
     ) -> schema.ResumeSessionResponse:
         """The same of one that the editor still shows."""
-        session = await self._opened(cwd, mcp_servers, session_id)
+        session = await self._opened(cwd, mcp_servers, additional_directories, session_id)
         session.remember()
         return schema.ResumeSessionResponse(modes=session.modes, config_options=session.options)
 
@@ -132,16 +154,28 @@ class EditorAgent:
         await self._end(self._session(session_id))
 
     async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Deletes a stored conversation; one that is open here ends first. No other method comes this way."""
-        if method != AGENT_METHODS["session_delete"]:
+        """Takes the methods of the protocol that the SDK has no name for."""
+        if method == AGENT_METHODS["logout"]:
+            return await self._logout()
+        if method not in (AGENT_METHODS["session_delete"], CANCEL_CALL):
             raise RequestError.method_not_found(f"_{method}")
         try:
             wanted = schema.DeleteSessionRequest.model_validate(params).session_id
         except ValidationError:
             raise RequestError(_INVALID, "the id of the conversation is missing") from None
+        if method == CANCEL_CALL:
+            if not self._session(wanted).cancel_call(str(params.get("toolCallId"))):
+                raise RequestError(_INVALID, "no call of this id runs or waits here")
+            return {}
         if (session := self._sessions.get(wanted)) is not None:
             await self._end(session)
         await told(self._delete(wanted))
+        return {}
+
+    async def _logout(self) -> dict[str, Any]:
+        """End all conversations and begin none until the editor signs in. Keys stay where Fanout keeps them."""
+        self._signed_out = True
+        await asyncio.gather(*(self._end(session) for session in [*self._sessions.values()]))
         return {}
 
     async def _delete(self, session_id: str) -> None:
@@ -184,13 +218,20 @@ class EditorAgent:
             raise RequestError(_NOT_FOUND, f"no conversation {one_line(session_id, 60)} is open here")
         return session
 
-    async def _opened(self, cwd: str, servers: Servers | None, session_id: str | None = None) -> EditorSession:
-        folder = Path(cwd)
-        if not folder.is_absolute() or not await asyncio.to_thread(folder.is_dir):
-            raise RequestError(_INVALID, f"cwd has to be the absolute path of a folder: {one_line(cwd, 200)}")
+    async def _opened(
+        self, cwd: str, servers: Servers | None, more: Folders, session_id: str | None = None
+    ) -> EditorSession:
+        if self._signed_out:
+            raise RequestError(_NO_KEY, _SIGNED_OUT)
+        folder, *others = [Path(one) for one in (cwd, *(more or ()))]
+        for name, path in (("cwd", folder), *(("additionalDirectories", one) for one in others)):
+            if not path.is_absolute() or not await asyncio.to_thread(path.is_dir):
+                problem = f"{name} has to be the absolute path of a folder: {one_line(str(path), 200)}"
+                raise RequestError(_INVALID, problem)
         if session_id is not None and (before := self._sessions.get(session_id)) is not None:
             await self._end(before)
         parts = await told(self._open_session(folder, [server_of(one) for one in servers or ()], session_id))
+        parts.hub.asking.roots += tuple(others)
         assert self._editor is not None  # who asks is connected
         session = EditorSession(parts, self._lines, self._editor, self._can)
         self._sessions[session.id] = session

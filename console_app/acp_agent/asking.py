@@ -41,12 +41,16 @@ log = logging.getLogger(__name__)
 
 
 class Editor(Protocol):
-    """The SDK's connection, as far as it asks."""
+    """The SDK's connection, as far as it is asked for something."""
 
     async def request_permission(
         self, session_id: str, tool_call: schema.ToolCallUpdate, options: list[schema.PermissionOption]
     ) -> schema.RequestPermissionResponse:
         """Let a person choose one of the options."""
+        ...
+
+    async def read_text_file(self, path: str, session_id: str) -> schema.ReadTextFileResponse:
+        """The text of a file as it is edited. Raises RequestError."""
         ...
 
     async def create_elicitation(self, message: str, mode: schema.ElicitationMode) -> Any:

@@ -10,7 +10,7 @@ import asyncio
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from typing import Any, Protocol, cast
 
@@ -18,6 +18,7 @@ from acp.meta import AGENT_METHODS, CLIENT_METHODS
 from acp.schema import SessionNotification
 from acp.utils import serialize_params
 
+from console_app.acp_agent.draft import CANCEL_CALL, Draft, table
 from console_app.domain import safe_text
 
 LONGEST = 64 * 1024 * 1024  # characters of a message: pictures come in it, a third larger than they are
@@ -48,6 +49,8 @@ class JsonLines:
         self._descriptor = descriptor
         self._loop = asyncio.get_running_loop()
         self._arrived: asyncio.Queue[Message | int | None] = asyncio.Queue(_AHEAD)
+        self._draft = Draft()
+        self.offers: frozenset[str] = frozenset()  # what the editor takes that the SDK's schema has no word for
         self._numbers: dict[asyncio.Task[Any], int] = {}  # requests of ours, by the task that waits for an answer
         self._prompts: dict[Any, Any] = {}  # the conversations of prompts that have no answer yet, by request
         self._behind: dict[asyncio.Task[Any], Callable[[], None]] = {}
@@ -57,8 +60,11 @@ class JsonLines:
         """Return the next message; None once no more come. A line that is no message is answered with an error."""
         while (message := await self._arrived.get()) is not None:
             if not isinstance(message, int):
-                if (meant := self._meant(message)) is not None:
-                    return meant
+                for one in self._draft.read(message):
+                    if (meant := self._meant(one)) is not None:
+                        return meant
+                if "method" not in message:
+                    self._write(self._draft.answered(message.get("id")))
                 continue
             what = "a message is one object of JSON on one line" if message == _INVALID else "that is no JSON"
             self._put({"id": None, "error": {"code": message, "message": what}})
@@ -86,9 +92,16 @@ class JsonLines:
         """Standard input and output are not ours to close."""
 
     def tell(self, session_id: str, update: Any) -> None:
-        """Tells of an update, behind all that was sent before."""
-        note = SessionNotification(session_id=session_id, update=update)
-        self._put({"method": CLIENT_METHODS["session_update"], "params": serialize_params(note)})
+        """Tells of an update, behind all that was sent before; one that the SDK has no type for comes as its JSON."""
+        if isinstance(update, dict):
+            params: Message = {"sessionId": session_id, "update": update}
+        else:
+            params = serialize_params(SessionNotification(session_id=session_id, update=update))
+        self._put({"method": CLIENT_METHODS["session_update"], "params": params})
+
+    def accepted(self, session_id: str) -> None:
+        """Tell the editor that its prompt is being answered, where its version has a word for that."""
+        self._write(self._draft.accepted(session_id))
 
     async def room(self) -> None:
         """Return when the editor keeps up, and other tasks had their turn."""
@@ -105,7 +118,11 @@ class JsonLines:
         known = cast("dict[str, Any]", params) if isinstance(params, dict) else {}
         if method == AGENT_METHODS["session_prompt"]:
             self._prompts[message.get("id")] = known.get("sessionId")
-        if method == AGENT_METHODS["session_delete"]:
+        if method == AGENT_METHODS["initialize"]:
+            can = table(table(known.get("clientCapabilities")).get("session"))
+            self.offers = frozenset(key for key, value in can.items() if value is not None)
+        own = (AGENT_METHODS["session_delete"], AGENT_METHODS["logout"], *([CANCEL_CALL] if self._draft.on else []))
+        if method in own:
             return {**message, "method": f"_{method}"}  # the SDK has no way to it but that of extensions
         if not isinstance(method, str) or not method.startswith("$/"):
             return message
@@ -121,7 +138,11 @@ class JsonLines:
             self._put({"method": "$/cancel_request", "params": {"requestId": number}})
 
     def _put(self, message: Message) -> None:
-        self._output.out(safe_text.json_line({"jsonrpc": "2.0"} | message) + "\n")
+        self._write(self._draft.written(message))
+
+    def _write(self, messages: Iterable[Message]) -> None:
+        for message in messages:
+            self._output.out(safe_text.json_line({"jsonrpc": "2.0"} | message) + "\n")
 
     # -- in a thread
 

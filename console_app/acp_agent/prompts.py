@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -23,6 +23,7 @@ Block = (
     | schema.ResourceContentBlock
     | schema.EmbeddedResourceContentBlock
 )
+Edited = Callable[[Path], Awaitable[str | None]]  # the text of a file as the editor has it, None where it hasn't
 
 
 def words_of(blocks: Sequence[Block]) -> str:
@@ -31,12 +32,12 @@ def words_of(blocks: Sequence[Block]) -> str:
 
 
 async def message_of(
-    words: str, blocks: Sequence[Block], attachments: files.Attachments
+    words: str, blocks: Sequence[Block], attachments: files.Attachments, edited: Edited
 ) -> tuple[UserMessage, Sequence[str]]:
     """The message that these words mean, with what goes along with a prompt, and what its sender should know of it.
     Raises FanoutError."""
     composed = await attachments.compose(words)
-    own = [one for block in blocks if (one := await _attached(block, attachments)) is not None]
+    own = [one for block in blocks if (one := await _attached(block, attachments, edited)) is not None]
     if sum(len(one.text) for one in own) > MOST_TEXT:
         raise errors.AttachmentError(
             f"what goes with this is too large together: a message carries {MOST_TEXT:,} characters"
@@ -57,13 +58,13 @@ def _words(block: Block) -> str:
             return ""
 
 
-async def _attached(block: Block, attachments: files.Attachments) -> Attachment | None:
+async def _attached(block: Block, attachments: files.Attachments, edited: Edited) -> Attachment | None:
     match block:
         case schema.ImageContentBlock():
             return await attachments.of_picture(_bytes(block.data), _name(block.uri) if block.uri else "a picture")
         case schema.ResourceContentBlock():
             path = _path(block.uri)
-            return None if path is None else await attachments.of_file(path, _range(block.uri))
+            return None if path is None else await attachments.of_file(path, _range(block.uri), await edited(path))
         case schema.EmbeddedResourceContentBlock(resource=schema.TextResourceContents() as resource):
             return Attachment(
                 name=_name(resource.uri), uri=resource.uri, mime=resource.mime_type or "", size=len(resource.text),

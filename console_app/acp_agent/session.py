@@ -10,9 +10,10 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from acp import schema
+from acp import RequestError, schema
 
 from console_app.acp_agent import prompts
 from console_app.acp_agent.asking import CallQuestions, EditorQuestions
@@ -49,8 +50,9 @@ class EditorSession(UiPort):
         console.readiness.waits_for_nothing()  # a prompt is taken once `start` of the parts has returned
         engine, asks = parts.services.engine, can.elicitation or schema.ElicitationCapabilities()
         self.id = engine.session_id
+        self._editor = editor if can.fs is not None and can.fs.read_text_file else None
         folder, models = parts.services.working_folder, parts.services.models
-        self.updates = Updates(self._tell, self._spec_of, folder, lambda: models.window)
+        self.updates = Updates(self._tell, self._spec_of, folder, lambda: models.window, lines.offers)
         self._asking = EditorQuestions(
             editor, self.id, forms=asks.form is not None, pages=asks.url is not None, limit=parts.question_limit,
             note=lambda words: self.updates.note(words, grave=True), tell=self._tell,
@@ -142,6 +144,7 @@ class EditorSession(UiPort):
             if self._stops != stops:
                 return "cancelled"
         self._cancelled, self._fault = False, ""
+        self._lines.accepted(self.id)
         self._work = work = asyncio.create_task(self._answer(blocks), name="prompt")
         try:
             await asyncio.wait({work})
@@ -159,13 +162,21 @@ class EditorSession(UiPort):
         if not self.console.conversation.stop("cancelled in the editor") and not self.console.conversation.busy:
             self._work.cancel()
 
+    def cancel_call(self, call_id: str) -> bool:
+        """One call ends and its siblings live; tells whether there is such a call."""
+        call = self.transcript.calls.get(call_id)
+        if call is None or call.outcome is not None:
+            return False
+        self.console.calls.cancel(call_id)
+        return True
+
     async def _answer(self, blocks: Sequence[prompts.Block]) -> schema.StopReason:
         await self._ready()
         before = self.console.conversation.last_turn
         words = prompts.words_of(blocks)
         if not await self._commands.run(words):
             words, around = self._commands.written(words)
-            message, notices = await prompts.message_of(words, blocks, self.console.attachments)
+            message, notices = await prompts.message_of(words, blocks, self.console.attachments, self._edited)
             for notice in notices:
                 self.updates.note(notice, grave=True)
             self.console.conversation.send(message.source or message.content, message=message, around=around)
@@ -175,6 +186,16 @@ class EditorSession(UiPort):
         await self._tell_title()
         turn = self.console.conversation.last_turn
         return self._reason(None if turn is before else turn)
+
+    async def _edited(self, path: Path) -> str | None:
+        """Return the text of a file as the editor has it, saved or not; None where the disk has to do."""
+        if self._editor is None:
+            return None
+        try:
+            return (await self._editor.read_text_file(path=str(path), session_id=self.id)).content
+        except RequestError as error:
+            log.info("the editor does not give %s: %s", path, error)
+            return None
 
     def _reason(self, turn: Turn | None) -> schema.StopReason:
         """Return why a turn stopped, as the protocol names it; a command has no turn. Raises FanoutError."""

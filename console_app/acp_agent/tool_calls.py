@@ -135,6 +135,7 @@ def ending(call: CallView, diffs: Contents) -> dict[str, Any]:
     return {
         "status": "completed" if call.verdict is not None and call.verdict.is_good else "failed",
         "content": [*diffs, *([content(said)] if said else []), *files],
+        "field_meta": {"fanout/verdict": call.verdict.word.value} if call.verdict is not None else None,
         "raw_output": call.structured if len(json.dumps(call.structured)) <= LONGEST_OUTPUT else None,
     }
 

@@ -33,12 +33,15 @@ class Updates:
         spec_of: Callable[[CallView], ToolSpec | None],
         folder: Path,
         window: Callable[[], int | None],
+        offers: frozenset[str] = frozenset(),
     ) -> None:
         self.transcript = Transcript()
         self._tell = tell
         self._spec_of = spec_of
         self._folder = folder
         self._window = window
+        self._offers = offers  # what an editor may take beside the least: notices, compaction
+        self._compactions = 0
         self._told: set[str] = set()  # ids of the calls that were told of and have not ended
         self._news: dict[str, None] = {}  # of them, those with news that was not told yet
         self._diffs: dict[str, tool_calls.Contents] = {}
@@ -71,8 +74,7 @@ class Updates:
             case ev.RetryScheduled():
                 self.note(f"{event.why}. The request is sent again in {event.delay:.0f} s.")
             case ev.HistoryCompacted():
-                if event.covers:
-                    self.note(f"A summary stands for the oldest {event.covers} messages from now on.")
+                self._compacted(event)
             case (
                 ev.CallAnnounced() | ev.CallReady() | ev.CallStarted() | ev.CallQueued() | ev.ApprovalRequested()
                 | ev.ApprovalResolved() | ev.CallProgress() | ev.CallLog() | ev.CallOutput() | ev.CallRestarted()
@@ -129,10 +131,28 @@ class Updates:
             ))  # fmt: skip
 
     def note(self, words: str, *, grave: bool = False) -> None:
-        """Words of Fanout itself: beside the answer where they matter, else among the thoughts."""
+        """Words of Fanout itself: a notice, else beside the answer where they matter and among the thoughts if not."""
+        if "notices" in self._offers:
+            title, _, rest = words.strip().partition("\n")
+            said = {"description": rest} if rest else {}
+            severity = "warning" if grave else "info"
+            self._tell({"sessionUpdate": "notice", "severity": severity, "title": title or "Fanout", **said})
+            return
         self.new_message()
         (self.say if grave else self.think)(f"{words}\n\n")
         self.new_message()
+
+    def _compacted(self, event: ev.HistoryCompacted) -> None:
+        if not event.covers:
+            return
+        if "compaction" not in self._offers:
+            self.note(f"A summary stands for the oldest {event.covers} messages from now on.")
+            return
+        self._compactions += 1
+        self._tell({
+            "sessionUpdate": "compaction_update", "compactionId": f"c{self._compactions}", "status": "completed",
+            "summary": [{"type": "text", "text": event.summary}],
+        })  # fmt: skip
 
     def _usage(self) -> None:
         usage, window = self.transcript.usage, self._window()
@@ -219,6 +239,9 @@ class Updates:
         for step in turn.steps:
             self._replay_step(step)
             yield
+        for event in self.transcript.compactions:
+            if event.turn == turn.number:
+                self._compacted(event)
         if turn.error and turn.outcome == "failed":
             self.note(turn.error, grave=True)
 

@@ -58,7 +58,7 @@ def test_nothing_but_answers_comes_back_whatever_is_written(tmp_path: Path) -> N
     assert by_id["i"]["result"]["protocolVersion"] == 1
     assert by_id["i"]["result"]["agentCapabilities"]["loadSession"] is True
     can = by_id["i"]["result"]["agentCapabilities"]["sessionCapabilities"]
-    assert can == {"list": {}, "resume": {}, "close": {}, "delete": {}}
+    assert can == {"list": {}, "resume": {}, "close": {}, "delete": {}, "additionalDirectories": {}}
     assert by_id[3]["result"] == {}
     assert "keep one with `fanout auth set`" in by_id[4]["error"]["message"]
 

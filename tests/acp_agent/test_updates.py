@@ -42,6 +42,25 @@ def test_a_call_that_was_read_from_text_is_told_of_once_it_is_sure() -> None:
     assert [one["status"] for one in told(native, ev.CallDropped(call_id="a"))] == ["pending", "failed"]
 
 
+def test_a_summary_is_an_entity_where_an_editor_takes_one_and_else_words() -> None:
+    compacted = ev.HistoryCompacted(turn=1, summary="They met.", covers=4)
+    (words,) = told(compacted)
+    assert "oldest 4 messages" in words["content"]["text"]
+    updates: list[Any] = []
+    shown = Updates(updates.append, lambda _: None, Path("/project"), lambda: None, frozenset({"compaction"}))
+    events = [ev.TurnStarted(turn=1, prompt="One"), compacted, ev.TurnFinished(turn=1, outcome="completed")]
+    for event in events:
+        shown.show(event)
+    (live,) = updates
+    assert live == {
+        "sessionUpdate": "compaction_update", "compactionId": "c1", "status": "completed",
+        "summary": [{"type": "text", "text": "They met."}],
+    }  # fmt: skip
+    again = Updates(updates.append, lambda _: None, Path("/project"), lambda: None, frozenset({"compaction"}))
+    list(again.replay(Transcript.of(events)))
+    assert updates[1:].count(live) == 1
+
+
 def test_an_answer_is_said_once_and_whole() -> None:
     def added(text: str) -> ev.MessageAdded:
         return ev.MessageAdded.of(AssistantMessage(content=text))

@@ -70,10 +70,12 @@ def test_the_extras_and_what_is_there_of_them() -> None:
     assert {name: extra for name, (extra, _) in found.items()} == {
         "agent-client-protocol": "acp",
         "cryptography": "dask",
+        "ddgs": "search",
         "distributed": "dask",
         "opentelemetry-exporter-otlp-proto-http": "trace",
         "opentelemetry-sdk": "trace",
         "pydantic-monty": "programs",
+        "python-pptx": "slides",
         "starlette": "web",
         "uvicorn": "web",
         "websockets": "web",

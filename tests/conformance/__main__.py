@@ -1,6 +1,6 @@
 """`make conformance`: runs the MCP conformance suite against our client, once for each requirement set.
 
-Every scenario that a revision requires has to pass; extensions run and are shown (docs/conformance.md).
+Every scenario that a revision requires has to pass; extensions run and are shown (docs/mcp.md).
 """
 
 from __future__ import annotations

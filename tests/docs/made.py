@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from console_app.config.settings import MEANINGS, ModelSettings, ProviderSetting
 from console_app.config.settings.layers import _TABLES  # pyright: ignore[reportPrivateUsage]
 from console_app.config.settings.model import Rules, UiSettings
 from console_app.config.settings.own_settings import plain
+from console_app.domain.events import BaseEvent
 from console_app.domain.settings import Sampling
 from console_app.tui.main_screen.over.help import HelpScreen, KeySection
 from tests.tui import parts
@@ -30,13 +31,26 @@ _MADE = "<!-- Made from the code: `make docs` writes this page. -->"
 def pages() -> dict[str, str]:
     """Every page and schema that is made, by its file in `docs/`."""
     makers = {"keys.md": _keys, "configuration.md": _configuration, "commands.md": _commands, "outputs.md": _outputs}
-    schemas = {_schema_file(name): json.dumps(schema(name), indent=2, ensure_ascii=False) + "\n" for name in OUTPUTS}
+    schemas = {_schema_file(name): "".join(_folded(schema(name))) + "\n" for name in OUTPUTS}
     return {name: "\n".join(make()) + "\n" for name, make in makers.items()} | schemas
 
 
 def _schema_file(name: str) -> str:
     """That of a version stays when the next one comes."""
     return f"schemas/{name}-{OUTPUTS[name].version}.json"
+
+
+def _folded(value: Any, indent: str = "") -> Iterator[str]:
+    """JSON of which each value that fits stands on one line."""
+    flat = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, dict) or len(indent + flat) <= 118:
+        yield flat
+        return
+    deeper = indent + "  "
+    for at, (name, inner) in enumerate(value.items()):
+        yield f"{',' if at else '{'}\n{deeper}{json.dumps(name)}: "
+        yield from _folded(inner, deeper)
+    yield f"\n{indent}}}"
 
 
 def _cell(text: str) -> str:
@@ -215,7 +229,8 @@ def _outputs() -> Iterator[str]:
     yield from ("# JSON outputs", "", _MADE, "")
     yield "Whatever Fanout prints as JSON has a schema (draft 2020-12): `fanout schema` lists them, and with a name"
     yield "prints one; each is a file of this folder too. A field may be added at any time; one that goes or means"
-    yield "something else raises the version, with which the schema's `$id` ends."
+    yield "something else raises the version, with which the schema's `$id` ends. A shape stands where it comes first."
+    described: dict[str, Any] = {}
     for name, printed in OUTPUTS.items():
         whole = schema(name)
         yield from (
@@ -225,17 +240,24 @@ def _outputs() -> Iterator[str]:
             f"Version {printed.version}, of `fanout`: {printed.by}. [Schema]({_schema_file(name)}).",
         )
         shapes = whole.get("$defs", {})
+        if name == "event":
+            yield from ("", "These fields are in every event:")
+            yield from _fields(shapes["TurnStarted"], whole, BaseEvent.model_fields)
         if "properties" in whole:
-            yield from _fields(whole, whole)
+            yield from _fields(whole, whole, whole["properties"])
         for title in sorted(shapes):
-            if "properties" in shapes[title]:
-                about = shapes[title].get("description", "").partition("\n\n")[0]
+            shape = shapes[title]
+            if "properties" in shape and described.get(title) != shape:
+                described.setdefault(title, shape)
+                about = shape.get("description", "").partition("\n\n")[0]
                 yield from ("", f"### {name}: {title}", *(["", _cell(about)] if about else []))
-                yield from _fields(shapes[title], whole)
+                common = BaseEvent.model_fields if "seq" in shape["properties"] else ()
+                yield from _fields(shape, whole, [name for name in shape["properties"] if name not in common])
 
 
-def _fields(shape: Mapping[str, Any], whole: Mapping[str, Any]) -> Iterator[str]:
+def _fields(shape: Mapping[str, Any], whole: Mapping[str, Any], names: Iterable[str]) -> Iterator[str]:
     yield from ("", "| field | is |", "|---|---|")
-    for name, said in shape["properties"].items():
+    for name in names:
+        said = shape["properties"][name]
         about = said.get("description", "")
         yield f"| {_code(name)} | {_type(said, whole)}{': ' + _cell(about) if about else ''} |"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,21 @@ async def test_a_server_that_can_not_be_used_says_why_in_one_line(
     assert bench.status().state is ServerState.FAILED
     assert bench.status().reason == reason
     assert list(bench.hub.tools()) == []
+
+
+@pytest.mark.parametrize(
+    ("server", "extra", "library"), [("duckduckgo", "search", "ddgs"), ("pptx_generator", "slides", "pptx")]
+)
+async def test_a_bundled_server_without_its_library_says_what_installs_it(
+    start_hub: StartHub, monkeypatch: pytest.MonkeyPatch, server: str, extra: str, library: str
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)  # Python's own way to say that a module is not to be had
+    config = ServerConfig(name="odd", command="python", args=("-m", f"console_app.servers.{server}"))
+    status = (await start_hub(config)).status()
+    assert status.state is ServerState.FAILED
+    assert re.fullmatch(
+        rf"it needs {library}, which is not installed\. Install it with: .*\b{extra}\b.*", status.reason
+    )
 
 
 async def test_a_server_that_fails_is_a_status_and_the_others_work(start_hub: StartHub) -> None:

@@ -44,10 +44,10 @@ INTERNALS = {row: why for modules in MODULES.values() for module in modules for 
 NOT_BEYOND_A_MINOR = ("python-pptx", "textual")
 NOT_BEYOND_A_MAJOR = ("anthropic", "mcp", "openai")  # both ends are tried, so that no environment is downgraded
 ROW = re.compile(r"(?P<wait>async )?(?P<module>[\w.]+):(?P<owner>\w+)(\.(?P<name>\w+))?(\((?P<parameters>.*)\))?")
-DEPENDENCIES = [
-    Requirement(line) for line in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-]
-PINS = dict(re.findall(r"^([\w-]+)==([\w.]+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE))
+_PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+_EXTRAS = [lines for extra, lines in _PROJECT["optional-dependencies"].items() if extra != "all"]
+DEPENDENCIES = [Requirement(line) for lines in (_PROJECT["dependencies"], *_EXTRAS) for line in lines]
+PINS = dict(re.findall(r"^([\w-]+)==([\w.]+)", (ROOT / "requirements-dev.lock").read_text(), re.MULTILINE))
 
 
 @functools.cache

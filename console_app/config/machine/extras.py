@@ -11,6 +11,7 @@ import re
 import shlex
 import sys
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -19,6 +20,10 @@ from console_app._version import __version__
 
 ALL = "all"  # the extra that brings all others
 _PACKAGE = "fanout-console"
+_OF_SERVERS = {  # the module of a bundled server: its extra, and what it imports of that
+    "console_app.servers.duckduckgo": ("search", "ddgs"),
+    "console_app.servers.pptx_generator": ("slides", "pptx"),
+}
 
 
 def optional() -> dict[str, tuple[str, str | None]]:
@@ -58,6 +63,19 @@ def version_of(package: str) -> str | None:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return None
+
+
+def missing_for(server: str) -> str:
+    """Return one line about what a bundled server (its module) lacks and what installs it; "" with nothing missing."""
+    extra, library = _OF_SERVERS.get(server, ("", ""))
+    if not library:
+        return ""
+    try:
+        if find_spec(library) is not None:
+            return ""
+    except ValueError:
+        pass  # it is barred from being imported
+    return f"it needs {library}, which is not installed. {how_to_install(extra)}"
 
 
 def how_to_install(extra: str) -> str:

@@ -126,6 +126,12 @@ class ServerConfig(BaseModel):
         return self.transport or ("stdio" if self.command else "http")
 
     @property
+    def bundled_module(self) -> str:
+        """Return the module of a server that ships with Fanout, and so changes with it; "" for another."""
+        option, module = (*self.args, "", "")[:2]
+        return module if option == "-m" and module.startswith("console_app.servers.") else ""
+
+    @property
     def started_in(self) -> str:
         """The folder that its program is started in; "" for the process's own."""
         return os.path.join(self.folder, os.path.expanduser(self.cwd or ""))

@@ -64,6 +64,13 @@ def read(path: Path, name: str, lines: LineRange | None) -> ReadFile:
         raise errors.AttachmentError(f"{shown} can't be read: {error.strerror or error}") from None
 
 
+def of_text(text: str, name: str, lines: LineRange | None) -> ReadFile:
+    """Attach the text of a file as somebody edits it. Raises AttachmentError."""
+    content = text.encode()
+    file = io.BytesIO(content)
+    return ReadFile(_lines(file, name, lines) if lines is not None else _text(file, name, len(content)))
+
+
 def of_bytes(content: bytes, name: str) -> ReadFile:
     """Read a picture that is in no file yet, and that people call `name`. Raises AttachmentError."""
     if not (mime := picture_type(content)):

@@ -193,9 +193,18 @@ class Attachments:
         path = await asyncio.to_thread(lambda: Path(self._saved_picture(self._checked(read), sent=False).path))
         return f"@{written_path(_shown(path, self._folder))}"
 
-    async def of_file(self, path: Path, lines: LineRange | None = None) -> Attachment:
-        """Attach a file or folder that a front end names by its path. Raises AttachmentError."""
-        return await asyncio.to_thread(self._sent, lambda: attached_files.read(path, _shown(path, self._folder), lines))
+    async def of_file(self, path: Path, lines: LineRange | None = None, edited: str | None = None) -> Attachment:
+        """Attach a file or folder that a front end names by its path, or its `edited` text. Raises AttachmentError."""
+        name = _shown(path, self._folder)
+
+        def read() -> attached_files.ReadFile:
+            return (
+                attached_files.read(path, name, lines)
+                if edited is None
+                else attached_files.of_text(edited, name, lines)
+            )
+
+        return await asyncio.to_thread(self._sent, read)
 
     async def of_picture(self, content: bytes, name: str) -> Attachment:
         """Attach a picture that a front end has the bytes of. Raises AttachmentError."""

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Protocol
 
 import console_app
+from console_app.config.machine import extras
 from console_app.config.secrets import Credentials, child_environment
 from console_app.config.servers import ServerConfig
 from console_app.domain import one_line
@@ -75,6 +76,8 @@ class StdioChannel:
 
     async def start(self) -> None:
         """Start the program; the SDK is imported while it starts up."""
+        if missing := extras.missing_for(self._config.bundled_module):
+            raise StartError(missing)
         self._guard.start()
         try:
             self._process = await ServerProcess.start(launch(self._config), self._log, self._guard)
@@ -231,7 +234,7 @@ def launch(config: ServerConfig) -> Program:
     command = os.path.expanduser(config.command or "")
     if command != "python":
         return Program(command, config.args, environment, config.started_in)
-    if config.args[:1] == ("-m",) and config.args[1:2] and config.args[1].startswith("console_app."):
+    if config.bundled_module:
         # Ours: found wherever we were started, and never shadowed by a file of the working folder.
         root = str(Path(console_app.__file__).parents[1])
         if not root.endswith(("site-packages", "dist-packages")):

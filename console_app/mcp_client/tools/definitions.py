@@ -44,7 +44,7 @@ class Definitions:
 
     def changed(self, config: ServerConfig, tools: Sequence[Tool]) -> dict[str, str]:
         """Return the tools that aren't what was trusted, with their difference as a diff. New ones are trusted."""
-        if _is_ours(config):
+        if config.bundled_module:
             return {}
         with self._lock:
             record = self._read()
@@ -102,11 +102,6 @@ def definition_of(tool: Tool) -> str:
 def hash_of(tool: Tool) -> str:
     """Return the hash of a tool's definition, as approvals carry it."""
     return _hash(definition_of(tool))
-
-
-def _is_ours(config: ServerConfig) -> bool:
-    """Tell whether the server ships with Fanout, and so changes with it."""
-    return len(config.args) > 1 and config.args[0] == "-m" and config.args[1].startswith("console_app.servers.")
 
 
 def _key(config: ServerConfig) -> str:
