@@ -22,7 +22,6 @@ from console_app.sessions import Library, Replay, Store
 from console_app.sessions.export import exported, imported
 from console_app.sessions.what_if import OtherResult
 from console_app.tui.sessions.compare import CompareScreen
-from tests.line_console.test_typed_ahead import opened
 from tests.tui.parts import Answer, Tools, WrittenModel, app, chat, decide, echo, pass_by, say, see, seen, until
 
 YOURS = "result changed by you"
@@ -154,19 +153,3 @@ async def test_on_screen_e_changes_a_result_and_the_conversation_goes_on_from_it
         await see(pilot, f"outcome: failed → {YOURS}")
         await pilot.press("escape", "escape")
         await until(pilot, lambda: not isinstance(running.screen, CompareScreen))
-
-
-async def test_lines_change_a_result_and_tell_the_two_apart(tmp_path: Path) -> None:
-    model, kept = WrittenModel(two_calls(), say("One failed."), say("Both are good.")), library(tmp_path)
-    async with opened(tmp_path, model, TOOLS, store=kept, library=kept, close=kept.close, gate=ALL) as lines:
-        lines.type("go")
-        await lines.see("One failed.")
-        lines.type("/compare")
-        await lines.see("There is no fork to compare with")
-        lines.type(f"/result 2 {MINE}")
-        await lines.see("Both are good.")
-        lines.type("/compare")
-        await lines.see(f"call 2, lab · read, outcome: failed → {YOURS}")
-        await lines.see("answer 1: “One failed.” → “Both are good.”")
-        lines.type("/read 1")
-        await lines.see(f"{YOURS}: {MINE}")
