@@ -11,7 +11,7 @@ from typing import Any
 from acp import schema
 
 from console_app.console import files
-from console_app.domain import Artifact, ToolSpec, displayed, one_line
+from console_app.domain import Artifact, ToolSpec, call_description, displayed, one_line
 from console_app.domain.transcript import CallView, results
 
 Contents = list[schema.ContentToolCallContent | schema.FileEditToolCallContent | schema.TerminalToolCallContent]
@@ -131,10 +131,11 @@ def ending(call: CallView, diffs: Contents) -> dict[str, Any]:
     whole = results.shown_text(call) or call.error or ""
     cut = len(whole) - LONGEST_OUTPUT
     said = f"{whole[:LONGEST_OUTPUT]}\n[{cut:,} more characters]" if cut > 0 else whole
+    yours = f"{call_description.in_words(call).capitalize()}:" if call.by_user else ""
     files = [_link(one) for one in call.artifacts if one.path or one.uri]
     return {
-        "status": "completed" if call.verdict is not None and call.verdict.is_good else "failed",
-        "content": [*diffs, *([content(said)] if said else []), *files],
+        "status": "completed" if call.by_user or (call.verdict is not None and call.verdict.is_good) else "failed",
+        "content": [*diffs, *([content(yours)] if yours else []), *([content(said)] if said else []), *files],
         "field_meta": {"fanout/verdict": call.verdict.word.value} if call.verdict is not None else None,
         "raw_output": call.structured if len(json.dumps(call.structured)) <= LONGEST_OUTPUT else None,
     }

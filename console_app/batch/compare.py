@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from console_app.domain import UsageError, batch, one_line
-
-_SHOWN = 60  # characters of a text from where it differs
+from console_app.domain import UsageError, batch
+from console_app.domain.transcript import comparison
 
 
 def compare_results(first: Path, second: Path) -> dict[str, list[str]]:
@@ -47,30 +45,16 @@ def _differences(
         yield "the item is another: its prompt, model or tools changed"
     if one.status != other.status:
         yield f"status: {one.status} → {other.status}"
-    yield from _text("error", one.error or "", other.error or "")
-    yield from _text("answer", one.answer, other.answer)
-    yield from _text("structured", _json(one.structured), _json(other.structured))
-    for number, (call, again) in enumerate(zip(one.calls, other.calls, strict=False), 1):
-        where = f"call {number}, {call.server}.{call.tool}"
-        if (call.server, call.tool) != (again.server, again.tool):
-            yield f"{where}: it is {again.server}.{again.tool} now"
-            continue
-        if call.outcome is not again.outcome:
-            yield f"{where}, outcome: {call.outcome} → {again.outcome}"
-        yield from _text(f"{where}, arguments", _json(call.arguments), _json(again.arguments))
-        yield from _text(f"{where}, result", call.content, again.content)
-    if len(one.calls) != len(other.calls):
-        yield f"calls: {len(one.calls)} → {len(other.calls)}"
+    yield from comparison.text_difference("error", one.error or "", other.error or "")
+    yield from comparison.text_difference("answer", one.answer, other.answer)
+    yield from comparison.text_difference(
+        "structured", comparison.as_json(one.structured), comparison.as_json(other.structured)
+    )
+    yield from comparison.call_differences(_calls(one), _calls(other))
 
 
-def _text(what: str, one: str, other: str) -> Iterator[str]:
-    if one == other:
-        return
-    same = next((n for n, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None)
-    begin = max((min(len(one), len(other)) if same is None else same) - _SHOWN // 3, 0)
-    lead = "…" if begin else ""
-    yield f"{what}: “{lead}{one_line(one[begin:], _SHOWN)}” → “{lead}{one_line(other[begin:], _SHOWN)}”"
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+def _calls(result: batch.ItemResult) -> list[comparison.ComparedCall]:
+    return [
+        comparison.ComparedCall(f"{call.server}.{call.tool}", call.outcome, call.arguments, call.content)
+        for call in result.calls
+    ]

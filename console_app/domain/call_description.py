@@ -46,6 +46,7 @@ class Act(StrEnum):
     INSPECT = "inspect"
     COPY = "copy"
     FILES = "files"
+    RESULT = "result"
 
 
 def state_of(call: CallView) -> tuple[str, str]:
@@ -108,7 +109,7 @@ def refusal(call: CallView, act: Act, *, siblings_run: bool = False) -> str:
             return "" if any(one.path or one.uri for one in call.artifacts) else "This call has no file."
         case Act.APPROVE | Act.DENY:
             return "" if call.state is CallState.WAITING else "This call doesn't wait for approval."
-        case Act.EDIT | Act.CANCEL | Act.RETRY | Act.EXTEND | Act.BACKGROUND | Act.SEND if call.origin == "provider":
+        case _ if call.origin == "provider":
             return "The provider runs this call itself: it can't be cancelled, edited or run again here."
         case Act.SEND:
             return "" if siblings_run or call.state is not CallState.FINISHED else NOTHING_RUNS
@@ -128,6 +129,8 @@ def refusal(call: CallView, act: Act, *, siblings_run: bool = False) -> str:
             return "This call runs in the background: it can run again once it has ended."
         case Act.EDIT | Act.RETRY:
             return _of_another_run(call, act)
+        case Act.RESULT:
+            return _of_another_result(call)
         case _:
             assert_never(act)
 
@@ -146,3 +149,13 @@ def _of_another_run(call: CallView, act: Act) -> str:
         return "This call hasn't run yet." if act is Act.RETRY else "This call can't be changed before it runs."
     unread = act is Act.RETRY and call.arguments is None
     return "Its arguments could not be read: edit them." if unread else ""
+
+
+def _of_another_result(call: CallView) -> str:
+    if call.state is not CallState.FINISHED:
+        return "This call has no result yet."
+    if call.parent or call.agent:
+        return "Another call made this one: the result that the model read is of that one."
+    if call.detached:
+        return "This call went to the background: the model read its result in a message."
+    return _of_another_run(call, Act.EDIT)

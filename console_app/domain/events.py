@@ -256,7 +256,10 @@ class CallAnswered(BaseEvent):
 
 
 class CallFinished(BaseEvent):
-    """The end of a call. The last one of a call counts: there are several only with `call.restarted` between."""
+    """The end of a call. The last one of a call counts: there are several only with `call.restarted` between.
+
+    `by_user`: the user wrote `content` in place of what the tool gave, in a fork of the session.
+    """
 
     type: Literal["call.finished"] = "call.finished"
     call_id: str
@@ -266,6 +269,7 @@ class CallFinished(BaseEvent):
     artifacts: tuple[Artifact, ...] = ()
     structured: dict[str, Any] | None = None  # what the tool gave beside `content`, where that doesn't say the same
     duration_ms: int = 0  # of its run; 0 when it never ran
+    by_user: bool = False
 
 
 class BatchFinished(BaseEvent):

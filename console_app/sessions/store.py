@@ -22,6 +22,7 @@ from console_app.sessions.database import DamagedFile, Database, Result, SetAsid
 from console_app.sessions.repair import closing_events
 from console_app.sessions.salvage import Wreck
 from console_app.sessions.tables import SessionInfo, StoredEvents
+from console_app.sessions.what_if import OtherResult
 
 RETRY = 1.0  # seconds between two tries of a disk that failed
 SALVAGING = 20.0  # seconds that closing waits for a damaged file to be read
@@ -187,6 +188,11 @@ class Store:
         found = await self._read(lambda db: tables.newest(db, 1, named), [])
         return found[0] if found else None
 
+    async def relative(self, session_id: str) -> SessionInfo | None:
+        """Return the session that one was forked from, or else its newest fork."""
+        found = await self._read(lambda db: tables.relatives(db, session_id), [])
+        return found[0] if found else None
+
     async def find(self, prefix: str) -> SessionInfo:
         """Return the session whose id begins with `prefix`. Raises NoSuchSession when none or several do."""
         found = await self._read(lambda db: tables.with_prefix(db, prefix), [])
@@ -257,8 +263,9 @@ class Store:
         """Remove a session and all that was said in it."""
         await self._database.write(lambda db: tables.delete(db, session_id))
 
-    async def fork(self, session_id: str, up_to: int | None = None) -> str:
-        """Make a new session with the events of another, all or those up to a `seq`, and return its id.
+    async def fork(self, session_id: str, up_to: int | None = None, other: tuple[str, str] | None = None) -> str:
+        """Make a new session with the events of another and return its id: of all, those up to a `seq`, or those up to
+        the results that an `other` one, (call id, text), is put among.
 
         A turn that is cut by that, or that still runs elsewhere, is closed in the new session. Which models called
         natively is kept, as it is where turns are undone.
@@ -266,12 +273,13 @@ class Store:
         info = await self.find(session_id)
         new_id = new_session_id()
         whole = await self.load(session_id)
+        copied = whole if other is None else OtherResult(*other).put_into(whole)
         events = [
-            event.model_copy(update={"session_id": new_id}) for event in whole if up_to is None or event.seq <= up_to
+            event.model_copy(update={"session_id": new_id}) for event in copied if up_to is None or event.seq <= up_to
         ]
         if events and isinstance(events[0], ev.SessionStarted):
             events[0] = events[0].model_copy(update={"native_callers": tuple(sorted(_native_callers(whole)))})
-        events += closing_events(events, "Forked here.")
+        events += closing_events(events, "Forked here." if other is None else "Forked here, at the result you changed.")
         title = info.title.removesuffix(" (fork)") + " (fork)"
 
         def copy(db: sqlite3.Connection) -> None:

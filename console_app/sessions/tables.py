@@ -86,6 +86,15 @@ def with_prefix(db: sqlite3.Connection, prefix: str) -> list[SessionInfo]:
     return [SessionInfo(*row) for row in db.execute(query, (len(prefix), prefix))]
 
 
+def relatives(db: sqlite3.Connection, session_id: str) -> list[SessionInfo]:
+    """Return the session that one was forked from, and then its own forks, the newest first."""
+    query = (
+        f"SELECT {_COLUMNS} FROM sessions WHERE id = (SELECT parent FROM sessions WHERE id = ?1) OR parent = ?1 "
+        f"ORDER BY parent IS ?1, {NEWEST_FIRST}, rowid DESC"
+    )
+    return [SessionInfo(*row) for row in db.execute(query, (session_id,))]
+
+
 def titled(db: sqlite3.Connection, words: str, limit: int) -> list[SessionInfo]:
     """Return the sessions with all of `words` in their title, the newest first."""
     wanted = words.split()

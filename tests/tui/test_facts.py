@@ -111,6 +111,32 @@ async def test_of_an_open_call_its_arguments_and_its_error_are_told_once(tmp_pat
                 await see(pilot, "o close")
 
 
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("total", [None, 8])
+async def test_what_a_running_call_says_and_writes_stands_once(
+    tmp_path: Path, size: tuple[int, int], total: int | None
+) -> None:
+    free = asyncio.Event()
+
+    async def run(invocation: Invocation, reporter: CallReporter) -> str:
+        words_ = f"step {invocation.arguments['n']}0 of it"
+        reporter.progress(1, total, words_)
+        reporter.output("stdout", f"begun\n{words_}\n")
+        await free.wait()
+        return "fine"
+
+    made = [("lab_run", json.dumps({"n": n})) for n in range(1, 5)]
+    model = WrittenModel(calls(*made), say("All of it."))
+    async with app(tmp_path, model, Tools({("lab", "run"): run})).run_test(size=size) as pilot:
+        await begun(pilot)
+        await see(pilot, "4 running")
+        await at_rest(pilot)
+        text = seen(pilot.app)
+        assert {n: text.count(f"step {n}0 of it") for n in range(1, 5)} == dict.fromkeys(range(1, 5), 1), text
+        free.set()
+        await see(pilot, "All of it.")
+
+
 async def test_the_words_beside_eight_calls_are_few(tmp_path: Path) -> None:
     bench = Bench()
     made = [("lab_run", json.dumps({"query": f"select {n}"})) for n in range(8)]

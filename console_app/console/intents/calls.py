@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from console_app.console.reports import call_text
-from console_app.domain import one_line
+from console_app.domain import UsageError, call_description, one_line
 
 if TYPE_CHECKING:
     from console_app.console.console import Console
@@ -22,6 +22,16 @@ def retry(console: Console, rest: str) -> None:
         console.calls.run_again(console.ui.call(rest).id)
     else:
         console.calls.run_cut_off_again()
+
+
+async def result(console: Console, rest: str) -> None:
+    """Goes on with another result of a call, in a copy; asks for the result where none is typed."""
+    name, _, text = rest.partition(" ")
+    call = console.ui.call(name)
+    if why := call_description.refusal(call, call_description.Act.RESULT):
+        raise UsageError(why)
+    if content := text.strip() or await console.ui.ask(f"Result of {one_line(call.label, 60)}", "in place of its own"):
+        await console.sessions.go_on_from(call.id, content)
 
 
 def send_now(console: Console, _rest: str) -> None:

@@ -34,6 +34,13 @@ async def fork(console: Console, rest: str) -> None:
     await console.sessions.fork(rest)
 
 
+async def compare(console: Console, rest: str) -> None:
+    """Tells how this conversation differs from the one it was forked from, its newest fork, or the one named."""
+    if (pair := await console.sessions.pair(rest)) is not None:
+        text = pair.differences
+        await console.ui.report("Differences", lambda: text)
+
+
 async def undo(console: Console, rest: str) -> None:
     """Takes the last turn back; with `files`, puts back what its calls changed in files."""
     if rest == "files":

@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from console_app.console.reports.compared import compared
 from console_app.console.talk.collector import Collector
 from console_app.console.talk.rewind import RewindPoint, by_turn, not_undone, rewind_points, seq_before
 from console_app.console.ui_port import UiPort
@@ -28,8 +29,26 @@ BUSY = "A turn is running. Esc stops it."
 CHANGING = "Another session is being opened."
 LONG = 5_000  # events of a session that are many
 
+NO_OTHER = "There is no fork to compare with: /compare ID names a session."
+GO_ON = "Go on from the result that I changed."
+
 Wanted = Callable[["Library"], Awaitable[str]]
 """Finds or makes the session to go on with; "" where there is none, which was said."""
+
+
+class Pair(NamedTuple):
+    """Two conversations to compare, the other one first."""
+
+    other: SessionInfo
+    before: Sequence[ev.Event]
+    this: SessionInfo
+    now: Sequence[ev.Event]
+
+    @property
+    def differences(self) -> str:
+        """Say which two they are, and what differs in lines, call by call."""
+        head = f"From “{one_line(self.other.title, 60)}” to this one, “{one_line(self.this.title, 60)}”:"
+        return f"{head}\n{compared(Transcript.of(self.before), Transcript.of(self.now))}"
 
 
 class Sessions:
@@ -199,6 +218,28 @@ class Sessions:
             self._ui.toast("A copy goes on here. /sessions has the session it was made of.")
             if point is not None and point.prompt:
                 self._ui.give_back(point.prompt)
+
+    async def go_on_from(self, call_id: str, content: str) -> None:
+        """Goes on with a copy in which the result of a call is another: the model answers from there."""
+        if (library := self.stored(begun=True)) is None or await self._stays_busy():
+            return
+        source = library.session_id
+        if await self._try(lambda library: library.store.fork(source, other=(call_id, content))):
+            self._ui.toast("This is a copy that goes on from your result. /compare shows both.", seconds=8)
+            self._conversation.send(GO_ON)
+
+    async def pair(self, prefix: str = "") -> Pair | None:
+        """Return the conversation that this one was forked from, or its newest fork, or the named one, and this one; as
+        they were said so far. None where there is no other, or something runs, which is said."""
+        if (library := self.stored(begun=True)) is None or await self._stays_busy():
+            return None
+        store, own = library.store, library.session_id
+        other = await (store.find(prefix) if prefix else store.relative(own))
+        if other is None or other.id == own:
+            self._ui.toast(NO_OTHER)
+            return None
+        this = await store.find(own)
+        return Pair(other, await store.load(other.id), this, await store.load(own))
 
     async def _pick(self, points: list[ForkPoint]) -> ForkPoint | None:
         """Have the user pick one of the points, the newest first."""

@@ -512,7 +512,7 @@ def _restarted(call: CallView, event: ev.CallRestarted) -> None:
     call.outcome = call.error = call.output = None
     call.message, call.content, call.artifacts, call.duration_ms, call.question = "", "", (), 0, ""
     call.asked.clear()
-    call.detached = False
+    call.detached = call.by_user = False
     _waited(call, event.at)
 
 
@@ -554,7 +554,7 @@ def _finished(call: CallView, event: ev.CallFinished) -> None:
     _waited(call, event.at)
     call.state, call.outcome, call.finished_at = CallState.FINISHED, event.outcome, event.at
     call.content, call.error, call.artifacts = event.content, event.error, event.artifacts
-    call.duration_ms, call.structured = event.duration_ms, event.structured
+    call.duration_ms, call.structured, call.by_user = event.duration_ms, event.structured, event.by_user
     if call.output is not None:
         call.output.cut()
     call.server_log = []  # what may be another's says nothing of what came of it

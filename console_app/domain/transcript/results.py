@@ -31,6 +31,7 @@ class ToModel(StrEnum):
     RAN_AGAIN = "The user ran this call again: "
     NOT_AGAIN = "The user was asked whether this call runs again, and it did not. What came of it before:"
     SHARED = "Ran once, for all equal calls of this answer. Its result:"
+    YOURS = "[Fanout: the user wrote this result in place of the tool's.]"
     # Advice: a result ends with it.
     READ_FIRST = " Read the first call's result; then ask for this one again if needed."
     ASK_AGAIN = " Ask for this one again if it is still needed."
@@ -43,7 +44,7 @@ class ToModel(StrEnum):
 
 REMARKS = (
     *(ToModel.LEFT_OUT, ToModel.EDITED, ToModel.HOOKED, ToModel.APPROVED),
-    *(ToModel.RAN_AGAIN, ToModel.NOT_AGAIN, ToModel.SHARED),
+    *(ToModel.RAN_AGAIN, ToModel.NOT_AGAIN, ToModel.SHARED, ToModel.YOURS),
 )
 _ADVICE = (ToModel.READ_FIRST, ToModel.ASK_AGAIN, ToModel.USE_RESULT, ToModel.ONCE_MORE, ToModel.ONLY_READ)
 _TO_PEOPLE = (  # how what the model is told begins, and what people read there

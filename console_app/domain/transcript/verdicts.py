@@ -41,6 +41,7 @@ class VerdictWord(StrEnum):
     DENIED = "denied"
     BLOCKED = "blocked"
     SKIPPED = "skipped"
+    YOURS = "result changed by you"
 
 
 _GLYPHS = {
@@ -54,6 +55,7 @@ _GLYPHS = {
     VerdictWord.SKIPPED: "»",
     VerdictWord.INVALID: "!",
     VerdictWord.INTERRUPTED: "✗",
+    VerdictWord.YOURS: "≠",
 }
 
 
@@ -79,6 +81,9 @@ class Verdict:
         """Tell whether something went wrong that nobody decided: keys that go to failures stop at it."""
         return self.word in _WRONG
 
+
+YOURS = Verdict(VerdictWord.YOURS)
+"""The verdict of a call whose result the user wrote: it says nothing of how the tool did."""
 
 _WRONG = frozenset(
     {VerdictWord.SAID_NO, VerdictWord.FAILED, VerdictWord.TIMED_OUT, VerdictWord.INVALID, VerdictWord.INTERRUPTED}

@@ -9,7 +9,7 @@ from console_app.domain import events as ev
 from console_app.domain.messages import Reasoning, ThoughtLabel, UserMessage
 from console_app.domain.tools import OWN_SERVER, Artifact, CallOrigin, CallState, Outcome
 from console_app.domain.transcript.output import OutputTail
-from console_app.domain.transcript.verdicts import Verdict, verdict_of
+from console_app.domain.transcript.verdicts import YOURS, Verdict, verdict_of
 
 GO_ON = 'What came before stays: write "go on", and the model goes on from there.'
 MANUAL = "/call "  # how a prompt begins that is calls made by hand,
@@ -138,6 +138,7 @@ class CallView:
     artifacts: tuple[Artifact, ...] = ()
     structured: dict[str, Any] | None = None
     duration_ms: int = 0
+    by_user: bool = False  # the user wrote `content` in place of what the tool gave
     attempt: int = 1
     superseded: list[SupersededRun] = field(default_factory=list[SupersededRun])  # the oldest first
     question: str = ""  # what it asks the user, while and after it does
@@ -151,6 +152,8 @@ class CallView:
         """The verdict that people are told; None before the call has ended. It is read from the result once."""
         if self.outcome is None:
             return None
+        if self.by_user:
+            return YOURS
         if (judged := self._judged) is None or judged[0] is not self.outcome or judged[1] is not self.content:
             verdict = verdict_of(self.outcome, self.arguments, self.content, self.structured)
             self._judged = judged = self.outcome, self.content, verdict
@@ -315,7 +318,7 @@ class TurnView:
         """The calls made by hand that did not succeed: no answer follows that would speak of them."""
         if not self.prompt.startswith((MANUAL, SHOWN)):
             return []
-        return [call for call in self.calls if call.verdict is not None and not call.verdict.is_good]
+        return [call for call in self.calls if call.verdict is not None and not (call.verdict.is_good or call.by_user)]
 
     @property
     def broke_off(self) -> bool:

@@ -43,7 +43,7 @@ def report(called: Sequence[Called], tools: OfflineTools) -> str:
     if len(called) > MOST_TOLD:
         return _in_brief(called, bad, tools)
     if len(good) > 1 and all(_expression(one) is not None for one in good):
-        rows = "\n".join(f"| {_cell(_expression(one) or '')} | {_cell(one.result.content)} |" for one in good)
+        rows = "\n".join(f"| {_cell(_expression(one) or '')} | {_cell(one.content)} |" for one in good)
         parts.append(f"Here are the results:\n\n| Expression | Result |\n| :-- | :-- |\n{rows}")
     elif good:
         parts.append("\n".join(_good(one, tools) for one in good))
@@ -78,7 +78,7 @@ def _cell(text: str) -> str:
 
 
 def _good(one: Called, tools: OfflineTools) -> str:
-    content = one.result.content.strip()
+    content = one.content.strip()
     expression = _expression(one)
     if expression is not None:
         return f"- {code(expression)} = {code(content)}"

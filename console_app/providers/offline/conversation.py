@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from console_app.domain import AssistantMessage, Message, Outcome, ToolCall, ToolMessage, UserMessage
+from console_app.domain.transcript import results
 
 History = Sequence[Message]
 FINISHED = "finished"  # the completion tool of the strategies that end a turn by a call
@@ -24,6 +25,11 @@ class Called:
 
     call: ToolCall
     result: ToolMessage
+
+    @property
+    def content(self) -> str:
+        """Its result without what is said to a model before it."""
+        return results.without_remarks(self.result.content)
 
     @property
     def ran(self) -> bool:
@@ -54,15 +60,15 @@ def open_turn(messages: History) -> OpenTurn:
     if not any(isinstance(message, AssistantMessage) for message in messages[start:]):
         spoken = spoken[-1:]  # what was said before was taken back by a stop, not answered
     prompts = [(_meant(message.content, earlier), earlier) for message in spoken]
-    results = {message.tool_call_id: message for message in messages[start:] if isinstance(message, ToolMessage)}
+    given = {message.tool_call_id: message for message in messages[start:] if isinstance(message, ToolMessage)}
     answers = [
         message for message in messages[start:] if isinstance(message, AssistantMessage) and message.label is None
     ]
-    newest = [results[call.id] for call in answers[-1].tool_calls if call.id in results] if answers else []
+    newest = [given[call.id] for call in answers[-1].tool_calls if call.id in given] if answers else []
     return OpenTurn(
         prompts=tuple(prompts),
         called=tuple(
-            Called(call, results[call.id]) for answer in answers for call in answer.tool_calls if call.id in results
+            Called(call, given[call.id]) for answer in answers for call in answer.tool_calls if call.id in given
         ),
         progressed=any(result.outcome is not Outcome.SKIPPED for result in newest),
         blocked=any(result.outcome is Outcome.BLOCKED for result in newest),

@@ -45,6 +45,7 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "back", id="arguments.back", priority=True),
         Binding("ctrl+s", "accept", "run with these", id="arguments.accept", priority=True),
+        Binding("f3", "result", "its result", tooltip="change the result instead", id="arguments.result"),
         Binding("f2", "json", "form/JSON", tooltip="fill in the form, or write JSON", id="arguments.json"),
         Binding("tab", "app.focus_next", "next field", id="arguments.next", show=False),
         Binding("shift+tab", "app.focus_previous", "field before", id="arguments.previous", show=False),
@@ -58,14 +59,18 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
         check: Check,
         *,
         accept: str = "run with these",
+        result: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """F3 leaves for the `result` where there is one, which `wants_result` tells."""
         super().__init__()
         self._title = title
         self._arguments = dict(arguments)
         self._schema = schema
         self._check = check
         self._accept = accept
+        self._result = result
+        self.wants_result = False
         self._clock = clock
         self._opened_at = clock()
         self._end = DisplayedEnd()  # of the form or the text
@@ -129,7 +134,8 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
         """Say how much is out of sight, and the keys. The end is noted as displayed where it is in view."""
         key = "enter" if self._is_one_line else "ctrl+s"
         said = f"{hidden} · " if (hidden := place(self._scrolls)) else ""
-        self.query_one(DialogBox).name_keys(f"{said}{key} {self._accept} · f2 form/JSON · esc back")
+        other = " · f3 its result" if self._result else ""
+        self.query_one(DialogBox).name_keys(f"{said}{key} {self._accept}{other} · f2 form/JSON · esc back")
         if self.is_current:
             self._end.note(self._scrolls)
 
@@ -180,6 +186,15 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
             self.dismiss(arguments)
         else:
             self._opened_at = self._clock()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """F3 is for a call that has a result."""
+        return action != "result" or self._result
+
+    def action_result(self) -> None:
+        """F3: the result is to be another, and not the arguments."""
+        self.wants_result = True
+        self.dismiss(None)
 
     def action_leave(self) -> None:
         """Escape."""

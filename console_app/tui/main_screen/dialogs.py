@@ -203,15 +203,28 @@ class Dialogs:
         await choose_and_open(self._ui.app, files, self._ui.toast, read)
 
     async def edit_arguments(self, call: CallView, accept: str, use: Callable[[str, dict[str, Any]], None]) -> None:
-        """A form for the arguments of a call; `use` gets its id and the new ones. `accept` says what that does."""
-        edited = await self._edited(call, accept)
-        if edited is not None:
-            use(call.id, edited)
-
-    async def _edited(self, call: CallView, accept: str) -> dict[str, Any] | None:
+        """A form for the arguments of a call; `use` gets its id and the new ones. `accept` says what that does. Of a
+        call that ended the result can be changed in its place."""
         from console_app.tui.approvals.call_editing import editor_for
 
-        engine = self._services.engine
+        engine, clock = self._services.engine, self._services.timing.now
         spec = next((spec for spec in engine.toolset.tools() if spec.name == call.name), None)
-        clock = self._services.timing.now
-        return await self._ui.push(editor_for(call, spec, engine.gate, accept=accept, clock=clock))
+        editor = editor_for(call, spec, engine.gate, accept=accept, clock=clock)
+        if (edited := await self._ui.push(editor)) is not None:
+            use(call.id, edited)
+        elif editor.wants_result:
+            await self._change_result(call)
+
+    async def _change_result(self, call: CallView) -> None:
+        from console_app.tui.approvals.call_editing import RESULT, result_editor
+
+        if (edited := await self._ui.push(result_editor(call, self._services.timing.now))) is not None:
+            await self._console.sessions.go_on_from(call.id, edited[RESULT])
+
+    async def compare(self, name: str) -> None:
+        """This conversation beside the one it was forked from, its newest fork, or the one of that id."""
+        from console_app.tui.sessions.compare import CompareScreen
+
+        if (pair := await self._console.sessions.pair(name)) is not None:
+            before, now = (pair.other.title, pair.before), (pair.this.title, pair.now)
+            await self._ui.push(CompareScreen(before, now, pair.differences))

@@ -127,6 +127,7 @@ def screen_ways(
         "tools": servers,
         "call": Slash(call),
         "timeline": Slash(timeline),
+        "compare": _waiting(dialogs.compare),
         "sessions": Slash(sessions),
         "resume": Slash(resume),
         "find": _at_once(keys.find),
@@ -152,6 +153,7 @@ def screen_ways(
         "calls": Key("panel.filter"),
         "show": Key("panel.toggle"),
         "edit": Key("panel.edit"),
+        "result": Key("panel.edit"),
         "inspect": Key("panel.inspect"),
         "files": Key("panel.files"),
     }

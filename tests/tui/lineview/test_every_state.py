@@ -66,6 +66,8 @@ OLD_WORDS = (
     "asking what there is", "wants a key (4", "at most so many", "It works by rules",
 )  # fmt: skip
 
+YOURS = "result changed by you"
+
 
 def test_states_outcomes_and_decisions_have_one_word_each() -> None:
     for state, word in STATE_WORDS.items():
@@ -73,7 +75,8 @@ def test_states_outcomes_and_decisions_have_one_word_each() -> None:
     for outcome, word in OUTCOME_WORDS.items():
         assert state_of(replace(CALL, state=CallState.FINISHED, outcome=outcome), 0.0)[1] == word
     assert state_of(replace(CALL, state=CallState.RUNNING, asked=["Who?"]), 0.0)[1] == "needs input"
-    assert set(COUNTED) == {*STATE_WORDS.values(), *OUTCOME_WORDS.values(), "said no", "needs input"}
+    assert state_of(replace(CALL, state=CallState.FINISHED, outcome=Outcome.FAILED, by_user=True), 0.0)[1] == YOURS
+    assert set(COUNTED) == {*STATE_WORDS.values(), *OUTCOME_WORDS.values(), "said no", "needs input", YOURS}
     selection = ApprovalSelection()
     selection.show([Pending(replace(CALL, id=id), risk=Risk("reads", "its server"), rules=("demo.do",)) for id in "ab"])
     shown = " ".join(line.plain for line in keys(selection, 200))

@@ -157,7 +157,9 @@ class CallBlock(Panel):
         ink = palette.on_chosen if self.selected else palette
         gutter = gutter_of(width)
         room = max(width - gutter - margin_of(width), 1)
-        pieces = row(self.call, self.group, room, ink, now, self.detail, opened=self.open, filled=not self.selected)
+        below = () if self.open else self.group.tail(self)
+        fills = not self.selected
+        pieces = row(self.call, self.group, room, ink, now, self.detail, opened=self.open, filled=fills, below=below)
         runs = self.call.state is CallState.RUNNING
         mark: Piece = (
             ("▌", palette.primary) if self.selected else ("▎" if runs else " ", state_style(self.call, palette))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from rich.cells import cell_len
 from rich.style import Style
@@ -36,8 +37,18 @@ def share_done(call: CallView) -> float | None:
     return share(call) if call.state is CallState.RUNNING and not call.waits_for_you else None
 
 
-def news(call: CallView, room: int, palette: Palette, now: float, detail: CallDetail, *, opened: bool) -> list[Piece]:
-    """The line as pieces that take at most `room` cells, behind the word of a state that is said."""
+def news(
+    call: CallView,
+    room: int,
+    palette: Palette,
+    now: float,
+    detail: CallDetail,
+    *,
+    opened: bool,
+    below: Sequence[str] = (),
+) -> list[Piece]:
+    """The line as pieces that take at most `room` cells, behind the word of a state that is said. Lines that stand
+    `below` are not said here too."""
     match call.state:
         case CallState.ANNOUNCED:
             pieces = _arriving(call, palette)
@@ -52,7 +63,8 @@ def news(call: CallView, room: int, palette: Palette, now: float, detail: CallDe
             more = f" · and {len(call.asked) - 1} more" if len(call.asked) > 1 else ""
             pieces = [(f"{one_line(call.asked[0], 200)}{more}", palette.muted)]
         case CallState.RUNNING:
-            pieces = _running(call, room, palette, now)
+            said_below = bool(below) and below[-1].strip() == call.message.strip()
+            pieces = _running(call, room, palette, now, "" if said_below else call.message)
         case CallState.FINISHED:
             return _finished(call, room, palette, detail, opened=opened)
     return crop(pieces, room)
@@ -66,12 +78,14 @@ def _arriving(call: CallView, palette: Palette) -> list[Piece]:
     return [(f"arguments arriving · {amounts.size(len(call.arguments_text))}", palette.muted)]
 
 
-def _running(call: CallView, room: int, palette: Palette, now: float) -> list[Piece]:
+def _running(call: CallView, room: int, palette: Palette, now: float, said: str) -> list[Piece]:
     pieces: list[Piece] = []
-    message = AnsiPainter(palette.base, palette).line(call.message[-400:].replace("\n", " ")) if call.message else []
+    message = AnsiPainter(palette.base, palette).line(said[-400:].replace("\n", " ")) if said else []
     if (done := share_done(call)) is not None and call.progress is not None and call.total is not None:
         pieces.append((f"{int(done * 100)} %", palette.base))
-        if told := _counted(call.progress, call.total, message, room - pieces_width(pieces) - 2, palette):
+        if (said or not call.message) and (
+            told := _counted(call.progress, call.total, message, room - pieces_width(pieces) - 2, palette)
+        ):
             pieces += [("  ", palette.base), *told]
     elif call.progress is not None:
         pieces += [(number(call.progress), palette.base), *([("  ", palette.base), *message] if message else [])]

@@ -5,6 +5,8 @@ What came of it has a third of the line at least; the rest is the arguments', si
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.style import Style
 
 from console_app.domain import CallState, Outcome, amounts, plural
@@ -40,19 +42,29 @@ def row(
     *,
     opened: bool = False,
     filled: bool = True,
+    below: Sequence[str] = (),
 ) -> list[Piece]:
-    """The line of a call as pieces that take exactly `room` cells. `opened`: what stands below is not said here too.
-    `filled`: how far it is shows as the ground of the line."""
-    pieces = _sentence(call, group, room, palette, now, detail, opened=opened)
+    """The line of a call as pieces that take exactly `room` cells. `opened`: what stands below is not said here too,
+    nor is what stands `below` while it runs. `filled`: how far it is shows as the ground of the line."""
+    pieces = _sentence(call, group, room, palette, now, detail, opened=opened, below=below)
     done = share_done(call) if filled else None
     if not done or palette.chosen is None:
         return pieces
-    inked = crop(_sentence(call, group, room, palette.chosen, now, detail, opened=opened), int(done * room), "")
+    inked = _sentence(call, group, room, palette.chosen, now, detail, opened=opened, below=below)
+    inked = crop(inked, int(done * room), "")
     return [*inked, *_behind(pieces, sum(len(text) for text, _ in inked))]
 
 
 def _sentence(
-    call: CallView, group: CallGroup, room: int, palette: Palette, now: float, detail: CallDetail, *, opened: bool
+    call: CallView,
+    group: CallGroup,
+    room: int,
+    palette: Palette,
+    now: float,
+    detail: CallDetail,
+    *,
+    opened: bool,
+    below: Sequence[str],
 ) -> list[Piece]:
     glyph, word = state_of(call, palette.turning(now))
     style, dot = state_style(call, palette), (" · ", palette.faint)
@@ -66,7 +78,7 @@ def _sentence(
     left = room - pieces_width([*pieces, *time])
     said: list[Piece] = _state(call, word, style) + [(text.strip(), ink) for text, ink in _badges(call, palette)]
     told_above = call.state is CallState.QUEUED and group.has_header  # the counts say what is waited for
-    newest = [] if told_above else news(call, max(left, 0), palette, now, detail, opened=opened)
+    newest = [] if told_above else news(call, max(left, 0), palette, now, detail, opened=opened, below=below)
     told: list[Piece] = []
     worked: list[Piece] = [(figures, palette.muted)] if (figures := agent_work(call)) else []
     for part in (*([one] for one in said), worked, newest):

@@ -31,6 +31,7 @@ MODULES = (  # in the order in which a session is likely to need them
     "console_app.tui.main_screen.over.settings_screen",
     "tomlkit",
     "console_app.tui.sessions.browse",
+    "console_app.tui.sessions.compare",
     "console_app.tui.main_screen.over.pickers",
     "console_app.tui.connect.screen",
     "console_app.tui.servers.open_files",
