@@ -199,10 +199,10 @@ class _Work:
         self._host.tell(ev.MessageAdded.of(UserMessage(content=prompt)))
         self._host.tell(ev.StepStarted())
         outcome: ev.TurnOutcome = "failed"
+        self._updates.over = False
+        asked = {"sessionId": self._session, "prompt": [{"type": "text", "text": prompt}]}
         try:
-            response = await self._peer.ask(
-                "session/prompt", {"sessionId": self._session, "prompt": [{"type": "text", "text": prompt}]}
-            )
+            response = await self._peer.ask("session/prompt", asked, answered=self._updates.end)
             outcome = "completed"
         except asyncio.CancelledError:
             outcome = "cancelled"
@@ -237,7 +237,7 @@ class _Work:
 
     def steer(self, text: str) -> bool:
         """Keep a message until the answer that is being written has ended."""
-        if not self._session or self._updates.over:
+        if not self._session:
             return False
         self._steering.append(text)
         return True

@@ -67,7 +67,7 @@ class AgentUpdates:
         self._segment: list[str] = []  # of the answer since the newest call
         self._last = ""  # the newest segment that said something
         self._size = 0
-        self.over = False
+        self.over = True  # it answers nothing now, so that what it tells belongs to nothing
 
     # What the agent says
 
@@ -273,8 +273,7 @@ class AgentUpdates:
         return self._last
 
     def end(self) -> None:
-        """The task has ended, and nothing more is taken."""
-        self.flush()
+        """Take nothing more, until another prompt is answered."""
         self.over = True
 
 
