@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from console_app.acp_client.engine import AcpEngine as AcpEngine
-    from console_app.acp_client.engine import AgentProgram as AgentProgram
+    from console_app.acp_client.engine import AcpModel as AcpModel
+    from console_app.acp_client.programs import agent_programs as agent_programs
+    from console_app.acp_client.session import AgentProgram as AgentProgram
 else:
     from console_app.door import door
 
     __getattr__ = door(
         __name__,
         {
-            "engine": "AcpEngine AgentProgram",
+            "engine": "AcpEngine AcpModel",
+            "programs": "agent_programs",
+            "session": "AgentProgram",
         },
     )

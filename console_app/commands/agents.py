@@ -23,7 +23,7 @@ Say here what the agent does, and what its answer is to hold.
 
 def agents(setup: Setup) -> int:
     """Do what the action says; return the exit code. Raises UsageError for a kind that is not there, or is there."""
-    arguments, there = setup.arguments, {**ag.KINDS, **wiring.workplace(setup).agents()}
+    arguments, there = setup.arguments, {**ag.KINDS, **wiring.agent_kinds(setup, wiring.workplace(setup))()}
     if arguments.action == "list":
         width = max(len(name) for name in there)
         for name, kind in sorted(there.items()):
@@ -56,4 +56,4 @@ def _described(kind: ag.AgentKind) -> str:
     lines += [f"Not: {', '.join(kind.without)}"] if kind.without else []
     lines += [f"Model: {kind.model}"] if kind.model else []
     lines += [f"Its front matter: {kind.note}."] if kind.note else []
-    return "\n".join([*lines, "", kind.prompt])
+    return "\n".join([*lines, "", kind.prompt] if kind.prompt else lines)

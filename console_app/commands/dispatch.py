@@ -216,7 +216,7 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
                 library=library,
             )
         finally:
-            await provider.close()
+            await engine.close()
 
 
 async def _preload(models: Models, *, servers: bool, window: bool) -> None:

@@ -6,7 +6,7 @@ result. Everything that it says and does carries its path, so that it is none of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -76,6 +76,10 @@ class AgentHost(Protocol):
         `why` says why it asks where no rule does."""
         ...
 
+    def tools(self) -> Collection[str]:
+        """Return those tools of ours (`server.tool`) that the agent may have run."""
+        ...
+
     async def make(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Run a tool of ours (`server.tool`) as a call of the agent, under all rules. Raises ToolError for one that it
         does not have."""
@@ -96,6 +100,39 @@ class AgentEngine(Protocol):
 
     def steer(self, call_id: str, text: str) -> bool:
         """Say something to the agent of a running task; False where it takes nothing now."""
+        ...
+
+    async def close(self) -> None:
+        """End what it holds, behind its last task."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AgentOffer:
+    """Something that an agent lets its user choose: `choices` are its values, with their names."""
+
+    id: str
+    category: str  # mode, model, or what the agent calls it
+    value: str
+    choices: Mapping[str, str]
+    own: bool = True  # an option of the agent, and not one of the two that the protocol names itself
+
+
+class Converses(Protocol):
+    """A provider that is an agent: a turn with it is its own work, told through the host."""
+
+    async def converse(self, prompt: str, earlier: str, host: AgentHost) -> None:
+        """Answer a prompt; `earlier` is what was said before, for an agent that does not know it. Raises FanoutError
+        with the reason where it fails; cancelled, it stops at once."""
+        ...
+
+    @property
+    def offers(self) -> Sequence[AgentOffer]:
+        """Return what may be chosen of the agent now."""
+        ...
+
+    async def choose(self, name: str, wanted: str) -> AgentOffer:
+        """Choose it. Raises FanoutError for what the agent doesn't have."""
         ...
 
 

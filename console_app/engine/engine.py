@@ -15,6 +15,7 @@ from console_app.domain.settings import EngineSettings
 from console_app.domain.steady_time import steady_time
 from console_app.domain.transcript import Transcript
 from console_app.engine.agents.agents import Agents, OpenModel, no_other_model
+from console_app.engine.agents.conversing import ConversingTurn
 from console_app.engine.background import Background
 from console_app.engine.calls.approval_gate import ApprovalGate
 from console_app.engine.calls.slots import Slots
@@ -88,7 +89,7 @@ class Engine:
         self.background.activity = lambda: self.activity
 
     async def close(self) -> None:
-        """Close the model that answers, and those that were opened for agents."""
+        """Close the model that answers, and what was opened for agents."""
         agents = self.agents.close() if self.agents is not None else asyncio.sleep(0)
         await asyncio.gather(self.provider.close(), agents)
 
@@ -213,7 +214,8 @@ class Engine:
 
     def start(self, prompt: str | UserMessage) -> Turn:
         """Begin a new turn."""
-        return self._begin(Turn(self._session, as_message(prompt), self._next_turn))
+        kind = ConversingTurn if ports.speaks(self.provider, ag.Converses) else Turn
+        return self._begin(kind(self._session, as_message(prompt), self._next_turn))
 
     def start_manual(self, prompt: str, calls: Sequence[ManualCall]) -> Turn:
         """Like `start`, but the calls are given and no model is asked. Raises UsageError for a tool that isn't on."""

@@ -219,6 +219,28 @@ def run(words: str) -> str:
             say(picked(permission("a", options)))
         case "echo":
             say(f"<{words}>")
+        case "talk":  # does what its prompt ends with
+            match [one for one in words.split("\n\n") if not one.startswith("[Fanout")][-1].split()[-1]:
+                case "wait":
+                    call("w", status="in_progress")
+                    say("waiting")
+                    while read().get("method") != "session/cancel":
+                        pass
+                    say("behind the stop")
+                    return "cancelled"
+                case "hang":
+                    say(str(os.getpid()))
+                    while True:
+                        read()
+                case "die":
+                    call("d", status="in_progress")
+                    os._exit(3)
+                case "ask":
+                    call("a", status="pending")
+                    say(picked(permission("a")))
+                    change("a", status="completed")
+                case _:
+                    say(f"<{words}>")
         case "asks_later":
             call("a", status="completed")
             say("done")

@@ -423,6 +423,9 @@ class Elsewhere:
     def steer(self, call_id: str, text: str) -> bool:
         return False
 
+    async def close(self) -> None:
+        """It holds nothing."""
+
 
 @pytest.mark.parametrize("do", ["", "hang", "die"])
 def test_another_engine_is_an_agent_like_any(do: str) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from console_app.domain import FanoutError, Outcome, ToolResult, ToolSpec, errors, one_line, plural, ports
+from console_app.domain import ApprovalMode, FanoutError, Outcome, ToolResult, ToolSpec, errors, one_line, plural, ports
 from console_app.domain import agents as ag
 from console_app.domain import events as ev
 from console_app.engine.activity import Activity
@@ -84,7 +84,7 @@ class Agents:
         return {**ag.KINDS, **self._written()}
 
     def spec(self, session: Session) -> ToolSpec | None:
-        if session.settings.agents == "off" or _depth(session) >= DEEPEST:
+        if session.settings.send_agents == "off" or _depth(session) >= DEEPEST:
             return None
         return agent_spec({name: kind.description for name, kind in sorted(self.kinds.items())})
 
@@ -191,9 +191,11 @@ class Agents:
         assert kind.engine is not None
         task, activity = running.task, running.activity
         step = activity.step_now if isinstance(activity, Turn) else None
-        host = running.host = Host(
-            above, activity, task, Relay(task.call_id, activity, above.background), reporter, step
-        )
+        if above.reads_only or above.gate.mode is ApprovalMode.PLAN:
+            why = f"{kind.name} is a program of its own, which may change things: it can't be sent where nothing may be"
+            return ToolResult(outcome=Outcome.DENIED, content=f"{why}.", error=why)
+        relay = Relay(task.call_id, activity, above.background)
+        host = running.host = Host(above, activity, task, relay, lambda words: reporter.progress(0, None, words), step)
         host.begin()
         try:
             final = await kind.engine.run(task, host)
@@ -202,8 +204,10 @@ class Agents:
             transcript = self._base().transcript.agent(task.path)
             had = ag.account(transcript, above.stamper.clock())
             return ToolResult(outcome=Outcome.FAILED, content=f"{error.line}\n{had}", error=one_line(error.line, 300))
-        finally:
+        except BaseException:
             host.end("cancelled", "")
+            raise
+        host.end("completed", "")
         return ToolResult(outcome=Outcome.SUCCEEDED, content=final)
 
     def ended(self, call_id: str, result: ToolResult) -> ToolResult:
@@ -240,10 +244,12 @@ class Agents:
     # -- where their calls are
 
     def step_of(self, call_id: str) -> Step | None:
-        return next((step for step in self.steps() if step.batch.find(call_id) is not None), None)
+        has = (step for step in self.steps() if step.batch.find(call_id) is not None or step.approvals.waits(call_id))
+        return next(has, None)
 
     def steps(self) -> Sequence[Step]:
         found = [one.turn.step_now for one in self._running.values() if one.turn is not None]
+        found += [one.host.step for one in self._running.values() if one.host is not None]
         return [step for step in found if step is not None]
 
     @property
@@ -288,10 +294,10 @@ class Agents:
         return self._opened[name]
 
     async def close(self) -> None:
-        """Close the models that were opened for agents."""
+        """Close the models that were opened for agents, and the engines of kinds."""
         opened, self._opened = list(self._opened.values()), {}
-        for provider in opened:
-            await provider.close()
+        engines = [kind.engine for kind in self.kinds.values() if kind.engine is not None]
+        await asyncio.gather(*(one.close() for one in (*opened, *engines)))
 
     def _path(self, above: Session, name: str) -> str:
         """Return a path that no agent of this session has."""

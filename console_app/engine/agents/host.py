@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from console_app.domain import Outcome, ToolResult, ToolSpec, errors, ports
@@ -27,20 +27,20 @@ class Host:
         activity: Activity,
         task: ag.AgentTask,
         relay: Relay,
-        reporter: ports.CallReporter,
+        progress: Callable[[str], None],
         step: Step | None,
     ) -> None:
         self._session, self._activity, self._task = session, activity, task
-        self._relay, self._reporter, self._step = relay, reporter, step
+        self._relay, self._progress, self.step = relay, progress, step
         self._open: dict[str, None] = {}  # calls that have no result yet
-        self._made = 0
+        self._made = self._steps = 0
 
     def begin(self) -> None:
         """Tell that the conversation begins."""
         kind = self._task.kind.name
         self.tell(
             ev.SessionStarted(
-                model=self._task.model or kind,
+                model=self._task.model or self._task.kind.model or kind,
                 provider=kind,
                 protocol="native",
                 strategy="agentic",
@@ -53,7 +53,8 @@ class Host:
     def tell(self, event: ev.Event) -> None:
         if self._relay.closed:
             return
-        fields = {"agent": self._task.path, "turn": self._activity.number, "step": event.step or 1}
+        self._steps += isinstance(event, ev.StepStarted)
+        fields = {"agent": self._task.path, "turn": self._activity.number, "step": max(self._steps, 1)}
         vars(event).update(fields)
         event.__pydantic_fields_set__.update(fields)
         if isinstance(event, ev.CallAnnounced):
@@ -64,14 +65,18 @@ class Host:
 
     def new_call_id(self, given: str) -> str:
         self._made += 1
-        return self._session.new_call_id(given, f"{self._task.call_id}_{self._made}")
+        parent = self._task.call_id or f"call_{self._activity.number}"
+        return self._session.new_call_id(given, f"{parent}_{self._made}")
+
+    def tools(self) -> Collection[str]:
+        return [spec.label for spec in self._session.toolset.tools()]
 
     async def permitted(self, call_id: str, spec: ToolSpec, arguments: Mapping[str, Any], why: str) -> ag.Permit:
-        if self._step is None:
+        if self.step is None:
             raise errors.ToolError("nobody can be asked here")
-        call = CallExecution(call_id, 0, spec.name, spec, parent=self._task.call_id, closed=True)
+        call = CallExecution(call_id, 0, spec.name, spec, parent=self._task.call_id, why=why, closed=True)
         call.arguments = dict(arguments)
-        refused = await self._step.approvals.ask(call, spec)
+        refused = await self.step.approvals.ask(call, spec)
         words = call.resolution.feedback if call.resolution is not None else ""
         return ag.Permit(
             refused is None, call.arguments or {}, words or (refused.content if refused is not None else "")
@@ -79,19 +84,25 @@ class Host:
 
     async def make(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
         specs = {spec.label: spec for spec in self._session.toolset.tools()}
-        if tool not in specs or self._step is None:
+        if tool not in specs or self.step is None:
             raise errors.ToolError(f"there is no tool {tool} here")
         self._made += 1
         asked = ports.ProgramCall(self._made, tool, dict(arguments), earlier=False)
-        return await self._step.made(self._task.call_id, specs[tool], asked)
+        return await self.step.made(self._task.call_id, specs[tool], asked)
 
     def progress(self, words: str) -> None:
-        self._reporter.progress(0, None, words)
+        self._progress(words)
 
     def end(self, outcome: ev.TurnOutcome, why: str) -> None:
         """End the conversation: what has no result is interrupted. Again does nothing."""
         if self._relay.closed:
             return
+        self.end_calls()
+        self.tell(ev.TurnFinished(outcome=outcome, error=why or None))
+        self._relay.close()
+
+    def end_calls(self) -> None:
+        """Let what has no result be interrupted."""
         result = results.interrupted()
         for call_id in list(self._open):
             self.tell(
@@ -99,5 +110,3 @@ class Host:
                     call_id=call_id, outcome=Outcome.INTERRUPTED, content=result.content, error=result.error
                 )
             )
-        self.tell(ev.TurnFinished(outcome=outcome, error=why or None))
-        self._relay.close()

@@ -149,6 +149,8 @@ class Approvals:
             verdict, repeats = Ruling("ask", f"the same call for the {_ordinal(times)} time", ev.DecidedBy.LIMIT), True
         elif verdict.action != "deny" and self._has_answer(call, spec, key):
             return results.answered_before()
+        if verdict.action == "ask" and verdict.by is ev.DecidedBy.MODE and call.why:
+            verdict = replace(verdict, why=call.why)
         if verdict.action == "ask":
             resolution = await self._request(call, spec, verdict, repeats)
             if repeats and resolution.decision is Decision.ALLOW:
