@@ -206,6 +206,7 @@ LOOSER = [
     "temperature = 2",
     "[limits]\ngit = 9",
     '[agents.x]\ncommand = "evil"',
+    'agent_registry = "evil.json"',
 ]
 USER = """
 policy = "sequential"

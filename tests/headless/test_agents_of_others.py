@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import platform
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.headless.inside import Inside
+from tests.wire_server import Reply, WireServer
 
 SCRIPT = Path(__file__).parents[1] / "acp_client/scripted_agent.py"
 SENDS = """
@@ -142,3 +145,80 @@ def test_the_switch_is_read_by_its_older_name_and_said(fanout: Inside) -> None:
     done = fanout.run("config", "get", "send_agents")
     assert done.out.strip() == "off"
     assert "the setting agents is called send_agents now" in done.err
+
+
+HERE = f"{platform.system().lower()}-{platform.machine().lower().replace('arm64', 'aarch64')}"
+REGISTRY = {
+    "version": "1.0.0",
+    "agents": [
+        {
+            "id": "node",
+            "description": "From\u202enode",
+            "distribution": {"npx": {"package": "n@1.2.3", "args": ["--acp"], "env": {"K": "v"}}},
+        },
+        {"id": "py", "name": "Of Python", "distribution": {"uvx": {"package": "p==1"}}},
+        {
+            "id": "packed",
+            "distribution": {"binary": {HERE: {"archive": "http://a.test/x.tgz", "cmd": "./x", "args": ["acp"]}}},
+        },
+        {"id": "elsewhere", "distribution": {"binary": {"plan9-mips": {"archive": "http://a.test/x", "cmd": "x"}}}},
+        {"id": "flag", "distribution": {"npx": {"package": "--eval=evil"}}},
+        {"id": 7},
+        "nothing",
+    ],
+}
+
+
+@pytest.mark.parametrize("at", ["file", "address", "setting"])
+def test_one_is_added_from_a_registry(fanout: Inside, at: str) -> None:
+    with WireServer(lambda _: Reply.json(REGISTRY)) as server:
+        check_added(fanout, at, server.url)
+
+
+def check_added(fanout: Inside, at: str, address: str) -> None:
+    path = fanout.write("agents.json", json.dumps(REGISTRY))
+    if at == "setting":
+        fanout.write("home/config.toml", f"# mine\nagent_registry = {json.dumps(str(path))}\n")
+    given = {"file": ["--from", str(path)], "address": ["--from", address], "setting": []}[at]
+    assert fanout.run("agents", "add", "node", *given).code == 2
+    assert "agents" not in fanout.run("config", "get", "agents").out
+    done = fanout.run("agents", "add", "node", "--yes", *given)
+    assert done.code == 0, done.err
+    assert '  command = ["npx", "-y", "n@1.2.3", "--acp"]' in done.out
+    assert "\u202e" not in done.out
+    assert fanout.run("agents", "add", "py", "-y", *given).code == 0
+    written = tomllib.loads((fanout.home / "config.toml").read_text())["agents"]
+    assert written["node"]["env"] == {"K": "v"}
+    assert written["py"] == {"command": ["uvx", "p==1"], "description": "Of Python"}
+    shown = fanout.run("agents", "show", "py").out
+    assert "runs uvx p==1" in shown
+
+
+NOT_ADDED = {
+    "packed": "Unpack http://a.test/x.tgz, then: fanout agents add packed -- PATH/x acp.",
+    "elsewhere": "elsewhere has no form that could be started here",
+    "flag": "flag has no form that could be started here",
+    "none": "There are: elsewhere, flag, node, packed, py.",
+}
+
+
+@pytest.mark.parametrize("name", NOT_ADDED)
+def test_what_can_not_be_started_here_is_said(fanout: Inside, name: str) -> None:
+    path = fanout.write("agents.json", json.dumps(REGISTRY))
+    done = fanout.run("agents", "add", name, "--yes", "--from", str(path))
+    assert done.code == 2
+    assert NOT_ADDED[name] in done.err
+
+
+@pytest.mark.parametrize("text", ["", "[", "7", '{"agents": 7}'])
+def test_what_is_no_registry_is_a_line(fanout: Inside, text: str) -> None:
+    path = fanout.write("agents.json", text)
+    done = fanout.run("agents", "add", "node", "--yes", "--from", str(path))
+    assert done.code == 2
+    assert done.err.count("\n") == 1
+
+
+def test_a_program_of_any_name_is_added_and_answers(fanout: Inside) -> None:
+    added = fanout.run("agents", "add", "mine", "--yes", "--", sys.executable, "-S", str(SCRIPT), "words")
+    assert added.code == 0, added.err
+    assert fanout.run("run", "-m", "acp/mine", "hi").out.strip() == "Hello there."

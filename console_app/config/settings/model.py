@@ -251,6 +251,7 @@ class Settings(Sampling, frozen=True):
     providers: dict[Annotated[str, Field(pattern=_PROVIDER_NAME)], ProviderSettings] = Field(
         default_factory=dict[str, ProviderSettings]
     )
+    agent_registry: str = ""  # a file, or an address; "": those that are known here
     agents: dict[AgentName, AgentSettings] = Field(default_factory=dict[str, AgentSettings])
 
     @property

@@ -78,6 +78,7 @@ MEANINGS: Mapping[str, str] = {
     "injected": "arguments that tools get which name them",
     "keys": "keys by the id of what they do",
     "providers": "endpoints of your own: base_url, headers, models, context_window",
+    "agent_registry": "a file, or an address, where agents of others are looked for; nowhere until you set it",
     "agents": "agents of others, programs that speak the Agent Client Protocol: command, env, mode, model",
     "max_tokens": "most tokens of an answer",
     "temperature": "how freely the model writes, 0 to 2",
@@ -278,6 +279,11 @@ def write_setting(path: Path, name: str, text: str) -> Any:
     value = _read(parts, text)
     _change(path, parts, value)
     return value
+
+
+def write_table(path: Path, parts: Sequence[str], table: Mapping[str, Any]) -> None:
+    """Put a whole table in place of the one there is. Raises as `write_setting` does."""
+    _change(path, parts, dict(table))
 
 
 def remove_setting(path: Path, name: str) -> bool:
