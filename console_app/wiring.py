@@ -15,6 +15,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -419,8 +420,8 @@ def agent_kinds(setup: Setup, workplace: WorkingFolder) -> Callable[[], ag.Kinds
     for name, program in acp_client.agent_programs(setup.settings, setup.environ, setup.cwd).items():
         runs, place = program.identity.text, setup.layered.sources.get(f"agents.{name}", "")
         does = named[name].description or f"an agent of others, with a model and tools of its own: {one_line(runs, 60)}"
-        engine = acp_client.AcpEngine(program)
-        kinds[name] = ag.AgentKind(name, does, model=program.model, source=f"{place}, runs {runs}", engine=engine)
+        opens = partial(acp_client.AcpModel, program)
+        kinds[name] = ag.AgentKind(name, does, model=program.model, source=f"{place}, runs {runs}", opens=opens)
     return lambda: {**workplace.agents(), **kinds}
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from console_app.acp_client.engine import AcpEngine as AcpEngine
-    from console_app.acp_client.engine import AcpModel as AcpModel
+    from console_app.acp_client.model import AcpModel as AcpModel
     from console_app.acp_client.programs import agent_programs as agent_programs
     from console_app.acp_client.registry import ListedAgent as ListedAgent
     from console_app.acp_client.registry import agent_named as agent_named
@@ -18,7 +17,7 @@ else:
     __getattr__ = door(
         __name__,
         {
-            "engine": "AcpEngine AcpModel",
+            "model": "AcpModel",
             "programs": "agent_programs",
             "registry": "ListedAgent agent_named listed_agents",
             "session": "AgentProgram",

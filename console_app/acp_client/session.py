@@ -246,11 +246,15 @@ class AgentSession:
             return _CANCELLED
         if updates.over:
             return _CANCELLED
-        if permit.allowed:
+        allowed = permit.allowed and dict(permit.arguments) == call.shown
+        if allowed:
             updates.start(call)
         else:
             call.denied = True
-        wanted = ("allow_once", "allow_always") if permit.allowed else ("reject_once", "reject_always")
+        if permit.allowed and not allowed:
+            words = f"{self._program.name} can't be given other arguments: the call was denied"
+            self._host.tell(ev.Notice(level="warning", text=words))
+        wanted = ("allow_once", "allow_always") if allowed else ("reject_once", "reject_always")
         for kind in wanted:
             for option in options:
                 if option.get("kind") == kind:

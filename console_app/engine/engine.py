@@ -15,7 +15,6 @@ from console_app.domain.settings import EngineSettings
 from console_app.domain.steady_time import steady_time
 from console_app.domain.transcript import Transcript
 from console_app.engine.agents.agents import Agents, OpenModel, no_other_model
-from console_app.engine.agents.conversing import ConversingTurn
 from console_app.engine.background import Background
 from console_app.engine.calls.approval_gate import ApprovalGate
 from console_app.engine.calls.slots import Slots
@@ -201,6 +200,11 @@ class Engine:
         tools = self._with_builtins(self.offer)
         return ports.ModelRequest(messages, settings.whole_prompt, tuple(tools.values()))
 
+    def asked_about(self, call_id: str) -> ToolSpec | None:
+        """Return the tool of a call that waits, which may be one of an agent's own; None for one that doesn't wait."""
+        turn = self.turn or (self.agents.any_turn if self.agents is not None else None)
+        return turn.asked_about(call_id) if turn is not None else None
+
     async def look_around(self) -> None:
         """Have the system prompt say where it is as it is now; a turn does so before its first request."""
         await self._session.look_around()
@@ -214,8 +218,7 @@ class Engine:
 
     def start(self, prompt: str | UserMessage) -> Turn:
         """Begin a new turn."""
-        kind = ConversingTurn if ports.speaks(self.provider, ag.Converses) else Turn
-        return self._begin(kind(self._session, as_message(prompt), self._next_turn))
+        return self._begin(Turn(self._session, as_message(prompt), self._next_turn))
 
     def start_manual(self, prompt: str, calls: Sequence[ManualCall]) -> Turn:
         """Like `start`, but the calls are given and no model is asked. Raises UsageError for a tool that isn't on."""

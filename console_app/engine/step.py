@@ -176,9 +176,13 @@ class Step:
 
     def end_now(self, ending: Ending) -> None:
         """End it at once: each call has its result, and both join the history, before this returns."""
-        if self._joined or self._answer is None:
+        if self._joined:
             return
-        self.ending, self._answer.over = ending, True
+        self.ending = ending
+        if self._answer is None:  # it has the calls of ours that an agent made
+            self._end_calls()
+            return
+        self._answer.over = True
         self._end_calls()
         self._join(self._answer)
 

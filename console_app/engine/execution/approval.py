@@ -218,6 +218,10 @@ class Approvals:
         waiting = self._waiting.get(call_id)
         return waiting is not None and waiting.call.result is None and not waiting.answer.done()
 
+    def asked_about(self, call_id: str) -> ToolSpec | None:
+        """Return the tool of a call that waits."""
+        return self._waiting[call_id].spec if self.waits(call_id) else None
+
     def is_as_shown(self, call_id: str, shown: str | None) -> bool:
         """Tell whether a call that waits is of the tool that was shown, as `resolve` asks."""
         if not self.waits(call_id):

@@ -1,4 +1,4 @@
-"""Agents of others do tasks as the engine of a kind, and answer a conversation as its model would."""
+"""An agent of others in the place of a model: of the conversation, or of a task."""
 
 from __future__ import annotations
 
@@ -6,51 +6,13 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 
 from console_app.acp_client.session import AgentProgram, AgentSession
-from console_app.domain import UserMessage, agents, errors, ports
+from console_app.domain import agents, errors, ports
 from console_app.domain import chunks as ch
-from console_app.domain import events as ev
 from console_app.mcp_client import transport
 
 
-class AcpEngine:
-    """Implements `domain.agents.AgentEngine`: a program is started for a task, and ended with all that it started."""
-
-    def __init__(self, program: AgentProgram) -> None:
-        self._program = program
-        self._guard = transport.Guard()
-        self._guard.hurried = True  # a call that is stopped is over at once
-        self._prompts: dict[str, list[str]] = {}  # that it has not been given, by the call of the task
-
-    async def run(self, task: agents.AgentTask, host: agents.AgentHost) -> str:
-        """Do a task in a program of its own. Raises AgentError."""
-        prompts, words = self._prompts.setdefault(task.call_id, [task.task]), ""
-        try:
-            session = await AgentSession.open(self._program, self._guard, host, task.model)
-            try:
-                while prompts:
-                    host.tell(ev.StepStarted())
-                    host.tell(ev.MessageAdded.of(UserMessage(content=prompts[0])))
-                    words = await session.prompt(prompts.pop(0), host)
-                return words
-            finally:
-                await transport.to_the_end(session.close())
-        finally:
-            del self._prompts[task.call_id]
-
-    def steer(self, call_id: str, text: str) -> bool:
-        """Say something to the agent: it reads that behind its answer, since the protocol has no other way."""
-        if (prompts := self._prompts.get(call_id)) is None:
-            return False
-        prompts.append(text)
-        return True
-
-    async def close(self) -> None:
-        """End what is left of all its programs."""
-        await self._guard.close()
-
-
 class AcpModel:
-    """An agent that is the conversation itself. Implements `ports.Provider` and `domain.agents.Converses`.
+    """An agent that answers prompts. Implements `ports.Provider` and `domain.agents.Converses`.
 
     Its program is started with the first prompt, keeps the conversation in its own session, and is started anew where
     it has ended; then it is told what was said before.
@@ -63,6 +25,7 @@ class AcpModel:
         self.model = program.name
         self._program, self._wanted = program, model
         self._guard = transport.Guard()
+        self._guard.hurried = True  # what is stopped is over at once
         self._session: AgentSession | None = None
 
     def stream(self, request: ports.ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[ch.Chunk]]:
