@@ -15,6 +15,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from console_app.config.secrets import Redactor, StoredKeys, secret_sources
 from console_app.config.settings import OFFLINE, SCRIPTED, LayeredSettings, RuleServers, Settings, unknown_variables
 from console_app.console import ConfiguredModels
 from console_app.domain import CallPolicy, ConfigError, FanoutError, UsageError, one_line
+from console_app.domain import agents as ag
 from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import Frozen
 from console_app.engine import ApprovalGate, Engine, Rule, RuleBindings
@@ -168,7 +170,8 @@ def model_source(setup: Setup, limits: EndpointLimits | None = None) -> Configur
     """The models of the settings. `limits` are those of other conversations in this process."""
     source, paths = setup.layered.sources.get("model", ""), setup.paths
     refusals = KnownRefusals(paths.refusals, __version__, KnownEndpoints(paths.endpoints, __version__))
-    return ConfiguredModels(setup.settings, setup.environ, source, paths.dialects, refusals, limits or EndpointLimits())
+    limits = limits or EndpointLimits()
+    return ConfiguredModels(setup.settings, setup.environ, source, paths.dialects, refusals, limits, setup.cwd)
 
 
 def preload_servers() -> None:
@@ -401,10 +404,25 @@ def build_engine(
         servers=servers,
         programs=Runner.installed(setup.paths.data / "programs" if kept else None),
         workplace=workplace,
-        agents=workplace.agents if workplace is not None else None,
+        agents=agent_kinds(setup, workplace) if workplace is not None else None,
         open_model=open_model,
         watch=setup.trace.see if setup.trace is not None else None,
     )
+
+
+def agent_kinds(setup: Setup, workplace: WorkingFolder) -> Callable[[], ag.Kinds]:
+    """Return what gives the kinds of agents: those of files, and over them the programs of the settings."""
+    if not (named := setup.settings.agents):
+        return workplace.agents
+    from console_app import acp_client
+
+    kinds = dict[str, ag.AgentKind]()
+    for name, program in acp_client.agent_programs(setup.settings, setup.environ, setup.cwd).items():
+        runs, place = program.identity.text, setup.layered.sources.get(f"agents.{name}", "")
+        does = named[name].description or f"an agent of others, with a model and tools of its own: {one_line(runs, 60)}"
+        opens = partial(acp_client.AcpModel, program)
+        kinds[name] = ag.AgentKind(name, does, model=program.model, source=f"{place}, runs {runs}", opens=opens)
+    return lambda: {**workplace.agents(), **kinds}
 
 
 def workplace(setup: Setup) -> WorkingFolder:

@@ -5,14 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from console_app.acp_client.engine import AcpEngine as AcpEngine
-    from console_app.acp_client.engine import AgentProgram as AgentProgram
+    from console_app.acp_client.model import AcpModel as AcpModel
+    from console_app.acp_client.programs import agent_programs as agent_programs
+    from console_app.acp_client.registry import ListedAgent as ListedAgent
+    from console_app.acp_client.registry import agent_named as agent_named
+    from console_app.acp_client.registry import listed_agents as listed_agents
+    from console_app.acp_client.session import AgentProgram as AgentProgram
 else:
     from console_app.door import door
 
     __getattr__ = door(
         __name__,
         {
-            "engine": "AcpEngine AgentProgram",
+            "model": "AcpModel",
+            "programs": "agent_programs",
+            "registry": "ListedAgent agent_named listed_agents",
+            "session": "AgentProgram",
         },
     )

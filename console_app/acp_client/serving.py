@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import shlex
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
@@ -50,19 +49,18 @@ class _Terminal:
 
 
 class Served:
-    """What one task is served. `tools` are the labels of those of ours that are on."""
+    """What an agent is served while it answers."""
 
-    def __init__(self, host: agents.AgentHost, folder: Path, tools: Collection[str]) -> None:
+    def __init__(self, host: agents.AgentHost, folder: Path) -> None:
         self._host = host
         self._folder = folder
-        self._tools = tools
         self._terminals: dict[str, _Terminal] = {}
         self._number = 0
 
     def capabilities(self) -> dict[str, Any]:
         """What the agent may ask for, as the protocol writes it."""
-        files = {"readTextFile": READ in self._tools, "writeTextFile": WRITE in self._tools}
-        return {"fs": files, "terminal": RUN in self._tools}
+        tools = self._host.tools()
+        return {"fs": {"readTextFile": READ in tools, "writeTextFile": WRITE in tools}, "terminal": RUN in tools}
 
     async def answer(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Do what a request asks for. Raises AgentRefusal."""

@@ -55,19 +55,21 @@ class AgentCall:
 
 
 class AgentUpdates:
-    """The conversation of one task, told to `host`. `name` is the agent's, `identity` its program."""
+    """The answer to one prompt, told to `host`. `name` is the agent's, `identity` its program, and `spent` the dollars
+    that earlier answers of it took."""
 
-    def __init__(self, name: str, identity: ServerIdentity, host: agents.AgentHost) -> None:
+    def __init__(self, name: str, identity: ServerIdentity, host: agents.AgentHost, spent: float = 0.0) -> None:
         self._name, self._identity = name, identity
         self._host = host
         self.calls: dict[str, AgentCall] = {}
-        self.cost: float | None = None
+        self.spent = spent
         self._waiting: list[tuple[bool, str]] = []  # text that isn't told yet, with whether it is reasoning
         self._timer: asyncio.TimerHandle | None = None
         self._segment: list[str] = []  # of the answer since the newest call
         self._last = ""  # the newest segment that said something
         self._size = 0
-        self.over = False
+        self._priced = spent > 0  # it tells its price
+        self.over = True  # it answers nothing now, so that what it tells belongs to nothing
 
     # What the agent says
 
@@ -89,12 +91,26 @@ class AgentUpdates:
             case "usage_update":
                 cost = _mapping(update.get("cost"))
                 amount = cost.get("amount")
-                if isinstance(amount, int | float) and cost.get("currency", "USD") == "USD":
-                    self.cost = float(amount)
+                if isinstance(amount, int | float) and cost.get("currency", "USD") == "USD" and amount > self.spent:
+                    self._host.tell(ev.UsageReported(input_tokens=0, output_tokens=0, cost=amount - self.spent))
+                    self.spent, self._priced = float(amount), True
             case "current_mode_update":
                 self._host.progress(f"mode {one_line(str(update.get('currentModeId')), 60)}")
             case _:
                 pass  # what it offers, its title, and what newer versions of the protocol add
+
+    def report_usage(self, said: Any) -> None:
+        """Tell the tokens of the answer, as far as the agent does; its price came with its updates."""
+        tokens = {name: value for name, value in _mapping(said).items() if isinstance(value, int) and value >= 0}
+        if tokens:
+            self._host.tell(
+                ev.UsageReported(
+                    input_tokens=tokens.get("inputTokens", 0),
+                    output_tokens=tokens.get("outputTokens", 0),
+                    cached_tokens=tokens.get("cachedReadTokens"),
+                    cost=0.0 if self._priced else None,
+                )
+            )
 
     def _say(self, text: str, *, reasoning: bool) -> None:
         if not text:
@@ -109,7 +125,7 @@ class AgentUpdates:
     def _count(self, characters: int) -> None:
         self._size += characters
         if self._size > MOST_TEXT:
-            raise AgentError(f"it said more than {MOST_TEXT:,} characters for one task")
+            raise AgentError(f"it said more than {MOST_TEXT:,} characters in one answer")
 
     def flush(self) -> None:
         """Tell the text that waits."""
@@ -154,7 +170,7 @@ class AgentUpdates:
             if not begin:
                 return None
             if len(self.calls) >= MOST_CALLS:
-                raise AgentError(f"it made more than {MOST_CALLS:,} calls for one task")
+                raise AgentError(f"it made more than {MOST_CALLS:,} calls in one answer")
             call = self.calls[given] = self._announced(given, said)
         if not call.finished:
             self._grow(call, said)
@@ -273,8 +289,7 @@ class AgentUpdates:
         return self._last
 
     def end(self) -> None:
-        """The task has ended, and nothing more is taken."""
-        self.flush()
+        """Take nothing more, until another prompt is answered."""
         self.over = True
 
 

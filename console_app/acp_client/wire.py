@@ -25,6 +25,9 @@ Told = Callable[[str, dict[str, Any]], None]
 Asked = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
+_NOBODY: tuple[asyncio.Future[Any] | None, Callable[[], None]] = (None, lambda: None)
+
+
 class AgentError(FanoutError):
     """An agent that could not do its task."""
 
@@ -46,7 +49,7 @@ class Peer:
         self._process = process
         self._told, self._asked = told, asked
         self._number = 0
-        self._open: dict[int, asyncio.Future[Any]] = {}
+        self._open: dict[int, tuple[asyncio.Future[Any], Callable[[], None]]] = {}
         self._answering: dict[str, asyncio.Task[None]] = {}
         self._ended = ""  # why nothing more comes
 
@@ -74,9 +77,10 @@ class Peer:
         method, number, params = message.get("method"), message.get("id"), message.get("params")
         given: dict[str, Any] = cast("dict[str, Any]", params) if isinstance(params, dict) else {}
         if not isinstance(method, str):
-            waiting = self._open.pop(number, None) if isinstance(number, int) else None
+            waiting, answered = self._open.get(number, _NOBODY) if isinstance(number, int) else _NOBODY
             if waiting is not None and not waiting.done():
                 _settle(waiting, message)
+                answered()
         elif number is None and method == "$/cancel_request":
             if (task := self._answering.get(json.dumps(given.get("requestId")))) is not None:
                 task.cancel()
@@ -107,19 +111,27 @@ class Peer:
         """Send a notification; nobody hears where it can't be sent."""
         self._send({"method": method, "params": params})
 
-    async def ask(self, method: str, params: dict[str, Any], seconds: float | None = None) -> dict[str, Any]:
-        """Send a request and wait for its answer. Raises AgentRefusal with its error, AgentError where none comes."""
+    async def ask(
+        self,
+        method: str,
+        params: dict[str, Any],
+        seconds: float | None = None,
+        answered: Callable[[], None] = lambda: None,
+    ) -> dict[str, Any]:
+        """Send a request and wait for its answer. `answered` is called as it comes, before anything behind it is taken.
+        Raises AgentRefusal with its error, AgentError where none comes."""
         if self._ended:
             raise AgentError(self._ended)
         self._number += 1
-        self._open[self._number] = answer = asyncio.get_running_loop().create_future()
+        number, answer = self._number, asyncio.get_running_loop().create_future()
+        self._open[number] = answer, answered
         try:
-            self._send({"id": self._number, "method": method, "params": params})
+            self._send({"id": number, "method": method, "params": params})
             return await asyncio.wait_for(answer, seconds)
         except TimeoutError:
             raise AgentError(f"it did not answer {method} within {seconds:g} s") from None
         finally:
-            self._open.pop(self._number, None)
+            self._open.pop(number, None)
 
     def _send(self, message: dict[str, Any]) -> None:
         try:
@@ -129,7 +141,7 @@ class Peer:
 
     def _fail(self, why: str) -> None:
         self._ended = self._ended or why
-        for waiting in self._open.values():
+        for waiting, _ in self._open.values():
             if not waiting.done():
                 waiting.set_exception(AgentError(self._ended))
 

@@ -228,6 +228,17 @@ _AGENTS = CommandSpec(
         CommandSpec("list", "every kind, with what it is for", None, of.GENERAL),
         CommandSpec("show", "all of one kind: its tools, its model, its prompt", _KIND, of.GENERAL),
         CommandSpec("make", "begin a file for a kind of your own", _KIND, of.GENERAL),
+        CommandSpec(
+            "add",
+            "write an agent of others to your settings, shown first; alone, list what is known",
+            Words("NAME", help="as it is listed, or any name and -- COMMAND [ARG ...]", completes="file"),
+            (
+                flag("--from", metavar="FILE|URL", dest="registry", help="a registry, in place of agent_registry"),
+                of.YES,
+                *of.GENERAL,
+            ),
+            ("fanout agents add codex", "fanout agents add mine -- ./agent --acp"),
+        ),
     ),
 )
 _AUTH = CommandSpec(

@@ -96,8 +96,10 @@ def run_command(arguments: Namespace) -> int:
 
             return config(arguments)
         case "agents":
-            from console_app.commands.agents import agents
+            from console_app.commands.agents import add, agents
 
+            if arguments.action == "add":
+                return _headless(arguments, add)
             return agents(wiring.prepare(arguments))
         case "auth":
             from console_app.commands.auth import auth
@@ -216,7 +218,7 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
                 library=library,
             )
         finally:
-            await provider.close()
+            await engine.close()
 
 
 async def _preload(models: Models, *, servers: bool, window: bool) -> None:

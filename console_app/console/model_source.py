@@ -73,6 +73,7 @@ class ConfiguredModels:
     dialects: Path | None = None
     refusals: KnownRefusals = field(default_factory=KnownRefusals)
     limits: EndpointLimits = field(default_factory=EndpointLimits)
+    folder: Path = Path()  # where agents work
 
     def choose(self, name: str = "") -> ModelChoice:
         """Choose a model; --base-url stays with the provider that it was given for."""
@@ -107,6 +108,11 @@ class ConfiguredModels:
             from console_app.providers import OfflineProvider
 
             return OfflineProvider()
+        if choice.agent:
+            from console_app import acp_client
+
+            programs = acp_client.agent_programs(self.settings, self.environ, self.folder)
+            return acp_client.AcpModel(programs[choice.agent], choice.model.partition("/")[2])
         from console_app.config.models import KnownDialects
         from console_app.providers import TextProtocol, checked_dialect, is_official
 
@@ -155,7 +161,7 @@ class ConfiguredModels:
                 silent.append(listing.provider)
             preset = self.settings.known_providers()[listing.provider].model
             names += listing.models or ([f"{listing.provider}/{preset}"] if preset else [])
-        return list(dict.fromkeys((*names, f"{OFFLINE}/{OFFLINE_MODEL}"))), silent
+        return list(dict.fromkeys((*names, *self.settings.agent_models, f"{OFFLINE}/{OFFLINE_MODEL}"))), silent
 
     def endpoints(self) -> dict[str, ProviderConfig | FanoutError]:
         """Return how to ask each provider for its models, or why it can't be asked; the chosen one's first.
@@ -186,7 +192,7 @@ async def list_all(providers: Mapping[str, ProviderConfig | FanoutError]) -> Seq
 
 def warm_up(choice: ModelChoice) -> None:
     """Compile what reads calls from an answer's text (0.2 s), or the first answer would wait for it. For a thread."""
-    if choice.provider == OFFLINE or choice.settings.protocol == "native":
+    if choice.provider == OFFLINE or choice.agent or choice.settings.protocol == "native":
         return
     from console_app.providers import load_reading
     from console_app.textcalls import ToolSignature, parse

@@ -143,7 +143,7 @@ class PendingCalls:
 
     def _own(self, call: CallView) -> ToolSpec | None:
         spec = self._engine.spec(call.name)
-        return spec if spec is not None and spec.builtin else None
+        return spec if spec is not None and spec.builtin else self._engine.asked_about(call.id)
 
     def _one(self, call: CallView, spec: ToolSpec | None) -> Pending:
         known, arguments, engine = self._known.get(call.id), call.arguments or {}, self._engine

@@ -1,4 +1,5 @@
-"""Agents as calls: a kind says who does a task, and an engine does it; events tell of it in the one stream.
+"""Agents as calls: a kind says who does a task, a model or an agent of others does it; events tell of it in the one
+stream.
 
 The calls of an agent are calls as any other: announced with the id of the agent's call as `parent`, each with one
 result. Everything that it says and does carries its path, so that it is none of its parent's conversation.
@@ -6,9 +7,9 @@ result. Everything that it says and does carries its path, so that it is none of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from console_app.domain import amounts, call_description
 from console_app.domain.amounts import plural
@@ -17,12 +18,16 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Outcome, Risk, ToolResult, ToolSpec
 from console_app.domain.transcript import CallView, Transcript
 
+if TYPE_CHECKING:
+    from console_app.domain.ports import Provider
+
 INHERIT = "inherit"  # the model that a kind names where it wants the one of its parent
 
 
 @dataclass(frozen=True, slots=True)
 class AgentKind:
-    """A kind of agent. Without an `engine` its tasks are conversations with a model, under this prompt."""
+    """A kind of agent. Its tasks are conversations with a model, under this prompt, unless `opens` gives an agent of
+    others (`Converses`) for a model of that agent, which is closed with its task."""
 
     name: str
     description: str = ""
@@ -36,7 +41,7 @@ class AgentKind:
     worktree: bool = False  # it works in a git worktree of its own
     source: str = ""  # the file that it stands in, as people read it; "" of those that come along
     note: str = ""  # on keys of the file that nothing here reads
-    engine: AgentEngine | None = None
+    opens: Callable[[str], Provider] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +61,13 @@ class Permit:
 
     allowed: bool
     arguments: Mapping[str, Any]
-    feedback: str = ""  # words of the person, or the rule that forbids it
 
 
 class AgentHost(Protocol):
-    """The host of an engine that runs a task gives it what it may do. All of that ends with the agent's call."""
+    """The host of an agent of others gives it what it may do while it answers a prompt."""
 
     def tell(self, event: Event) -> None:
-        """Tell an event of the agent's conversation: it is stamped, and gets the path of the agent. A call is announced
-        with the call of the task as its `parent`; one that has no end when the task ends is interrupted."""
+        """Tell an event of the agent's answer. A call that has no end when the answer ends is interrupted."""
         ...
 
     def new_call_id(self, given: str) -> str:
@@ -74,6 +77,10 @@ class AgentHost(Protocol):
     async def permitted(self, call_id: str, spec: ToolSpec, arguments: Mapping[str, Any], why: str) -> Permit:
         """Ask whether an announced call may run: by rule, by mode, or by a row of the board, with the agent's name.
         `why` says why it asks where no rule does."""
+        ...
+
+    def tools(self) -> Collection[str]:
+        """Return those tools of ours (`server.tool`) that the agent may have run."""
         ...
 
     async def make(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
@@ -86,16 +93,32 @@ class AgentHost(Protocol):
         ...
 
 
-class AgentEngine(Protocol):
-    """The engine of a kind."""
+@dataclass(frozen=True, slots=True)
+class AgentOffer:
+    """Something that an agent lets its user choose: `choices` are its values, with their names."""
 
-    async def run(self, task: AgentTask, host: AgentHost) -> str:
-        """Do a task and return its final words. Raises FanoutError with the reason where it fails; cancelled, it stops
-        at once."""
+    id: str
+    category: str  # mode, model, or what the agent calls it
+    value: str
+    choices: Mapping[str, str]
+    own: bool = True  # an option of the agent, and not one of the two that the protocol names itself
+
+
+class Converses(Protocol):
+    """A provider that is an agent: a turn with it is its own work, told through the host."""
+
+    async def converse(self, prompt: str, earlier: str, host: AgentHost) -> None:
+        """Answer a prompt; `earlier` is what was said before, for an agent that does not know it. Raises FanoutError
+        with the reason where it fails; cancelled, it stops at once."""
         ...
 
-    def steer(self, call_id: str, text: str) -> bool:
-        """Say something to the agent of a running task; False where it takes nothing now."""
+    @property
+    def offers(self) -> Sequence[AgentOffer]:
+        """Return what may be chosen of the agent now."""
+        ...
+
+    async def choose(self, name: str, wanted: str) -> AgentOffer:
+        """Choose it. Raises FanoutError for what the agent doesn't have."""
         ...
 
 

@@ -102,7 +102,6 @@ class ProviderConfig:
 Dispatch = Literal["eager", "batch"]
 ToolChoice = Literal["auto", "none", "required"]
 ToolOffer = Literal["auto", "all", "search"]
-AgentOffer = Literal["on", "off"]
 ProgramOffer = Literal["auto", "off", "only"]
 StrategyName = Literal["agentic", "act", "think-act", "react"]
 _ONE_A_MESSAGE = frozenset({"roo_xml"})  # dialects whose models were told to write one tool a message, then wait
@@ -122,7 +121,7 @@ class EngineSettings:
     max_steps: int = 25
     max_calls: int = 256  # of one answer; each of the rest gets a result that says so
     max_parallel: int = 128  # calls of the whole app at once
-    agents: AgentOffer = "on"  # whether the model may send agents
+    send_agents: Literal["on", "off"] = "on"  # whether the model may send agents
     max_agents: int = 8  # that run at once
     agent_steps: int = 200  # answers that all agents of a turn may give together
     ask_agents: int = 4  # that one answer may send without asking you

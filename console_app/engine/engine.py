@@ -88,7 +88,7 @@ class Engine:
         self.background.activity = lambda: self.activity
 
     async def close(self) -> None:
-        """Close the model that answers, and those that were opened for agents."""
+        """Close the model that answers, and what was opened for agents."""
         agents = self.agents.close() if self.agents is not None else asyncio.sleep(0)
         await asyncio.gather(self.provider.close(), agents)
 
@@ -199,6 +199,11 @@ class Engine:
         messages = WireHistory().messages(transcript.history, transcript.compaction, most, shortened=shortened)
         tools = self._with_builtins(self.offer)
         return ports.ModelRequest(messages, settings.whole_prompt, tuple(tools.values()))
+
+    def asked_about(self, call_id: str) -> ToolSpec | None:
+        """Return the tool of a call that waits, which may be one of an agent's own; None for one that doesn't wait."""
+        turn = self.turn or (self.agents.any_turn if self.agents is not None else None)
+        return turn.asked_about(call_id) if turn is not None else None
 
     async def look_around(self) -> None:
         """Have the system prompt say where it is as it is now; a turn does so before its first request."""

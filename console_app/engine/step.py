@@ -110,9 +110,11 @@ class Step:
         return {name: limited(spec, settings.never_parallel, settings.limits) for name, spec in tools.items()}
 
     async def made(self, parent: str, spec: ToolSpec, made: ports.ProgramCall) -> ToolResult:
-        """Run a call that the program or agent `parent` makes."""
+        """Run a call that the program or agent `parent` makes, "" for the agent that answers."""
         program = self.batch.find(parent)
-        assert program is not None  # it runs
+        if program is None:  # an agent that is the conversation itself
+            assert not parent
+            program = CallExecution("", 0, "", None)
         return await self._programs.run(program, spec, made)
 
     def _question(self, calls: Sequence[CallExecution]) -> str:
@@ -174,9 +176,13 @@ class Step:
 
     def end_now(self, ending: Ending) -> None:
         """End it at once: each call has its result, and both join the history, before this returns."""
-        if self._joined or self._answer is None:
+        if self._joined:
             return
-        self.ending, self._answer.over = ending, True
+        self.ending = ending
+        if self._answer is None:  # it has the calls of ours that an agent made
+            self._end_calls()
+            return
+        self._answer.over = True
         self._end_calls()
         self._join(self._answer)
 

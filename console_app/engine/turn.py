@@ -24,19 +24,23 @@ from console_app.domain import (
     ApprovalMode,
     AssistantMessage,
     Decision,
+    FanoutError,
     Outcome,
     ThoughtLabel,
+    ToolSpec,
     UserMessage,
     one_line,
     ports,
     safe_text,
 )
+from console_app.domain import agents as ag
 from console_app.domain import events as ev
 from console_app.domain.settings import EngineSettings, ToolChoice
 from console_app.domain.tools import OWN_SERVER
 from console_app.domain.transcript import Transcript
 from console_app.engine import compaction
 from console_app.engine.activity import Activity
+from console_app.engine.agent_host import Host, in_words
 from console_app.engine.answer import ProviderCalls
 from console_app.engine.calls import results
 from console_app.engine.execution import hooks
@@ -132,6 +136,8 @@ class Turn(Activity):
         self._said = ""  # the newest text of an answer
         self._ending: Ending | None = None  # set when the turn is stopped from outside
         self._deadline: asyncio.TimerHandle | None = None
+        self._before = len(session.transcript.history)  # messages that an agent in the model's place has had
+        self._host: Host | None = None  # of such an agent
         self._joins = False  # the prompt joins once its hooks were asked
         self._blocked = False  # by one of them
 
@@ -254,6 +260,11 @@ class Turn(Activity):
         """Tell whether a call that waits is of the tool with that fingerprint, as `resolve` asks."""
         step = self._step_of(call_id)
         return step is not None and step.approvals.is_as_shown(call_id, shown)
+
+    def asked_about(self, call_id: str) -> ToolSpec | None:
+        """Return the tool of a call that waits, as it was asked about; None for one that doesn't wait."""
+        step = self._step_of(call_id)
+        return step.approvals.asked_about(call_id) if step is not None else None
 
     def always_asks(self, call_id: str) -> bool:
         """Tell whether a call waits that no rule could let run."""
@@ -394,6 +405,8 @@ class Turn(Activity):
             if event.cost is None and self.settings.max_price is not None and not self._budget.unpriced:
                 self.notice("warning", "The price of this model isn't known, so max_price can't be kept.")
             self._budget.add(event)
+            if self._host is not None and (limit := self._budget.spent(self.settings)):
+                self._stop(Ending("failed", limit))  # there is no next request to refuse
 
     # The main task
 
@@ -412,20 +425,54 @@ class Turn(Activity):
         await self._session.look_around()
         if (blocked := await self._hooked_start()) is not None:
             return blocked
-        ending = await Loop(self, self._strategy()).run()
+        ending = await self._work()
         for again in range(MOST_STOPS):
             while (
                 self._session.gate.headless and ending.outcome == "completed" and await self._session.background.news()
             ):
-                ending = await Loop(self, self._strategy()).run()  # nobody would read what comes after the end
+                ending = await self._work()  # nobody would read what comes after the end
             if ending.outcome != "completed" or self._session.workplace is None:
                 break
             heard = await self._hooked("Stop", stop_hook_active=again > 0)
             if not heard.block:
                 break
             self.add_message(f"[Fanout: a hook has you go on: {heard.block}]")
-            ending = await Loop(self, self._strategy()).run()
+            ending = await self._work()
         return ending
+
+    async def _work(self) -> Ending:
+        """Go on until there is an answer: the strategy's requests to a model, or the own work of an agent of others."""
+        agent = self._session.provider
+        if not ports.speaks(agent, ag.Converses):
+            return await Loop(self, self._strategy()).run()
+        while True:
+            history = self._session.transcript.history
+            earlier = in_words(history[: self._before])
+            self._join_what_the_user_did()
+            self._step_number += 1
+            self.emit(ev.StepStarted())
+            said = [one.whole for one in history[self._before :] if isinstance(one, UserMessage)]
+            if (ending := await self._conversed(agent, "\n\n".join(said), earlier)) is not None:
+                return ending
+            self._before = len(history)
+            if limit := self.spent():
+                return Ending("failed", limit)
+            if not self._steering:
+                return Ending("completed")
+
+    async def _conversed(self, agent: ag.Converses, prompt: str, earlier: str) -> Ending | None:
+        """Have an agent answer a prompt; return how the turn ends where it fails."""
+        session = self._session
+        self._step = step = Step(session, self, self.provider_calls, self._repetition, self._step_number, Ask())
+        self._host = Host(session, step, self.number, self.emit, self.steer)
+        try:
+            await agent.converse(prompt, earlier, self._host)
+        except FanoutError as error:
+            return Ending("failed", error.line)
+        finally:
+            self._host.end_calls()
+            self.approvals_missed.extend(step.approvals.missed)
+        return None
 
     async def _hooked(self, event: str, **told: Any) -> ports.Heard:
         return await hooks.at_event(self._session, event, self.emit, **told)
@@ -471,6 +518,8 @@ class Turn(Activity):
         if ending.outcome in ("cancelled", "failed") and not self._blocked:
             self._join_note(STOPPED if ending.outcome == "cancelled" else FAILED)
         self.provider_calls.end()
+        if self._host is not None:
+            self._host.end_calls()
         if self._session.gate.headless or self._session.agent:
             self._session.background.cancel()
             self._join_late_results()

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from console_app.domain import UsageError, errors, one_line
+from console_app.mcp_client.transport import fetched
 
 MOST_FOUND = 20
 _LARGEST = 4_000_000  # bytes of an answer
-_SECONDS = 15.0
 _RUNNERS: Mapping[str, tuple[str, tuple[str, ...], str]] = {  # program, its own words, what stands before a version
     "npm": ("npx", ("-y",), "@"),
     "pypi": ("uvx", (), "=="),
@@ -42,31 +42,15 @@ class Listed:
 async def find_servers(address: str, words: str) -> list[Listed]:
     """Ask the registry at `address` for servers whose name has `words`. Raises ServerError where it gives no answer,
     and UsageError where no registry is set."""
-    import httpx2
-
     if not address:
         raise UsageError(
             "no registry of servers is asked before you set one",
             'Set mcp_registry = "official", or its address.',
         )
-    asked = {"search": words, "limit": str(MOST_FOUND), "version": "latest"}
+    asked = {"search": words, "limit": MOST_FOUND, "version": "latest"}
+    answer = await fetched(f"{address.rstrip('/')}/v0.1/servers", _LARGEST, asked)
     try:
-        async with (
-            httpx2.AsyncClient(timeout=_SECONDS, follow_redirects=False) as client,
-            client.stream("GET", f"{address.rstrip('/')}/v0.1/servers", params=asked) as answer,
-        ):
-            if answer.status_code != 200:
-                raise errors.ServerError(f"the registry answered with status {answer.status_code}")
-            body = bytearray()
-            async for piece in answer.aiter_bytes():
-                body += piece
-                if len(body) > _LARGEST:
-                    raise errors.ServerError(f"the registry answered with more than {_LARGEST:,} bytes")
-        found: Any = json.loads(body)
-    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        raise errors.ServerError(
-            f"the registry gave no answer: {one_line(str(error) or type(error).__name__, 200)}"
-        ) from None
+        found: Any = json.loads(answer)
     except (ValueError, RecursionError):
         raise errors.ServerError("the registry's answer can't be read") from None
     return list(_servers(found))

@@ -20,10 +20,12 @@ numbers = iter(range(100, 100_000))
 
 def write(message: Any) -> None:
     sys.stdout.write(json.dumps(message) + "\n")
-    sys.stdout.flush()
+    if scenario != "asks_later":  # which has its answer and what comes behind it in one piece
+        sys.stdout.flush()
 
 
 def read() -> dict[str, Any]:
+    sys.stdout.flush()
     line = sys.stdin.readline()
     if not line:
         sys.exit(0)
@@ -217,6 +219,28 @@ def run(words: str) -> str:
             say(picked(permission("a", options)))
         case "echo":
             say(f"<{words}>")
+        case "talk":  # does what its prompt ends with
+            match [one for one in words.split("\n\n") if not one.startswith("[Fanout")][-1].split()[-1]:
+                case "wait":
+                    call("w", status="in_progress")
+                    say("waiting")
+                    while read().get("method") != "session/cancel":
+                        pass
+                    say("behind the stop")
+                    return "cancelled"
+                case "hang":
+                    say(str(os.getpid()))
+                    while True:
+                        read()
+                case "die":
+                    call("d", status="in_progress")
+                    os._exit(3)
+                case "ask":
+                    call("a", status="pending")
+                    say(picked(permission("a")))
+                    change("a", status="completed")
+                case _:
+                    say(f"<{words}>")
         case "asks_later":
             call("a", status="completed")
             say("done")

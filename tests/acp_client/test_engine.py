@@ -1,4 +1,4 @@
-"""One task of an agent that others wrote: what it says and asks, and how it ends, whatever it does."""
+"""One prompt of an agent that others wrote: what it says and asks, and how it ends, whatever it does."""
 
 from __future__ import annotations
 
@@ -6,25 +6,28 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from console_app.acp_client import AcpEngine, AgentProgram
+from console_app.acp_client import AcpModel, AgentProgram
 from console_app.domain import FanoutError, ToolResult, ToolSpec, errors
 from console_app.domain import events as ev
-from console_app.domain.agents import AgentKind, AgentTask, Permit
+from console_app.domain.agents import Permit
+from console_app.domain.tools import ServerIdentity
 from tests.patience import PATIENCE
 
+KNOWN = ServerIdentity(digest="d", text="scripted")
 SCRIPT = Path(__file__).with_name("scripted_agent.py")
 
 
 class Host:
     """What an engine may do, kept. `permit` answers its requests by the agent's own id of the call."""
 
-    def __init__(self, permit: Callable[[str], bool | None] = lambda _: True) -> None:
+    def __init__(self, permit: Callable[[str], bool | None] = lambda _: True, tools: Collection[str] = ()) -> None:
+        self._tools = tools
         self.events: list[ev.Event] = []
         self.asked: list[tuple[ToolSpec, Mapping[str, Any], str]] = []
         self.made: list[tuple[str, Mapping[str, Any]]] = []
@@ -44,6 +47,9 @@ class Host:
         if (allowed := self._permit(call_id)) is None:
             await asyncio.Event().wait()
         return Permit(bool(allowed), arguments)
+
+    def tools(self) -> Collection[str]:
+        return self._tools
 
     async def make(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
         raise errors.ToolError(f"{tool} is not here")
@@ -70,40 +76,41 @@ class Host:
         return found
 
 
-Run = Callable[..., Any]
+class Asked:
+    """An agent that is asked once, and ended."""
+
+    def __init__(self, program: AgentProgram) -> None:
+        self._model = AcpModel(program)
+
+    async def run(self, host: Host) -> str:
+        try:
+            await self._model.converse("Do it.", "", host)
+        finally:
+            await self._model.close()
+        return host.of(ev.MessageAdded)[-1].content
 
 
 @pytest.fixture
-async def engines() -> AsyncIterator[Callable[..., AcpEngine]]:
-    made: list[AcpEngine] = []
-
-    def engine(scenario: str, tools: Collection[str] = (), **more: Any) -> AcpEngine:
+def engines() -> Callable[..., Asked]:
+    def engine(scenario: str, **more: Any) -> Asked:
         command = (sys.executable, "-S", str(SCRIPT), scenario)
-        made.append(AcpEngine(AgentProgram("scripted", command, {"PATH": os.environ["PATH"]}, **more), lambda: tools))
-        return made[-1]
+        return Asked(AgentProgram("scripted", command, KNOWN, {"PATH": os.environ["PATH"]}, **more))
 
-    yield engine
-    for one in made:
-        await one.close()
+    return engine
 
 
-def task(words: str = "Do it.", **more: Any) -> AgentTask:
-    return AgentTask("call_1", "scripted", AgentKind("scripted"), words, **more)
-
-
-async def test_it_says_what_it_says(engines: Callable[..., AcpEngine]) -> None:
+async def test_it_says_what_it_says(engines: Callable[..., Asked]) -> None:
     host = Host()
-    assert await engines("words").run(task(), host) == "Hello there."
+    assert await engines("words").run(host) == "Hello there."
     assert host.text == "Hello there."
     assert "".join(event.text for event in host.of(ev.ReasoningDelta)) == "Hm."
     (usage,) = host.of(ev.UsageReported)
     assert (usage.input_tokens, usage.output_tokens, usage.cost) == (11, 7, None)
-    assert [event.outcome for event in host.of(ev.TurnFinished)] == ["completed"]
 
 
-async def test_three_ask_at_once_and_each_is_answered_by_itself(engines: Callable[..., AcpEngine]) -> None:
+async def test_three_ask_at_once_and_each_is_answered_by_itself(engines: Callable[..., Asked]) -> None:
     host = Host(lambda call: call != "b")
-    assert await engines("three").run(task(), host) == "a=yes b=no c=yes"
+    assert await engines("three").run(host) == "a=yes b=no c=yes"
     assert host.ends == {"a": "succeeded", "b": "denied", "c": "succeeded"}
     assert [arguments["command"] for _, arguments, _ in host.asked] == ["do a", "do b", "do c"]
     assert {spec.label for spec, _, _ in host.asked} == {"scripted.execute"}
@@ -115,17 +122,17 @@ async def test_three_ask_at_once_and_each_is_answered_by_itself(engines: Callabl
 
 @pytest.mark.parametrize(("scenario", "call"), [("permission_first", "late"), ("only_an_id", "v")])
 async def test_a_question_may_come_before_its_call_or_hold_only_its_id(
-    engines: Callable[..., AcpEngine], scenario: str, call: str
+    engines: Callable[..., Asked], scenario: str, call: str
 ) -> None:
     host = Host()
-    assert await engines(scenario).run(task(), host) == "yes"
+    assert await engines(scenario).run(host) == "yes"
     assert host.ends == {call: "succeeded"}
     assert [event.call_id for event in host.of(ev.CallAnnounced)] == [call]
 
 
-async def test_plan_diff_price_and_the_agents_own_names(engines: Callable[..., AcpEngine]) -> None:
+async def test_plan_diff_price_and_the_agents_own_names(engines: Callable[..., Asked]) -> None:
     host = Host()
-    assert await engines("shapes").run(task(), host) == "done"
+    assert await engines("shapes").run(host) == "done"
     (todo,) = host.of(ev.TodoChanged)
     assert [(item.content, item.status.value) for item in todo.items] == [("First", "completed"), ("Then", "pending")]
     edit, read = host.of(ev.CallAnnounced)
@@ -137,44 +144,44 @@ async def test_plan_diff_price_and_the_agents_own_names(engines: Callable[..., A
     assert [event.arguments for event in host.of(ev.CallReady) if event.call_id == "d"][-1] == {"path": "a.py"}
 
 
-async def test_ids_that_nobody_named_make_nothing(engines: Callable[..., AcpEngine]) -> None:
+async def test_ids_that_nobody_named_make_nothing(engines: Callable[..., Asked]) -> None:
     host = Host()
-    assert await engines("lies").run(task(), host) == "truth"
+    assert await engines("lies").run(host) == "truth"
     assert [event.call_id for event in host.of(ev.CallAnnounced)] == ["a"]
     assert [(event.outcome.value, event.content) for event in host.of(ev.CallFinished)] == [("succeeded", "first")]
     assert host.text == "truth"
 
 
-async def test_a_call_that_was_denied_and_made_is_told(engines: Callable[..., AcpEngine]) -> None:
+async def test_a_call_that_was_denied_and_made_is_told(engines: Callable[..., Asked]) -> None:
     host = Host(lambda _: False)
-    await engines("denied_and_done").run(task(), host)
+    await engines("denied_and_done").run(host)
     (notice,) = host.of(ev.Notice)
     assert "which was denied" in notice.text
 
 
-async def test_a_call_that_never_ended_is_interrupted_with_the_answer(engines: Callable[..., AcpEngine]) -> None:
+async def test_a_call_that_never_ended_is_interrupted_with_the_answer(engines: Callable[..., Asked]) -> None:
     host = Host()
-    assert await engines("open").run(task(), host) == "never ended"
+    assert await engines("open").run(host) == "never ended"
     assert host.ends == {"a": "interrupted"}
 
 
-async def test_a_question_behind_the_end_gets_no_yes(engines: Callable[..., AcpEngine]) -> None:
+async def test_a_question_behind_the_end_gets_no_yes(engines: Callable[..., Asked]) -> None:
     host = Host()
-    assert await engines("asks_later").run(task(), host) == "done"
+    assert await engines("asks_later").run(host) == "done"
     assert host.asked == []
     assert [event.call_id for event in host.of(ev.CallAnnounced)] == ["a"]
 
 
-async def test_nothing_is_chosen_that_was_not_offered(engines: Callable[..., AcpEngine]) -> None:
-    assert await engines("no_such_option").run(task(), Host(lambda _: False)) == "cancelled"
-    assert await engines("no_such_option").run(task(), Host()) == "ever"
+async def test_nothing_is_chosen_that_was_not_offered(engines: Callable[..., Asked]) -> None:
+    assert await engines("no_such_option").run(Host(lambda _: False)) == "cancelled"
+    assert await engines("no_such_option").run(Host()) == "ever"
 
 
 FAILING = {
     "dies": "scripted: it exited with code 3: out of cheese",
     "exits": "scripted: it exited with code 1: no such module",
-    "flood": "scripted: it said more than 4,194,304 characters for one task",
-    "floods_calls": "scripted: it made more than 2,000 calls for one task",
+    "flood": "scripted: it said more than 4,194,304 characters in one answer",
+    "floods_calls": "scripted: it made more than 2,000 calls in one answer",
     "garbage": "scripted: it writes lines that are no messages of the Agent Client Protocol",
     "long_line": "scripted: it wrote a line of 33,",
     "empty": "scripted: it ended its turn without a word or a call",
@@ -185,10 +192,10 @@ FAILING = {
 
 
 @pytest.mark.parametrize("scenario", FAILING)
-async def test_what_ends_it_is_said_in_a_line(engines: Callable[..., AcpEngine], scenario: str) -> None:
+async def test_what_ends_it_is_said_in_a_line(engines: Callable[..., Asked], scenario: str) -> None:
     host = Host()
     with pytest.raises(FanoutError) as failed:
-        await engines(scenario).run(task(), host)
+        await engines(scenario).run(host)
     assert failed.value.detail.startswith(FAILING[scenario])
     assert "\n" not in failed.value.line
     announced = {event.call_id for event in host.of(ev.CallAnnounced)}
@@ -198,13 +205,13 @@ async def test_what_ends_it_is_said_in_a_line(engines: Callable[..., AcpEngine],
 
 
 @pytest.mark.parametrize(("scenario", "said"), [("stray", "still here"), ("stderr", "said"), ("tired", "so far")])
-async def test_what_does_not_matter_ends_nothing(engines: Callable[..., AcpEngine], scenario: str, said: str) -> None:
-    assert await engines(scenario).run(task(), Host()) == said
+async def test_what_does_not_matter_ends_nothing(engines: Callable[..., Asked], scenario: str, said: str) -> None:
+    assert await engines(scenario).run(Host()) == said
 
 
-async def test_stopped_it_ends_with_all_that_it_started(engines: Callable[..., AcpEngine]) -> None:
+async def test_stopped_it_ends_with_all_that_it_started(engines: Callable[..., Asked]) -> None:
     host = Host()
-    running = asyncio.create_task(engines("hangs").run(task(), host))
+    running = asyncio.create_task(engines("hangs").run(host))
     pids = [int(word) for word in (await host.until(lambda: host.text)).split()]
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
@@ -220,41 +227,30 @@ def _state(pid: int) -> str:
         return "Z"
 
 
-async def test_stopped_while_it_asks_it_hears_no_yes(engines: Callable[..., AcpEngine]) -> None:
+async def test_stopped_while_it_asks_it_hears_no_yes(engines: Callable[..., Asked]) -> None:
     host = Host(lambda _: None)
-    running = asyncio.create_task(engines("asks_and_hangs").run(task(), host))
+    running = asyncio.create_task(engines("asks_and_hangs").run(host))
     await host.until(lambda: host.asked)
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     assert host.ends == {"a": "cancelled"}
 
 
-async def test_a_word_to_it_is_its_next_prompt(engines: Callable[..., AcpEngine]) -> None:
-    host, engine = Host(), engines("echo")
-    running = asyncio.create_task(engine.run(task("one"), host))
-    await host.until(lambda: host.of(ev.StepStarted))
-    assert engine.steer("call_1", "two")
-    assert await running == "<two>"
-    assert host.text == "<one><two>"
-    assert not engine.steer("call_1", "three")
-
-
-async def test_its_mode_and_model_are_set_or_said_to_be_none(engines: Callable[..., AcpEngine]) -> None:
-    assert await engines("words", mode="code", model="Small").run(task(), Host()) == "Hello there."
+async def test_its_mode_and_model_are_set_or_said_to_be_none(engines: Callable[..., Asked]) -> None:
+    assert await engines("words", mode="code", model="Small").run(Host()) == "Hello there."
     for more in ({"mode": "fly"}, {"model": "huge"}):
         with pytest.raises(FanoutError) as failed:
-            await engines("words", **more).run(task(), Host())
+            await engines("words", **more).run(Host())
         assert "There are: " in failed.value.hint
         assert next(iter(more.values())) in failed.value.detail
 
 
-async def test_it_gets_no_variable_that_was_not_given(engines: Callable[..., AcpEngine]) -> None:
-    names = json.loads(await engines("env").run(task(), Host()))
+async def test_it_gets_no_variable_that_was_not_given(engines: Callable[..., Asked]) -> None:
+    names = json.loads(await engines("env").run(Host()))
     assert set(names) - {"PATH", "FANOUT_SERVER_OF", "LC_CTYPE"} == set()
 
 
 async def test_a_program_that_is_not_there_is_said() -> None:
-    engine = AcpEngine(AgentProgram("gone", ("/no/such/program",)))
+    engine = Asked(AgentProgram("gone", ("/no/such/program",), KNOWN))
     with pytest.raises(FanoutError, match="gone can't be started: /no/such/program: No such file or directory"):
-        await engine.run(task(), Host())
-    await engine.close()
+        await engine.run(Host())

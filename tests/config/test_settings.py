@@ -195,7 +195,7 @@ LOOSER = [
     "finish_todos = true",
     'tools = "search"',
     'programs = "only"',
-    'agents = "off"',
+    'send_agents = "off"',
     "max_agents = 100",
     "agent_steps = 1000",
     "ask_agents = 100",
@@ -205,6 +205,8 @@ LOOSER = [
     "[extra_body]\nx = 1",
     "temperature = 2",
     "[limits]\ngit = 9",
+    '[agents.x]\ncommand = "evil"',
+    'agent_registry = "evil.json"',
 ]
 USER = """
 policy = "sequential"

@@ -12,10 +12,10 @@ import pytest
 
 from console_app.domain import ApprovalMode, Decision, ToolSpec
 from console_app.domain import events as ev
-from console_app.domain.agents import AgentHost, AgentKind, AgentTask, Kinds
+from console_app.domain.agents import AgentHost, AgentKind, AgentOffer, Kinds
 from console_app.domain.chunks import Chunk, FinishChunk, TextChunk, UsageChunk
 from console_app.domain.errors import ToolError
-from console_app.domain.messages import UserMessage
+from console_app.domain.messages import AssistantMessage, UserMessage
 from console_app.domain.ports import ModelRequest
 from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import Outcome
@@ -393,56 +393,113 @@ def test_agents_with_one_beginning_wait_for_the_first_answer_of_the_first() -> N
 
 
 class Elsewhere:
-    """An engine that makes a call of its own, asks for it, uses a tool of ours, and says what came of it."""
+    """An agent of others that makes a call of its own, asks for it, uses a tool of ours, and says what came of it."""
+
+    name = "elsewhere"
+    model = "theirs"
+    protocol = "theirs"
 
     def __init__(self, do: str = "") -> None:
         self.do = do
+        self.closed = False
+        self.earlier = list[str]()
 
-    async def run(self, task: AgentTask, host: AgentHost) -> str:
+    def stream(self, request: ModelRequest) -> Any:
+        raise ToolError("it takes prompts alone")
+
+    async def converse(self, prompt: str, earlier: str, host: AgentHost) -> None:
+        self.earlier.append(earlier)
         own = ToolSpec(name="theirs_edit", server="theirs", tool="edit")
         call_id = host.new_call_id("t1")
-        host.tell(ev.StepStarted(step=1))
-        host.tell(
-            ev.CallAnnounced(call_id=call_id, index=0, name=own.name, server="theirs", tool="edit", parent=task.call_id)
-        )
+        host.tell(ev.CallAnnounced(call_id=call_id, index=0, name=own.name, server="theirs", tool="edit"))
         host.tell(ev.CallReady(call_id=call_id, arguments={"path": "a.py"}))
         permit = await host.permitted(call_id, own, {"path": "a.py"}, "theirs asks")
         if self.do == "hang":
             await asyncio.Event().wait()
         if self.do == "die":
             raise ToolError("it died")
-        host.tell(
-            ev.CallFinished(
-                call_id=call_id, outcome=Outcome.SUCCEEDED if permit.allowed else Outcome.DENIED, content="edited"
-            )
-        )
+        outcome = Outcome.SUCCEEDED if permit.allowed else Outcome.DENIED
+        host.tell(ev.CallFinished(call_id=call_id, outcome=outcome, content="edited"))
         made = await host.make("demo.do", {"n": "ours"})
         host.tell(ev.TextDelta(text="all done"))
-        return f"{permit.allowed} and {made.content}"
+        words = f"{permit.allowed} and {made.content} for {prompt}"
+        host.tell(ev.MessageAdded.of(AssistantMessage(content=words)))
 
-    def steer(self, call_id: str, text: str) -> bool:
-        return False
+    @property
+    def offers(self) -> Sequence[AgentOffer]:
+        return ()
+
+    async def choose(self, name: str, wanted: str) -> AgentOffer:
+        raise ToolError("there is nothing to choose")
+
+    async def close(self) -> None:
+        self.closed = True
 
 
 @pytest.mark.parametrize("do", ["", "hang", "die"])
-def test_another_engine_is_an_agent_like_any(do: str) -> None:
+@pytest.mark.parametrize("background", [False, True])
+def test_an_agent_of_others_is_an_agent_like_any(do: str, background: bool) -> None:
     async def scene() -> None:
-        kinds = {"other": AgentKind("other", "theirs", engine=Elsewhere(do))}
+        made: list[Elsewhere] = []
+
+        def opens(model: str) -> Elsewhere:
+            made.append(Elsewhere(do))
+            return made[-1]
+
+        kinds = {"other": AgentKind("other", "theirs", opens=opens, background=background)}
         engine = agents_of(Models(go=[sends({"task": "a", "kind": "other"})]), mode=ApprovalMode.AUTO, kinds=kinds)
+        loop, agents = asyncio.get_running_loop(), engine.agents
+        assert agents is not None
 
         def decide(turn: Turn, event: ev.Event) -> None:
             if isinstance(event, ev.ApprovalRequested):
-                asyncio.get_running_loop().call_later(1, lambda: turn.resolve(event.call_id, Decision.ALLOW))
+                assert event.agent == "other"
+                assert event.why == "theirs asks"
+                found = engine.asked_about(event.call_id)
+                assert found is not None
+                assert found.label == "theirs.edit"
+                loop.call_later(1, lambda: (agents.any_turn or turn).resolve(event.call_id, Decision.ALLOW))
             if isinstance(event, ev.ApprovalResolved) and do == "hang":
-                asyncio.get_running_loop().call_later(1, lambda: turn.cancel_call("call_1_1_0"))
+                loop.call_later(1, lambda: turn.cancel_call("call_1_1_0"))
 
         events = await play(engine, react=decide)
-        wanted = {"": "True and result of ours", "hang": "You cancelled", "die": "it died"}[do]
-        assert wanted.lower() in tool_texts(engine)[0].lower() or do == "hang"
+        assert ending(events).outcome == "completed"
+        if background:
+            turn = Turn(engine._session, UserMessage(content=""), 9)
+            while more := await engine.background.next_slice(16):
+                for event in more:
+                    decide(turn, event)
+                    events.append(event)
+                if do == "hang" and any(isinstance(event, ev.ApprovalResolved) for event in more):
+                    engine.background.cancel_call("call_1_1_0")
+        said = engine.history[-1].content if background else tool_texts(engine)[0]
+        assert {"": "True and result of ours for a", "hang": "ancelled", "die": "it died"}[do] in said
         finished = {event.call_id: event.outcome for event in only(events, ev.CallFinished) if event.agent}
         assert finished["t1"] is (Outcome.INTERRUPTED if do else Outcome.SUCCEEDED)
         assert not engine.transcript.open_calls
-        assert ending(events).outcome == "completed"
+        await asyncio.sleep(1)  # of virtual time: what was stopped is closed behind its end
+        assert [one.closed for one in made] == [True]
+
+    run(scene)
+
+
+def test_words_for_a_denied_call_are_its_next_prompt() -> None:
+    async def scene() -> None:
+        engine = agents_of(Models(), mode=ApprovalMode.AUTO)
+        engine.provider = agent = Elsewhere()
+
+        def decide(turn: Turn, event: ev.Event) -> None:
+            if isinstance(event, ev.ApprovalRequested):
+                first = event.step == 1
+                turn.resolve(
+                    event.call_id, Decision.DENY if first else Decision.ALLOW, feedback="use b.py" if first else None
+                )
+
+        await play(engine, react=decide)
+        said = [message.content for message in engine.history if message.role == "assistant"]
+        assert said[0] == "False and result of ours for go"
+        assert said[1] == "True and result of ours for About theirs.edit, which I denied: use b.py"
+        assert agent.earlier[0] == ""
 
     run(scene)
 

@@ -37,6 +37,7 @@ CONNECTS: dict[str, tuple[list[str], set[str]]] = {
     "agents list": ([], set()),
     "agents show": (["explore"], set()),
     "agents make": (["mine"], set()),
+    "agents add": (["theirs", "--yes"], {REGISTRY}),
     "endpoint test": (["--yes"], {MODEL}),
     "sessions list": ([], set()),
     "sessions search": (["hi"], set()),
@@ -105,7 +106,7 @@ def test_a_command_connects_to_nothing_else(command: str, fanout: Inside) -> Non
     ):
         fanout.write(
             "home/config.toml",
-            f'model = "lab/m"\nmcp_registry = "{registry.url}"\n'
+            f'model = "lab/m"\nmcp_registry = "{registry.url}"\nagent_registry = "{registry.url}"\n'
             f'[providers.lab]\napi = "openai-chat"\nbase_url = "{model.base_url("openai-chat")}"\n'
             f'api_key_env = "LAB_KEY"\n[providers.far]\napi = "openai-chat"\napi_key_env = "FAR_KEY"\n'
             f'base_url = "{other.base_url("openai-chat")}"\n',

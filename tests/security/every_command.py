@@ -52,6 +52,7 @@ ENDING: dict[str, Sequence[Sequence[str]]] = {
     "agents list": [[]],
     "agents show": [["explore"]],
     "agents make": [["mine"]],
+    "agents add": [[], ["codex", "--yes"], ["mine", "--yes", "--", "true"]],
     "auth set": [["openai"]],
     "auth remove": [["openai"]],
     "auth list": [[]],

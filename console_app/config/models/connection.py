@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from console_app.config.files import Paths, disk, parse_toml
 from console_app.config.secrets import StoredKeys, address_of, is_stored, with_key
 from console_app.config.settings import (
+    ACP,
     OFFLINE,
     SCRIPTED,
     ProviderSettings,
@@ -54,7 +55,7 @@ class TypedEndpoint:
             variable = table.api_key_env or ""
             if _is_at(table, name, environ, api, url) and (not key or (variable and _may_hold(environ, variable, url))):
                 return cls(name, url, key, variable, False, settings, keyed(variable))
-        name = _free_name(url, set(providers) | {OFFLINE, SCRIPTED})
+        name = _free_name(url, set(providers) | {OFFLINE, SCRIPTED, ACP})
         variable = _free_variable(name, environ) if key else ""
         table = ProviderSettings(api=api, base_url=url, api_key_env=variable or None)
         settings = settings.model_copy(update={"providers": {**settings.providers, name: table}})

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from console_app.config.secrets import address_of, has_key, is_stored
 from console_app.config.settings import (
+    ACP,
     BUILT_IN,
     OFFLINE,
     OFFLINE_MODEL,
@@ -41,7 +42,7 @@ _HEADERS_OF_KEYS = {"authorization", "x-api-key", "api-key"}
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """A model and how to reach it. `config` is None for the two providers that need no endpoint."""
+    """A model and how to reach it. `config` is None for the providers that need no endpoint."""
 
     provider: str
     model: str  # "": the first one that the endpoint lists
@@ -53,6 +54,11 @@ class ModelChoice:
     def name(self) -> str:
         """PROVIDER/MODEL."""
         return f"{self.provider}/{self.model or '(the first that is listed)'}"
+
+    @property
+    def agent(self) -> str:
+        """The agent of others that answers in the place of a model; "" where a model does."""
+        return self.model.partition("/")[0] if self.provider == ACP else ""
 
     @property
     def notice(self) -> str:
@@ -114,6 +120,12 @@ class _Choosing:
             settings = ModelSettings.merged(self._settings)
             fallback = self._settings.fallback_of(SCRIPTED, model) or None
             return ModelChoice(SCRIPTED, model, why, settings.model_copy(update={"fallback": fallback}))
+        if provider == ACP:
+            if model.partition("/")[0] not in self._settings.agents:
+                there = ", ".join(self._settings.agent_models)
+                hint = f"There are: {there}." if there else "[agents.NAME] in config.toml names its command."
+                raise ConfigError(f'no agent is called "{model.partition("/")[0]}"', hint)
+            return ModelChoice(ACP, model, why)
         if provider in self._providers:
             return self._open(provider, model, why)
         if self._settings.base_url and self._chosen in self._providers:
@@ -122,7 +134,7 @@ class _Choosing:
             return self._open(vendor, name, why)
         raise ConfigError(
             f'no provider is called "{provider}"',
-            f"Write PROVIDER/MODEL; known: {', '.join((*self._providers, OFFLINE, SCRIPTED))}.",
+            f"Write PROVIDER/MODEL; known: {', '.join((*self._providers, OFFLINE, SCRIPTED, ACP))}.",
         )
 
     def _open(self, name: str, model: str, why: str) -> ModelChoice:

@@ -8,10 +8,12 @@ if TYPE_CHECKING:
     from console_app.config.settings.layers import BrokenSettings as BrokenSettings
     from console_app.config.settings.layers import LayeredSettings as LayeredSettings
     from console_app.config.settings.layers import unknown_variables as unknown_variables
+    from console_app.config.settings.model import ACP as ACP
     from console_app.config.settings.model import BUILT_IN as BUILT_IN
     from console_app.config.settings.model import OFFLINE as OFFLINE
     from console_app.config.settings.model import OFFLINE_MODEL as OFFLINE_MODEL
     from console_app.config.settings.model import SCRIPTED as SCRIPTED
+    from console_app.config.settings.model import AgentSettings as AgentSettings
     from console_app.config.settings.model import ModelSettings as ModelSettings
     from console_app.config.settings.model import ProviderSettings as ProviderSettings
     from console_app.config.settings.model import Settings as Settings
@@ -31,8 +33,8 @@ else:
         {
             "layers": "BrokenSettings LayeredSettings unknown_variables",
             "model": (
-                "BUILT_IN ModelSettings OFFLINE OFFLINE_MODEL ProviderSettings SCRIPTED Settings check_base_url "
-                "vendor_of"
+                "ACP AgentSettings BUILT_IN ModelSettings OFFLINE OFFLINE_MODEL ProviderSettings SCRIPTED Settings "
+                "check_base_url vendor_of"
             ),
             "own_settings": "MEANINGS OwnSettings Setting",
             "rules": "RuleServers UserRules",

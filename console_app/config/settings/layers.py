@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -32,7 +32,8 @@ from console_app.domain import ConfigError, UsageError, one_line
 from console_app.domain import schema as json_schema
 
 _PREFIX = "FANOUT_"
-_TABLES = {"extra_body", "hooks", "keys", "limits", "providers", "ui"}
+_TABLES = {"agents", "extra_body", "hooks", "keys", "limits", "providers", "ui"}
+_OLD_NAMES = {"agents": "send_agents"}  # of settings, where the value is a text
 _MOST_FAULTS = 8  # of a project's file that are named
 _OTHER_VARIABLES = {
     *("FANOUT_HOME", "FANOUT_FILES", "FANOUT_ORDERS", "FANOUT_PAGE", "FANOUT_SEARCH_URL", "FANOUT_SERVE_TOKEN"),
@@ -83,6 +84,7 @@ class _Layer:
     values: Mapping[str, Any]
     kind: Literal["flag", "environment", "project", "user"]
     text: str = ""
+    renamed: Mapping[str, str] = field(default_factory=dict[str, str])  # new names by the old ones that it has
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,7 @@ class LayeredSettings:
     rules: tuple[ToolRule, ...]
     sources: Mapping[str, str]
     project: ProjectFile | None = None
+    renamed: tuple[str, ...] = ()  # lines on settings that were said by an older name
 
     @classmethod
     def load(
@@ -114,10 +117,15 @@ class LayeredSettings:
         rules = _tool_rules(_rules_of_flags(allow, deny), "the command line")
         layers = [
             _Layer("the command line", {name: value for name, value in flags.items() if value is not None}, "flag"),
-            _Layer("the environment", _from_environment(environ), "environment"),
+            _with_new_names(_Layer("the environment", _from_environment(environ), "environment")),
         ]
         files, project = _files(paths, cwd, forgiving=forgiving)
         layers += files
+        renamed = [
+            f"{layer.name}: the setting {old} is called {new} now, and was read as that"
+            for layer in layers
+            for old, new in layer.renamed.items()
+        ]
         sources: dict[str, str] = {}
         merged: dict[str, Any] = {}
         for layer in layers:  # strongest first
@@ -135,7 +143,7 @@ class LayeredSettings:
         if _is_of_another_provider(settings, next((layer for layer in layers if layer.kind == "user"), None), sources):
             del sources["base_url"]
             settings = settings.model_copy(update={"base_url": None})
-        return cls(settings, tuple(rules), sources, project)
+        return cls(settings, tuple(rules), sources, project, tuple(renamed))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -144,8 +152,8 @@ class LayeredSettings:
 
     @property
     def wrong(self) -> tuple[str, ...]:
-        """One line that names what in a project's untrusted file can't be used; nothing where all can."""
-        return (self.project.wrong,) if self.project is not None and self.project.wrong else ()
+        """Lines that name settings by an older name, and what in a project's untrusted file can't be used."""
+        return (*self.renamed, *([self.project.wrong] if self.project is not None and self.project.wrong else []))
 
 
 def _is_of_another_provider(settings: Settings, file: _Layer | None, sources: Mapping[str, str]) -> bool:
@@ -168,13 +176,16 @@ def _rules_of_flags(allow: Sequence[str], deny: Sequence[str]) -> Rules:
 
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
     """Return the variables that begin like ours and name no setting: most likely typos."""
-    known = {_PREFIX + name.upper() for name in Settings.model_fields if name not in _TABLES} | _OTHER_VARIABLES
+    known = {_PREFIX + name.upper() for name in _names_of_variables()} | _OTHER_VARIABLES
     return sorted(name for name in environ if name.startswith(_PREFIX) and name not in known)
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    names = (name for name in Settings.model_fields if name not in _TABLES)
-    return {name: value for name in names if (value := environ.get(_PREFIX + name.upper()))}
+    return {name: value for name in _names_of_variables() if (value := environ.get(_PREFIX + name.upper()))}
+
+
+def _names_of_variables() -> list[str]:
+    return [*(name for name in Settings.model_fields if name not in _TABLES), *_OLD_NAMES]
 
 
 def _files(paths: Paths, cwd: Path, *, forgiving: bool) -> tuple[list[_Layer], ProjectFile | None]:
@@ -207,7 +218,14 @@ def _files(paths: Paths, cwd: Path, *, forgiving: bool) -> tuple[list[_Layer], P
 
 def _read(path: Path, kind: Literal["project", "user"]) -> _Layer:
     text = disk.read_text(path)
-    return _Layer(str(path), parse_toml(text, path), kind, text)
+    return _with_new_names(_Layer(str(path), parse_toml(text, path), kind, text))
+
+
+def _with_new_names(layer: _Layer) -> _Layer:
+    """Return a layer with the present names of settings in place of older ones."""
+    old = {name: new for name, new in _OLD_NAMES.items() if isinstance(layer.values.get(name), str)}
+    values = {old.get(name, name): value for name, value in layer.values.items()}
+    return replace(layer, values=values, renamed=old) if old else layer
 
 
 def _usable(layer: _Layer) -> tuple[_Layer, list[ConfigError]]:
@@ -306,12 +324,16 @@ def _worded(
     if problem["type"] == "extra_forbidden":
         what, hint = f'unknown key "{one_line(name, 80)}"', _nearest(key, above, model)
     else:
+        if problem["type"] == "missing":
+            name = ".".join(map(str, (*above, *problem["loc"])))
         what, hint = f"{one_line(name, 80)} {in_words(problem)}", ""
     return ConfigError(f"{_place(layer, key)}: {what}", hint)
 
 
 def in_words(problem: ErrorDetails) -> str:
     """Return what is wrong with a value, to follow its name: "takes a whole number", "should be 'parallel'"."""
+    if problem["type"] == "missing":
+        return "is missing"
     if takes := _TAKES.get(problem["type"]):
         return f"takes {takes}"
     message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")

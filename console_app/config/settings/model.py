@@ -7,6 +7,7 @@ file a wrong key stands. Where values come from is the part of `layers`.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
@@ -16,14 +17,17 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from console_app.config.secrets import secret_sources
 from console_app.domain import ApprovalMode, CallPolicy, ConfigError
+from console_app.domain import rules as written
 from console_app.domain import settings as engine
-from console_app.domain.rules import RuleText, parse_rule
 from console_app.domain.settings import Api, Sampling, ToolChoice
+from console_app.domain.tools import OWN_SERVER
 
 OFFLINE = "offline"
 OFFLINE_MODEL = "rehearsal"
 SCRIPTED = "scripted"
+ACP = "acp"  # an agent of others answers
 _VENDORS = {"gpt": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "claude": "anthropic"}
+_AGENT_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
 _PROVIDER_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ENDPOINTS = ("/chat/completions", "/responses", "/messages", "/models")
@@ -151,6 +155,36 @@ BUILT_IN: Mapping[str, ProviderSettings] = {
 }
 
 
+def _words(value: Any) -> Any:
+    """A command may be one line, as a shell takes it."""
+    return shlex.split(value) if isinstance(value, str) else value
+
+
+def _no_own_name(name: str) -> str:
+    if name == OWN_SERVER:
+        raise ValueError("is the name of Fanout's own tools: give the agent another")
+    return name
+
+
+AgentName = Annotated[str, Field(pattern=_AGENT_NAME), AfterValidator(_no_own_name)]
+
+
+class AgentSettings(BaseModel, frozen=True, extra="forbid", hide_input_in_errors=True):
+    """`[agents.NAME]`: an agent of others, a program that speaks the Agent Client Protocol."""
+
+    command: Annotated[tuple[str, ...], BeforeValidator(_words), Field(min_length=1)] = Field(
+        description="the program with its arguments, as a list or as one line"
+    )
+    env: dict[str, str] = Field(
+        default_factory=dict, repr=False, description="what it finds in its environment, with ${VAR} filled in"
+    )
+    cwd: str | None = Field(default=None, description="the folder it works in, from the working folder on")
+    description: str = Field(default="", description="when a model should send it")
+    mode: str | None = Field(default=None, description="a mode of the agent that it begins in")
+    model: str | None = Field(default=None, description="a model of the agent that it begins with")
+    sign_in: str | None = Field(default=None, description="the id of the agent's way to sign in")
+
+
 class UiSettings(BaseModel, frozen=True, extra="forbid"):
     """`[ui]`: the ways in which the console shows itself."""
 
@@ -192,7 +226,7 @@ class Settings(Sampling, frozen=True):
     max_price: Limit = engine.DEFAULTS.max_price
     max_turn_tokens: Positive | None = engine.DEFAULTS.max_turn_tokens
     programs: Literal["auto", "off", "only"] = engine.DEFAULTS.programs
-    agents: Literal["on", "off"] = engine.DEFAULTS.agents
+    send_agents: Literal["on", "off"] = engine.DEFAULTS.send_agents
     max_agents: Positive = engine.DEFAULTS.max_agents
     agent_steps: Positive = engine.DEFAULTS.agent_steps
     ask_agents: Positive = engine.DEFAULTS.ask_agents
@@ -217,11 +251,18 @@ class Settings(Sampling, frozen=True):
     providers: dict[Annotated[str, Field(pattern=_PROVIDER_NAME)], ProviderSettings] = Field(
         default_factory=dict[str, ProviderSettings]
     )
+    agent_registry: str = ""  # a file, or an address; "": those that are known here
+    agents: dict[AgentName, AgentSettings] = Field(default_factory=dict[str, AgentSettings])
 
     @property
     def prompt(self) -> str:
         """The system prompt that models are sent: one of Fanout's own, unless `system_prompt` says otherwise."""
         return _SYSTEM_PROMPT if self.system_prompt is None else self.system_prompt
+
+    @property
+    def agent_models(self) -> list[str]:
+        """The agents of others as models, which they may stand in for."""
+        return [f"{ACP}/{name}" for name in self.agents]
 
     def known_providers(self) -> dict[str, ProviderSettings]:
         """Return built-in providers with what the configuration changes in them, then the configuration's own.
@@ -230,7 +271,7 @@ class Settings(Sampling, frozen=True):
         """
         providers = dict(BUILT_IN)
         for name, own in self.providers.items():
-            if name in (OFFLINE, SCRIPTED):
+            if name in (OFFLINE, SCRIPTED, ACP):
                 raise ConfigError(f"the provider name {name} is taken", f"Rename [providers.{name}].")
             below = providers.get(name)
             if below is None and own.api is None:
@@ -244,7 +285,7 @@ class Settings(Sampling, frozen=True):
         """Return the provider of the model that is set; "openai" where none is."""
         name = self.model or ""
         found = name.partition("/")[0]
-        return found if found in (*among, OFFLINE, SCRIPTED) else vendor_of(name) or "openai"
+        return found if found in (*among, OFFLINE, SCRIPTED, ACP) else vendor_of(name) or "openai"
 
     def fallback_of(self, provider: str, model: str) -> str:
         """Return PROVIDER/MODEL that stands in for `model` of `provider`, "" for none.
@@ -285,10 +326,13 @@ class Settings(Sampling, frozen=True):
             yield from secret_sources.secrets_of_url(provider.base_url or "")
             yield environ.get(provider.api_key_env or "", "")
         yield from secret_sources.secrets_of_url(self.trace or "")
+        for agent in self.agents.values():
+            yield from secret_sources.secrets_of_environment(agent.env)
+            yield from secret_sources.secrets_of_arguments(agent.command)
 
 
 def _rule(text: str) -> str:
-    parse_rule(text)
+    written.parse_rule(text)
     return text
 
 
@@ -311,6 +355,6 @@ class ToolRule(BaseModel, frozen=True):
     source: str
 
     @property
-    def parsed(self) -> RuleText:
+    def parsed(self) -> written.RuleText:
         """The pattern in its parts."""
-        return parse_rule(self.pattern)
+        return written.parse_rule(self.pattern)

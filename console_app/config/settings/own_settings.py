@@ -45,7 +45,7 @@ MEANINGS: Mapping[str, str] = {
     "builtin_tools": "Fanout's own tools that the model is offered",
     "tools": "auto: the model searches for tools that would fill a tenth of its window; all; search",
     "programs": "auto: the model may write programs that call tools; only: it calls tools in no other way; off",
-    "agents": "whether the model may send agents, each with a conversation of its own",
+    "send_agents": "whether the model may send agents, each with a conversation of its own",
     "max_agents": "agents that run at once",
     "agent_steps": "most answers that all agents of a turn may give together",
     "ask_agents": "agents that one answer may send without asking you",
@@ -78,6 +78,8 @@ MEANINGS: Mapping[str, str] = {
     "injected": "arguments that tools get which name them",
     "keys": "keys by the id of what they do",
     "providers": "endpoints of your own: base_url, headers, models, context_window",
+    "agent_registry": "a file, or an address, where agents of others are looked for; nowhere until you set it",
+    "agents": "agents of others, programs that speak the Agent Client Protocol: command, env, mode, model",
     "max_tokens": "most tokens of an answer",
     "temperature": "how freely the model writes, 0 to 2",
     "stop": "texts that end an answer",
@@ -133,11 +135,11 @@ def _shape_of(name: str) -> tuple[Kind, tuple[str, ...], bool]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as plain data; headers, which may hold keys, are hidden."""
+    """Return a value as plain data; headers and environments, which may hold keys, are hidden."""
     if isinstance(value, BaseModel):
         fields = {name: plain(getattr(value, name)) for name in value.model_fields_set}
-        if "headers" in fields:
-            fields["headers"] = dict.fromkeys(fields["headers"], HIDDEN)
+        for name in {"headers", "env"} & fields.keys():
+            fields[name] = dict.fromkeys(fields[name], HIDDEN)
         return fields
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in cast("Mapping[str, Any]", value).items()}
@@ -277,6 +279,11 @@ def write_setting(path: Path, name: str, text: str) -> Any:
     value = _read(parts, text)
     _change(path, parts, value)
     return value
+
+
+def write_table(path: Path, parts: Sequence[str], table: Mapping[str, Any]) -> None:
+    """Put a whole table in place of the one there is. Raises as `write_setting` does."""
+    _change(path, parts, dict(table))
 
 
 def remove_setting(path: Path, name: str) -> bool:

@@ -1,6 +1,6 @@
 """The agents of an engine at every depth: who may be sent, what runs, one pool for all of it, and how each ends.
 
-An agent is a call. Its conversation is a turn of its own (`AgentTurn`), or the work of another engine through `Host`;
+An agent is a call. Its conversation is a turn of its own (`AgentTurn`), with a model or with an agent of others;
 what it comes to is the result of the call. Whoever ends the call ends the agent first, at once and with all that it
 runs, so that nothing is left without a result.
 """
@@ -14,12 +14,11 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from console_app.domain import FanoutError, Outcome, ToolResult, ToolSpec, errors, one_line, plural, ports
+from console_app.domain import ApprovalMode, Outcome, ToolResult, ToolSpec, errors, one_line, plural, ports
 from console_app.domain import agents as ag
 from console_app.domain import events as ev
 from console_app.engine.activity import Activity
 from console_app.engine.agents.child import AgentTurn, Relay, child_session, unknown_tools
-from console_app.engine.agents.host import Host
 from console_app.engine.calls import results
 from console_app.engine.calls.arguments import compact
 from console_app.engine.calls.call_execution import CallExecution
@@ -56,7 +55,6 @@ class _Running:
     task: ag.AgentTask
     activity: Activity
     turn: AgentTurn | None = None
-    host: Host | None = None
     session: Session | None = None
 
 
@@ -84,7 +82,7 @@ class Agents:
         return {**ag.KINDS, **self._written()}
 
     def spec(self, session: Session) -> ToolSpec | None:
-        if session.settings.agents == "off" or _depth(session) >= DEEPEST:
+        if session.settings.send_agents == "off" or _depth(session) >= DEEPEST:
             return None
         return agent_spec({name: kind.description for name, kind in sorted(self.kinds.items())})
 
@@ -132,8 +130,6 @@ class Agents:
         if (given.background or kind.background) and isinstance(activity, Turn):
             asyncio.get_running_loop().call_soon(activity.detach_call, invocation.call_id)
         try:
-            if kind.engine is not None:
-                return await self._by_engine(running, kind, above, reporter)
             return await self._by_turn(running, given, above, reporter, again=bool(cut))
         finally:
             if self._running.get(invocation.call_id) is running:
@@ -143,7 +139,10 @@ class Agents:
         self, running: _Running, given: SendAgent, above: Session, reporter: ports.CallReporter, *, again: bool
     ) -> ToolResult:
         task, activity = running.task, running.activity
-        provider = await self._provider(above, given.model or task.kind.model)
+        if task.kind.opens is not None and (above.reads_only or above.gate.mode is ApprovalMode.PLAN):
+            why = f"{task.kind.name} is a program of its own, which may change things: nothing may be changed here"
+            return ToolResult(outcome=Outcome.DENIED, content=f"{why}.", error=why)
+        provider = await self._provider(above, task.kind, given.model or task.kind.model)
         only = [patterns for patterns in (task.kind.tools, given.tools) if patterns is not None]
         transcript = self._base().transcript.agent(task.path)
         session = child_session(above, task, transcript, provider, only, given.max_steps or task.kind.max_steps)
@@ -170,6 +169,8 @@ class Agents:
                     pass
         finally:
             first.set()
+            if task.kind.opens is not None:
+                await provider.close()
             if isinstance(activity, Turn):
                 activity.approvals_missed.extend(turn.approvals_missed)
         return self._result(turn, session)
@@ -185,35 +186,12 @@ class Agents:
         had = ag.account(session.transcript, session.stamper.clock())
         return ToolResult(outcome=Outcome.FAILED, content=f"{why}\n{had}", error=one_line(why, 300))
 
-    async def _by_engine(
-        self, running: _Running, kind: ag.AgentKind, above: Session, reporter: ports.CallReporter
-    ) -> ToolResult:
-        assert kind.engine is not None
-        task, activity = running.task, running.activity
-        step = activity.step_now if isinstance(activity, Turn) else None
-        host = running.host = Host(
-            above, activity, task, Relay(task.call_id, activity, above.background), reporter, step
-        )
-        host.begin()
-        try:
-            final = await kind.engine.run(task, host)
-        except FanoutError as error:
-            host.end("failed", error.line)
-            transcript = self._base().transcript.agent(task.path)
-            had = ag.account(transcript, above.stamper.clock())
-            return ToolResult(outcome=Outcome.FAILED, content=f"{error.line}\n{had}", error=one_line(error.line, 300))
-        finally:
-            host.end("cancelled", "")
-        return ToolResult(outcome=Outcome.SUCCEEDED, content=final)
-
     def ended(self, call_id: str, result: ToolResult) -> ToolResult:
         running = self._running.pop(call_id, None)
         if running is None:
             return result
         if running.turn is not None:
             running.turn.end_now(Ending("cancelled", result.error))
-        if running.host is not None:
-            running.host.end("cancelled", result.error or "")
         transcript = self._base().transcript.agents.get(running.task.path)
         if transcript is None:
             return result
@@ -228,11 +206,7 @@ class Agents:
     def steer(self, call_id: str, text: str) -> bool:
         """Say something to a running agent; False where it takes nothing now."""
         running = self._running.get(call_id)
-        if running is None:
-            return False
-        if running.task.kind.engine is not None:
-            return running.task.kind.engine.steer(call_id, text)
-        if running.turn is None or not running.turn.running:
+        if running is None or running.turn is None or not running.turn.running:
             return False
         running.turn.steer(text)
         return True
@@ -240,7 +214,8 @@ class Agents:
     # -- where their calls are
 
     def step_of(self, call_id: str) -> Step | None:
-        return next((step for step in self.steps() if step.batch.find(call_id) is not None), None)
+        has = (step for step in self.steps() if step.batch.find(call_id) is not None or step.approvals.waits(call_id))
+        return next(has, None)
 
     def steps(self) -> Sequence[Step]:
         found = [one.turn.step_now for one in self._running.values() if one.turn is not None]
@@ -280,7 +255,9 @@ class Agents:
                 pass
         return known
 
-    async def _provider(self, above: Session, name: str) -> ports.Provider:
+    async def _provider(self, above: Session, kind: ag.AgentKind, name: str) -> ports.Provider:
+        if kind.opens is not None:
+            return kind.opens(name)
         if not name or name == ag.INHERIT or name == f"{above.provider.name}/{above.provider.model}":
             return above.provider
         if name not in self._opened:

@@ -19,7 +19,7 @@ from console_app.engine.calls.given import GivenToModel
 from console_app.engine.context import WireHistory
 from console_app.engine.execution.builtin_specs import AGENT, ENABLE, TODO
 from console_app.engine.session import Session
-from console_app.engine.strategies import Ending, Loop
+from console_app.engine.strategies import Ending
 from console_app.engine.tool_search import ToolSearch
 from console_app.engine.turn import Turn
 
@@ -160,9 +160,9 @@ class AgentTurn(Turn):
         self.join(self.prompt)
 
     async def _follow(self) -> Ending:
-        ending = await Loop(self, self._strategy()).run()
+        ending = await self._work()
         while ending.outcome == "completed" and await self._session.background.news():
-            ending = await Loop(self, self._strategy()).run()
+            ending = await self._work()
         return ending
 
     def spent(self) -> str | None:

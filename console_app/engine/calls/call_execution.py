@@ -52,6 +52,7 @@ class CallExecution:
     repaired: tuple[str, ...] = ()
     provider_data: dict[str, Any] = field(default_factory=dict[str, Any])  # to go back to the endpoint that gave it
     left_out: tuple[str, ...] = ()  # arguments of the model that don't run
+    why: str = ""  # why its agent asks for it, where no rule does
     must_ask: str = ""  # why a person has to approve it, whatever rules and modes say
     passage: str = ""  # of what the model was given, that makes it ask
     unlicensed: str = ""  # the same, until its model is known to write calls in its dialect

@@ -149,6 +149,8 @@ class Approvals:
             verdict, repeats = Ruling("ask", f"the same call for the {_ordinal(times)} time", ev.DecidedBy.LIMIT), True
         elif verdict.action != "deny" and self._has_answer(call, spec, key):
             return results.answered_before()
+        if verdict.action == "ask" and verdict.by is ev.DecidedBy.MODE and call.why:
+            verdict = replace(verdict, why=call.why)
         if verdict.action == "ask":
             resolution = await self._request(call, spec, verdict, repeats)
             if repeats and resolution.decision is Decision.ALLOW:
@@ -215,6 +217,10 @@ class Approvals:
         """Tell whether a call waits for somebody to approve it."""
         waiting = self._waiting.get(call_id)
         return waiting is not None and waiting.call.result is None and not waiting.answer.done()
+
+    def asked_about(self, call_id: str) -> ToolSpec | None:
+        """Return the tool of a call that waits."""
+        return self._waiting[call_id].spec if self.waits(call_id) else None
 
     def is_as_shown(self, call_id: str, shown: str | None) -> bool:
         """Tell whether a call that waits is of the tool that was shown, as `resolve` asks."""

@@ -45,7 +45,7 @@ class MadeCalls:
         interrupted."""
         settings = self._session.settings
         spec = limited(spec, settings.never_parallel, settings.limits)
-        id = f"{parent.id[:_LONGEST_PARENT]}_{made.number}"
+        id = f"{parent.id[:_LONGEST_PARENT] or 'made'}_{made.number}"
         seen = self._session.transcript.calls.get(id) if made.earlier else None
         if seen is not None and seen.parent != parent.id:
             seen = None

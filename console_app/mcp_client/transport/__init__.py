@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from console_app.mcp_client.transport.cutting import cut_of as cut_of
+    from console_app.mcp_client.transport.fetching import fetched as fetched
     from console_app.mcp_client.transport.http import SENT_BY as SENT_BY
     from console_app.mcp_client.transport.http import HttpConversation as HttpConversation
     from console_app.mcp_client.transport.http import Send as Send
@@ -29,6 +30,7 @@ else:
         __name__,
         {
             "cutting": "cut_of",
+            "fetching": "fetched",
             "http": "HttpConversation SENT_BY Send refused seconds_to_wait",
             "lines": "LARGEST_LINE",
             "process": "Guard Log Program ServerProcess to_the_end",

@@ -1,0 +1,69 @@
+"""An agent of others in the place of a model: of the conversation, or of a task."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
+
+from console_app.acp_client.session import AgentProgram, AgentSession
+from console_app.domain import agents, errors, ports
+from console_app.domain import chunks as ch
+from console_app.mcp_client import transport
+
+
+class AcpModel:
+    """An agent that answers prompts. Implements `ports.Provider` and `domain.agents.Converses`.
+
+    Its program is started with the first prompt, keeps the conversation in its own session, and is started anew where
+    it has ended; then it is told what was said before.
+    """
+
+    name = "acp"
+    protocol = "acp"
+
+    def __init__(self, program: AgentProgram, model: str = "") -> None:
+        self.model = program.name
+        self._program, self._wanted = program, model
+        self._guard = transport.Guard()
+        self._guard.hurried = True  # what is stopped is over at once
+        self._session: AgentSession | None = None
+
+    def stream(self, request: ports.ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[ch.Chunk]]:
+        """Never answers: an agent takes prompts, and no requests."""
+        raise errors.ProviderError(f"{self.model} is an agent, which can't be asked for that", "/model picks a model.")
+
+    async def converse(self, prompt: str, earlier: str, host: agents.AgentHost) -> None:
+        """Answer a prompt. `earlier` is what was said before, for an agent that does not know it. Raises AgentError."""
+        if self._session is not None and self._session.ended:
+            await self._end()
+        if self._session is None:
+            self._session = await AgentSession.open(self._program, self._guard, host, self._wanted)
+            prompt = f"{earlier}{prompt}"
+        session = self._session
+        try:
+            await session.prompt(prompt, host)
+        except errors.FanoutError:
+            if session.ended or session.stuck:
+                await self._end()
+            raise
+
+    @property
+    def offers(self) -> Sequence[agents.AgentOffer]:
+        """What may be chosen of the agent: nothing before it was started."""
+        return self._session.offers if self._session is not None else ()
+
+    async def choose(self, name: str, wanted: str) -> agents.AgentOffer:
+        """Choose a mode, a model or another option of the agent. Raises FanoutError."""
+        if self._session is None:
+            raise errors.UsageError(f"{self.model} has not been started", "It starts with your first prompt.")
+        return await self._session.choose(name, wanted)
+
+    async def _end(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await transport.to_the_end(session.close())
+
+    async def close(self) -> None:
+        """End the program."""
+        await self._end()
+        await self._guard.close()

@@ -1,0 +1,116 @@
+"""Finds agents in a registry of the Agent Client Protocol, and says how the settings would name them.
+
+A registry is a file or an address that its user gave; without one there are the few agents that are named here. What it
+says is anybody's: it is shown before it is written, and nothing is started or fetched here.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from console_app.config.files import disk
+from console_app.domain import UsageError, one_line
+from console_app.mcp_client import transport
+
+_LARGEST = 4_000_000  # bytes of a registry
+_RUNNERS = {"npx": ("npx", "-y"), "uvx": ("uvx",)}  # programs that fetch a package and run it
+_MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
+_KNOWN: list[dict[str, Any]] = [  # in the shape of a registry; packages as their authors name them
+    {
+        "id": name,
+        "description": description,
+        "distribution": {"npx": {"package": package, "args": words}},
+    }
+    for name, description, package, words in (
+        ("claude", "Claude Code of Anthropic", "@agentclientprotocol/claude-agent-acp", []),
+        ("codex", "Codex of OpenAI", "@agentclientprotocol/codex-acp", []),
+        ("gemini", "Gemini CLI of Google", "@google/gemini-cli", ["--acp"]),
+        ("opencode", "OpenCode, with any provider", "opencode-ai", ["acp"]),
+    )
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedAgent:
+    """An agent of a registry. `command` is empty where it comes as an archive alone, which is unpacked by hand."""
+
+    name: str
+    description: str
+    command: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    archive: str = ""  # its address
+    inside: tuple[str, ...] = ()  # the command within the archive
+
+
+async def listed_agents(source: str) -> list[ListedAgent]:
+    """Read the registry in a file or at an address, "" for those that are known here. Raises UsageError for a file that
+    can't be read, and ServerError where an address gives no answer."""
+    if not source:
+        found: Any = {"agents": _KNOWN}
+    else:
+        if source.startswith(("http://", "https://")):
+            text = (await transport.fetched(source, _LARGEST)).decode("utf-8", "replace")
+        else:
+            text = disk.read_text(Path(source).expanduser())
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            raise UsageError(f"{one_line(source, 200)} is no registry of agents: it is no JSON") from None
+    entries = _list(found if isinstance(found, list) else _table(found).get("agents"))
+    return [agent for entry in map(_table, entries) if (agent := _agent(entry)) is not None]
+
+
+def agent_named(agents: Sequence[ListedAgent], name: str) -> ListedAgent:
+    """Return the agent of that name. Raises UsageError for one that is not there, or can't be started here."""
+    agent = next((one for one in agents if one.name == name), None)
+    if agent is None:
+        there = one_line(", ".join(sorted(one.name for one in agents)), 400) or "none"
+        hint = f"There are: {there}. Or name its program: fanout agents add {one_line(name, 40)} -- COMMAND."
+        raise UsageError(f"no agent {one_line(name, 60)} is listed", hint)
+    if not agent.command and agent.archive:
+        words = one_line(" ".join(("PATH/" + agent.inside[0].removeprefix("./"), *agent.inside[1:])), 200)
+        hint = f"Unpack {agent.archive}, then: fanout agents add {name} -- {words}."
+        raise UsageError(f"{name} comes as an archive alone", hint)
+    if not agent.command:
+        raise UsageError(f"{name} has no form that could be started here")
+    return agent
+
+
+def _agent(entry: Mapping[str, Any]) -> ListedAgent | None:
+    name, forms = entry.get("id"), _table(entry.get("distribution"))
+    if not isinstance(name, str) or one_line(name, 60) != name:
+        return None
+    description = one_line(str(entry.get("description") or entry.get("name") or ""), 300)
+    for runner, program in _RUNNERS.items():
+        form = _table(forms.get(runner))
+        if isinstance(package := form.get("package"), str) and not package.startswith("-"):
+            return ListedAgent(name, description, (*program, package, *_texts(form.get("args"))), _env(form))
+    here = f"{platform.system().lower()}-{_MACHINES.get(platform.machine().lower(), platform.machine().lower())}"
+    form = _table(_table(forms.get("binary")).get(here))
+    archive, inside = form.get("archive"), form.get("cmd")
+    if isinstance(archive, str) and isinstance(inside, str) and inside:
+        return ListedAgent(
+            name, description, (), _env(form), one_line(archive, 400), (inside, *_texts(form.get("args")))
+        )
+    return ListedAgent(name, description)
+
+
+def _env(form: Mapping[str, Any]) -> dict[str, str]:
+    return {name: value for name, value in _table(form.get("env")).items() if isinstance(value, str)}
+
+
+def _texts(value: Any) -> list[str]:
+    return [one for one in _list(value) if isinstance(one, str)]
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> Sequence[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []

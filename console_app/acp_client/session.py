@@ -1,0 +1,345 @@
+"""A program of an agent with its one session: opened, asked one prompt after the other, ended with all it started."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from console_app._version import __version__
+from console_app.acp_client.serving import Served
+from console_app.acp_client.updates import AgentCall, AgentUpdates
+from console_app.acp_client.wire import AUTHENTICATION, AgentError, AgentRefusal, Peer
+from console_app.domain import Outcome, agents, one_line
+from console_app.domain import events as ev
+from console_app.domain.tools import ServerIdentity
+from console_app.mcp_client import transport
+
+VERSION = 1  # of the protocol
+STARTING = 90.0  # seconds that a program may take to answer before it does anything: some load for 15
+STOPPING = 10.0  # seconds that it may take to end an answer that was stopped, before it is asked anything else
+MOST_CHOICES = 200
+_ENDED_EARLY = {
+    "max_tokens": "it reached the most tokens that its model may write",
+    "max_turn_requests": "it reached the most requests that it may make for a task",
+    "refusal": "it refuses to go on",
+    "cancelled": "it stopped by itself",
+}
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentProgram:
+    """An agent's program. `environment` is all of it; `mode`, `model` and `sign_in` are words of the agent."""
+
+    name: str
+    command: tuple[str, ...]
+    identity: ServerIdentity  # the program as rules know it
+    environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    folder: Path = Path()
+    mode: str = ""
+    model: str = ""
+    sign_in: str = ""  # the id of a way to authenticate
+    problem: str = ""  # why it can't be started
+
+
+class AgentSession:
+    """Made by `open`, ended by `close`. A prompt that is stopped leaves it open."""
+
+    def __init__(self, program: AgentProgram, process: transport.ServerProcess, host: agents.AgentHost) -> None:
+        self._program = program
+        self._process = process
+        self._peer = Peer(process, self._told, self._asked)
+        self._updates = AgentUpdates(program.name, program.identity, host)
+        self._served = Served(host, program.folder)
+        self._host = host
+        self._id = ""
+        self._offered: dict[str, Any] = {}  # modes and options, as the agent says them
+        self._answer: asyncio.Future[dict[str, Any]] | None = None  # of the newest prompt
+        self._spent = 0.0
+        self._listening = asyncio.create_task(self._peer.listen(), name=f"acp {program.name}")
+
+    @classmethod
+    async def open(
+        cls, program: AgentProgram, guard: transport.Guard, host: agents.AgentHost, model: str = ""
+    ) -> AgentSession:
+        """Start the program and begin its session. Raises AgentError."""
+        if program.problem:
+            raise AgentError(f"{program.name} can't be started: {program.problem}")
+        guard.start()
+        try:
+            process = await transport.ServerProcess.start(
+                transport.Program(program.command[0], program.command[1:], program.environment, str(program.folder)),
+                _Errors(),
+                guard,
+            )
+        except (OSError, ValueError) as error:
+            words = getattr(error, "strerror", None) or str(error)
+            raise AgentError(f"{program.name} can't be started: {program.command[0]}: {words}") from None
+        session = cls(program, process, host)
+        try:
+            await session._begin(model or program.model)
+        except BaseException as error:
+            await transport.to_the_end(session.close())
+            raise session._named(error) from None
+        return session
+
+    def _named(self, error: BaseException) -> BaseException:
+        """Return an error of the wire as one that names the agent, any other as it is."""
+        if isinstance(error, AgentError):
+            return AgentError(f"{self._program.name}: {error.detail}", error.hint)
+        return AgentError(f"{self._program.name}: {error}") if isinstance(error, AgentRefusal) else error
+
+    async def _begin(self, model: str) -> None:
+        hello = await self._peer.ask(
+            "initialize",
+            {
+                "protocolVersion": VERSION,
+                "clientCapabilities": self._served.capabilities(),
+                "clientInfo": {"name": "fanout", "title": "Fanout", "version": __version__},
+            },
+            STARTING,
+        )
+        if (version := hello.get("protocolVersion")) != VERSION:
+            raise AgentError(
+                f"it speaks version {one_line(str(version), 20)} of the protocol, and Fanout version {VERSION}"
+            )
+        try:
+            if self._program.sign_in:
+                await self._peer.ask("authenticate", {"methodId": self._program.sign_in}, STARTING)
+            opened = await self._peer.ask("session/new", {"cwd": str(self._program.folder), "mcpServers": []}, STARTING)
+        except AgentRefusal as refused:
+            if refused.code == AUTHENTICATION:
+                ways = hello.get("authMethods")
+                raise AgentError(*_sign_in(self._program.name, str(refused), ways)) from None
+            raise
+        if not isinstance(session := opened.get("sessionId"), str) or not session:
+            raise AgentError("it gave its session no id")
+        self._id, self._offered = session, opened
+        for what, wanted in (("mode", self._program.mode), ("model", model)):
+            if wanted:
+                await self._choose(what, wanted)
+
+    # What it lets its user choose
+
+    @property
+    def offers(self) -> list[agents.AgentOffer]:
+        """What may be chosen of the agent, as it is now."""
+        found = [offer for one in _mappings(self._offered.get("configOptions")) if (offer := _option(one)) is not None]
+        for name, listed, key, chosen in (
+            ("mode", "availableModes", "id", "currentModeId"),
+            ("model", "availableModels", "modelId", "currentModelId"),
+        ):
+            about = self._offered.get(f"{name}s")
+            if isinstance(about, dict) and not any(name in (one.id, one.category) for one in found):
+                said = cast("dict[str, Any]", about)
+                choices = {str(one.get(key)): str(one.get("name", "")) for one in _mappings(said.get(listed))}
+                found.append(agents.AgentOffer(name, name, str(said.get(chosen, "")), choices, own=False))
+        return found
+
+    async def choose(self, name: str, wanted: str) -> agents.AgentOffer:
+        """Choose a mode, a model or another option. Raises AgentError for one that the agent doesn't have."""
+        try:
+            return await self._choose(name, wanted)
+        except (AgentError, AgentRefusal) as error:
+            raise self._named(error) from None
+
+    async def _choose(self, name: str, wanted: str) -> agents.AgentOffer:
+        offer = next((one for one in self.offers if name in (one.id, one.category)), None)
+        choices: Mapping[str, str] = offer.choices if offer is not None else {}
+        value = next((value for value, label in choices.items() if wanted in (value, label)), "")
+        if offer is None or not value:
+            there = ", ".join(choices) or "none to choose from"
+            raise AgentError(f"it has no {name} {one_line(wanted, 60)}", f"There are: {one_line(there, 400)}.")
+        method, chosen = {
+            True: ("session/set_config_option", {"configId": offer.id, "value": value}),
+            False: (f"session/set_{name}", {"modelId" if name == "model" else "modeId": value}),
+        }[offer.own]
+        said = await self._peer.ask(method, {"sessionId": self._id, **chosen}, STARTING)
+        self._offered = {**self._offered, **_chosen(self._offered, offer, value), **_known(said)}
+        return next((one for one in self.offers if one.id == offer.id), offer)
+
+    # What it is asked
+
+    @property
+    def ended(self) -> bool:
+        """Tell whether the program is gone."""
+        return self._process.exit_code is not None or self._listening.done()
+
+    @property
+    def stuck(self) -> bool:
+        """Tell whether it goes on with an answer that was stopped."""
+        return self._answer is not None and not self._answer.done()
+
+    async def prompt(self, text: str, host: agents.AgentHost) -> str:
+        """Have it answer, and return its last words. Raises AgentError. Cancelled, it is told to stop."""
+        if self._answer is not None:
+            await asyncio.wait({self._answer}, timeout=STOPPING)
+        if self.stuck:
+            raise AgentError(f"{self._program.name}: it does not stop what it did before, and was ended")
+        self._host = host
+        updates = self._updates = AgentUpdates(self._program.name, self._program.identity, host, self._spent)
+        self._served = served = Served(host, self._program.folder)
+        updates.over = False
+        outcome = Outcome.INTERRUPTED
+        asked = {"sessionId": self._id, "prompt": [{"type": "text", "text": text}]}
+        asking = self._peer.ask("session/prompt", asked, answered=updates.end)
+        answer = self._answer = asyncio.ensure_future(asking)
+        answer.add_done_callback(lambda done: done.cancelled() or done.exception())
+        try:
+            response = await asyncio.shield(answer)
+        except asyncio.CancelledError:
+            outcome = Outcome.CANCELLED
+            self._peer.tell("session/cancel", {"sessionId": self._id})
+            raise
+        except (AgentError, AgentRefusal) as error:
+            raise self._named(error) from None
+        finally:
+            updates.end()
+            words = updates.end_prompt(outcome)
+            await transport.to_the_end(served.close())
+        updates.report_usage(response.get("usage"))
+        self._spent = updates.spent
+        if (reason := response.get("stopReason")) in ("refusal", "cancelled"):
+            raise AgentError(f"{self._program.name}: {_ENDED_EARLY[str(reason)]}")
+        if early := _ENDED_EARLY.get(str(reason)):
+            host.tell(ev.Notice(level="warning", text=f"{self._program.name}: {early}"))
+        if not words and not updates.calls:
+            raise AgentError(f"{self._program.name}: it ended its turn without a word or a call")
+        return words
+
+    # What the agent asks and tells
+
+    def _told(self, method: str, params: dict[str, Any]) -> None:
+        if method != "session/update" or not self._id or params.get("sessionId") != self._id:
+            return
+        said: Any = params.get("update")
+        update = cast("dict[str, Any]", said) if isinstance(said, dict) else {}
+        self._offered |= _known(update)
+        if update.get("sessionUpdate") == "current_mode_update" and isinstance(self._offered.get("modes"), dict):
+            self._offered["modes"] = {**self._offered["modes"], "currentModeId": update.get("currentModeId")}
+        self._updates.take(update)
+
+    async def _asked(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        if self._updates.over or not self._id or params.get("sessionId") != self._id:
+            if method == "session/request_permission":
+                return _CANCELLED
+            raise AgentRefusal("no task is open in that session")
+        if method == "session/request_permission":
+            return await self._permitted(params)
+        return await self._served.answer(method, params)
+
+    async def _permitted(self, params: dict[str, Any]) -> dict[str, Any]:
+        options = [one for one in _mappings(params.get("options")) if isinstance(one.get("optionId"), str)]
+        about, updates = params.get("toolCall"), self._updates
+        call = updates.call(cast("dict[str, Any]", about) if isinstance(about, dict) else {}, begin=True)
+        if call is None or call.finished or not options:
+            return _CANCELLED
+        updates.flush()
+        updates.make_ready(call)
+        try:
+            permit = await self._host.permitted(call.id, updates.spec(call), call.shown, self._why(call, options))
+        except asyncio.CancelledError:
+            return _CANCELLED
+        if updates.over:
+            return _CANCELLED
+        allowed = permit.allowed and dict(permit.arguments) == call.shown
+        if allowed:
+            updates.start(call)
+        else:
+            call.denied = True
+        if permit.allowed and not allowed:
+            words = f"{self._program.name} can't be given other arguments: the call was denied"
+            self._host.tell(ev.Notice(level="warning", text=words))
+        wanted = ("allow_once", "allow_always") if allowed else ("reject_once", "reject_always")
+        for kind in wanted:
+            for option in options:
+                if option.get("kind") == kind:
+                    return {"outcome": {"outcome": "selected", "optionId": option["optionId"]}}
+        return _CANCELLED
+
+    def _why(self, call: AgentCall, options: list[dict[str, Any]]) -> str:
+        words = " · ".join(one_line(str(one.get("name", one["optionId"])), 60) for one in options[:8])
+        return f"{self._program.name} asks: {call.title or call.tool} ({words})"
+
+    async def close(self) -> None:
+        """Tell the agent to stop, and end its program."""
+        if self._id:
+            self._peer.tell("session/cancel", {"sessionId": self._id})
+        self._updates.end()
+        await asyncio.gather(self._peer.close(), self._served.close())
+        await self._process.stop()
+        self._listening.cancel()
+        await asyncio.gather(self._listening, return_exceptions=True)
+
+
+_CANCELLED: dict[str, Any] = {"outcome": {"outcome": "cancelled"}}
+
+
+def _mappings(value: Any) -> list[dict[str, Any]]:
+    listed = cast("list[Any]", value) if isinstance(value, list) else []
+    return [cast("dict[str, Any]", one) for one in listed if isinstance(one, dict)]
+
+
+def _known(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that a message says anew."""
+    return {"configOptions": said["configOptions"]} if isinstance(said.get("configOptions"), list) else {}
+
+
+def _option(said: Mapping[str, Any]) -> agents.AgentOffer | None:
+    """Return an option that has values to choose from; they may stand in groups."""
+    values = _mappings(said.get("options"))
+    values += [inner for group in values for inner in _mappings(group.get("options"))]
+    choices = {str(one["value"]): str(one.get("name", "")) for one in values[:MOST_CHOICES] if "value" in one}
+    if not choices or not isinstance(said.get("id"), str):
+        return None
+    return agents.AgentOffer(str(said["id"]), str(said.get("category", "")), str(said.get("currentValue", "")), choices)
+
+
+def _chosen(offered: Mapping[str, Any], offer: agents.AgentOffer, value: str) -> dict[str, Any]:
+    """Return what is offered where a value was chosen; an agent may say it anew, or not."""
+    if offer.own:
+        options = _mappings(offered.get("configOptions"))
+        return {
+            "configOptions": [one | {"currentValue": value} if one.get("id") == offer.id else one for one in options]
+        }
+    current = "currentModeId" if offer.id == "mode" else "currentModelId"
+    return {f"{offer.id}s": {**offered[f"{offer.id}s"], current: value}}
+
+
+def _sign_in(name: str, said: str, ways: Any) -> tuple[str, str]:
+    """Return what is wrong and what to do where an agent wants its user to sign in."""
+    known = _mappings(ways)
+    listed = "; ".join(
+        one_line(f"{one.get('id')}: {one.get('description') or one.get('name') or ''}", 160) for one in known[:6]
+    )
+    hint = f"Its ways are {listed}." if listed else "Sign in with its own program."
+    return (
+        f"it wants you to sign in ({one_line(said, 120)})",
+        f"{hint} Set `sign_in` or a key in `env` of [agents.{name}].",
+    )
+
+
+class _Errors:
+    """What the program writes to standard error: its newest line, for the reason of an end, and the log."""
+
+    def __init__(self) -> None:
+        self.last_line = ""
+
+    def write(self, data: bytes) -> None:
+        lines = [line for line in data.decode("utf-8", "replace").splitlines() if line.strip()]
+        if lines:
+            self.last_line = one_line(lines[-1], 300)
+
+    def write_line(self, text: str) -> None:
+        self.last_line = text
+
+    def flush(self) -> None:
+        """There is nothing to keep."""
+
+    def close(self) -> None:
+        if self.last_line:
+            log.info("the newest line of an agent's standard error: %s", self.last_line)
