@@ -39,7 +39,8 @@ class Engine:
 
     `transcript` is that of a stored session to go on with; it is the engine's own from then on. `servers` are those
     that a model may ask for. Engines that share their servers share `slots`, the limits of app, server and tool.
-    `agents` gives the kinds of agents that people wrote, None where no agents are sent, and `open_model` their models.
+    `agents` gives the kinds of agents that people wrote, None where no agents are sent, `open_model` their models, and
+    `open_place` a folder of its own for one.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Engine:
         slots: Slots | None = None,
         agents: Callable[[], ag.Kinds] | None = None,
         open_model: OpenModel | None = None,
+        open_place: ports.OpenPlace | None = None,
         workplace: ports.Workplace | None = None,
         watch: Callable[[ev.Event, str, str], None] | None = None,
         clock: Callable[[], float] = steady_time,
@@ -81,7 +83,9 @@ class Engine:
             watch=watch,
         )
         self.agents = (
-            Agents(lambda: self._session, agents, open_model or no_other_model) if agents is not None else None
+            Agents(lambda: self._session, agents, open_model or no_other_model, open_place)
+            if agents is not None
+            else None
         )
         self._session.agents = self.agents
         self.background.record = self.record

@@ -107,6 +107,7 @@ class Session:
     workplace: ports.Workplace | None = None  # where the conversation is
     agents: RunsAgents | None = None  # None: nothing here runs any
     agent: str = ""  # the path of the agent whose conversation it is; "" for the user's
+    folder: str = ""  # that an agent works in, where it has one of its own
     reads_only: bool = False  # nothing may be changed, whatever a rule says
     watch: Callable[[Event, str, str], None] | None = None  # sees every event, and the provider and model of now
     begun: bool = False  # the hooks of its start were asked

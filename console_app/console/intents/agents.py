@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from console_app.domain import UsageError, call_description, one_line, plural
+from console_app.domain import agents as ag
 
 if TYPE_CHECKING:
     from console_app.console.console import Console
@@ -30,12 +31,7 @@ async def kinds(console: Console, _rest: str) -> None:
         lines += ["", "Kinds"] if lines else ["Kinds"]
         for name, kind in sorted(agents.kinds.items()):
             lines.append(f"  {one_line(name, 40)}: {one_line(kind.description, 300)}")
-            facts = ["reads only"] if kind.reads_only else []
-            facts += [f"model {kind.model}"] if kind.model else []
-            facts += [f"tools {one_line(', '.join(kind.tools) or 'none', 120)}"] if kind.tools is not None else []
-            facts += [one_line(kind.source, 200) if kind.source else "comes along"]
-            facts += [one_line(kind.note, 200)] if kind.note else []
-            lines.append(f"    {' · '.join(facts)}")
+            lines += [f"    {fact}" for fact in ag.described(kind)]
         return "\n".join(lines)
 
     await console.ui.report("Agents", report, every=1.0)

@@ -160,6 +160,7 @@ class Transcript:
                 if call is None or made_by is None or known:
                     return
                 call.agent, call.depth = event.agent, made_by.depth + 1
+                call.folder = child.session.folder if child.session is not None else ""
                 for holder in self._above(event.agent):
                     holder._stands_below(call)
             case ev.CallDropped():
