@@ -17,6 +17,7 @@ from console_app.domain.transcript import Transcript
 from console_app.engine.agents.agents import Agents, OpenModel, no_other_model
 from console_app.engine.background import Background
 from console_app.engine.calls.approval_gate import ApprovalGate
+from console_app.engine.calls.file_uses import FileUses
 from console_app.engine.calls.slots import Slots
 from console_app.engine.compaction import Compacting
 from console_app.engine.context import ContextPart, WireHistory, breakdown
@@ -348,6 +349,6 @@ class Engine:
         )
         session.todo_edited = False
         session.calls.clear()
-        session.wire = WireHistory()
+        session.wire, session.files = WireHistory(), FileUses()
         session.last_request = None
         session.begun = False

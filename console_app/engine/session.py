@@ -15,6 +15,7 @@ from console_app.domain.transcript import Transcript
 from console_app.engine.background import Background
 from console_app.engine.calls.approval_gate import ApprovalGate
 from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.calls.file_uses import FileUses
 from console_app.engine.calls.given import GivenToModel
 from console_app.engine.calls.slots import Slots
 from console_app.engine.context import WireHistory
@@ -100,6 +101,7 @@ class Session:
     todo_edited: bool = False  # by the user, and the model hasn't been told
     calls: dict[str, CallExecution] = field(default_factory=dict[str, CallExecution])  # of the newest turn
     slots: Slots = field(default_factory=Slots)
+    files: FileUses = field(default_factory=FileUses)  # that calls of all its agents changed and saw
     background: Background = field(default_factory=Background)
     wire: WireHistory = field(default_factory=WireHistory)
     search: ToolSearch = field(default_factory=ToolSearch)
