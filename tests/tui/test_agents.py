@@ -58,7 +58,7 @@ async def test_an_agent_is_a_row_with_its_calls_below_it_and_its_figures(tmp_pat
         scout, look = lines[0].index("agent scout"), lines[1].index("look")
         assert look == scout + 2, "below its agent"
         await pilot.press(*"/agents", "enter")
-        await see(pilot, "scout: running, 1 call, 1,620 tokens")
+        await see(pilot, "scout: running · step 1 · 1 call · 1.6k tokens")
         await see(pilot, "explore: finds things out and changes nothing")
         await pilot.press("escape")
         await pilot.press(*"/tell scout look at b.py too", "enter")

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from console_app.domain import UsageError, call_description, one_line, plural
+from console_app.domain import UsageError, call_description, one_line
 from console_app.domain import agents as ag
 
 if TYPE_CHECKING:
@@ -25,9 +25,8 @@ async def kinds(console: Console, _rest: str) -> None:
         for path, call_id in agents.running.items():
             call = console.ui.transcript.calls.get(call_id)
             state = call_description.in_words(call) if call is not None else "begins"
-            work = call.work if call is not None else None
-            did = f", {plural(work.calls, 'call')}, {work.tokens:,} tokens" if work is not None else ""
-            lines.append(f"  {one_line(path, 60)}: {state}{did}")
+            did = call_description.agent_work(call) if call is not None else ""
+            lines.append(f"  {one_line(path, 60)}: {' · '.join(filter(None, (state, did)))}")
         lines += ["", "Kinds"] if lines else ["Kinds"]
         for name, kind in sorted(agents.kinds.items()):
             lines.append(f"  {one_line(name, 40)}: {one_line(kind.description, 300)}")

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from console_app.tui.lineview.calls.group import brief_of as brief_of
     from console_app.tui.lineview.calls.group import telling as telling
     from console_app.tui.lineview.calls.in_words import TellingCalls as TellingCalls
-    from console_app.tui.lineview.calls.row import agent_work as agent_work
     from console_app.tui.lineview.calls.row import state_style as state_style
     from console_app.tui.lineview.event_router import EventRouter as EventRouter
     from console_app.tui.lineview.first_uses import use_first as use_first
@@ -43,7 +42,7 @@ else:
             "calls.block": "CallBlock",
             "calls.group": "brief_of telling",
             "calls.in_words": "TellingCalls",
-            "calls.row": "agent_work state_style",
+            "calls.row": "state_style",
             "event_router": "EventRouter",
             "first_uses": "use_first",
             "markdown.rows": "is_web_link",

@@ -13,7 +13,7 @@ from textual.widgets import Static
 from console_app.domain import CallState, amounts, call_description, one_line
 from console_app.domain import events as ev
 from console_app.domain.transcript import CallView, Transcript
-from console_app.tui.lineview import ConversationView, EventRouter, agent_work
+from console_app.tui.lineview import ConversationView, EventRouter
 
 QUIET_AFTER = 60.0  # seconds without news of it that are said
 
@@ -82,7 +82,7 @@ class AgentPane(Vertical):
         took = amounts.seconds((call.finished_at or now) - (call.started_at or call.announced_at))
         news = f"no news for {amounts.seconds(quiet)}" if runs and quiet > QUIET_AFTER else ""
         state = call_description.in_words(call)
-        facts = [f"Agent {one_line(self.agent, 60)}", state, news, agent_work(call), took]
+        facts = [f"Agent {one_line(self.agent, 60)}", state, news, call_description.agent_work(call), took]
         keys = "ctrl+s says it what you wrote · esc back" if runs else "esc back"
         self.query_one("#agent-title", Static).update(Content(" · ".join([one for one in facts if one] + [keys])))
         return runs
