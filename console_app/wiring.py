@@ -439,7 +439,7 @@ class Apart:
         await hub.ready(READY)
         return cls(worktree, workplace, hub, frozenset(one.name for one in own))
 
-    async def close(self) -> str:
+    async def close(self) -> ports.HandedBack | None:
         """End the servers; return the branch and the diff."""
         await self._hub.close()
         return await asyncio.to_thread(self._worktree.close)

@@ -349,6 +349,15 @@ class Toolset(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class HandedBack:
+    """The changes of an agent with a folder of its own: in words with the diff, and as a branch from `base` on."""
+
+    words: str
+    branch: str
+    base: str
+
+
 class PlaceApart(Protocol):
     """A folder of an agent's own. `toolset` has the tools that work there, in place of those of the same `servers`, and
     what is changed there comes to be on `branch`."""
@@ -364,8 +373,8 @@ class PlaceApart(Protocol):
     @property
     def workplace(self) -> Workplace | None: ...
 
-    async def close(self) -> str:
-        """End what runs there; return what came of it in words, "" where nothing was changed. Raises ToolError."""
+    async def close(self) -> HandedBack | None:
+        """End what runs there; return what came of it, None where nothing was changed. Raises ToolError."""
         ...
 
 

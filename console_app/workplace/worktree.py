@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from console_app.config.files import disk
-from console_app.domain import errors, one_line
+from console_app.domain import errors, one_line, ports
 from console_app.workplace import git
 
 LIMIT = 120.0  # seconds for one command: a checkout may be large
 MOST_DIFF = 20_000  # characters of a diff that is handed back
 _NEEDED = "the agent works in a git worktree of its own"
+_COMMIT = re.compile(r"[0-9a-f]{40,64}")
 _DOTS = re.compile(r"\.{2,}")
 _QUIET = (
     *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false"),
@@ -61,23 +62,34 @@ class Worktree:
             disk.private_folder(path.parent)
             words = (str(path), branch) if there else ("-b", branch, str(path), head)
             _git(root, options, "worktree", "add", "--quiet", *words)
-        base = _git(root, options, "merge-base", head, branch).strip()
-        return cls(root, path, path / folder.relative_to(root), branch, base, options)
+        base, place = _git(root, options, "merge-base", head, branch).strip(), path / folder.relative_to(root)
+        place.mkdir(parents=True, exist_ok=True)  # a folder that is in no commit yet
+        return cls(root, path, place, branch, base, options)
 
-    def close(self) -> str:
+    def close(self) -> ports.HandedBack | None:
         """Commit what was changed and take the worktree away, its branch too where nothing was. Return the branch and
-        the diff, "" where there is none. Raises ToolError where git can't; then all stays as it is."""
+        the diff, None where there is none. Raises ToolError where git can't; then all stays as it is."""
         self._here("add", "--all")
         if self._here("diff", "--cached", "--name-only").strip():
             self._here("commit", "--quiet", "--no-verify", "--message", f"Changes of the agent {self.path.name}")
         changed = self._here("rev-parse", "HEAD").strip() != self.base
-        told = self._told() if changed else ""
+        told = ports.HandedBack(self._told(), self.branch, self.base) if changed else None
         _git(self.root, self._options, "worktree", "remove", "--force", str(self.path))
         if not changed:
             _git(self.root, self._options, "branch", "--quiet", "-D", self.branch)
         with suppress(OSError):
             self.path.parent.rmdir()
         return told
+
+    @staticmethod
+    def apply(folder: Path, base: str, branch: str) -> None:
+        """Make the changes of a branch in the files of a checkout, all or none. Raises ToolError where they don't
+        fit, or there is no such branch."""
+        if (root := git.root_of(folder)) is None or not _COMMIT.fullmatch(base) or not branch.startswith("fanout/"):
+            raise errors.ToolError(f"there is no branch {one_line(branch, 60)} here")
+        options, plain = (*_QUIET, *_without_filters(root)), ("--no-color", "--no-ext-diff", "--no-textconv")
+        diff = _git(root, options, "diff", "--binary", *plain, f"{base}..{branch}")
+        _git(root, options, "apply", "--whitespace=nowarn", "-", given=diff)
 
     def _told(self) -> str:
         plain = ("diff", "--no-color", "--no-ext-diff", "--no-textconv")
@@ -91,15 +103,6 @@ class Worktree:
 
     def _here(self, *words: str) -> str:
         return _git(self.path, self._options, *words)
-
-
-def apply(folder: Path, base: str, branch: str) -> None:
-    """Make the changes of a branch in the files of a checkout, all or none. Raises ToolError where they don't fit."""
-    root = git.root_of(folder)
-    assert root is not None  # the branch is of this checkout
-    options = (*_QUIET, *_without_filters(root))
-    diff = _git(root, options, "diff", "--binary", "--no-color", "--no-ext-diff", "--no-textconv", f"{base}..{branch}")
-    _git(root, options, "apply", "--whitespace=nowarn", "-", given=diff)
 
 
 def _without_filters(root: Path) -> list[str]:

@@ -19,6 +19,12 @@ def said(folder: Path, *words: str) -> str:
     return subprocess.run(("git", *words), cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
 
 
+def words(tree: Worktree) -> str:
+    back = tree.close()
+    assert back is not None
+    return back.words
+
+
 def test_what_was_changed_is_on_its_branch_alone(checkout: Path, tmp_path: Path) -> None:
     (checkout / "README.md").write_text("Not committed.\n")
     tree = Worktree.open(checkout / "src", tmp_path / "kept", "scout/deep-1")
@@ -26,7 +32,7 @@ def test_what_was_changed_is_on_its_branch_alone(checkout: Path, tmp_path: Path)
     assert (tree.path / "README.md").read_text() == "A shop.\n"
     (tree.folder / "app.py").write_text("done\n")
     (tree.folder / "new.txt").write_text("new\n")
-    told = tree.close()
+    told = words(tree)
     assert "branch fanout/scout+deep-1, from commit" in told
     assert "-pass\n+done" in told
     assert "+new" in told
@@ -39,7 +45,7 @@ def test_what_was_changed_is_on_its_branch_alone(checkout: Path, tmp_path: Path)
 
 def test_where_nothing_was_changed_nothing_is_left(checkout: Path, tmp_path: Path) -> None:
     tree = Worktree.open(checkout, tmp_path / "kept", "one")
-    assert tree.close() == ""
+    assert tree.close() is None
     assert said(checkout, "branch", "--list", "fanout/*") == ""
     assert not tree.path.exists()
 
@@ -48,10 +54,10 @@ def test_one_that_was_cut_goes_on_where_it_was(checkout: Path, tmp_path: Path) -
     (Worktree.open(checkout, tmp_path / "kept", "one").folder / "half.txt").write_text("half\n")
     again = Worktree.open(checkout, tmp_path / "kept", "one")
     assert (again.folder / "half.txt").read_text() == "half\n"
-    assert "+half" in again.close()
+    assert "+half" in words(again)
     third = Worktree.open(checkout, tmp_path / "kept", "one")
     assert (third.folder / "half.txt").read_text() == "half\n", "its branch is there"
-    assert "+half" in third.close()
+    assert "+half" in words(third)
 
 
 def test_no_program_of_the_checkout_runs(checkout: Path, tmp_path: Path) -> None:
@@ -76,8 +82,27 @@ def test_no_program_of_the_checkout_runs(checkout: Path, tmp_path: Path) -> None
     (checkout / ".git" / "info" / "attributes").write_text("* filter=evil diff=evil\n")
     tree = Worktree.open(checkout, tmp_path / "kept", "one")
     (tree.folder / "src" / "app.py").write_text("done\n")
-    assert "+done" in tree.close()
+    assert "+done" in words(tree)
     assert not ran.exists(), ran.read_text()
+
+
+def test_the_changes_are_taken_all_or_none(checkout: Path, tmp_path: Path) -> None:
+    tree = Worktree.open(checkout, tmp_path / "kept", "one")
+    (tree.folder / "README.md").write_text("A better shop.\n")
+    (tree.folder / "picture.bin").write_bytes(bytes(range(256)))
+    back = tree.close()
+    assert back is not None
+    (checkout / "README.md").write_text("Mine.\n")
+    with pytest.raises(errors.ToolError, match="README"):
+        Worktree.apply(checkout, back.base, back.branch)
+    assert not (checkout / "picture.bin").exists()
+    (checkout / "README.md").write_text("A shop.\n")
+    Worktree.apply(checkout / "src", back.base, back.branch)
+    assert (checkout / "README.md").read_text() == "A better shop.\n"
+    assert (checkout / "picture.bin").read_bytes() == bytes(range(256))
+    for base, branch in ((back.base, "--output=x"), ("HEAD", back.branch), (back.base, "fanout/none")):
+        with pytest.raises(errors.ToolError):
+            Worktree.apply(checkout, base, branch)
 
 
 def no_repository(folder: Path) -> Path:

@@ -147,7 +147,7 @@ class Agents:
         task, kind = running.task, running.task.kind
         provider = await self._provider(above, given.model or kind.model)
         skills = [await self._skill(above, name) for name in kind.skills]
-        place = running.place = await self._apart(task) if kind.worktree else None
+        place = running.place = await self._apart(task) if kind.worktree or given.worktree else None
         result: ToolResult | None = None
         try:
             only = [patterns for patterns in (kind.tools, given.tools) if patterns is not None]
@@ -157,8 +157,11 @@ class Agents:
                 await session.look_around()
             result = await self._conversation(running, session, above, reporter, again=again)
         finally:
-            came = await _closed(place) if place is not None else ""
-        return result.model_copy(update={"content": f"{result.content}\n\n{came}"}) if came else result
+            came = await _closed(place) if place is not None else None
+        if came is None:
+            return result
+        back = {"branch": came.branch, "base": came.base}
+        return result.model_copy(update={"content": f"{result.content}\n\n{came.words}", "structured": back})
 
     async def _skill(self, above: Session, name: str) -> str:
         if above.workplace is None:
@@ -348,11 +351,12 @@ class Agents:
         return call.runs if cut else ""
 
 
-async def _closed(place: ports.PlaceApart) -> str:
+async def _closed(place: ports.PlaceApart) -> ports.HandedBack | None:
     try:
         return await place.close()
     except FanoutError as error:
-        return f"Its changes could not be handed back, and stay in {place.folder}: {error.line}"
+        words = f"Its changes could not be handed back, and stay in {place.folder}: {error.line}"
+        return ports.HandedBack(words, place.branch, "")
 
 
 def _depth(session: Session) -> int:
