@@ -40,13 +40,14 @@ if TYPE_CHECKING:
     from console_app.mcp_client import Hub
     from console_app.sessions import Library, Opened, SessionInfo
     from console_app.tracing import Trace
-    from console_app.workplace import WorkingFolder
+    from console_app.workplace import WorkingFolder, Worktree
 
 BUNDLED_TOOLS = {  # allowed in mode ask: they compute and wait, and touch nothing outside
     "calculator": ("*",),
     "demo": ("long_task", "status_updates", "fail", "big", "check"),
 }
 WITH_A_MODEL = ("calculator", "files", "shell", "web")  # bundled servers that are on with a model that is one
+READY = 30.0  # seconds that servers of a folder of its own may take to start
 _TRACED = ("console", "run", "call", "acp")  # commands that hold conversations
 BUNDLED = "bundled"  # the source of the rules that allow them
 logger = logging.getLogger(__name__)
@@ -395,6 +396,10 @@ def build_engine(
         await asyncio.to_thread(source.load, choice)
         return source.open(choice)
 
+    async def open_place(name: str) -> ports.PlaceApart:
+        assert workplace is not None
+        return await Apart.open(setup, workplace, toolset, name)
+
     settings = engine_settings(setup.settings, headless=gate.headless)
     return Engine(
         provider=provider,
@@ -406,6 +411,7 @@ def build_engine(
         workplace=workplace,
         agents=agent_kinds(setup, workplace) if workplace is not None else None,
         open_model=open_model,
+        open_place=open_place if workplace is not None else None,
         watch=setup.trace.see if setup.trace is not None else None,
     )
 
@@ -423,6 +429,38 @@ def agent_kinds(setup: Setup, workplace: WorkingFolder) -> Callable[[], ag.Kinds
         opens = partial(acp_client.AcpModel, program)
         kinds[name] = ag.AgentKind(name, does, model=program.model, source=f"{place}, runs {runs}", opens=opens)
     return lambda: {**workplace.agents(), **kinds}
+
+
+APART = frozenset({"files", "shell", "csv_reporter", "pptx_generator"})  # bundled servers that work in a folder
+
+
+class Apart:
+    """A git worktree with the bundled servers that work in a folder, as far as they are on. Implements PlaceApart."""
+
+    def __init__(self, worktree: Worktree, workplace: WorkingFolder, hub: Hub, servers: frozenset[str]) -> None:
+        self._worktree, self._hub = worktree, hub
+        self.folder, self.branch, self.servers = str(worktree.folder), worktree.branch, servers
+        self.toolset, self.workplace = hub, workplace.at(worktree.folder)
+
+    @classmethod
+    async def open(cls, setup: Setup, workplace: WorkingFolder, beside: ports.Toolset, name: str) -> Apart:
+        """Make the worktree and start the servers there that are on `beside` it. Raises ToolError."""
+        from console_app.workplace import Worktree
+
+        worktree = await asyncio.to_thread(Worktree.open, setup.cwd, setup.paths.data / "worktrees", name)
+        chosen = await asyncio.to_thread(choose_servers, setup)
+        on = {spec.server for spec in beside.tools()}
+        own = [one for one in chosen.servers if one.name in APART and (chosen.bundled or one.name in chosen.shipped)]
+        moved = [one.model_copy(update={"folder": str(worktree.folder), "disabled": one.name not in on}) for one in own]
+        hub = build_hub(replace(setup, cwd=worktree.folder), replace(chosen, servers=tuple(moved)))
+        await hub.start()
+        await hub.ready(READY)
+        return cls(worktree, workplace, hub, frozenset(one.name for one in own))
+
+    async def close(self) -> ports.HandedBack | None:
+        """End the servers; return the branch and the diff."""
+        await self._hub.close()
+        return await asyncio.to_thread(self._worktree.close)
 
 
 def workplace(setup: Setup) -> WorkingFolder:

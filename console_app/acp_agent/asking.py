@@ -277,8 +277,7 @@ class CallQuestions:
         if (running := self._conversation.calls_of) is None or not running.is_as_shown(call.id, fingerprint):
             return running is None  # decided while another was asked for, or of a tool that changes just now
         if not self._updates.diffs(call.id):
-            arguments = call.arguments or {}
-            changes = await asyncio.to_thread(tool_calls.whole_change, call.tool or call.name, arguments, self._folder)
+            changes = await asyncio.to_thread(tool_calls.whole_change, call, self._folder)
             self._updates.keep_diffs(call.id, changes)
         try:
             picked = await self._asking.choose(call.id, self._shown(pending), self._options(pending))

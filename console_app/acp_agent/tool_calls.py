@@ -65,7 +65,7 @@ def shape(call: CallView, spec: ToolSpec | None, folder: Path) -> dict[str, Any]
         "title": _title(call, arguments),
         "kind": kind_of(call, spec),
         "raw_input": call.arguments,
-        "locations": _locations(arguments, folder) or None,
+        "locations": _locations(arguments, Path(call.folder or folder)) or None,
     }
 
 
@@ -99,10 +99,11 @@ def edits(arguments: Mapping[str, Any], folder: Path) -> Contents:
     return [_diff(absolute(path, folder), old, new) for old, new in found]
 
 
-def whole_change(tool: str, arguments: Mapping[str, Any], folder: Path) -> Contents:
+def whole_change(call: CallView, folder: Path) -> Contents:
     """Diff a file that a call writes whole against the file as it is now. This reads it, so the event loop must not
     wait."""
-    path, whole = displayed.path_of(arguments), displayed.whole_of(tool, arguments)
+    arguments, folder = call.arguments or {}, Path(call.folder or folder)
+    path, whole = displayed.path_of(arguments), displayed.whole_of(call.tool or call.name, arguments)
     if not path or not whole or len(arguments[whole]) > files.LARGEST:
         return []
     try:

@@ -86,10 +86,5 @@ def _make(setup: Setup, name: str, there: ag.Kinds) -> int:
 
 
 def _described(kind: ag.AgentKind) -> str:
-    lines = [f"{kind.name}: {kind.description}", kind.source or "It comes along with Fanout."]
-    lines += ["It can change nothing, whatever a rule says."] if kind.reads_only else []
-    lines += [f"Tools: {', '.join(kind.tools) or 'none'}"] if kind.tools is not None else []
-    lines += [f"Not: {', '.join(kind.without)}"] if kind.without else []
-    lines += [f"Model: {kind.model}"] if kind.model else []
-    lines += [f"Its front matter: {kind.note}."] if kind.note else []
-    return "\n".join([*lines, "", kind.prompt] if kind.prompt else lines)
+    prompt = ["", kind.prompt] if kind.prompt else []
+    return "\n".join([f"{kind.name}: {kind.description}", *ag.described(kind), *prompt])

@@ -15,6 +15,7 @@ from console_app.domain import amounts, call_description
 from console_app.domain.amounts import plural
 from console_app.domain.events import Event
 from console_app.domain.safe_text import one_line
+from console_app.domain.settings import Effort
 from console_app.domain.tools import Outcome, Risk, ToolResult, ToolSpec
 from console_app.domain.transcript import CallView, Transcript
 
@@ -39,6 +40,8 @@ class AgentKind:
     max_steps: int | None = None
     background: bool = False
     worktree: bool = False  # it works in a git worktree of its own
+    skills: tuple[str, ...] = ()  # names of those that stand in its prompt
+    effort: Effort | None = None  # None: as its parent
     source: str = ""  # the file that it stands in, as people read it; "" of those that come along
     note: str = ""  # on keys of the file that nothing here reads
     opens: Callable[[str], Provider] | None = None
@@ -120,6 +123,20 @@ class Converses(Protocol):
     async def choose(self, name: str, wanted: str) -> AgentOffer:
         """Choose it. Raises FanoutError for what the agent doesn't have."""
         ...
+
+
+def described(kind: AgentKind) -> list[str]:
+    """Return what a kind of agent may do and has, a line each."""
+    lines = [kind.source or "It comes along with Fanout."]
+    lines += ["It can change nothing, whatever a rule says."] if kind.reads_only else []
+    lines += ["It works in a git worktree of its own."] if kind.worktree else []
+    lines += [f"Tools: {', '.join(kind.tools) or 'none'}"] if kind.tools is not None else []
+    lines += [f"Not: {', '.join(kind.without)}"] if kind.without else []
+    lines += [f"Skills: {', '.join(kind.skills)}"] if kind.skills else []
+    lines += [f"Model: {kind.model}"] if kind.model else []
+    lines += [f"Effort: {kind.effort}"] if kind.effort else []
+    lines += [f"Its front matter: {kind.note}."] if kind.note else []
+    return [one_line(line, 400) for line in lines]
 
 
 Kinds = Mapping[str, AgentKind]

@@ -10,7 +10,9 @@ from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import Any, assert_never
 
+from console_app.domain import amounts
 from console_app.domain import events as ev
+from console_app.domain.amounts import plural
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript import CallView, verdicts
@@ -82,6 +84,18 @@ def in_words(call: CallView) -> str:
     """The word for where a call stands, with the reason where its result states one: `said no (exit 1)`."""
     verdict, word = call.verdict, state_of(call)[1]
     return f"{word} ({verdict.why})" if verdict is not None and verdict.why else word
+
+
+def agent_work(call: CallView) -> str:
+    """Return the figures of an agent: `step 3 · 4 calls · 8.1k tokens · $0.0210`, as far as there are any."""
+    if (work := call.work) is None:
+        return ""
+    running = call.state is CallState.RUNNING
+    parts = [f"step {work.steps}"] if running and work.steps else []
+    parts += [plural(work.calls, "call")] if work.calls else []
+    parts += [f"{amounts.tokens(work.tokens)} tokens"] if work.tokens else []
+    parts += [f"${work.cost:.4f}"] if work.cost else []
+    return " · ".join(parts)
 
 
 def decided_in_words(event: ev.ApprovalResolved) -> str:

@@ -296,6 +296,7 @@ class SessionStarted(BaseEvent):
     tools: tuple[str, ...] = ()
     native_callers: tuple[str, ...] = ()  # of a fork: the models that made native calls in what it was made of
     parent: str = ""
+    folder: str = ""  # that an agent works in, where it has one of its own
 
 
 class TurnStarted(BaseEvent):

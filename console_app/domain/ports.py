@@ -349,6 +349,38 @@ class Toolset(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class HandedBack:
+    """The changes of an agent with a folder of its own: in words with the diff, and as a branch from `base` on."""
+
+    words: str
+    branch: str
+    base: str
+
+
+class PlaceApart(Protocol):
+    """A folder of an agent's own. `toolset` has the tools that work there, in place of those of the same `servers`, and
+    what is changed there comes to be on `branch`."""
+
+    @property
+    def folder(self) -> str: ...
+    @property
+    def branch(self) -> str: ...
+    @property
+    def toolset(self) -> Toolset: ...
+    @property
+    def servers(self) -> frozenset[str]: ...
+    @property
+    def workplace(self) -> Workplace | None: ...
+
+    async def close(self) -> HandedBack | None:
+        """End what runs there; return what came of it, None where nothing was changed. Raises ToolError."""
+        ...
+
+
+OpenPlace = Callable[[str], Awaitable[PlaceApart]]  # by a name that no other agent has; raises ToolError
+
+
 class KeepsTasks(Protocol):
     """Tools whose calls may go on at their server when the program that made them is gone."""
 

@@ -17,6 +17,7 @@ from console_app.domain.transcript import Transcript
 from console_app.engine.agents.agents import Agents, OpenModel, no_other_model
 from console_app.engine.background import Background
 from console_app.engine.calls.approval_gate import ApprovalGate
+from console_app.engine.calls.file_uses import FileUses
 from console_app.engine.calls.slots import Slots
 from console_app.engine.compaction import Compacting
 from console_app.engine.context import ContextPart, WireHistory, breakdown
@@ -39,7 +40,8 @@ class Engine:
 
     `transcript` is that of a stored session to go on with; it is the engine's own from then on. `servers` are those
     that a model may ask for. Engines that share their servers share `slots`, the limits of app, server and tool.
-    `agents` gives the kinds of agents that people wrote, None where no agents are sent, and `open_model` their models.
+    `agents` gives the kinds of agents that people wrote, None where no agents are sent, `open_model` their models, and
+    `open_place` a folder of its own for one.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Engine:
         slots: Slots | None = None,
         agents: Callable[[], ag.Kinds] | None = None,
         open_model: OpenModel | None = None,
+        open_place: ports.OpenPlace | None = None,
         workplace: ports.Workplace | None = None,
         watch: Callable[[ev.Event, str, str], None] | None = None,
         clock: Callable[[], float] = steady_time,
@@ -81,7 +84,9 @@ class Engine:
             watch=watch,
         )
         self.agents = (
-            Agents(lambda: self._session, agents, open_model or no_other_model) if agents is not None else None
+            Agents(lambda: self._session, agents, open_model or no_other_model, open_place)
+            if agents is not None
+            else None
         )
         self._session.agents = self.agents
         self.background.record = self.record
@@ -349,6 +354,6 @@ class Engine:
         )
         session.todo_edited = False
         session.calls.clear()
-        session.wire = WireHistory()
+        session.wire, session.files = WireHistory(), FileUses()
         session.last_request = None
         session.begun = False

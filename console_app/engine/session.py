@@ -15,6 +15,7 @@ from console_app.domain.transcript import Transcript
 from console_app.engine.background import Background
 from console_app.engine.calls.approval_gate import ApprovalGate
 from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.calls.file_uses import FileUses
 from console_app.engine.calls.given import GivenToModel
 from console_app.engine.calls.slots import Slots
 from console_app.engine.context import WireHistory
@@ -100,6 +101,7 @@ class Session:
     todo_edited: bool = False  # by the user, and the model hasn't been told
     calls: dict[str, CallExecution] = field(default_factory=dict[str, CallExecution])  # of the newest turn
     slots: Slots = field(default_factory=Slots)
+    files: FileUses = field(default_factory=FileUses)  # that calls of all its agents changed and saw
     background: Background = field(default_factory=Background)
     wire: WireHistory = field(default_factory=WireHistory)
     search: ToolSearch = field(default_factory=ToolSearch)
@@ -107,6 +109,7 @@ class Session:
     workplace: ports.Workplace | None = None  # where the conversation is
     agents: RunsAgents | None = None  # None: nothing here runs any
     agent: str = ""  # the path of the agent whose conversation it is; "" for the user's
+    folder: str = ""  # that an agent works in, where it has one of its own
     reads_only: bool = False  # nothing may be changed, whatever a rule says
     watch: Callable[[Event, str, str], None] | None = None  # sees every event, and the provider and model of now
     begun: bool = False  # the hooks of its start were asked

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from console_app.workplace.workplace import WorkingFolder as WorkingFolder
+    from console_app.workplace.worktree import Worktree as Worktree
 else:
     from console_app.door import door
 
-    __getattr__ = door(__name__, {"workplace": "WorkingFolder"})
+    __getattr__ = door(__name__, {"workplace": "WorkingFolder", "worktree": "Worktree"})

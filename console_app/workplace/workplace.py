@@ -7,6 +7,7 @@ is listed once a session, so that a file more doesn't cost the cache of the whol
 from __future__ import annotations
 
 import asyncio
+import copy
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -49,9 +50,17 @@ class WorkingFolder:
         if problems:
             raise ConfigError(problems[0], "fanout config edit opens your settings.")
         self._slow = False  # git takes too long here
+        self._place = folder  # that is worked in: another checkout of the folder, for an agent apart
         self._listed = place.first_level(folder)
         self._brought = trust.Brought.find(paths, folder, environ)
         self._runs = HookRuns(child_environment.for_own_programs(environ))
+
+    def at(self, folder: Path) -> WorkingFolder:
+        """Return this for an agent that works in another checkout. What was brought and trusted here counts there, and
+        nothing that stands there does."""
+        other = copy.copy(self)
+        other._place, other._listed = folder, place.first_level(folder)
+        return other
 
     async def parts(self) -> Mapping[str, str]:
         """Look again, in a thread."""
@@ -60,7 +69,7 @@ class WorkingFolder:
     def _parts(self) -> Mapping[str, str]:
         self._brought = brought = trust.Brought.find(self._paths, self._folder, self._environ)
         began = time.monotonic()
-        parts = {"the place": place.in_words(self._folder, self._listed, self._environ, asking=not self._slow)}
+        parts = {"the place": place.in_words(self._place, self._listed, self._environ, asking=not self._slow)}
         self._slow = self._slow or time.monotonic() - began > git.LIMIT  # a turn waits for that once
         for one in brought.instructions:
             yours = one.path.is_relative_to(self._paths.config)
@@ -121,11 +130,11 @@ class WorkingFolder:
         if len(names) > 1 and names[1] in _FAMILIAR:
             told["tool_name"] = _FAMILIAR[names[1]]
             if isinstance(path := given.get(_PATH), str):
-                told["tool_input"] = {**given, _THEIR_PATH: str(self._folder / path)}
+                told["tool_input"] = {**given, _THEIR_PATH: str(self._place / path)}
         told.setdefault("transcript_path", "")
         told["permission_mode"] = _MODES.get(str(told.get("permission_mode")), "default")
         hooks = self._hooks(happening.event, names)
-        heard = await self._runs.ask(hooks, self._folder, told, happening.event)
+        heard = await self._runs.ask(hooks, self._place, told, happening.event)
         if heard.arguments is not None and _THEIR_PATH in told.get("tool_input", {}) and _THEIR_PATH not in given:
             heard = _with_our_path(heard, told["tool_input"])
         return heard
@@ -138,10 +147,13 @@ def _kind(file: trust.AgentFile) -> ag.AgentKind:
         file.description,
         file.body,
         file.model if "/" in file.model else "",
-        file.tools,
+        file.tools if file.tools is None else (*file.tools, *(f"{name}.*" for name in file.servers)),
         file.disallowed,
         max_steps=file.max_turns,
         background=file.background,
+        worktree=file.worktree,
+        skills=file.skills,
+        effort=file.effort,
         source=str(file.path),
         note=file.note,
     )

@@ -240,3 +240,25 @@ async def test_agents_are_listed_sent_and_told_line_by_line(tmp_path: Path) -> N
         await shown.see("There is no kind of agent nosuch")
         shown.type("/agent explore look around")
         await shown.see("Call 1, agent explore, ok: It is all there.")
+
+
+async def test_a_race_is_run_by_kinds_and_models_and_one_answer_is_taken(tmp_path: Path) -> None:
+    model = WrittenModel(say("It is here."), say("No, there."), say("You are welcome."))
+    async with opened(tmp_path, model, agents=dict) as shown:
+        shown.type("/race explore find it")
+        await shown.see("A race has two runners or more, and a task")
+        shown.type("/race explore,nosuch find it")
+        await shown.see("There is no kind of agent nosuch")
+        shown.type("/take explore")
+        await shown.see("No agent explore has answered")
+        shown.type("/race explore,review,other/model find it")
+        await shown.see("Call 1, agent explore, ok: It is here.")
+        await shown.see("Call 2, agent review, ok: No, there.")
+        await shown.see("no other model than the one that answers can be had here, so not other/model")
+        shown.type("/take review")
+        await shown.see("Taken: the answer of review. The model is told with your next message.")
+        shown.type("thanks")
+        await shown.see("You are welcome.")
+    told = model.requests[-1].messages[-1].content
+    assert told.startswith("[Fanout: the user takes the answer of the agent review. Answers of others")
+    assert told.endswith("thanks")

@@ -39,6 +39,10 @@ class Bench:
         return app(folder, self.model, self.tools, agents=dict)
 
 
+def prompt_of(pilot: Pilot[Any]) -> Any:
+    return chat(pilot.app).prompt
+
+
 def toasts(pilot: Pilot[Any]) -> str:
     return "\n".join(one.message for one in pilot.app._notifications)  # pyright: ignore[reportPrivateUsage]
 
@@ -54,7 +58,7 @@ async def test_an_agent_is_a_row_with_its_calls_below_it_and_its_figures(tmp_pat
         scout, look = lines[0].index("agent scout"), lines[1].index("look")
         assert look == scout + 2, "below its agent"
         await pilot.press(*"/agents", "enter")
-        await see(pilot, "scout: running, 1 call, 1,620 tokens")
+        await see(pilot, "scout: running · step 1 · 1 call · 1.6k tokens")
         await see(pilot, "explore: finds things out and changes nothing")
         await pilot.press("escape")
         await pilot.press(*"/tell scout look at b.py too", "enter")
@@ -100,15 +104,61 @@ async def test_one_that_is_stopped_leaves_its_sibling_alone(tmp_path: Path) -> N
         assert not console.ui.transcript.open_calls
 
 
-async def test_opened_it_is_its_conversation_as_it_goes_on(tmp_path: Path) -> None:
+async def test_opened_it_is_its_whole_conversation_in_place_with_all_keys(tmp_path: Path) -> None:
     bench = Bench()
     async with bench.app(tmp_path).run_test(size=(120, 40)) as pilot:
         await pilot.press(*"go", "enter")
         await see(pilot, "The store is fine.")
+        await pilot.press(*"a draft", "left")
         view = chat(pilot.app).view
-        view.turn_block(next(one for one in view.blocks if isinstance(one, CallBlock) and one.call.runs == "scout"))
-        await see(pilot, "conversation")
-        await see(pilot, "look  a.py · running")
+        scout = next(one for one in view.blocks if isinstance(one, CallBlock) and one.call.runs == "scout")
+        view.go_to_call(scout.call)
+        await pilot.press("o")
+        await see(pilot, "Agent scout · running")
+        await see(pilot, "First look.")
+        assert "I send two." not in seen(pilot.app)
+        assert prompt_of(pilot).text == "", "what is written there is for the agent"
+        look = next(line for line in seen(pilot.app).splitlines() if "look  a.py" in line)
+        assert look.index("look") < 8, "its calls are not indented there"
+        await pilot.press(*"look at b.py too", "ctrl+s")
+        await see(pilot, "not read yet")
+        await pilot.press(*"and quickly", "escape")
+        await see(pilot, "I send two.")
+        assert prompt_of(pilot).text == "a draft"
+        assert chat(pilot.app).view.cursor is scout, "the place is kept"
+        await pilot.press("o")
+        await see(pilot, "not read yet")
+        assert prompt_of(pilot).text == "and quickly"
         bench.free.set()
+        await see(pilot, "Found it in a.py.")
+        await until(pilot, lambda: "not read yet" not in seen(pilot.app))
+        await see(pilot, " later")
+        await see(pilot, "Agent scout · ok")
+        await pilot.press("enter")
+        await until(pilot, lambda: "scout takes no words now." in toasts(pilot))
+        assert prompt_of(pilot).text == "and quickly"
+        assert "look at b.py too" in [one.content for one in bench.model.requests[-2].messages]
+        await pilot.press("escape")
         await see(pilot, "Both have answered.")
-        await see(pilot, "look  a.py · ok")
+        assert prompt_of(pilot).text == "a draft"
+
+
+async def test_a_call_of_an_opened_agent_is_decided_and_stopped_there(tmp_path: Path) -> None:
+    bench = Bench(asks=True)
+    async with bench.app(tmp_path).run_test(size=(120, 40)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "scout: look")
+        view = chat(pilot.app).view
+        scout = next(one for one in view.blocks if isinstance(one, CallBlock) and one.call.runs == "scout")
+        chat(pilot.app).ui.enter_agent(scout.call)
+        await see(pilot, "Agent scout")
+        await decide(pilot, "tab", "y")
+        await see(pilot, "look  a.py")
+        inside = chat(pilot.app).view
+        [look] = [one for one in inside.blocks if isinstance(one, CallBlock)]
+        inside.go_to_call(look.call)
+        await decide(pilot, "x")
+        await until(pilot, lambda: look.call.outcome is not None)
+        await pilot.press("escape")
+        await see(pilot, "Both have answered.")
+        assert "by you" in seen(pilot.app)

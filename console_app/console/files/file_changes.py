@@ -63,7 +63,7 @@ class FileChanges:
 
 async def change_in_time(call: CallView, folder: Path) -> FileChange | None:
     """Return what a call would change; a file of a network that hangs is not waited for."""
-    read = partial(change_of, call.tool or call.name, call.arguments or {}, folder)
+    read = partial(change_of, call.tool or call.name, call.arguments or {}, Path(call.folder or folder))
     return await in_time(read, LONGEST_LOOK, FileChange((), frozenset(), warning=LATE))
 
 

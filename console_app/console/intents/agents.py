@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from console_app.domain import UsageError, call_description, one_line, plural
+from console_app.domain import Outcome, UsageError, call_description, one_line
+from console_app.domain import agents as ag
 
 if TYPE_CHECKING:
     from console_app.console.console import Console
@@ -24,18 +26,12 @@ async def kinds(console: Console, _rest: str) -> None:
         for path, call_id in agents.running.items():
             call = console.ui.transcript.calls.get(call_id)
             state = call_description.in_words(call) if call is not None else "begins"
-            work = call.work if call is not None else None
-            did = f", {plural(work.calls, 'call')}, {work.tokens:,} tokens" if work is not None else ""
-            lines.append(f"  {one_line(path, 60)}: {state}{did}")
+            did = call_description.agent_work(call) if call is not None else ""
+            lines.append(f"  {one_line(path, 60)}: {' · '.join(filter(None, (state, did)))}")
         lines += ["", "Kinds"] if lines else ["Kinds"]
         for name, kind in sorted(agents.kinds.items()):
             lines.append(f"  {one_line(name, 40)}: {one_line(kind.description, 300)}")
-            facts = ["reads only"] if kind.reads_only else []
-            facts += [f"model {kind.model}"] if kind.model else []
-            facts += [f"tools {one_line(', '.join(kind.tools) or 'none', 120)}"] if kind.tools is not None else []
-            facts += [one_line(kind.source, 200) if kind.source else "comes along"]
-            facts += [one_line(kind.note, 200)] if kind.note else []
-            lines.append(f"    {' · '.join(facts)}")
+            lines += [f"    {fact}" for fact in ag.described(kind)]
         return "\n".join(lines)
 
     await console.ui.report("Agents", report, every=1.0)
@@ -54,6 +50,55 @@ def send(console: Console, rest: str) -> None:
         raise UsageError(f"the agent has no task: /agent {kind} TASK")
     asked = json.dumps({"task": task.strip(), "kind": kind}, ensure_ascii=False)
     console.call_by_hand(f"fanout.agent {asked}")
+
+
+def race(console: Console, rest: str) -> None:
+    """Has several kinds or models do the same task side by side, by hand. Those that may change files do so in git
+    worktrees of their own, where the folder is a checkout."""
+    named, _, task = rest.partition(" ")
+    if (agents := console.services.engine.agents) is None:
+        raise UsageError(NONE)
+    runners = list(dict.fromkeys(filter(None, named.split(","))))
+    if len(runners) < 2 or not task.strip():
+        raise UsageError("a race has two runners or more, and a task", "/race KIND,PROVIDER/MODEL TASK")
+    folder = console.services.working_folder
+    checkout = any((one / ".git").exists() for one in (folder, *folder.parents))
+    calls: list[str] = []
+    for runner in runners:
+        kind = agents.kinds.get(runner if "/" not in runner else ag.GENERAL)
+        if kind is None:
+            named = ", ".join(sorted(agents.kinds))
+            raise UsageError(
+                f"there is no kind of agent {one_line(runner, 40)}", f"There are {named}; or PROVIDER/MODEL."
+            )
+        asked: dict[str, str | bool] = {"task": task.strip(), "name": runner.rpartition("/")[2], "kind": kind.name}
+        asked |= {"model": runner} if "/" in runner else {}
+        asked |= {"worktree": True} if checkout and not kind.reads_only and kind.opens is None else {}
+        calls.append(f"fanout.agent {json.dumps(asked, ensure_ascii=False)}")
+    console.call_by_hand(" ".join(calls))
+
+
+async def take(console: Console, rest: str) -> None:
+    """Takes the answer of an agent: the model is told that it counts, and what the agent changed in a worktree of its
+    own is made in the files here."""
+    from console_app.workplace import Worktree
+
+    calls = console.ui.transcript.calls.values()
+    call = next((one for one in reversed(calls) if one.runs and one.runs == rest.strip()), None)
+    if call is None or call.outcome is not Outcome.SUCCEEDED:
+        there = ", ".join(one_line(name, 60) for name in answered(console)) or "none yet"
+        raise UsageError(
+            f"no agent {one_line(rest, 40) or 'without a name'} has answered", f"Those that have: {there}."
+        )
+    back, name = call.structured or {}, one_line(call.runs, 60)
+    if branch := str(back.get("branch", "")):
+        folder = console.services.working_folder
+        await asyncio.to_thread(Worktree.apply, folder, str(back.get("base", "")), branch)
+    changes = f" Its changes, of the branch {branch}, are in the files of the working folder now." if branch else ""
+    others = "Answers of others to the same task count for nothing."
+    await console.conversation.note(f"[Fanout: the user takes the answer of the agent {name}. {others}{changes}]")
+    made = f" What it changed is in your files; the branch {one_line(branch, 80)} stays." if branch else ""
+    console.ui.toast(f"Taken: the answer of {name}. The model is told with your next message.{made}")
 
 
 def tell(console: Console, rest: str) -> None:
@@ -76,6 +121,12 @@ def names(console: Console) -> Sequence[str]:
     """The kinds of agents."""
     agents = console.services.engine.agents
     return sorted(agents.kinds) if agents is not None else ()
+
+
+def answered(console: Console) -> Sequence[str]:
+    """The agents that have answered."""
+    calls = console.ui.transcript.calls.values()
+    return [call.runs for call in calls if call.runs and call.outcome is Outcome.SUCCEEDED]
 
 
 def running(console: Console) -> Sequence[str]:

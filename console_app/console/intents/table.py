@@ -61,6 +61,8 @@ INTENTS: Mapping[str, Intent] = {
         Intent("agents", "the kinds of agents, and those that run", agents.kinds, asks=True),
         Intent("agent", "send an agent to do a task", agents.send, "KIND TASK", agents.names),
         Intent("tell", "say something to an agent that runs", agents.tell, "AGENT WORDS", agents.running),
+        Intent("race", "several kinds or models do one task side by side", agents.race, "A,B,… TASK", agents.names),
+        Intent("take", "take an agent's answer and changes", agents.take, "AGENT", agents.answered, moment=_IDLE),
         Intent("timeline", "the calls of a turn in time", argument="[TURN]", asks=True),
         Intent("new", "start a new session; the model forgets this one", talk.new, moment=_SETTLED),
         Intent("sessions", "resume, rename, fork, export, delete", argument="[WORDS]", asks=True),

@@ -16,6 +16,7 @@ from console_app.console.talk.delivery import Delivery
 from console_app.console.talk.queued import Around, Queued, Sent
 from console_app.console.ui_port import UiPort
 from console_app.domain import Attachment, Event, FanoutError, UsageError, UserMessage
+from console_app.domain import events as ev
 from console_app.domain.steady_time import steady_time
 from console_app.domain.transcript import MANUAL, SHOWN
 from console_app.engine import ManualCall, Turn
@@ -287,6 +288,13 @@ class Conversation:
             if (event := self.engine.undo_compaction()) is not None:
                 await self.deliver(event)
         return event is not None
+
+    async def note(self, text: str) -> None:
+        """Tell the model something with the next prompt. Raises UsageError while something runs."""
+        self._must_be_idle()
+        async with self.changing:
+            added = ev.MessageAdded.of(UserMessage(content=text, origin="fanout"))
+            await self.deliver(self.engine.record(added))
 
     async def deliver(self, event: Event) -> None:
         """Stores one event that belongs to no turn, then shows it."""

@@ -13,6 +13,7 @@ from console_app.domain import events as ev
 from console_app.domain.errors import ContextOverflow
 from console_app.domain.events import TodoItem
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState
 from console_app.domain.transcript.output import OutputTail
 from console_app.domain.transcript.views import (
@@ -160,6 +161,7 @@ class Transcript:
                 if call is None or made_by is None or known:
                     return
                 call.agent, call.depth = event.agent, made_by.depth + 1
+                call.folder = child.session.folder if child.session is not None else ""
                 for holder in self._above(event.agent):
                     holder._stands_below(call)
             case ev.CallDropped():
@@ -191,6 +193,8 @@ class Transcript:
                     work.steps, work.tail = work.steps + 1, ""
                 case ev.CallAnnounced():
                     work.calls += 1
+                case ev.Notice() if deep == len(names) and event.level in ("warning", "error"):
+                    call.message = one_line(event.to_user, _TAIL)
                 case ev.TextDelta() | ev.ReasoningDelta() if deep == len(names):
                     work.tail = (work.tail + event.text)[-_TAIL:]
                     call.message = work.tail.rstrip().rpartition("\n")[2]

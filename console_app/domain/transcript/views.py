@@ -106,6 +106,7 @@ class CallView:
     runs: str = ""  # the path of the agent whose work it is
     work: AgentWork | None = None  # of that agent
     depth: int = 0  # how many calls it stands below
+    folder: str = ""  # that its agent works in, where that has one of its own
     arriving: GrowingText = field(default_factory=GrowingText)  # the arguments as they come; none once they are read
     arguments: dict[str, Any] | None = None
     edited: bool = False

@@ -56,21 +56,23 @@ class _Running:
     activity: Activity
     turn: AgentTurn | None = None
     session: Session | None = None
+    place: ports.PlaceApart | None = None
 
 
 class Agents:
-    """`base` gives the conversation of the user, `kinds` those that people wrote beside those that come along, and
-    `open_model` a provider for PROVIDER/MODEL, which is closed with the engine."""
+    """`base` gives the conversation of the user, `kinds` those that people wrote beside those that come along,
+    `open_model` a provider for PROVIDER/MODEL, closed with the engine, and `open_place` a folder of an agent's own."""
 
     def __init__(
         self,
         base: Callable[[], Session],
         kinds: Callable[[], ag.Kinds] = dict,
         open_model: OpenModel = no_other_model,
+        open_place: ports.OpenPlace | None = None,
     ) -> None:
         self._base = base
         self._written = kinds
-        self._open = open_model
+        self._open, self._open_place = open_model, open_place
         self._opened: dict[str, ports.Provider] = {}
         self._running: dict[str, _Running] = {}  # by the id of the call
         self._pool = Pool()
@@ -138,14 +140,42 @@ class Agents:
     async def _by_turn(
         self, running: _Running, given: SendAgent, above: Session, reporter: ports.CallReporter, *, again: bool
     ) -> ToolResult:
-        task, activity = running.task, running.activity
-        if task.kind.opens is not None and (above.reads_only or above.gate.mode is ApprovalMode.PLAN):
-            why = f"{task.kind.name} is a program of its own, which may change things: nothing may be changed here"
+        task, kind = running.task, running.task.kind
+        if kind.opens is not None and (above.reads_only or above.gate.mode is ApprovalMode.PLAN):
+            why = f"{kind.name} is a program of its own, which may change things: nothing may be changed here"
             return ToolResult(outcome=Outcome.DENIED, content=f"{why}.", error=why)
-        provider = await self._provider(above, task.kind, given.model or task.kind.model)
-        only = [patterns for patterns in (task.kind.tools, given.tools) if patterns is not None]
-        transcript = self._base().transcript.agent(task.path)
-        session = child_session(above, task, transcript, provider, only, given.max_steps or task.kind.max_steps)
+        provider = await self._provider(above, kind, given.model or kind.model)
+        skills = [await self._skill(above, name) for name in kind.skills]
+        place = running.place = await self._apart(task) if kind.worktree or given.worktree else None
+        result: ToolResult | None = None
+        try:
+            only = [patterns for patterns in (kind.tools, given.tools) if patterns is not None]
+            transcript, steps = self._base().transcript.agent(task.path), given.max_steps or kind.max_steps
+            session = child_session(above, task, transcript, provider, only, steps, skills, place)
+            if place is not None:
+                await session.look_around()
+            result = await self._conversation(running, session, above, reporter, again=again)
+        finally:
+            came = await _closed(place) if place is not None else None
+        if came is None:
+            return result
+        back = {"branch": came.branch, "base": came.base}
+        return result.model_copy(update={"content": f"{result.content}\n\n{came.words}", "structured": back})
+
+    async def _skill(self, above: Session, name: str) -> str:
+        if above.workplace is None:
+            raise errors.ToolError("there are no skills here")
+        return f"The skill {one_line(name, 64)}:\n\n{await above.workplace.skill(name, '')}"
+
+    async def _apart(self, task: ag.AgentTask) -> ports.PlaceApart:
+        if self._open_place is None:
+            raise errors.ToolError(f"{task.kind.name} works in a git worktree of its own, which can't be had here")
+        return await self._open_place(f"{task.path}-{self._base().stamper.session_id[:8]}")
+
+    async def _conversation(
+        self, running: _Running, session: Session, above: Session, reporter: ports.CallReporter, *, again: bool
+    ) -> ToolResult:
+        task, activity, provider = running.task, running.activity, session.provider
         prefix = (id(provider), activity.number, task.kind.name)
         first = await self._wait_for_first(prefix, reporter)
         relay = Relay(task.call_id, activity, above.background)
@@ -161,8 +191,14 @@ class Agents:
                 policy=session.settings.policy_for(provider.protocol),
                 tools=tuple(spec.name for spec in session.toolset.tools()),
                 parent=task.call_id,
+                folder=session.folder,
             )
         )
+        missing = unknown_tools(task.kind.tools or (), above.toolset.tools())
+        if missing:
+            turn.notice(
+                "warning", f"{task.kind.name} names tools that are not here: {one_line(', '.join(missing), 200)}."
+            )
         try:
             async with turn:
                 async for _ in turn:
@@ -196,6 +232,8 @@ class Agents:
         if transcript is None:
             return result
         had = ag.account(transcript, self._base().stamper.clock())
+        if running.place is not None:
+            had += f"\nWhat it changed, if anything, is on the branch {running.place.branch}."
         return result.model_copy(update={"content": f"{result.content}\n{had}"})
 
     @property
@@ -274,7 +312,7 @@ class Agents:
         """Return a path that no agent of this session has."""
         wanted = _NAME.sub("-", one_line(name, 40)).strip("-.") or ag.GENERAL
         start = f"{above.agent}/{wanted}" if above.agent else wanted
-        path, number, used = start, 2, self._base().transcript.agents
+        path, number, used = start, 2, {*self._base().transcript.agents, *self.running}
         while path in used:
             path, number = f"{start}-{number}", number + 1
         return path
@@ -288,6 +326,14 @@ class Agents:
         had = transcript.agents.get(call.runs)
         cut = call.superseded[-1].outcome is Outcome.INTERRUPTED and had is not None and had.history
         return call.runs if cut else ""
+
+
+async def _closed(place: ports.PlaceApart) -> ports.HandedBack | None:
+    try:
+        return await place.close()
+    except errors.FanoutError as error:
+        words = f"Its changes could not be handed back, and stay in {place.folder}: {error.line}"
+        return ports.HandedBack(words, place.branch, "")
 
 
 def _depth(session: Session) -> int:

@@ -49,6 +49,22 @@ class Relay(Outbox):
         await self._activity.room()
 
 
+class ToolsApart:
+    """The toolset of an agent with a folder of its own: the tools of `place` stand for all of the same servers.
+    Implements Toolset."""
+
+    def __init__(self, tools: ports.Toolset, place: ports.PlaceApart) -> None:
+        self._tools, self._place = tools, place
+
+    def tools(self) -> Sequence[ToolSpec]:
+        others = [spec for spec in self._tools.tools() if spec.server not in self._place.servers]
+        return [*others, *self._place.toolset.tools()]
+
+    async def call(self, invocation: ports.Invocation, reporter: ports.CallReporter) -> ToolResult:
+        here = invocation.spec.server in self._place.servers
+        return await (self._place.toolset if here else self._tools).call(invocation, reporter)
+
+
 class SelectedTools:
     """The toolset of an agent holds those tools of another set that it may use. Implements Toolset."""
 
@@ -93,11 +109,17 @@ def child_session(
     provider: ports.Provider,
     only: Sequence[Sequence[str]],
     steps: int | None,
+    skills: Sequence[str],
+    place: ports.PlaceApart | None,
 ) -> Session:
-    """Return the session of an agent, which has what `above` has, or less. `transcript` is its conversation."""
+    """Return the session of an agent, which has what `above` has, or less.
+
+    `transcript` is its conversation, and `place` the folder of its own, if it has one.
+    """
     settings = replace(
         above.settings,
-        system_prompt=task.kind.prompt,
+        system_prompt="\n\n".join((task.kind.prompt, *skills)),
+        effort=task.kind.effort or above.settings.effort,
         parts={name: text for name, text in above.settings.parts.items() if name != "servers"},
         strategy="agentic",
         tool_choice=None,
@@ -106,11 +128,12 @@ def child_session(
         builtin_tools=above.settings.builtin_tools - {TODO, ENABLE},
         max_steps=steps or above.settings.max_steps,
     )
+    tools = ToolsApart(above.toolset, place) if place is not None else above.toolset
     narrowed = bool(only) or bool(task.kind.without)
     return replace(
         above,
         provider=provider,
-        toolset=SelectedTools(above.toolset, only, task.kind.without) if narrowed else above.toolset,
+        toolset=SelectedTools(tools, only, task.kind.without) if narrowed else tools,
         settings=settings,
         transcript=transcript,
         servers=None,
@@ -126,6 +149,8 @@ def child_session(
         begun=True,
         given=GivenToModel(),
         agent=task.path,
+        folder=place.folder if place is not None else above.folder,
+        workplace=place.workplace if place is not None else above.workplace,
         reads_only=above.reads_only or task.kind.reads_only,
     )
 

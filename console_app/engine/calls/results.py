@@ -88,6 +88,11 @@ def denied(reason: str = "") -> ToolResult:
     return _plain(Outcome.DENIED, f"{ToModel.DENIED} {reason}".rstrip(), reason or None)
 
 
+def changed_meanwhile(by: str) -> ToolResult:
+    """Return the result of a call that would have changed a file over the change of another agent."""
+    return _plain(Outcome.FAILED, f"{FAILED}{by}. Nothing was changed: read it again first.", by)
+
+
 def not_approved(why: str) -> ToolResult:
     """Return the result of a call that a rule, a limit or an answer that never came held back; `why` is the rest of a
     sentence."""

@@ -130,7 +130,7 @@ def limits_of(spec: ToolSpec, arguments: Mapping[str, Any], max_parallel: int) -
         why = f"another destructive call of {spec.server} runs"
         limits.append(Limit(("destructive", spec.server), 1, why, in_order=True))
     if not spec.annotations.read_only:
-        for name in dict.fromkeys(_files_of(arguments)):
+        for name in dict.fromkeys(files_of(arguments)):
             limits.append(Limit(("file", name), 1, f"another call works on {name}", in_order=True))
     return limits
 
@@ -156,7 +156,8 @@ def limited(spec: ToolSpec, never_parallel: Sequence[str], limits: Mapping[str, 
     return spec.model_copy(update=changes) if changes else spec
 
 
-def _files_of(arguments: Mapping[str, Any]) -> Iterator[str]:
+def files_of(arguments: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the files that a call names, each spelled in one way."""
     for name, value in arguments.items():
         if _NAMES_A_FILE.fullmatch(name) is None:
             continue

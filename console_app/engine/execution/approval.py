@@ -37,6 +37,7 @@ class Repetition:
         self._before: dict[tuple[str, str], int] = {}
         self._now: dict[tuple[str, str], int] = {}
         self._standing: set[tuple[str, str]] = set()
+        self._changes = 0  # calls of other agents that may have changed things, as of the last look
 
     def next_step(self) -> None:
         """Begin a new answer; calls that the last one with calls didn't ask for are forgotten.
@@ -65,6 +66,12 @@ class Repetition:
         self._standing.update(
             (spec.name, arguments) for spec, arguments, outcome in ran if outcome is Outcome.SUCCEEDED
         )
+
+    def others_made(self, changes: int) -> None:
+        """Let all be asked again where other agents have made more calls that may change things."""
+        if changes != self._changes:
+            self._changes = changes
+            self._standing.clear()
 
     def forget_answers(self) -> None:
         """Let what was answered be asked again: the user said something, or the results are out of sight."""
@@ -125,6 +132,7 @@ class Approvals:
         self._repetition = repetition
         self._emit = emit
         self._reads_only = session.reads_only
+        self._files, self._agent = session.files, session.agent
         self._waiting: dict[str, _Waiting] = {}
 
     async def ask(self, call: CallExecution, spec: ToolSpec) -> ToolResult | None:
@@ -175,6 +183,7 @@ class Approvals:
     def _has_answer(self, call: CallExecution, spec: ToolSpec, key: str) -> bool:
         """Tell whether the same call of this turn has a result that still stands; one that the user runs again has
         none."""
+        self._repetition.others_made(self._files.changes_of_others(self._agent))
         reads = self._settings.dedupe and spec.annotations.read_only and not spec.builtin
         return reads and call.attempt == 1 and self._repetition.stands(spec.name, key)
 

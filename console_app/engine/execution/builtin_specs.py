@@ -170,6 +170,7 @@ class SendAgent(_Arguments):
     tools: tuple[str, ...] | None = None
     max_steps: Annotated[int | None, Field(ge=1)] = None
     background: bool = False
+    worktree: bool = False
 
 
 def wrong_with(error: ValidationError) -> str:
@@ -223,6 +224,7 @@ def agent_spec(kinds: Mapping[str, str]) -> ToolSpec:
             },
             "max_steps": {"type": "integer", "minimum": 1, "description": "Answers that it may give at most."},
             "background": {"type": "boolean", "description": "Go on without it; its answer follows as a message."},
+            "worktree": {"type": "boolean", "description": "Work in a git worktree; hand back a branch and a diff."},
         },
         ["task"],
         idempotent=True,  # to run it again is a person's own wish, and its calls ask for themselves

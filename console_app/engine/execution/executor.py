@@ -114,6 +114,9 @@ class Executor:
         """Give a call its one result; the first stands, a second is dropped."""
         if call.result is not None:
             return False
+        if call.ran and call.spec is not None:
+            session = self._session
+            session.files.note(session.agent, session.folder, call.spec, call.arguments or {}, result)
         if call.ran and self._remarks and not call.parent:  # a program reads values, not words about them
             feedback = call.resolution.feedback if call.resolution else None
             result = results.with_remarks(
@@ -189,7 +192,7 @@ class Executor:
         try:
             refusal = await self._hooks.before(call, spec)
             if refusal is None and call.resolution is None:
-                refusal = await self._approvals.ask(call, spec)
+                refusal = await self._ask(call, spec)
                 if refusal is None and call.edited is not None:  # which no hook has seen
                     refusal = await self._hooks.before(call, call.spec or spec)
             if refusal is not None:
@@ -200,6 +203,12 @@ class Executor:
                 await self._wait_in(queue, call)
             call.released = True
             if not spec.builtin or is_agent(spec):
+                await self._take_slot(call, spec)
+            while self._clash(call, spec):  # another agent changed the file while this waited
+                self._free(call)
+                if (refusal := await self._ask(call, spec)) is not None:
+                    self.finish(call, refusal)
+                    return
                 await self._take_slot(call, spec)
             await self._run(call, spec)
         except asyncio.CancelledError:
@@ -213,6 +222,23 @@ class Executor:
             self._finish_late(call, results.failed(error))
         finally:
             self._free(call)
+
+    def _clash(self, call: CallExecution, spec: ToolSpec) -> str:
+        session = self._session
+        return session.files.clash(session.agent, session.folder, spec, call.arguments or {})
+
+    async def _ask(self, call: CallExecution, spec: ToolSpec) -> ToolResult | None:
+        """Return None when the call may run, else its result. A person is asked, whatever the rules say, before it
+        changes a file that another agent has changed; where nobody can be, it does not run."""
+        session, clash = self._session, self._clash(call, spec)
+        if clash and session.gate.headless:
+            return results.changed_meanwhile(clash)
+        if clash and clash not in call.must_ask:
+            call.must_ask = "; ".join(filter(None, (call.must_ask, clash)))
+        refusal = await self._approvals.ask(call, spec)
+        if refusal is None and clash:
+            session.files.accept(session.agent, session.folder, call.arguments or {})
+        return refusal
 
     def _finish_late(self, call: CallExecution, result: ToolResult) -> None:
         if not self.finish(call, result):

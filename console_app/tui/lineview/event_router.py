@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from console_app.domain import event_news
+from console_app.domain import amounts, event_news
 from console_app.domain import events as ev
-from console_app.domain.transcript import GO_ON, CallView, Transcript
+from console_app.domain.transcript import GO_ON, BatchView, CallView, Transcript
 from console_app.tui.lineview.blocks.block import Block
 from console_app.tui.lineview.blocks.folds import FoldBlock
 from console_app.tui.lineview.blocks.messages import AssistantBlock, ReasoningBlock, ThoughtBlock, UserBlock
@@ -36,11 +36,16 @@ class _StepBlocks:
 
 
 class EventRouter:
-    """Shows a stream of events, live or replayed, in a view."""
+    """Shows a stream of events, live or replayed, in a view: of the user's conversation, or of the one of an `agent`,
+    whose `transcript` the one `above` folds."""
 
-    def __init__(self, view: ConversationView, transcript: Transcript) -> None:
+    def __init__(
+        self, view: ConversationView, transcript: Transcript, *, agent: str = "", above: Transcript | None = None
+    ) -> None:
         self._view = view
         self._transcript = transcript
+        self._agent, self._above = agent, above
+        self._unread: list[tuple[UserBlock, float]] = []  # said to the agent and not read yet, and when
         self._calls: dict[str, CallBlock] = {}
         self._step = _StepBlocks()
         self._groups: list[CallGroup] = []  # of the newest turn
@@ -56,8 +61,9 @@ class EventRouter:
 
     def show(self, event: ev.Event) -> None:
         """Fold one event into the transcript and show the change. Events of calls nobody knows change nothing."""
-        self._transcript.apply(event)
-        if event_news.is_inside(event):
+        if self._above is None:
+            self._transcript.apply(event)
+        if event.agent != self._agent and event_news.is_inside(event):
             self._agent_moved(event)
             return
         if self._retry is not None and not event_news.News.of(event) & (
@@ -125,11 +131,59 @@ class EventRouter:
 
     def _agent_moved(self, event: ev.Event) -> None:
         """Paint the row of the agent in whose conversation something happened, and of those that sent it."""
-        call_id = self._transcript.call_of_agent(event.agent)
+        call_id = (self._above or self._transcript).call_of_agent(event.agent)
         while (block := self._calls.get(call_id)) is not None:
             block.touch()
             self._view.changed(block)
             call_id = block.call.parent
+
+    def catch_up(self) -> None:
+        """Show what the transcript has so far."""
+        for turn in self._transcript.turns:
+            block = UserBlock(turn.prompt)
+            self._view.add_block(block)
+            self._prompts.append((turn.number, block))
+            for step in turn.steps:
+                self._step = _StepBlocks()
+                for thought in step.thoughts:
+                    self._view.add_block(ThoughtBlock(thought.label, thought.text))
+                if step.reasoning:
+                    self._place(ReasoningBlock(step.reasoning))
+                if step.text and step.done:
+                    self._answer().settle(step.text, interrupted=step.interrupted)
+                elif step.text:
+                    self._answer().append(step.text)
+                for call in step.batch.calls:
+                    self._add(call, step.batch)
+                if not step.batch.is_open:
+                    self._ended(self._step.group)
+                self._step.answered = step.done
+                for message in step.steered:
+                    self._view.add_block(UserBlock(message.content, steered=True))
+            if turn.outcome is not None:
+                self._turn_finished(
+                    ev.TurnFinished(outcome=turn.outcome, error=turn.error, at=turn.finished_at or turn.started_at)
+                )
+
+    def said(self, text: str, at: float) -> None:
+        """Show words that were said to an agent, which has not read them yet."""
+        block = UserBlock(text, steered=True)
+        block.receipt = "not read yet"
+        self._unread.append((block, at))
+        self._view.add_block(block)
+
+    def _was_read(self, text: str, at: float) -> bool:
+        """Say when the agent read words that stand there; False where none such do."""
+        found = next((one for one in self._unread if one[0].text == text), None)
+        if found is not None:
+            self._unread.remove(found)
+            self._receipt(found[0], f"read {amounts.seconds(max(at - found[1], 0))} later")
+        return found is not None
+
+    def _receipt(self, block: UserBlock, receipt: str) -> None:
+        block.receipt = receipt
+        block.touch()
+        self._view.changed(block)
 
     def _turn_started(self, event: ev.TurnStarted) -> None:
         for group in self._groups:
@@ -214,6 +268,9 @@ class EventRouter:
         for group in self._groups:
             self._ended(group)
         self._report()
+        for block, _ in self._unread:
+            self._receipt(block, "never read: it had ended")
+        self._unread.clear()
         turn = self._transcript.turn
         took, tokens, cost = (
             (event.at - turn.started_at, turn.tokens, turn.cost) if turn is not None else (0.0, 0, None)
@@ -253,7 +310,7 @@ class EventRouter:
                     self._prompt.carry(event.content, event.attachments, event.source)
                     self._view.changed(self._prompt)
                 self._prompt = None
-            else:
+            elif not self._was_read(event.content, event.at):
                 block = UserBlock(event.content, steered=True)
                 block.carry(event.content, event.attachments, event.source)
                 self._view.add_block(block)
@@ -317,13 +374,18 @@ class EventRouter:
         step = self._transcript.step
         if call is None or step is None or event.call_id in self._calls:
             return
-        if call.agent:
+        self._begun(event.at)
+        self._add(call, step.batch)
+
+    def _add(self, call: CallView, batch: BatchView) -> None:
+        """A call of the answer, or of one that it sent."""
+        if call.agent != self._agent:
             self._announced_below(call)
             return
-        self._begun(event.at)
         group = self._step.group
         if group is None:
-            group = self._step.group = CallGroup(step.batch)
+            group = self._step.group = CallGroup(batch)
+            group.depth = self._agent.count("/") + bool(self._agent)
             group.room = self._view.room
             group.header = BatchBlock(group)
             self._view.add_block(group.header)
@@ -332,7 +394,7 @@ class EventRouter:
             self._unreported.append(group)
             self._now_newest(group)
         block = CallBlock(call, group)
-        self._calls[event.call_id] = block
+        self._calls[call.id] = block
         self._place_behind(group.panels[-1] if group.panels else group.members[0], block)
         group.panels.append(block)
         if group.fold is None and group.has_header:

@@ -72,6 +72,12 @@ class ConversationView(BlockScroll, can_focus=True):
 
         text: str
 
+    @dataclass
+    class AgentOpened(Message):
+        """The conversation of the agent that is the work of a call is to be shown."""
+
+        call: CallView
+
     class MenuRequested(Message):
         """What can be done with the selected call is to be shown."""
 
@@ -318,6 +324,13 @@ class ConversationView(BlockScroll, can_focus=True):
     def action_toggle_block(self, _: str) -> None:
         """Opens or folds the block under the cursor."""
         if (block := self._acts_on()) is not None and block.opens:
+            self._open(block)
+
+    def _open(self, block: Block) -> None:
+        """Open or fold a block; of an agent its conversation is shown."""
+        if isinstance(block, CallBlock) and block.call.runs and not block.open:
+            self.post_message(self.AgentOpened(block.call))
+        else:
             self.turn_block(block)
 
     def action_call(self, action: str) -> None:
@@ -468,4 +481,4 @@ class ConversationView(BlockScroll, can_focus=True):
             block.detail.turn(*event.style.meta[FOLD_META])
             self._reshaped(block)
         elif again and block.opens:
-            self.turn_block(block)
+            self._open(block)

@@ -12,17 +12,20 @@ from textual.app import App
 from textual.screen import Screen
 
 from console_app.console import Console, Services
-from console_app.domain import CallState, Event, Level, event_news, plural
-from console_app.domain.transcript import Transcript, TurnView
+from console_app.domain import CallState, Event, Level, event_news, one_line, plural
+from console_app.domain.transcript import CallView, Transcript, TurnView
 from console_app.tui.lineview import ConversationView
+from console_app.tui.main_screen.agent_pane import AgentPane
 from console_app.tui.main_screen.bars.activity_line import ActivityLine
 from console_app.tui.main_screen.bars.background_line import BackgroundLine
+from console_app.tui.main_screen.bars.find_bar import FindBar
 from console_app.tui.main_screen.bars.status import read_status
 from console_app.tui.main_screen.bars.status_bar import StatusBar
 from console_app.tui.main_screen.base import MainScreen
 from console_app.tui.main_screen.shown_conversation import ShownConversation
 from console_app.tui.main_screen.start.survival import Survival, line_of
 from console_app.tui.prompt.draft_keeping import DraftKeeping
+from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.queue_strip import QueueStrip
 from console_app.tui.terminal.attention import Attention
 from console_app.tui.terminal.key_names import key_name
@@ -51,6 +54,8 @@ class ConsoleUi(Ui):
         self._survival = Survival()
         self._model = ("", "")
         self._refused_at = float("-inf")
+        self._ways_back: list[tuple[str, bool, Prompt.Submitted]] = []  # from agents: above, in the view or not, draft
+        self._for_agents: dict[str, Prompt.Submitted] = {}  # what was written for each, and not said
         self._attention = Attention(services.attention, self._to_terminal, lambda: screen.app.app_focus)
 
     def connect(self, console: Console) -> None:
@@ -76,8 +81,75 @@ class ConsoleUi(Ui):
 
     @property
     def view(self) -> ConversationView:
-        """The conversation's view."""
-        return self._screen.query_one("#conversation", ConversationView)
+        """The view of the conversation that is shown: the user's, or that of an agent."""
+        return self._screen.query_one("#agent" if self.agent else "#conversation", ConversationView)
+
+    @property
+    def agent(self) -> str:
+        """The agent whose conversation is shown, by its path; "" while it is the user's."""
+        return next((pane.agent for pane in self._screen.query(AgentPane)), "")
+
+    def enter_agent(self, call: CallView) -> None:
+        """Show the conversation of an agent in the place of this one. What is written in the prompt is kept for the way
+        back, and what was written for the agent is there again."""
+        pane, screen, prompt = self.shown.agent, self._screen, self._screen.prompt
+        if pane.agent == call.runs:
+            return
+        if self.drafts is not None:
+            self.drafts.aside = True
+        self._ways_back.append((self.agent, self.view.has_focus, self._swapped(call.runs)))
+        pane.show(call, self.shown.transcript)
+        screen.add_class("-agent")
+        screen.query_one(FindBar).search(pane.view)
+        screen.set_focus(prompt)
+        self.changed()
+
+    def leave_agent(self) -> bool:
+        """Go back to the conversation that sent the agent, as it was left; False where none is shown."""
+        if not (self._ways_back and self.agent):
+            return False
+        pane, screen, prompt = self.shown.agent, self._screen, self._screen.prompt
+        left, transcript = pane.agent, self.shown.transcript
+        above, in_view, draft = self._ways_back.pop()
+        self._for_agents[left] = prompt.hand_over()
+        prompt.give_back(draft)
+        from_call = transcript.calls.get(transcript.call_of_agent(left))
+        back = transcript.calls.get(transcript.call_of_agent(above))
+        if back is not None:
+            pane.show(back, transcript)
+        else:
+            pane.close()
+            screen.remove_class("-agent")
+            if self.drafts is not None:
+                self.drafts.aside = False
+        screen.query_one(FindBar).search(self.view)
+        screen.set_focus(prompt)
+        if in_view and from_call is not None:
+            self.view.go_to_call(from_call)
+        self.changed()
+        return True
+
+    def leave_agents(self) -> None:
+        """Go back to the user's own conversation."""
+        while self.leave_agent():
+            pass
+
+    def say_to_agent(self, text: str) -> bool:
+        """Say something to the agent whose conversation is shown; False, and told, where nothing reads it any more."""
+        agents = self._services.engine.agents
+        call_id = agents.running.get(self.agent) if agents is not None else None
+        if agents is None or call_id is None or not agents.steer(call_id, text):
+            self.toast(f"{one_line(self.agent, 40)} takes no words now. {key_name('escape')} goes back.")
+            return False
+        self.shown.agent.said(text)
+        return True
+
+    def _swapped(self, agent: str) -> Prompt.Submitted:
+        prompt = self._screen.prompt
+        draft = prompt.hand_over()
+        if (kept := self._for_agents.pop(agent, None)) is not None:
+            prompt.give_back(kept)
+        return draft
 
     def show(self, event: Event) -> None:
         """Shows an event. One that can't be shown is told of: the turn goes on, and the session is whole."""
@@ -103,7 +175,7 @@ class ConsoleUi(Ui):
         elif news & event_news.News.ENDS and (turn := self.transcript.turn) is not None:
             self._attention.ended(f"the turn is {_came_to(turn)}")
             if len(self.transcript.turns) == 1 and any(len(step.batch.calls) > 1 for step in turn.steps):
-                self.view.add_notice("info", f"{self.key_of('timeline')} shows how they ran.")
+                self.shown.view.add_notice("info", f"{self.key_of('timeline')} shows how they ran.")
         else:
             return
         self._name_window()
@@ -153,7 +225,7 @@ class ConsoleUi(Ui):
             self.talking = True
         if sent is not None or conversation.turn is None:  # a turn's first event takes the place of what was sent
             self.shown.sending(None if sent is None else sent.text, self._console.activity.waits_for)
-        if not conversation.busy and not self.shown.transcript.turns and not self.view.blocks:
+        if not conversation.busy and not self.shown.transcript.turns and not self.shown.view.blocks:
             self.talking = False
 
     def _step(self) -> str:
@@ -170,6 +242,7 @@ class ConsoleUi(Ui):
             await self.view.frames.until(lambda: self.view.is_painted, LONGEST_FRAME)
 
     async def show_stored(self, events: Sequence[Event]) -> None:
+        self.leave_agents()
         self.talking = True
         if self.drafts is not None:
             await self.drafts.switched()
@@ -180,6 +253,7 @@ class ConsoleUi(Ui):
         return nullcontext() if self.drafts is None else self.drafts.on_the_way()
 
     def show_new(self) -> None:
+        self.leave_agents()
         self.shown.clear()
         self.talking = False
         if self.drafts is not None:
@@ -190,7 +264,9 @@ class ConsoleUi(Ui):
     def tell(self, level: Level, text: str) -> None:
         """Write a line that stays: in the conversation, or on the opening page while there is none."""
         if self.talking:
-            self.view.add_notice(level, text)
+            self.shown.view.add_notice(level, text)
+            if self.agent:
+                self.toast(text)
         else:
             self._notices.append((level, text))
             self.tell_notices()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from console_app.domain import one_line
+
 if TYPE_CHECKING:
     from console_app.console import Console
     from console_app.tui.main_screen.console_ui import ConsoleUi
@@ -22,6 +24,10 @@ def hints_of(ui: ConsoleUi, console: Console) -> Sequence[tuple[str, str]]:
     if view.has_focus:
         return [*(("chat.next", does) for _, does in review), *view.hints][:5]
     calls = [("prompt.older", "calls")] if ui.talking and view.has_calls and not conversation.waiting else []
+    if agent := ui.agent:
+        agents = console.services.engine.agents
+        says = [("chat.steer", f"say it to {one_line(agent, 20)}")] if agents and agent in agents.running else []
+        return [*review, *calls, *says, ("chat.close", "back")]
     if conversation.paused:
         return [("prompt.send", "send what waits"), ("prompt.older", "edit it"), *IDLE]
     if not conversation.busy:

@@ -21,7 +21,7 @@ class KeysThatGo:
 
     @property
     def _view(self) -> ConversationView:
-        return self._screen.query_one("#conversation", ConversationView)
+        return self._ui.view
 
     def go(self, place: Place, number: int) -> None:
         """Go to a panel, a page, a turn or a failed call so many on, or to a call of the newest answer, or to the next

@@ -110,7 +110,11 @@ class PromptArea(Vertical):
         command = self._command_line.read(text)
         if command is None and not self._program.may_send():
             return False
-        if command is None:
+        if command is None and self._ui.agent:
+            if not self._ui.say_to_agent(text):
+                return False
+            taken()
+        elif command is None:
             taken()
             self.send(text, typed)
         elif (known := self._command_line.find(command[0])) is not None:
@@ -121,11 +125,16 @@ class PromptArea(Vertical):
         return True
 
     def steer(self) -> None:
-        """Add the text of the prompt to the running turn at its next step."""
+        """Add the text of the prompt to the running turn at its next step, or to the agent that is shown."""
         prompt = self.prompt
         if text := prompt.expanded().strip():
             sent = prompt.hand_over()
+            if self._ui.agent and not self._ui.say_to_agent(text):
+                prompt.give_back(sent)
+                return
             prompt.remember(sent)
+            if self._ui.agent:
+                return
             self._ui.open_beside(self._conversation.steer, text, typed=sent.shown)
 
     def stop(self) -> bool:
@@ -177,7 +186,8 @@ class PromptArea(Vertical):
         if event.end:
             self._program.calls.cancel(event.call.id)
         else:
-            self.screen.query_one(ConversationView).go_to_call(event.call)
+            self._ui.leave_agents()
+            self._ui.view.go_to_call(event.call)
 
     @on(Prompt.QuitRequested)
     async def _quit_requested(self) -> None:

@@ -16,6 +16,7 @@ from console_app.domain import ApprovalMode, plural
 from console_app.tui.approvals.mode_switch import ModeSwitch, strip
 from console_app.tui.commands.registry import CommandLine, CommandRegistry
 from console_app.tui.lineview import CallBlock, ConversationView
+from console_app.tui.main_screen.agent_pane import AgentPane
 from console_app.tui.main_screen.bars.activity_line import ActivityLine
 from console_app.tui.main_screen.bars.background_line import BackgroundLine
 from console_app.tui.main_screen.bars.find_bar import FindBar
@@ -45,7 +46,8 @@ from console_app.tui.widgets.too_small import TooSmall
 class ChatScreen(MainScreen):
     """The console's one main screen; dialogs open on top of it."""
 
-    view = getters.query_one("#conversation", ConversationView)
+    conversation = getters.query_one("#conversation", ConversationView)
+    agent = getters.query_one(AgentPane)
     find_bar = getters.query_one(FindBar)
     boards = getters.query_one(BoardArea)
     prompt_area = getters.query_one(PromptArea)
@@ -90,6 +92,7 @@ class ChatScreen(MainScreen):
         yield StatusBar()
         yield Welcome(id="welcome")
         yield (view := ConversationView(id="conversation", clock=self.services.clock))
+        yield AgentPane(self.services.clock)
         yield FindBar(view)
         yield BoardArea(self.ui, self.console, self.dialogs)
         yield PromptArea(self.ui, self.console, self.command_line, self.offers)
@@ -102,13 +105,15 @@ class ChatScreen(MainScreen):
             return  # left (by a signal, say) before there was anything to see
         services, boards = self.services, self.boards
         self.ui.shown = ShownConversation(
-            self.view,
+            self.conversation,
             Boards(boards.approvals, boards.human, boards.questions),
             boards.todo,
             self.prompt,
             self.console,
+            self.agent,
         )
-        places = [("Everywhere", self), ("On a panel", self.view), *boards.places, ("In the prompt", self.prompt)]
+        panel = ("On a panel", self.conversation)
+        places = [("Everywhere", self), panel, *boards.places, ("In the prompt", self.prompt)]
         keys = ScreenKeys(self.action_toggle_plan, self.keys_that_go.find)
         own, known = self.own_commands, self.commands
         own.use(screen_ways(self.ui, self.dialogs, boards, self.modes, known, keys, places, self._themes))
@@ -116,14 +121,21 @@ class ChatScreen(MainScreen):
         self.ui.drafts = self.prompt_area.drafts
         self.ui.tell_notices()
         doing, beside = self.query_one(ActivityLine), self.query_one(BackgroundLine)
-        self.view.on_beat(lambda now: any([doing.look(now), beside.look(now)]))
-        self.view.use_time(partial(services.timing.later, self.view), services.timing.now)
+        for view in (self.conversation, self.agent.view):
+            view.on_beat(lambda now: any([doing.look(now), beside.look(now), self.agent.look(now)]))
+            view.use_time(partial(services.timing.later, view), services.timing.now)
         self.ui.changed()
         self.set_focus(self.prompt)
         self.call_after_refresh(self._begin)
 
+    @property
+    def view(self) -> ConversationView:
+        """The conversation that is shown: the user's, or that of an agent."""
+        return self.ui.view
+
     async def end(self) -> None:
         """Stop the turn that runs and withdraw all questions. Return when all has ended, and is stored."""
+        self.ui.leave_agents()
         await self.console.close()
         if self.ui.drafts is not None:
             await self.ui.drafts.close()
@@ -160,6 +172,10 @@ class ChatScreen(MainScreen):
     def _call_action(self, event: ConversationView.CallAction) -> None:
         act_on_call(event, self.ui, self.console, self.dialogs, self.boards)
 
+    @on(ConversationView.AgentOpened)
+    def _open_agent(self, event: ConversationView.AgentOpened) -> None:
+        self.ui.enter_agent(event.call)
+
     @on(ConversationView.FilesRequested)
     def _open_files(self, event: ConversationView.FilesRequested) -> None:
         self.ui.open(self.dialogs.files, event.files, event.server)
@@ -167,7 +183,7 @@ class ChatScreen(MainScreen):
     @on(ConversationView.Left)
     def action_close_find(self) -> None:
         """Escape on a panel, or while something is looked for: the focus goes back, or to the prompt."""
-        if not (self.find_bar.is_open and self.find_bar.close()):
+        if not (self.find_bar.is_open and self.find_bar.close()) and not self.ui.leave_agent():
             self.prompt.focus()
 
     def action_find_step(self, delta: int) -> None:
@@ -329,9 +345,9 @@ class ChatScreen(MainScreen):
         """Tell whether a key does something now; one that doesn't is neither named nor taken."""
         match action:
             case "stop":
-                return self.console.conversation.busy and not self.prompt_field.popup.is_open
+                return self.console.conversation.busy and not self.prompt_field.popup.is_open and not self.ui.agent
             case "steer":
-                return self.console.conversation.busy
+                return self.console.conversation.busy or bool(self.ui.agent)
             case "toggle_all":
                 return self.ui.talking
             case "copy_part":

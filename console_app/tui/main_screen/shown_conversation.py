@@ -10,6 +10,7 @@ from console_app.domain import event_news
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript
 from console_app.tui.lineview import ConversationView, EventRouter, Waits
+from console_app.tui.main_screen.agent_pane import AgentPane
 from console_app.tui.main_screen.bars.todo_pane import TodoPane
 from console_app.tui.main_screen.boards import Boards, WaitingBoards
 from console_app.tui.prompt.prompt import Prompt
@@ -28,8 +29,9 @@ class ShownConversation:
         todo: TodoPane,
         prompt: Prompt,
         console: Console,
+        agent: AgentPane,
     ) -> None:
-        self._view = view
+        self.view, self.agent = view, agent
         self._boards = boards
         self._todo = todo
         self._prompt = prompt
@@ -40,11 +42,11 @@ class ShownConversation:
 
     def _asked(self) -> None:
         # Servers ask from tasks of their own: what comes of it on screen is the screen's.
-        self._view.call_later(lambda: self.boards.sync())
+        self.view.call_later(lambda: self.boards.sync())
 
     def _begin(self) -> None:
         self.transcript = Transcript()
-        self._router = EventRouter(self._view, self.transcript)
+        self._router = EventRouter(self.view, self.transcript)
         self.boards = WaitingBoards(self._boards, self._prompt, self.transcript, self._console)
 
     def sending(self, text: str | None, waits: Waits) -> None:
@@ -55,6 +57,7 @@ class ShownConversation:
     def show(self, event: ev.Event) -> None:
         """Shows one event of a turn."""
         self._router.show(event)
+        self.agent.happened(event)
         news = event_news.News.of(event)
         if news & event_news.News.TODO:
             self._todo.show(self.transcript.todo)
@@ -70,7 +73,7 @@ class ShownConversation:
 
     def clear(self) -> None:
         """Forget the conversation. Everything from here on belongs to another session."""
-        self._view.clear()
+        self.view.clear()
         self._begin()
         self.boards.sync()
         self._todo.show(())

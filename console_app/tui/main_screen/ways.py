@@ -99,7 +99,7 @@ def screen_ways(
     def clear(console: Console, _rest: str) -> None:
         if console.conversation.busy:
             raise UsageError(f"{RUNNING}; then /clear")
-        ui.view.clear()
+        ui.shown.view.clear()
         ui.toast("Cleared. The model still knows the conversation; /new starts another.")
 
     def permissions(console: Console, _rest: str) -> None:

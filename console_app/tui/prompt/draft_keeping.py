@@ -40,6 +40,7 @@ class DraftKeeping:
         self._reading = True  # the draft that is on disk is not in the prompt yet, and must not be replaced
         self._left: Prompt.Submitted | None = None  # what stays behind while another session is on its way
         self._closed = False
+        self.aside = False  # what stands in the prompt is for an agent, and no draft of the session
         self._timer: Timer | None = None
         self._writing = threading.Lock()  # two threads would end in any order
         self._newest = 0
@@ -125,7 +126,7 @@ class DraftKeeping:
 
     def _write(self) -> None:
         self._timer = None
-        if not self._reading and not self._closed:
+        if not (self._reading or self._closed or self.aside):
             self._prompt.run_worker(self._keep_now, group="draft")  # or the prompt would wait for the disk
 
     async def _keep_now(self) -> None:

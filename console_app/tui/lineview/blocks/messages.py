@@ -290,6 +290,7 @@ class UserBlock(Block):
         super().__init__()
         self.text = text
         self.steered = steered
+        self.receipt = ""  # of words to an agent: when it read them
         self.source = ""
         self.attachments: tuple[Attachment, ...] = ()
         self.opens = _is_long(text)
@@ -337,7 +338,7 @@ class UserBlock(Block):
         return [Artifact(name=one.name, mime=one.mime, path=one.path, size=one.size) for one in saved]
 
     def estimate(self, width: int) -> int:
-        lines = estimate_text(self.text, width) + len(self.attachments) + bool(self.source)
+        lines = estimate_text(self.text, width) + len(self.attachments) + bool(self.source) + bool(self.receipt)
         return self.gap + (min(lines, USER_LINES + 1) if self.opens and not self.open else lines)
 
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
@@ -347,6 +348,8 @@ class UserBlock(Block):
         if self.steered and rows:
             first = [(WHILE_IT_RAN, ground.muted), *rows[0].pieces]
             rows[0] = Row(first, rows[0].joint, rows[0].gutter + len(WHILE_IT_RAN))
+        if self.receipt:
+            rows.append(Row([(self.receipt, ground.muted)]))
         edge, style = ("█", ground.secondary) if self.selected else ("▌", ground.primary)
         left = bar(width, edge, style, ground.base)
         for row in rows:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
-from console_app.domain import CallState, Outcome, amounts, call_description, one_line, plural, visible
+from console_app.domain import CallState, Outcome, amounts, one_line, plural, visible
 from console_app.domain.tools import CallOrigin
 from console_app.domain.transcript import CallView, LogLine, results
 from console_app.tui.lineview.calls.arguments import argument_rows, arguments_text, arrived_lines
@@ -34,9 +34,6 @@ ORIGINS: dict[CallOrigin, str] = {
     "text": "call read from text",
     "provider": "run by the provider itself",
 }
-
-
-MOST_SAID = 500  # lines of an agent's conversation
 
 
 class CallDetail:
@@ -147,8 +144,6 @@ class CallDetail:
         call = self._call
         found = [arguments_text(call.arguments) if call.arguments else "\n".join(arrived_lines(call)[0])]
         found = found if call.arguments != {} else []
-        if call.work is not None:
-            found.append("\n".join(line for line, _ in _said_and_done(call)))
         if call.raw and (call.outcome is Outcome.INVALID or call.repaired):
             found.append(_first_page(call.raw))
         shown = call.log if call.state is CallState.FINISHED else call.log[-LIVE_LOG:]
@@ -168,9 +163,6 @@ class CallDetail:
         arguments = (call.ready_at, call.edited, len(call.arguments_text), call.arguments is None)
         parts: list[Sequence[Row]] = []
         parts.append(self._part("arguments", (*look, *arguments), lambda: self._arguments(width, palette)))
-        if call.work is not None:
-            said = tuple(_said_and_done(call))
-            parts.append(self._part("conversation", (*look, said), lambda: self._conversation(said, width, palette)))
         if call.raw or call.repaired:
             parts.append(self._part("source", (*look, call.ready_at), lambda: self._written(width, palette)))
         if call.log:
@@ -281,14 +273,6 @@ class CallDetail:
                 rows += indented(chop([(clean(line), palette.base)] if line else [], max(width - INDENT, 1)), palette)
             rows += _left_out(left, palette)
         return rows
-
-    def _conversation(self, lines: Sequence[tuple[str, bool]], width: int, palette: Palette) -> list[Row]:
-        """Return what an agent said and called so far, in its order."""
-        rows: list[Row] = []
-        for line, said in lines:
-            ink = palette.base if said else palette.muted
-            rows += indented(wrap([(clean(line), ink)] if line else [], max(width - INDENT, 1)), palette)
-        return [_title("conversation", palette), *rows] if rows else []
 
     def _log(self, width: int, palette: Palette) -> list[Row]:
         call = self._call
@@ -415,19 +399,3 @@ def _title(text: str, palette: Palette) -> Row:
 
 def _left_out(count: int, palette: Palette, unit: str = "line", hint: str = "") -> list[Row]:
     return [Row([(f"  … {plural(count, f'more {unit}')}{hint}", palette.muted)])] if count > 0 else []
-
-
-def _said_and_done(call: CallView) -> list[tuple[str, bool]]:
-    """Return the newest lines of an agent's conversation, each with whether it was said, by the agent or to it."""
-    lines: list[tuple[str, bool]] = []
-    for turn in call.work.turns if call.work is not None else ():
-        for step in turn.steps:
-            lines += [(line, True) for line in step.text.strip().split("\n") if line.strip()]
-            for one in step.batch.calls:
-                arguments = one.arguments or {}
-                main = one_line(str(arguments[call_description.main_argument(arguments)]), 120) if arguments else ""
-                sign, word = call_description.state_of(one)
-                below = "  " * (one.depth - call.depth - 1)
-                lines.append((f"{below}{sign or '·'} {one.tool or one.name}  {main} · {word}", False))
-            lines += [(f"You: {message.content}", True) for message in step.steered]
-    return lines[-MOST_SAID:]

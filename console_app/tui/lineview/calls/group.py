@@ -54,6 +54,7 @@ class CallGroup:
 
     def __init__(self, batch: BatchView) -> None:
         self.batch = batch
+        self.depth = 0  # of the calls that are not indented: more than 0 in the conversation of an agent
         self.room = 0  # lines of the view, 0 while unknown
         self.ended = False  # no call of it will come or run any more, but one that you run again
         self.settled = False  # a later turn has begun

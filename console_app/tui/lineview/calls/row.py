@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from rich.style import Style
 
-from console_app.domain import CallState, Outcome, amounts, plural
+from console_app.domain import CallState, Outcome, amounts, call_description
 from console_app.domain.transcript import CallView, verdicts
 from console_app.tui.lineview.calls.detail import CallDetail
 from console_app.tui.lineview.calls.group import CallGroup, badges
@@ -71,7 +71,7 @@ def _sentence(
     time: list[Piece] = [(f"  {spent}", palette.muted)] if (spent := took(call, now)) else []
     third = max(room // 3, SHORTEST) + len(dot[0])
     room_of_name = max(room - 2 - pieces_width(time) - third - 2 - SHORTEST, SHORTEST)
-    pieces: list[Piece] = [("  " * call.depth, palette.base)] if call.depth else []
+    pieces: list[Piece] = [("  " * deep, palette.base)] if (deep := call.depth - group.depth) > 0 else []
     pieces += [(f"{glyph} ", style), *crop([(group.name_of(call), palette.strong)], room_of_name)]
     if room - pieces_width([*pieces, *time]) < 0:
         time, pieces = [], crop(pieces, room)
@@ -80,7 +80,7 @@ def _sentence(
     told_above = call.state is CallState.QUEUED and group.has_header  # the counts say what is waited for
     newest = [] if told_above else news(call, max(left, 0), palette, now, detail, opened=opened, below=below)
     told: list[Piece] = []
-    worked: list[Piece] = [(figures, palette.muted)] if (figures := agent_work(call)) else []
+    worked: list[Piece] = [(figures, palette.muted)] if (figures := call_description.agent_work(call)) else []
     for part in (*([one] for one in said), worked, newest):
         told += [*([dot] if told else []), *part] if part else []
     wanted = pieces_width(told) + len(dot[0]) if told else 0
@@ -108,18 +108,6 @@ def _state(call: CallView, word: str, style: Style) -> list[Piece]:
 def _badges(call: CallView, palette: Palette) -> list[Piece]:
     """The badges of the call, the unusual ones in the colour of a warning."""
     return [(text, palette.muted if text == "[text]" else palette.warning) for text in badges(call)]
-
-
-def agent_work(call: CallView) -> str:
-    """Return the figures of an agent: `step 3 · 4 calls · 8.1k tokens · $0.0210`, as far as there are any."""
-    if (work := call.work) is None:
-        return ""
-    running = call.state is CallState.RUNNING
-    parts = [f"step {work.steps}"] if running and work.steps else []
-    parts += [plural(work.calls, "call")] if work.calls else []
-    parts += [f"{amounts.tokens(work.tokens)} tokens"] if work.tokens else []
-    parts += [f"${work.cost:.4f}"] if work.cost else []
-    return " · ".join(parts)
 
 
 def _behind(pieces: list[Piece], characters: int) -> list[Piece]:

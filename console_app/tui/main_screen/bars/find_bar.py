@@ -56,6 +56,11 @@ class FindBar(Horizontal):
         self._finder = Finder(view)
         self._from: Widget | None = None  # what had the focus before it opened
 
+    def search(self, view: ConversationView) -> None:
+        """Search another view from now on."""
+        self.close()
+        self._view, self._finder = view, Finder(view)
+
     def compose(self) -> ComposeResult:
         yield Static(Content.styled("Find", "bold $primary"))
         yield Input(placeholder="in the whole conversation, results too")

@@ -38,10 +38,10 @@ class Leaving:
         self._interrupted_at = self._escaped_at = float("-inf")
 
     def escape(self) -> None:
-        """Escape while nothing runs: closes the completion list, else goes back to the prompt; twice in an empty one
-        rewinds."""
+        """Escape while nothing runs: closes the completion list or an agent, else goes back to the prompt; twice in
+        an empty one rewinds."""
         screen, now = self._screen, self._clock()
-        if screen.prompt_field.close_completion():
+        if screen.prompt_field.close_completion() or self._ui.leave_agent():
             return
         prompt = screen.prompt
         empty = prompt.has_focus and not prompt.text and bool(self._ui.shown.transcript.turns)

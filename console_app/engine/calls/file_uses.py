@@ -1,0 +1,73 @@
+"""Keeps which agent changed a file last, and which have seen it since, so that no change of one is lost to another.
+
+Only calls that name their files are seen, and what their results say that they changed: a command may change anything.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, cast
+
+from console_app.domain import Outcome, ToolResult, ToolSpec, one_line
+from console_app.domain.tools import Risk
+from console_app.engine.calls.slots import files_of
+
+_CHANGES = frozenset({"edits", "creates", "deletes"})
+_MOST_SAID = 3  # files
+
+
+class FileUses:
+    """The files that the calls of a session and of its agents named. `agent` is a path, "" for the user's conversation,
+    and `folder` where its relative paths begin."""
+
+    def __init__(self) -> None:
+        self._changed: dict[str, tuple[str, int]] = {}  # by whom last, and when
+        self._seen: dict[tuple[str, str], int] = {}  # when an agent last read or changed a file
+        self._now = 0
+        self._changes: Counter[str] = Counter()  # calls of each agent that may have changed anything
+
+    def note(self, agent: str, folder: str, spec: ToolSpec, arguments: Mapping[str, Any], result: ToolResult) -> None:
+        """Take note of a call that ran."""
+        self._changes[agent] += not spec.annotations.read_only
+        if result.outcome is not Outcome.SUCCEEDED:
+            return
+        named, said = set(_places(folder, arguments)), set(_said(result))
+        changed = said or (named if Risk.of(spec, arguments).word in _CHANGES else set[str]())
+        self._now += 1
+        self._changed.update((file, (agent, self._now)) for file in changed)
+        self._seen.update(((agent, file), self._now) for file in named | said)
+
+    def changes_of_others(self, agent: str) -> int:
+        """Return how many calls of other agents may have changed anything."""
+        return self._changes.total() - self._changes[agent]
+
+    def clash(self, agent: str, folder: str, spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
+        """Say which files that a call would change another agent changed since this one saw them; "" for none."""
+        if Risk.of(spec, arguments).word not in _CHANGES:
+            return ""
+        words: list[str] = []
+        for file in _places(folder, arguments):
+            by, when = self._changed.get(file, (agent, 0))
+            seen = self._seen.get((agent, file), 0)
+            if by != agent and when > seen:
+                since = "since it was read here" if seen else "and it was not read here"
+                words.append(f"{one_line(by, 60) or 'the main conversation'} changed {one_line(file, 200)} {since}")
+        return "; ".join(words[:_MOST_SAID])
+
+    def accept(self, agent: str, folder: str, arguments: Mapping[str, Any]) -> None:
+        """A person lets a call of this agent run all the same."""
+        self._seen.update(((agent, file), self._now) for file in _places(folder, arguments))
+
+
+def _places(folder: str, arguments: Mapping[str, Any]) -> Iterator[str]:
+    for name in files_of(arguments):
+        yield name if "://" in name else os.path.normpath(os.path.join(folder or os.getcwd(), name))
+
+
+def _said(result: ToolResult) -> Iterator[str]:
+    changes: Any = (result.structured or {}).get("changes")
+    for change in cast("Iterable[Any]", changes) if isinstance(changes, list) else ():
+        if isinstance(change, dict) and isinstance(path := cast("dict[str, Any]", change).get("path"), str):
+            yield os.path.normpath(path)
