@@ -33,16 +33,17 @@ SCHEMA = object_of({name: {"type": "string"} for name in ("n", "do")})
 GIVES = object_of({"value": {"type": "string"}})
 
 
-def use(number: int, **arguments: Any) -> dict[str, Any]:
+def use(number: int, tool: str = "demo_do", **arguments: Any) -> dict[str, Any]:
     """A call that the program makes, in Anthropic's words."""
-    block = {"type": "tool_use", "id": f"toolu_{number}", "name": "demo_do", "input": {"n": str(number), **arguments}}
+    given = {"n": str(number)} if tool == "demo_do" else {}
+    block = {"type": "tool_use", "id": f"toolu_{number}", "name": tool, "input": {**given, **arguments}}
     return block | {"caller": {"type": KIND, "tool_id": "srvtoolu_1"}}
 
 
-def item(number: int, **arguments: Any) -> dict[str, Any]:
+def item(number: int, tool: str = "demo_do", **arguments: Any) -> dict[str, Any]:
     """The same in the words of the Responses API."""
-    block = {"type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}", "name": "demo_do"}
-    written = json.dumps({"n": str(number), **arguments})
+    block = {"type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}", "name": tool}
+    written = json.dumps(use(number, tool, **arguments)["input"])
     return block | {"arguments": written, "status": "completed", "caller": {"type": "program", "caller_id": "prog_1"}}
 
 

@@ -209,6 +209,11 @@ class CallView:
         return self.outcome is Outcome.INTERRUPTED
 
     @property
+    def indent(self) -> str:
+        """The blanks in front of its line, wherever that stands below the line of the call that made it."""
+        return "  " * self.depth
+
+    @property
     def label(self) -> str:
         """`server · tool`, or the name the model used where no such tool is known."""
         return f"{self.server} · {self.tool}" if self.server else self.name

@@ -11,7 +11,6 @@ from typing import Any
 
 from console_app.domain import Outcome
 from console_app.domain import chunks as ch
-from console_app.domain.events import PROGRAM
 from console_app.providers.stream.loose_json import arr, obj, text
 
 MOST_SHOWN = 20_000  # characters of a result in a panel
@@ -71,7 +70,7 @@ def responses_finished(item: dict[str, Any], id: str) -> ch.ProviderCallFinished
 
 def program_written(item: dict[str, Any]) -> ch.ProviderCallStarted:
     """Read a `program`: it waits for the calls that name it, and its output may come in a later answer."""
-    return ch.ProviderCallStarted(text(item.get("call_id")), PROGRAM, "", _json({"code": text(item.get("code"))}))
+    return ch.ProviderCallStarted(text(item.get("call_id")), "program", "", _json({"code": text(item.get("code"))}))
 
 
 def program_ended(item: dict[str, Any]) -> ch.ProviderCallFinished:

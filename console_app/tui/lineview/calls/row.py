@@ -59,7 +59,7 @@ def _sentence(
     time: list[Piece] = [(f"  {spent}", palette.muted)] if (spent := took(call, now)) else []
     third = max(room // 3, SHORTEST) + len(dot[0])
     room_of_name = max(room - 2 - pieces_width(time) - third - 2 - SHORTEST, SHORTEST)
-    pieces: list[Piece] = [("  " * call.depth, palette.base)] if call.depth else []
+    pieces: list[Piece] = [(call.indent, palette.base)] if call.depth else []
     pieces += [(f"{glyph} ", style), *crop([(group.name_of(call), palette.strong)], room_of_name)]
     if room - pieces_width([*pieces, *time]) < 0:
         time, pieces = [], crop(pieces, room)
