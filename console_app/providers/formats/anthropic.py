@@ -58,8 +58,7 @@ def anthropic_body(
     container that the endpoint no longer has.
     """
     container = _container(request, config.identity)
-    kept = seconds_left(container, time.time()) > 0 and (not container or container.get("id") != gone)
-    lasts = kept and request.programs != "off"
+    lasts = seconds_left(container, time.time()) > 0 and (not container or container.get("id") != gone)
     body: dict[str, Any] = {
         "model": config.model,
         "max_tokens": max_tokens,
