@@ -61,8 +61,8 @@ def container(seconds: float) -> dict[str, Any]:
     return {"id": "container_1", "expires_at": datetime.fromtimestamp(time.time() + seconds, UTC).isoformat()}
 
 
-def in_container(events: list[bytes], seconds: float) -> list[bytes]:
-    told = {"stop_reason": "tool_use", "stop_sequence": None, "container": container(seconds)}
+def in_container(events: list[bytes], seconds: float, stop: str = "tool_use") -> list[bytes]:
+    told = {"stop_reason": stop, "stop_sequence": None, "container": container(seconds)}
     return [
         anthropic_event("message_delta", delta=told, usage={"output_tokens": 5}) if b"message_delta" in event else event
         for event in events
@@ -82,7 +82,7 @@ def ended(api: Api) -> Reply:
     """The answer in which the program has ended."""
     if api == "openai-responses":
         return Reply(response_events(OUTPUT, message_item(9, "Done.")))
-    return Reply(in_container(message_events(RAN, {"type": "text", "text": "Done."}), 270))
+    return Reply(in_container(message_events(RAN, {"type": "text", "text": "Done."}), 270, "end_turn"))
 
 
 def call(number: int, **more: Any) -> dict[str, Any]:
@@ -156,6 +156,7 @@ async def test_calls_of_a_program_stand_below_it_and_all_goes_back_as_it_came(ap
         "result of 1",
     )
     assert (program.arguments or {})["code"] == CODE[api]
+    assert not only(played.events, ev.Notice)
     assert [(one.parent, one.depth, one.outcome) for one in inner] == [(program.id, 1, "succeeded")] * 3
     assert [event.outcome for event in only(played.events, ev.TurnFinished)] == ["completed"] * 2
     last = said(played.bodies[-1])
@@ -305,3 +306,23 @@ async def test_a_program_reads_the_data_that_the_tools_schema_promises() -> None
     await played.of("openai-responses", begun("openai-responses", call(1)), ended("openai-responses"))
     (output,) = [one for one in said(played.bodies[1]) if one.get("type") == "function_call_output"]
     assert json.loads(output["output"]) == {"value": "1"}
+
+
+@pytest.mark.parametrize("api", NATIVE)
+async def test_a_call_of_a_program_that_has_ended_runs_again_and_its_new_result_goes_back(api: Api) -> None:
+    with WireServer() as server:
+        server.script(begun(api, call(1, do="fail")), ended(api), Answer(Text("Yes.")))
+        provider = provider_at(server, api, runs_programs=True)
+        engine = engine_of(provider, Tools([spec("do", input_schema=SCHEMA)]), programs="auto")
+        await play(engine)
+        inner = next(one.id for one in engine.transcript.calls.values() if one.joins)
+        async with engine.rerun(inner, {"n": "7"}) as again:
+            events = [event async for event in again]
+        await play(engine, "more")
+        await provider.close()
+        body = server.requests[-1].body
+    assert [event.outcome for event in only(events, ev.CallFinished)] == ["succeeded"]
+    strict_wire.check(api, body)
+    assert b"result of 7" in server.requests[-1].raw
+    kept = [one for one in said(body) if one in (RUN, RAN, PROGRAM, OUTPUT)]
+    assert len(kept) == 2
