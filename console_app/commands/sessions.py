@@ -253,7 +253,7 @@ def _turn(turn: TurnView) -> Iterator[str]:
         if step.text:
             yield visible(step.text) + (" [cut off here]" if step.interrupted else "")
         if step.batch.calls:
-            yield "\n".join(one_line(call_line(call), 400) for call in step.batch.calls)
+            yield "\n".join(call.indent + one_line(call_line(call), 400) for call in step.batch.calls)
         for message in step.steered:
             yield "> while it ran: " + visible(message.content).replace("\n", "\n> ")
     if turn.outcome not in (None, "completed"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -35,6 +36,14 @@ class Pending:
     number: int = 0  # of its panel, from 1; 0 where the newest batch is not its own
     confined: str = ""  # of a command: what its sandbox lets it do, or that it runs in none
     wrong: str = ""  # why it would fail as it is: its arguments don't fit the tool
+    program: CallView | None = None  # that made the call, and waits for its result
+
+    @property
+    def left(self) -> tuple[str, float] | None:
+        """What becomes of it by itself, in words, and when, as `at` of events; None where nothing does."""
+        late = None if self.program is None else self.program.ends_at
+        ends = ("denied", self.until), ("too late for its program", late)
+        return min(((word, at) for word, at in ends if at is not None), key=lambda end: end[1], default=None)
 
     @property
     def form(self) -> str:
@@ -103,6 +112,8 @@ class Pending:
         yield " ".join(f"{one[:1].upper()}{one[1:]}{'' if one.endswith('?') else '.'}" for one in words if one)
         if self.runs and not self.server_lines:
             yield f"It runs {one_line(self.runs, 300)}"
+        if (left := self.left) is not None and left[1] != self.until:
+            yield f"After {time.strftime('%H:%M:%S', time.localtime(left[1]))} it is {left[0]}."
         if self.confined:
             yield f"{self.confined[:1].upper()}{self.confined[1:]}."
         for other in self.others:
@@ -165,6 +176,7 @@ class PendingCalls:
             self._number(call),
             self._confined(spec, arguments),
             misfit(spec, call),
+            self._transcript().calls.get(call.parent),
         )
 
     def _confined(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> str:

@@ -63,6 +63,7 @@ class CallOpened:
     name: str
     origin: Literal["native", "text"] = "native"
     dialect: str = ""  # of a call that is read from text: how it is written
+    caller: str = ""  # the provider's id of its program that makes the call; "" for one of the model itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,8 @@ class CallWithdrawn:
 @dataclass(frozen=True, slots=True)
 class ProviderCallStarted:
     """The provider runs a tool of its own (web search, code, an MCP connector). `id` is the provider's, `arguments` the
-    JSON text of an object, "" while they are not known, `server` the MCP server that the provider reaches."""
+    JSON text of an object, "" while they are not known, `server` the MCP server that the provider reaches. Its program
+    waits for the calls that name it, whose results may go out with the next request."""
 
     id: str
     name: str
@@ -129,6 +131,13 @@ class ProviderCallFinished:
     outcome: Outcome
     content: str = ""
     arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderWaits:
+    """The provider's programs that are open wait so many `seconds` for the results of their calls."""
+
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +207,7 @@ Chunk = (
     | CallWithdrawn
     | ProviderCallStarted
     | ProviderCallFinished
+    | ProviderWaits
     | ProviderData
     | UsageChunk
     | RetryChunk

@@ -94,7 +94,7 @@ class CallAnnounced(BaseEvent):
     tool: str = ""
     origin: CallOrigin = "native"
     dialect: str = ""  # of a call that was read from text
-    parent: str = ""  # the id of the program or agent that made it: then it is none of the history above that one
+    parent: str = ""  # the program or agent that made it: then it joins no history above, but a provider's program's
 
 
 class CallArguments(BaseEvent):
@@ -202,10 +202,12 @@ class CallOutput(BaseEvent):
 
 
 class CallExtended(BaseEvent):
-    """The user gave a running call its whole time again, as news of it would."""
+    """The user gave a running call its whole time again, as news of it would; or its provider has said, with `limit`,
+    how many seconds it has from now."""
 
     type: Literal["call.extended"] = "call.extended"
     call_id: str
+    limit: float | None = None
 
 
 class CallDetached(BaseEvent):

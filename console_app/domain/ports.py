@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 from console_app.domain.chunks import Chunk, UsageChunk
 from console_app.domain.events import Event, Level, OutputStream
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.settings import Effort, Sampling, ToolChoice
+from console_app.domain.settings import Effort, ProgramOffer, Sampling, ToolChoice
 from console_app.domain.tools import ToolResult, ToolSpec
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ class ModelRequest:
     system: str = ""
     tools: tuple[ToolSpec, ...] = ()
     deferred: frozenset[str] = frozenset()  # names of tools that the endpoint's own search may load
+    programs: ProgramOffer = "off"  # whether programs that the endpoint runs call the servers' tools; only: else none
     tool_choice: ToolChoice = "auto"
     parallel: bool = True  # False asks for one call an answer, where the API can
     sampling: Sampling = field(default_factory=Sampling)  # over what the provider was set to
@@ -130,6 +131,15 @@ class SearchesTools(Protocol):
         ...
 
 
+class RunsPrograms(Protocol):
+    """A provider whose endpoint can run programs that its model writes, which call the tools."""
+
+    @property
+    def runs_programs(self) -> bool:
+        """Tell whether it does, until it refused that."""
+        ...
+
+
 class ShowsForm(Protocol):
     """A provider whose endpoint may show how its model writes calls as text."""
 
@@ -223,6 +233,11 @@ def no_pictures(provider: Provider) -> str:
 def searches_tools(provider: Provider) -> bool:
     """Tell whether the endpoint of `provider` searches among tools itself."""
     return speaks(provider, SearchesTools) and provider.searches_tools
+
+
+def runs_programs(provider: Provider) -> bool:
+    """Tell whether the endpoint of `provider` runs programs that its model writes."""
+    return speaks(provider, RunsPrograms) and provider.runs_programs
 
 
 class CallReporter(Protocol):

@@ -77,6 +77,7 @@ class ProviderConfig:
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     sampling: Sampling = field(default_factory=Sampling)
     tool_search: bool | None = None  # whether the endpoint searches among tools; None: where it is the vendor's own
+    runs_programs: bool | None = None  # whether it runs what its model writes; None: the vendor's own, for some models
     max_tries: int = 5
     connect_timeout: float = 15.0
     read_timeout: float = 600.0  # longest silence between two pieces of an answer

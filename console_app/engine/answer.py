@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, assert_never, cast
 
 from console_app.domain import AssistantMessage, FanoutError, Outcome, Reasoning, ThoughtLabel, ports, safe_text
@@ -22,7 +22,7 @@ class ProviderCalls:
 
     They have panels and are stored as other calls are, but no approval, no result of ours in the history and no second
     run: what goes back to the provider is the blocks that it gave. One may begin in an answer that the provider paused
-    and end in the next.
+    and end in the next, and a program ends in the answer that follows the results of its calls.
     """
 
     def __init__(self, session: Session, emit: Callable[[ev.Event], None]) -> None:
@@ -32,7 +32,8 @@ class ProviderCalls:
         self.count = 0  # of those that were told of
 
     def started(self, chunk: ch.ProviderCallStarted) -> None:
-        if chunk.id in self._open:
+        if open_call := self.call_id(chunk.id):
+            self._ready(open_call, chunk.arguments)
             return
         call_id = self._session.new_call_id(chunk.id, "provider_call")
         name = f"{chunk.server}.{chunk.name}" if chunk.server else chunk.name
@@ -67,10 +68,20 @@ class ProviderCalls:
             )
         )
 
-    def end(self) -> None:
-        """End those that are open: the provider says no more of them."""
-        for provider_id in list(self._open):
-            self.finished(ch.ProviderCallFinished(provider_id, Outcome.INTERRUPTED, INTERRUPTED))
+    def call_id(self, provider_id: str) -> str:
+        """Return our id of a call that is open, by the provider's; "" for none."""
+        return self._open.get(provider_id, ("", 0.0))[0]
+
+    def waits(self, seconds: float) -> None:
+        """Tell how long the programs that are open wait for the results of their calls."""
+        for call_id, _ in self._open.values():
+            self._emit(ev.CallExtended(call_id=call_id, limit=seconds))
+
+    def end(self, but: Collection[str] = ()) -> None:
+        """End those that are open, but the programs that wait for results: the provider says no more of them."""
+        for provider_id, (call_id, _) in list(self._open.items()):
+            if call_id not in but:
+                self.finished(ch.ProviderCallFinished(provider_id, Outcome.INTERRUPTED, INTERRUPTED))
 
     def _ready(self, call_id: str, arguments: str) -> None:
         if arguments:
@@ -164,6 +175,8 @@ class Answer:
                     self.batch.overflow = f"its provider makes more than {MOST_OPENED:,} calls"
             case ch.ProviderCallFinished():
                 self._provider_calls.finished(chunk)
+            case ch.ProviderWaits():
+                self._provider_calls.waits(chunk.seconds)
             case ch.ProviderData():
                 if chunk.index is None:
                     self._provider_data = chunk.data

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
 import itertools
 import keyword
 import re
+import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
@@ -15,13 +17,15 @@ from console_app.domain.tools import OWN_SERVER, ToolAnnotations
 
 MOST_SIGNATURES = 200  # that the tool's description lists
 _ABOUT = 120  # characters of what a tool does
+_TAKEN = frozenset((*keyword.kwlist, *vars(builtins), *sys.stdlib_module_names))  # names that mean something else
 _TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}
 _WORDS = (
     "Runs a Python program that calls tools, for many calls whose results feed further calls or are summed up. "
     "{functions} Await them; asyncio.gather runs calls in parallel. One that fails or is denied raises RuntimeError. "
     "Results are values where the tool gives structured ones, else text. There is no input or output but print() and "
     "the value of the last expression: both are the result. Part of the standard library is there (json, re, math, "
-    "datetime, asyncio.gather without return_exceptions)."
+    "datetime, collections, itertools; of asyncio gather, without return_exceptions). There are no yield, del and "
+    "async with."
 )
 
 Made = Callable[[str, ToolSpec, ports.ProgramCall], Awaitable[ToolResult]]
@@ -57,7 +61,7 @@ def functions_of(tools: Iterable[ToolSpec]) -> dict[str, ToolSpec]:
     named: dict[str, ToolSpec] = {}
     for spec in tools:
         name = re.sub(r"\W", "_", spec.name, flags=re.ASCII)
-        name = f"_{name}" if name[:1].isdigit() or keyword.iskeyword(name) else name
+        name = f"_{name}" if name[:1].isdigit() or name in _TAKEN else name
         while name in named:
             name += "_"
         if not spec.builtin:
@@ -120,4 +124,6 @@ def _signature(name: str, spec: ToolSpec) -> str:
 
 def _parameter(name: str, schema: Any, needed: bool) -> str:
     kind = _TYPES.get(str(json_schema.as_schema(schema).get("type")), "Any")
+    if not name.isidentifier() or keyword.iskeyword(name):
+        return f"**{{{name!r}: {kind}}}"
     return f"{name}: {kind}" + ("" if needed else " = ...")

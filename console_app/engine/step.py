@@ -99,6 +99,7 @@ class Step:
             missing=self._missing,
             question=self._question,
             made=self._programs,
+            program=provider_calls.call_id,
         )
         self._restarts = Restarts(session, self.batch, turn.emit)
 
@@ -207,6 +208,7 @@ class Step:
             system=settings.whole_prompt,
             tools=tuple(self._specs.values()),
             deferred=self._deferred,
+            programs=settings.programs if ports.runs_programs(session.provider) else "off",
             tool_choice=self._ask.tool_choice,
             parallel=self._policy is not CallPolicy.SINGLE,
             conversation=session.stamper.session_id,
@@ -277,7 +279,7 @@ class Step:
             return
         self._joined = True
         if not answer.paused:
-            self._provider_calls.end()
+            self._provider_calls.end(but={call.parent for call in self.batch.calls})
         self.batch.report()
         if quoted := [call.raw for call in self.batch.calls if call.is_quotation]:
             answer.put_back(quoted)

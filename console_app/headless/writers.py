@@ -156,7 +156,7 @@ class TextWriter:
                     self._written(event.call_id, "\n")
                     del self._unfinished[event.call_id]
                 if call := self._transcript.calls.get(event.call_id):
-                    self._line(call_line(call))
+                    self._line(call_line(call), call.indent)
             case ev.CallAnswered():
                 if line := self._questions.line(event):
                     self._line(line)
@@ -221,10 +221,10 @@ class TextWriter:
             self._at_line_start = text.endswith("\n")
             self._anything = True
 
-    def _line(self, text: str) -> None:
+    def _line(self, text: str, indent: str = "") -> None:
         if self._output.one_terminal and not self._at_line_start:
             self._put("\n")
-        self._output.error_line(one_line(text, 400))
+        self._output.error_line(indent + one_line(text, 400))
 
 
 class ResultsWriter:
@@ -239,7 +239,7 @@ class ResultsWriter:
     def write(self, event: ev.Event) -> None:
         if isinstance(event, ev.CallFinished) and (call := self._transcript.calls.get(event.call_id)):
             self._questions.over()
-            self._output.error_line(one_line(call_line(call), 400))
+            self._output.error_line(call.indent + one_line(call_line(call), 400))
         elif isinstance(event, ev.CallAnswered) and (line := self._questions.line(event)):
             self._output.error_line(one_line(line, 400))
 

@@ -96,8 +96,10 @@ class _LineWays:
             there = ", ".join(f"{count} {state}" for state, count in Counter(map(state_of, calls)).items())
             self._say(f"{len(shown)} of them: {one_line(rest, 40)}. There are {there}.")
         for call in shown:
-            number = self._c.numbers.of(call.id)
-            self._say(f"  {number}. {label_of(call)}, {state_of(call)}. {brief_arguments(call.arguments)}".rstrip())
+            line = (
+                f"{self._c.numbers.of(call.id)}. {label_of(call)}, {state_of(call)}. {brief_arguments(call.arguments)}"
+            )
+            self._say(f"  {call.indent}{line}".rstrip())
 
     async def _timeline(self, console: Console, rest: str) -> None:
         turns = self._c.numbers.transcript.turns
@@ -120,7 +122,8 @@ class _LineWays:
                 for phase, word in words
                 if spent[phase] >= HEARD or (phase == "run" and call.started_at)
             )
-            self._say(f"  Call {self._c.numbers.of(call.id)}, {label_of(call)}: at {at:.2f} s{parts}, {state_of(call)}")
+            name = f"{call.indent}Call {self._c.numbers.of(call.id)}, {label_of(call)}"
+            self._say(f"  {name}: at {at:.2f} s{parts}, {state_of(call)}")
 
     async def _show(self, console: Console, rest: str) -> None:
         call = self._c.numbers.call(rest)

@@ -132,7 +132,7 @@ class Narrator:
             self._say(f"Call {self._numbers.of(event.call_id)} was none: the answer only looked like a call.")
         if call is None:
             return
-        name = f"Call {self._numbers.of(call.id)}"
+        name = f"{call.indent}Call {self._numbers.of(call.id)}"
         match event:
             case ev.CallAnnounced():
                 self._say_answer(len(self._answer))
@@ -151,7 +151,8 @@ class Narrator:
             case ev.CallProgress():
                 self._progress(name, event)
             case ev.CallExtended():
-                self._say(f"{name} has its whole time again.")
+                waits = f"waits {event.limit:.0f} seconds more for the results of its calls" if event.limit else ""
+                self._say(f"{name} {waits or 'has its whole time again'}.")
             case ev.CallDetached():
                 self._say(f"{name} goes on in the background.")
             case ev.CallRestarted():

@@ -89,7 +89,7 @@ def turn_lines(turn: TurnView, number_of: Mapping[str, int]) -> Iterator[str]:
             yield f"Answer: {step.text}"
         for call in step.batch.calls:
             arguments = brief_arguments(call.arguments)
-            name = f"Call {number_of[call.id]}, {label_of(call)}" + (f", {arguments}" if arguments else "")
+            name = f"{call.indent}Call {number_of[call.id]}, {label_of(call)}" + (f", {arguments}" if arguments else "")
             yield f"{name}: {came_of(call)}"
         yield from (f"You, while it ran: {message.content}" for message in step.steered)
     if turn.outcome not in (None, "completed"):

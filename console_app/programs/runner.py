@@ -11,6 +11,7 @@ import hashlib
 import json
 import logging
 import os
+import re
 import signal
 import sys
 import time
@@ -26,6 +27,23 @@ SECONDS = 30  # of the program's own work
 MEMORY = 64 * 2**20  # bytes
 CALLS = 256
 MOST_PRINTED = 20_000  # characters of what it prints that the model reads
+MODULES = "json, re, math, datetime, asyncio, collections, itertools, functools, random, time, typing, decimal, csv"
+# For a model that wrote what the interpreter doesn't do: words of the error, and what to write in its place.
+_ADVICE = (
+    ("support yield", "Build a list and return it in place of yield."),
+    ("'del' statement", "Use pop(), or make a new dict or list without the element."),
+    ("async with", "Leave it out: asyncio.gather runs calls in parallel, as many at once as may run."),
+    ("'asyncio' has no attribute", "Of asyncio there are gather and run: gather runs calls in parallel."),
+    ("sleep' is not supported", "A program can't wait for a time: leave it out."),
+    ("is not supported in this environment|Permission denied", "Call a tool for what is outside of the program."),
+    ("No module named", f"There are no other modules than {MODULES} and the like."),
+    ("'sys' has no attribute", "Let the program come to its end, or raise an error."),
+    ("name 'fanout_program'", "A program starts no other: define a function."),
+    ("name '.*' is not defined", "Tools are functions by the names in this tool's description."),
+    ("time limit exceeded", "Leave long computations to tools, and look for a loop that doesn't end."),
+    ("memory limit exceeded", "Keep less: sum up each result as it comes."),
+    ("at most .* calls", "Make fewer calls, or several programs."),
+)
 _LINE = 2**26  # bytes of one message
 _KEPT_FOR = 30 * 86_400  # seconds that a program whose console was killed may wait for being taken up
 _KEPT = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR")  # of the environment: none of it may hold a secret
@@ -36,8 +54,9 @@ log = logging.getLogger(__name__)
 class Runner:
     """Runs programs, a process each. Implements `domain.ports.ProgramRunner`; `folder` keeps those that wait."""
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, seconds: float = SECONDS) -> None:
         self._folder = folder
+        self._seconds = seconds
         self._swept = False
         self._spare: asyncio.Task[asyncio.subprocess.Process] | None = None
 
@@ -49,7 +68,7 @@ class Runner:
     def warm(self) -> None:
         """Start a process ahead of the program that is being written."""
         if self._spare is None:
-            self._spare = asyncio.create_task(_started(), name="interpreter")
+            self._spare = asyncio.create_task(_started(self._seconds), name="interpreter")
 
     async def rest(self) -> None:
         """End a process that was started ahead and that no program came for."""
@@ -68,7 +87,7 @@ class Runner:
         """Run a program to its end; cancelled, its process ends with it."""
         path = self._path(program.key) if program.key else None
         spare, self._spare = self._spare, None
-        process = await (_started() if spare is None else spare)
+        process = await (_started(self._seconds) if spare is None else spare)
         try:
             return await _Run(process, host, path).result(program)
         finally:
@@ -206,16 +225,18 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _failed(error: str, printed: str) -> ToolResult:
-    content = f"The program failed.\n{error}" + (f"\nIt had printed:\n{printed}" if printed else "")
-    return ToolResult(outcome=Outcome.FAILED, content=content, error=error.strip().splitlines()[-1])
+    last = error.strip().splitlines()[-1]
+    advice = next((words for found, words in _ADVICE if re.search(found, last)), "")
+    parts = ["The program failed.", error, advice, *(["It had printed:", printed] if printed else [])]
+    return ToolResult(outcome=Outcome.FAILED, content="\n".join(filter(None, parts)), error=last)
 
 
-async def _started() -> asyncio.subprocess.Process:
+async def _started(seconds: float) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
         sys.executable,
         "-I",
         str(Path(__file__).with_name("worker.py")),
-        json.dumps({"seconds": SECONDS, "memory": MEMORY, "calls": CALLS}),
+        json.dumps({"seconds": seconds, "memory": MEMORY, "calls": CALLS}),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,

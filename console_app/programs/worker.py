@@ -90,6 +90,10 @@ class RunningProgram:
         if twice := set(parameters[: len(state.args)]) & set(state.kwargs):
             return {"exc_type": "TypeError", "message": f"{name}() got two values for {', '.join(sorted(twice))}"}
         arguments = dict(zip(parameters, state.args, strict=False)) | dict(state.kwargs)
+        try:
+            json.dumps(arguments, default=repr)
+        except (TypeError, ValueError, RecursionError) as error:
+            return {"exc_type": "TypeError", "message": f"{name}() takes what JSON can hold: {error}"}
         self._new.append({"id": state.call_id, "number": self._made, "name": name, "arguments": arguments})
         self._open.add(state.call_id)
         self._made += 1
@@ -132,7 +136,10 @@ def _never(*_: Any, **__: Any) -> None:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, default=repr, ensure_ascii=False)
+    try:
+        return value if isinstance(value, str) else json.dumps(value, default=repr, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):  # keys that JSON has not, and what is too deep or too long for it
+        return repr(value)
 
 
 def _memory(process: int) -> int:
@@ -172,6 +179,8 @@ async def main() -> None:
             say(error=error.display("traceback"))
         except monty.MontyError as error:
             say(error=str(error) or type(error).__name__)
+        except (ValueError, RecursionError) as error:
+            say(error=f"{type(error).__name__}: the value of the last expression can't be written: {error}")
         finally:
             listening.cancel()
 

@@ -62,6 +62,11 @@ class WithFallback:
         return ports.searches_tools(self._now)
 
     @property
+    def runs_programs(self) -> bool:
+        """Tell whether the endpoint that answers now runs programs itself."""
+        return ports.runs_programs(self._now)
+
+    @property
     def no_pictures(self) -> str:
         """Say why its model is shown no pictures."""
         return ports.no_pictures(self._now)

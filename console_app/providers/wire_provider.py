@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
@@ -38,6 +39,7 @@ from console_app.providers.stream.reading import BadEvent, NotAnAnswer, OnlyKeep
 log = logging.getLogger(__name__)
 
 DEFERRED = "tools.defer_loading"
+PROGRAMS = "tools.allowed_callers"
 EFFORT_FIELDS = ("reasoning_effort", "reasoning.effort", "effort")  # as the formats name what is refused of it
 _AT_ONCE = 0.05  # seconds of waiting that nobody needs to be told of
 _TOGETHER = 4  # times the usual tries, where others who ask the same endpoint may be why it refuses
@@ -57,6 +59,7 @@ class WireProvider(ABC):
 
     path: ClassVar[str]
     has_tool_search: ClassVar[bool] = False  # at the vendor's own address
+    programmers: ClassVar[re.Pattern[str] | None] = None  # models whose programs the vendor runs, if it runs any
     models_path: ClassVar[str] = "/models"
 
     def __init__(
@@ -262,9 +265,10 @@ class WireProvider(ABC):
             return request
         return replace(request, sampling=request.sampling.model_copy(update={"effort": None}))
 
-    def _searching(self, request: ports.ModelRequest) -> ports.ModelRequest:
-        """Return a request that defers no tools once that was refused."""
-        return request if self.searches_tools else replace(request, deferred=frozenset())
+    def _possible(self, request: ports.ModelRequest) -> ports.ModelRequest:
+        """Return a request that defers no tools, or offers none to programs, once that was refused."""
+        deferred = request.deferred if self.searches_tools else frozenset[str]()
+        return replace(request, deferred=deferred, programs=request.programs if self.runs_programs else "off")
 
     @property
     def _sees(self) -> bool:
@@ -277,6 +281,14 @@ class WireProvider(ABC):
         wanted = self._config.tool_search
         there = self._where.is_vendor if wanted is None else wanted
         return there and self.has_tool_search and DEFERRED not in self._dropped
+
+    @property
+    def runs_programs(self) -> bool:
+        """Tell whether the endpoint runs programs that its model writes, until it refused that."""
+        if self.programmers is None or PROGRAMS in self._dropped:
+            return False
+        known = self._where.is_vendor and self.programmers.search(self.model) is not None
+        return known if self._config.runs_programs is None else self._config.runs_programs
 
     @property
     def no_pictures(self) -> str:

@@ -217,11 +217,15 @@ def _markdown(transcript: Transcript, title: str, clean: Callable[[str], str]) -
             if step.text:
                 parts.append(_inert(visible(clean(step.text)) + cut(step)))
             for call in step.batch.calls:
-                parts += [
+                block = [
                     f"**{label(_summary(call))}**",
                     _fenced(visible(_arguments(call)), "json"),
                     _fenced(visible(call.content)),
                 ]
+                made = "> " * call.depth  # a quotation is how a block stands below another
+                parts += (
+                    ["\n".join(f"{made}{line}".rstrip() for line in "\n\n".join(block).split("\n"))] if made else block
+                )
             parts += quoted(_steered(step))
         parts += [*quoted(summaries(transcript, turn)), *(f"*{label(line)}*" for line in ending(turn))]
     return "\n\n".join(parts) + "\n"

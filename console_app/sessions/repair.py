@@ -79,7 +79,7 @@ class _Closing:
             self._agent(path, transcript.agents[path])
         step = transcript.step
         if step is not None:
-            self._answer(step, _model(transcript))
+            self._answer(step, transcript)
             self._results(step, transcript)
         if transcript.turns[-1].outcome is None:
             if again := _again(transcript):
@@ -94,13 +94,13 @@ class _Closing:
         before: dict[str, Any] = self._common
         self._common = {**before, "agent": path}
         if (step := transcript.step) is not None:
-            self._answer(step, _model(transcript))
+            self._answer(step, transcript, path)
             self._results(step, transcript, path)
         self._add(ev.TurnFinished, outcome="cancelled", error=self._why)
         turn.finished_at = before["at"]
         self._common = before
 
-    def _answer(self, step: StepView, model: str) -> None:
+    def _answer(self, step: StepView, transcript: Transcript, agent: str = "") -> None:
         """Add the part of the answer that was shown to the history, with the calls that were read whole."""
         if step.thinking and step.thinking_label is not None:
             self._add(ev.Thought, label=step.thinking_label, text=step.thinking)
@@ -111,7 +111,7 @@ class _Closing:
         cut = (Reasoning(provider="", text=unkept),) if unkept.strip() else ()
         from_drafts = AssistantMessage(
             content=step.text,
-            tool_calls=tuple(_as_call(call, model) for call in step.batch.calls if _joins(call, step)),
+            tool_calls=tuple(_as_call(call, _model(transcript)) for call in _joining(step, transcript, agent)),
             reasoning=(*step.kept, *cut),
             interrupted=True,
             endpoint=step.endpoint,
@@ -144,8 +144,8 @@ class _Closing:
                 )
                 if call.detached and call.id in recorded:
                     self._cut_beside(call)
-        for call in step.batch.calls:
-            if call.id in recorded or not _joins(call, step):
+        for call in _joining(step, transcript, agent):
+            if call.id in recorded:
                 continue
             message = ToolMessage(
                 tool_call_id=call.id,
@@ -156,9 +156,10 @@ class _Closing:
             self._add(ev.MessageAdded, **ev.MessageAdded.fields_of(message))
 
 
-def _joins(call: CallView, step: StepView) -> bool:
-    """Tell whether a call is one of the model's own, and so of the history."""
-    return call.origin != "provider" and all(one.id != call.parent for one in step.batch.calls)
+def _joining(step: StepView, transcript: Transcript, agent: str) -> list[CallView]:
+    """Return the calls of an answer that are of the history, wherever they stand."""
+    calls = [call for call in transcript.turns[-1].calls if call.joins and call.agent == agent]
+    return sorted((call for call in calls if call.step == step.number), key=lambda call: call.index)
 
 
 def _so_far(call: CallView) -> str:
@@ -169,7 +170,7 @@ def _so_far(call: CallView) -> str:
 def _again(transcript: Transcript) -> str:
     """Return what may be done about calls that had not ended, "" where there are none."""
     count = sum(
-        call.state is not CallState.FINISHED and call.origin != "provider" and not call.agent and not call.parent
+        call.state is not CallState.FINISHED and call.joins and not call.agent
         for call in transcript.open_calls.values()
     )
     if not count:

@@ -92,7 +92,8 @@ def check_events(events: Sequence[ev.Event]) -> None:
     finished: Counter[str] = Counter()
     last: dict[str, str] = {}
     dropped: set[str] = set()
-    made: set[str] = set()  # by programs: their results are the program's, and none of the history
+    made: set[str] = set()  # by programs of ours: their results are the program's, and none of the history
+    theirs: set[str] = set()  # calls that the provider runs itself, its programs too
     whose: dict[str, str] = {}  # by call, the agent that made it
     for event in events:
         match event:
@@ -100,7 +101,9 @@ def check_events(events: Sequence[ev.Event]) -> None:
                 assert event.call_id not in announced
                 announced.add(event.call_id)
                 whose[event.call_id] = event.agent
-                if event.parent and whose[event.parent] == event.agent:
+                if event.origin == "provider":
+                    theirs.add(event.call_id)
+                elif event.parent and event.parent not in theirs and whose[event.parent] == event.agent:
                     made.add(event.call_id)
             case ev.CallRestarted():
                 assert event.call_id in announced
@@ -137,7 +140,7 @@ def check_events(events: Sequence[ev.Event]) -> None:
     waits = {call_id for call_id, content in told if content == ToModel.IN_BACKGROUND}
     assert waits <= detached
     assert sorted(one for one in told if one[0] not in waits) == sorted(
-        one for one in last.items() if one[0] not in waits | made
+        one for one in last.items() if one[0] not in waits | made | theirs
     )
     for agent in dict.fromkeys(event.agent for event in events):
         _check_messages_added([event for event in events if event.agent == agent])

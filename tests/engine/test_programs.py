@@ -9,16 +9,18 @@ from typing import Any
 
 import pytest
 
-from console_app.domain import ApprovalMode, Decision, Message, ToolMessage
+from console_app.domain import ApprovalMode, Decision, Message, ToolMessage, ToolSpec
 from console_app.domain import events as ev
 from console_app.domain.schema import object_of
 from console_app.domain.transcript import Transcript
 from console_app.engine import ApprovalGate, Engine, Turn
 from console_app.programs import Runner
+from tests.each import each
 from tests.engine.peers import DONE, Model, Reaction, Tools, calls, ending, play, spec, tool_texts
 from tests.engine.strict_history import check_events, check_history
 
 PROGRAM = "fanout_program"
+GATHER = "import asyncio\nawait asyncio.gather(*[demo_do(n=str(k)) for k in range({})])"
 SCHEMA = object_of({name: {"type": "string"} for name in ("n", "do")} | {"seconds": {"type": "number"}})
 
 
@@ -33,7 +35,7 @@ def engine_for(
         provider=Model(calls({"code": code}, name=PROGRAM)),
         toolset=there or tools(),
         gate=ApprovalGate(mode),
-        programs=Runner(),
+        programs=Runner(seconds=3),
     )
     engine.settings = replace(engine.settings, programs="auto", **settings)
     return engine
@@ -63,32 +65,190 @@ print(len(found), "calls")
     assert there.most_running == 8
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "says"),
     [
-        ("", "invalid"),
         ("1 +", "SyntaxError"),
+        ("for x in", "SyntaxError: Expected an expression"),
+        ("1 + 1", "2"),  # it calls nothing
+        ("# nothing", "(the tool returned no output)"),
+        ("demo_do()\n2", "1 call without await did not run]\n2"),
         ("await demo_do(1, 2, 3, 4)", "TypeError: demo_do() takes 3 arguments, and 4 were given"),
-        ("await nothing_like_it()", "NameError: name 'nothing_like_it' is not defined"),
-        ("await fanout_program(code='1')", "NameError: name 'fanout_program' is not defined"),
+        ("await demo_do('1', n='2')", "TypeError: demo_do() got two values for n"),
+        ("await nothing_like_it()", "name 'nothing_like_it' is not defined\nTools are functions by the names"),
+        ("await fanout_program(code='1')", "A program starts no other: define a function."),
+        ("def f(): return f()\nf()", "RecursionError"),
         ("await demo_do(do='fail')", "RuntimeError: Tool execution failed: no such order"),
         ("await demo_do(do='error')", "the server is gone"),
         ("open('/etc/passwd').read()", "PermissionError"),
-        ("import socket", "ModuleNotFoundError"),
+        ("open('/etc/passwd').read()", "Call a tool for what is outside"),
+        ("import os\nos.environ", "Call a tool for what is outside"),
+        ("import socket", "There are no other modules than json, re, math"),
+        ("__import__('os')", "NameError"),
+        ("().__class__.__bases__", "AttributeError"),
+        ("while True: pass", "Leave long computations to tools"),
         ("x = [1]\nwhile True:\n    x = x + x", "MemoryError"),
+        ("'a' * 10**9", "Keep less: sum up each result as it comes."),
+        ("print('x' * 10**6)", "[Fanout: 980,001 characters more were printed]"),
         ("for k in range(300):\n    await demo_do(n=str(k))", "RuntimeError: a program makes at most 256 calls"),
+        (GATHER.format(10_000), "a program makes at most 256 calls\nMake fewer calls, or several programs."),
         ("print('before')\n1 / 0", "It had printed:\nbefore"),
+        ("{(1, 2): 3}", "{(1, 2): 3}"),
+        ("2**100_000", "the value of the last expression can't be written"),
+        ("x = []\nfor k in range(5000):\n    x = [x]\nx", "the value of the last expression can't be written"),
+        ("await demo_do(n=2**100_000)", "TypeError: demo_do() takes what JSON can hold"),
+        ("await demo_do(n={(1, 2): 3})", "TypeError: demo_do() takes what JSON can hold"),
+        ("def f():\n    yield 1", "Build a list and return it in place of yield."),
+        ("d = {1: 2}\ndel d[1]", "Use pop(), or make a new dict or list"),
+        ("import asyncio\nasync with asyncio.Semaphore(2): pass", "Leave it out: asyncio.gather runs calls"),
+        ("import asyncio\nasyncio.create_task(demo_do())", "Of asyncio there are gather and run"),
+        ("import asyncio\nawait asyncio.sleep(1)", "A program can't wait for a time"),
+        ("import sys\nsys.exit(1)", "Let the program come to its end"),
     ],
 )
 async def test_what_goes_wrong_is_said_and_nothing_of_the_host_is_reached(code: str, says: str) -> None:
-    if not code:
-        engine = engine_for(code)
-        await play(engine)
-        assert "code" in tool_texts(engine)[0]
-        return
     text = await result_of(code)
     assert says in text
     assert "root:" not in text
+    assert "interpreter ended" not in text
+
+
+async def test_a_call_without_code_is_refused() -> None:
+    engine = engine_for("")
+    await play(engine)
+    assert "code" in tool_texts(engine)[0]
+
+
+HOSTILE: dict[str, Any] = {
+    "bare": {},
+    "nonsense": {"type": "object", "properties": {"n": 5, "deep": {"type": {"x": 1}}}, "required": "n"},
+    "names": object_of({key: {"type": "string"} for key in ("class", "a b", "", "self", "*")}),
+    "print": object_of({"n": {}}),
+    "json": {},
+    "None": {},
+    "a-b": {},
+    "a.b": {},
+    "1x": {},
+    "é\n*/": {},
+}
+
+
+@each(
+    ("code", "says"),
+    [
+        ("await bare()", "result of"),
+        ("await nonsense(n='1')", "result of 1"),
+        ("await names(**{'class': '1', 'a b': '2', '': '3', 'self': '4', '*': '5'})", "result of"),
+        ("await _print(n='1')", "result of 1"),
+        ("print('hello')", "hello"),
+        ("import json\nawait _json()\njson.dumps([1])", "[1]"),
+        ("await _None()", "result of"),
+        ("[await a_b(), await a_b_()]", "result of"),
+        ("await _1x()", "result of"),
+    ],
+)
+async def test_tools_with_hostile_schemas_and_names_that_python_has_can_be_called(code: str, says: str) -> None:
+    there = Tools([replace_name(spec(tool, input_schema=schema), tool) for tool, schema in HOSTILE.items()])
+    engine = engine_for(code, there)
+    engine.settings = replace(engine.settings, programs="only")
+    await play(engine)
+    assert says in tool_texts(engine)[0]
+    assert "names(class" not in "".join(one.description for one in engine.provider.requests[0].tools)  # type: ignore[attr-defined]
+
+
+def replace_name(tool: ToolSpec, name: str) -> ToolSpec:
+    """The tool under a name that no server gives it: its own alone."""
+    return tool.model_copy(update={"name": name})
+
+
+SCRIPTS: dict[str, tuple[str, str]] = {
+    "a loop": ("out = []\nfor k in range(3):\n    out.append(await demo_do(n=str(k)))\nout[-1]", "result of 2"),
+    "a comprehension": ("{k: await demo_do(n=k) for k in 'ab'}", '{"a": "result of a", "b": "result of b"}'),
+    "gather": ("import asyncio\nlen(await asyncio.gather(*[demo_do(n=str(k)) for k in range(9)]))", "9"),
+    "gather of functions": (
+        "import asyncio\nasync def one(k):\n    r = await demo_do(n=str(k))\n    return r.upper()\n"
+        "asyncio.run(asyncio.gather(one(1))) if False else (await asyncio.gather(one(1), one(2)))[1]",
+        "RESULT OF 2",
+    ),
+    "main": (
+        "import asyncio\nasync def main():\n    print(await demo_do(n='1'))\n"
+        "if __name__ == '__main__':\n    asyncio.run(main())",
+        "result of 1",
+    ),
+    "try": (
+        "ok, bad = [], []\nfor do in ('succeed', 'fail'):\n    try:\n        ok.append(await demo_do(n='1', do=do))\n"
+        "    except Exception as e:\n        bad.append(f'{type(e).__name__}: {e}')\n    finally:\n        print(do)\n"
+        "print(len(ok), bad)",
+        "1 ['RuntimeError: Tool execution failed: no such order']",
+    ),
+    "try again": (
+        "for attempt in range(3):\n    try:\n        r = await demo_do(n='1', do='fail' if attempt < 2 else '')\n"
+        "        break\n    except RuntimeError:\n        continue\nelse:\n    r = 'never'\nr",
+        "result of 1",
+    ),
+    "format": ("r = await demo_do(n='1')\nf'{r!r:>20} {3.14159:.2f} {1234567:,} {0.5:.0%}'", "3.14 1,234,567 50%"),
+    "json": (
+        'import json\nrows = json.loads(\'[{"a": 1}, {"a": 3}]\')\n'
+        "print(json.dumps({'sum': sum(r['a'] for r in rows)}, indent=2))",
+        '"sum": 4',
+    ),
+    "sorting": (
+        "rows = [{'n': 'b', 's': 2}, {'n': 'a', 's': 2}, {'n': 'c', 's': 9}]\n"
+        "rows.sort(key=lambda r: (-r['s'], r['n']))\n[r['n'] for r in rows]",
+        '["c", "a", "b"]',
+    ),
+    "counting": (
+        "from collections import Counter, defaultdict\nby = defaultdict(list)\nfor w in 'ab ba aa'.split():\n"
+        "    by[w[0]].append(w)\nprint(dict(by), Counter('aab').most_common(1))",
+        "{'a': ['ab', 'aa'], 'b': ['ba']} [('a', 2)]",
+    ),
+    "nested functions": (
+        "def outer():\n    total = 0\n    def add(n):\n        nonlocal total\n        total += n\n"
+        "        return total\n    return add\nadd = outer()\nadd(1)\nadd(2)",
+        "3",
+    ),
+    "recursion": ("def fib(n):\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\nfib(15)", "610"),
+    "patterns": ("import re\n[m.group(1) for m in re.finditer(r'(\\d+)kg', '5kg 12kg')]", '["5", "12"]'),
+    "dates": (
+        "from datetime import datetime, timedelta\n(datetime(2024, 2, 28) + timedelta(days=2)).strftime('%Y-%m-%d')",
+        "2024-03-01",
+    ),
+    "a class": (
+        "class Box:\n    def __init__(self, n):\n        self.n = n\n    def twice(self):\n        return self.n * 2\n"
+        "Box(4).twice()",
+        "8",
+    ),
+    "match": (
+        "def kind(x):\n    match x:\n        case {'t': t}: return t\n        case [a, *_]: return a\n"
+        "        case _: return 'other'\n[kind({'t': 1}), kind([2, 3]), kind(0)]",
+        '[1, 2, "other"]',
+    ),
+    "unpacking": (
+        "first, *rest = [1, 2, 3]\nm = {**{'a': 1}, 'b': rest}\nprint(first, m | {'c': 0})",
+        "{'a': 1, 'b': [2, 3], 'c': 0}",
+    ),
+    "batches": (
+        "import asyncio\nids, out = list(range(25)), []\nwhile ids:\n    part, ids = ids[:10], ids[10:]\n"
+        "    out += await asyncio.gather(*[demo_do(n=str(i)) for i in part])\nprint(len(out), out[-1])",
+        "25 result of 24",
+    ),
+    "types": (
+        "from typing import Any\nasync def get(n: int, retries: int = 2) -> dict[str, Any]:\n"
+        "    return {'n': n, 'text': await demo_do(n=str(n))}\n(await get(7))['text']",
+        "result of 7",
+    ),
+    "walrus and early end": (
+        "found = None\nfor k in range(9):\n    if (r := await demo_do(n=str(k))).endswith('4'):\n        found = r\n"
+        "        break\nfound",
+        "result of 4",
+    ),
+}
+
+
+@each("script", list(SCRIPTS))
+async def test_scripts_as_models_write_them_come_to_what_they_should(script: str) -> None:
+    code, comes_to = SCRIPTS[script]
+    assert comes_to in await result_of(code)
 
 
 async def test_an_error_of_a_call_can_be_caught() -> None:

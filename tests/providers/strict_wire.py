@@ -161,7 +161,17 @@ _SERVER_ITEMS: dict[str, set[str]] = {
     "compaction": {"id", "encrypted_content"},
     "tool_search_call": {"id", "execution", "status", "arguments"},
     "tool_search_output": {"id", "execution", "status", "tools"},
+    "program": {"id", "call_id", "code", "fingerprint"},
+    "program_output": {"id", "call_id", "result", "status"},
 }
+_OF_PROGRAMS = {"allowed_callers", "output_schema"}
+
+
+def _callers(tool: dict[str, Any], program: str, offered: object) -> None:
+    """A tool may be called by programs only where these are offered."""
+    callers = tool.get("allowed_callers", ["direct"])
+    _require(callers and set(callers) <= {"direct", program}, f"allowed_callers {callers}")
+    _require(offered or program not in callers, f"{program} is not offered")
 
 
 def check_responses(body: dict[str, Any]) -> None:
@@ -171,7 +181,8 @@ def check_responses(body: dict[str, Any]) -> None:
     _require(0 < len(body.get("prompt_cache_key", "x")) <= 64, "prompt_cache_key is blank or too long")
     functions = [tool for tool in body.get("tools", []) if tool.get("type") == "function"]
     for tool in functions:
-        _fields(tool, {"type", "name", "parameters"}, {"description", "strict", "defer_loading"}, "tool")
+        _fields(tool, {"type", "name", "parameters"}, {"description", "strict", "defer_loading", *_OF_PROGRAMS}, "tool")
+        _callers(tool, "programmatic", {one.get("type") for one in body["tools"]} & {"programmatic_tool_calling"})
         _require(LEGAL_NAME.fullmatch(tool["name"]), f"tool name {tool['name']!r}")
         _schema(tool["parameters"], "tool")
     _unique([tool["name"] for tool in functions], "tool names")
@@ -187,6 +198,13 @@ def check_responses(body: dict[str, Any]) -> None:
             follows = after.get("role") == "assistant" or after.get("type") in kinds
             _require(follows, f"input[{number}]: reasoning without its required following item")
     _require(calls == results, f"no tool output found for: {calls - results}")
+    programs = {item["call_id"] for item in body["input"] if item.get("type") == "program"}
+    made = {item["caller"]["caller_id"] for item in body["input"] if "caller_id" in item.get("caller", {})}
+    _require(made <= programs, f"callers that are no program: {made - programs}")
+    told = {item["call_id"]: item.get("caller") for item in body["input"] if item.get("type") == "function_call"}
+    for item in body["input"]:
+        if item.get("type") == "function_call_output":
+            _require(item.get("caller") == told[item["call_id"]], "an output has not the caller of its call")
 
 
 def _responses_item(item: dict[str, Any], calls: set[str], results: set[str], what: str) -> None:
@@ -233,7 +251,16 @@ _SERVER_BLOCKS: dict[str, set[str]] = {
 }
 SERVER_ID = re.compile(r"(srvtoolu|mcptoolu)_[A-Za-z0-9_]+")
 _ANTHROPIC_FIELDS = {"model", "messages", "max_tokens", "stream"}
-_ANTHROPIC_OPTIONAL = {"system", "tools", "tool_choice", "temperature", "stop_sequences", "thinking", "cache_control"}
+_ANTHROPIC_OPTIONAL = {
+    "system",
+    "tools",
+    "tool_choice",
+    "temperature",
+    "stop_sequences",
+    "thinking",
+    "cache_control",
+    "container",
+}
 
 
 def check_anthropic(body: dict[str, Any]) -> None:
@@ -251,7 +278,14 @@ def check_anthropic(body: dict[str, Any]) -> None:
         tool = _unmarked(marked)
         if "type" in tool:
             continue  # one that the provider runs
-        _fields(tool, {"name", "input_schema"}, {"description", "eager_input_streaming", "defer_loading"}, "tool")
+        _fields(
+            tool,
+            {"name", "input_schema"},
+            {"description", "eager_input_streaming", "defer_loading", "allowed_callers"},
+            "tool",
+        )
+        programs = [one["type"] for one in body["tools"] if one.get("name") == "code_execution"]
+        _callers(tool, (programs or ["code_execution"])[0], programs)
         _require(
             not (tool.get("defer_loading") and "cache_control" in marked), "a deferred tool takes no cache_control"
         )
@@ -269,6 +303,7 @@ def check_anthropic(body: dict[str, Any]) -> None:
         after = messages[number + 1]["content"] if number + 1 < len(messages) else []
         last = number == len(messages) - 1
         _anthropic_message(message, before, after, f"messages.{number}", last=last)
+    _programs(messages)
     uses = [b for m in messages for b in m["content"] if isinstance(b, dict) and b["type"] == "tool_use"]
     _unique([use["id"] for use in uses], "tool_use ids")
     _require(not uses or body.get("tools"), "requests with tool_use blocks must define tools")
@@ -293,6 +328,21 @@ def _unmarked(block: dict[str, Any]) -> dict[str, Any]:
 
 def _is_server_use(block: dict[str, Any]) -> bool:
     return block["type"] in ("server_tool_use", "mcp_tool_use")
+
+
+def _programs(messages: list[dict[str, Any]]) -> None:
+    """A program has its result, or waits for the results of its calls, which stand alone at the end."""
+    answers = [[dict(one) for one in message["content"]] for message in messages if message["role"] == "assistant"]
+    blocks = [block for answer in answers for block in answer]
+    uses = {block["id"] for block in blocks if _is_server_use(block)}
+    over = {block["tool_use_id"] for block in blocks if "tool_use_id" in block}
+    callers = [block["caller"]["tool_id"] for block in blocks if "tool_id" in block.get("caller", {})]
+    _require(set(callers) <= uses, f"callers that are no program: {set(callers) - uses}")
+    waiting = {block["id"] for block in blocks if block.get("name") == "code_execution"} - over
+    made = {block["caller"]["tool_id"] for block in (answers or [[]])[-1] if "tool_id" in block.get("caller", {})}
+    _require(waiting <= made, f"programs that nobody goes on with: {waiting - made}")
+    alone = {block["type"] for block in messages[-1]["content"]} == {"tool_result"}
+    _require(not waiting or alone, "a program waits, and something stands beside its results")
 
 
 def _server_blocks(content: list[dict[str, Any]], what: str, *, goes_on: bool) -> None:
@@ -322,7 +372,9 @@ def _anthropic_message(message: dict[str, Any], before: Any, after: Any, what: s
         _require(block["type"] in allowed[message["role"]], f"{what}: a {block['type']} block of the {message['role']}")
         _anthropic_block(block, what)
     if message["role"] == "assistant":
-        _server_blocks(content, what, goes_on=last)
+        programs = {block["id"] for block in content if block.get("name") == "code_execution"}
+        plain = [one for one in content if not {one.get("id"), one.get("tool_use_id")} & programs]
+        _server_blocks([one for one in plain if one["type"] != "code_execution_tool_result"], what, goes_on=last)
         _require(content[-1]["type"] not in ("thinking", "redacted_thinking"), f"{what}: ends with thinking")
         results = [b["tool_use_id"] for b in after if isinstance(b, dict) and b["type"] == "tool_result"]
         missing = {b["id"] for b in content if b["type"] == "tool_use"} - set(results)

@@ -177,7 +177,7 @@ async def test_an_output_item_is_read_kept_or_refused(server: WireServer, kind: 
         case "kept":
             assert [one["type"] for one in kept] == [kind]
             assert kind == "reasoning" or kept == [item]
-            assert any(isinstance(one, ProviderCallFinished) for one in chunks) is (kind in PANELS)
+            assert any(isinstance(one, ProviderCallFinished) for one in chunks) is (kind in (*PANELS, "program_output"))
         case _:
             assert not kept
             assert [notice for notice in notices_of(chunks) if kind in notice and "left out" in notice]
@@ -207,14 +207,18 @@ async def test_an_item_that_nobody_knows_goes_back_as_it_came(server: WireServer
 async def test_who_made_a_call_goes_back_with_it(server: WireServer, late: bool) -> None:
     caller = {"type": "program", "caller_id": "prog_1"}
     call = item_of("function_call") | {"caller": caller, "namespace": "maths", "async": None}
-    added, *rest = response_events(call)
-    events = [added if late else responses_event("response.output_item.added", output_index=0, item=call), *rest]
-    _, body = await sent_back(server, "openai-responses", events, "call_1")
-    sent, output = [item for item in body["input"] if "call_id" in item]
+    program = {"type": "program", "id": "pr_1", "call_id": "prog_1", "code": "1", "fingerprint": "f"}
+    *begun, added, done, end = [event for event in response_events(program, call) if b".delta" not in event]
+    first = {name: value for name, value in call.items() if name != "caller"} if late else call
+    told = responses_event("response.output_item.added", output_index=1, item=first)
+    _, body = await sent_back(server, "openai-responses", [*begun, told, done, end], "call_1")
+    assert b"function_call" in added
+    _, sent, output = [item for item in body["input"] if "call_id" in item]
     assert (sent["caller"], sent["namespace"], output["caller"]) == (caller, "maths", caller)
     block = {"type": "tool_use", "id": "toolu_1", "name": CALC, "input": {"expression": "1"}}
     block |= {"caller": {"type": "code_execution_20260120", "tool_id": "srvtoolu_1"}, "toolset_name": "maths"}
-    _, body = await sent_back(server, "anthropic", message_events(block, stop="tool_use"), "toolu_1")
+    use = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "code_execution", "input": {"code": "1"}}
+    _, body = await sent_back(server, "anthropic", message_events(use, block, stop="tool_use"), "toolu_1")
     assert block in body["messages"][1]["content"]
 
 

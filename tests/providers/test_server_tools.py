@@ -110,7 +110,7 @@ def item_events(index: int, item: dict[str, Any]) -> list[bytes]:
     begun = {
         name: value
         for name, value in item.items()
-        if name in ("type", "id", "call_id", "name", "phase", "server_label")
+        if name in ("type", "id", "call_id", "caller", "name", "phase", "server_label")
     }
     where = {"output_index": index, "item_id": item["id"]}
     out = [responses_event("response.output_item.added", output_index=index, item=begun)]

@@ -166,9 +166,8 @@ class _Choosing:
             hint = f"The key of the headers of [providers.{owner}] in config.toml was sent: set another there."
         else:
             hint = _key_hint(name, provider, variable, base_url if owner is None else None)
-        config = ProviderConfig(
-            name, self._api(name), model, base_url or own, key, hint, headers, settings, settings.tool_search
-        )
+        native = settings.tool_search, settings.runs_programs
+        config = ProviderConfig(name, self._api(name), model, base_url or own, key, hint, headers, settings, *native)
         return ModelChoice(name, model, why, settings, config)
 
     def _owner(self, name: str, url: str) -> str | None:

@@ -127,6 +127,9 @@ class ModelSettings(Sampling, frozen=True):
     tool_search: bool | None = Field(
         default=None, description="whether the endpoint itself searches among tools that are too many"
     )
+    runs_programs: bool | None = Field(
+        default=None, description="whether the endpoint itself runs programs that the model writes, with your tools"
+    )
     fallback: ModelName | None = Field(
         default=None, description="answers in its place while it is overloaded or out of reach"
     )

@@ -211,7 +211,7 @@ class Transcript:
         return [self, *(self.agent("/".join(names[:deep])) for deep in range(1, len(names)))]
 
     def _stands_below(self, call: CallView) -> None:
-        """Takes a call of an agent in, behind all that the call above it made so far."""
+        """Takes a call of a program or an agent in, behind all that the call above it made so far."""
         if call.id in self.calls:
             return
         self.calls[call.id] = self.open_calls[call.id] = call
@@ -230,6 +230,12 @@ class Transcript:
     def call_of_agent(self, path: str) -> str:
         """Return the id of the call whose work is the agent of this path; "" where none is known."""
         return call.id if (call := self._sent_by.get(path)) is not None else ""
+
+    def _top(self, call: CallView) -> CallView:
+        """Return the call that no other made, among those that a call stands below and itself."""
+        while (above := self.calls.get(call.parent)) is not None:
+            call = above
+        return call
 
     def is_below(self, call: CallView, above: str) -> bool:
         """Tell whether a call was made by another, or by one of those that it made."""
@@ -411,16 +417,21 @@ class Transcript:
             event.at,
             dialect=event.dialect,
             parent=event.parent,
+            step=step.number,
+            joins=event.origin != "provider",
             news_at=event.at,
         )
+        self.call_ids.add(event.call_id)
         if (above := self.calls.get(event.parent)) is not None:
             call.depth = above.depth + 1
-        self.call_ids.add(event.call_id)
+            call.joins = call.joins and above.origin == "provider"
+            self._stands_below(call)
+            return
         self.calls[event.call_id] = call
         self.open_calls[event.call_id] = call
         calls = step.batch.calls
         place = len(calls)
-        while place and calls[place - 1].index > call.index:
+        while place and self._top(calls[place - 1]).index > call.index:
             place -= 1
         calls.insert(place, call)
         for other in calls[place + 1 :]:  # calls that were typed are told of as their servers come up
@@ -461,8 +472,8 @@ def _apply_to_call(call: CallView, event: CallChange) -> None:
         case ev.CallOutput():
             call.output = call.output or OutputTail()
             call.output.add(event.stream, event.text, event.offset)
-        case ev.CallExtended():
-            pass  # it is news, as all of these are but progress and lines that say nothing new
+        case ev.CallExtended():  # it is news, as all of these are but progress and lines that say nothing new
+            call.limit = call.limit if event.limit is None else event.limit
         case ev.CallDetached():
             call.detached = True
         case ev.CallRestarted():

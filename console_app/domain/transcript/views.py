@@ -102,6 +102,8 @@ class CallView:
     state: CallState = CallState.ANNOUNCED
     dialect: str = ""  # of a call that was read from text
     parent: str = ""  # the id of the program or agent that made it
+    step: int = 0  # the number of the answer that it is of
+    joins: bool = True  # its result is one of the history: neither its provider runs it, nor a program here made it
     agent: str = ""  # the path of the agent in whose conversation it is
     runs: str = ""  # the path of the agent whose work it is
     work: AgentWork | None = None  # of that agent
@@ -203,13 +205,17 @@ class CallView:
     def was_cut_off(self) -> bool:
         """Tell whether something else than the user or its own failure ended the call, and it can run again."""
         own = self.is_agent or self.tool == ev.PROGRAM  # which have their own calls run again
-        may = own if self.is_own else not self.parent
-        return self.was_cut and self.origin != "provider" and not self.agent and may
+        return self.was_cut and not self.agent and (own if self.is_own else self.joins)
 
     @property
     def was_cut(self) -> bool:
         """Tell whether the end of Fanout, or of waiting for it, ended the call."""
         return self.outcome is Outcome.INTERRUPTED
+
+    @property
+    def indent(self) -> str:
+        """The blanks in front of its line, wherever that stands below the line of the call that made it."""
+        return "  " * self.depth
 
     @property
     def label(self) -> str:
@@ -219,7 +225,7 @@ class CallView:
 
 @dataclass(slots=True)
 class BatchView:
-    """The calls of one answer, in call order."""
+    """The calls of one answer, in call order, each with those that it made below, also in later answers."""
 
     calls: list[CallView] = field(default_factory=list[CallView])
     wall_ms: int | None = None

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from console_app.domain import FanoutError, Outcome, ToolResult, plural, safe_text
+from console_app.domain import FanoutError, Outcome, ToolResult, ToolSpec, plural, safe_text
 from console_app.domain.tools import AVAILABLE, FAILED, UNKNOWN_TOOL
 from console_app.domain.transcript import ToModel, results
 from console_app.engine.calls.arguments import compact
@@ -215,6 +215,13 @@ def not_again(before: ToolResult) -> ToolResult:
     """Return the result of a call that ran, and was not let run once more: what came of it stands."""
     gap = "\n" if before.content.startswith(results.REMARKS) else "\n\n"
     return before.model_copy(update={"content": f"{ToModel.NOT_AGAIN}{gap}{before.content}"})
+
+
+def as_data(result: ToolResult, spec: ToolSpec) -> ToolResult:
+    """Return a result as JSON by the tool's schema, which a program of the provider was given to read it by."""
+    if result.structured is None or spec.output_schema is None or result.outcome is not Outcome.SUCCEEDED:
+        return result
+    return result.model_copy(update={"content": json.dumps(result.structured, ensure_ascii=False)})
 
 
 def structured_beside(result: ToolResult) -> dict[str, Any] | None:

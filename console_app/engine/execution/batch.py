@@ -54,6 +54,7 @@ class Batch:
         missing: Callable[[str], ToolResult],
         question: Callable[[Sequence[CallExecution]], str],
         made: MadeCalls,
+        program: Callable[[str], str],
     ) -> None:
         self._settings = settings
         self._policy = policy
@@ -66,6 +67,7 @@ class Batch:
         self._question = question  # that a person is asked before these calls send agents
         self._by_index: dict[int, CallExecution] = {}
         self._made = made.by_id  # by programs of the answer
+        self._program = program  # the id of the provider's program that makes a call, by the provider's
         self._beyond: set[int] = set()  # of those, the calls that are too many
         self._sizes: dict[int, int] = {}  # characters of arguments that arrived
         self._together = 0  # of all calls
@@ -105,7 +107,8 @@ class Batch:
         spec = self._specs.get(chunk.name)
         call_id = self._new_id(chunk.id, chunk.index)
         name = chunk.name if len(chunk.name) <= LONGEST_NAME else f"{chunk.name[:LONGEST_NAME]}…"
-        call = CallExecution(call_id, chunk.index, name, spec, chunk.origin, chunk.dialect)
+        parent = self._program(chunk.caller)
+        call = CallExecution(call_id, chunk.index, name, spec, chunk.origin, chunk.dialect, parent)
         if len(self._by_index) >= self._settings.max_calls:
             self._beyond.add(chunk.index)
         if len(self._by_index) >= MOST_OPENED:
@@ -120,6 +123,7 @@ class Batch:
                 tool=spec.tool if spec else "",
                 origin=call.origin,
                 dialect=call.dialect,
+                parent=call.parent,
             )
         )
 
@@ -251,7 +255,7 @@ class Batch:
 
     def restart(self, old: CallExecution, fresh: CallExecution, spec: ToolSpec) -> None:
         """Put another attempt at a call in its place and start it."""
-        if old.parent:
+        if old.id in self._made:
             self._made[old.id] = fresh
         else:
             self._by_index[old.index] = fresh

@@ -108,10 +108,13 @@ def offered(tools: Mapping[str, ToolSpec], wanted: Iterable[str], session: Sessi
 
 
 def with_programs(tools: Mapping[str, ToolSpec], session: Session, *, given: bool = False) -> Mapping[str, ToolSpec]:
-    """Return the tools with the one that runs programs of the model, or that one and what finds tools alone. A person
-    whose calls are `given` may run one whatever the model is offered."""
+    """Return the tools with the one that runs programs of the model, or that one and what finds tools alone; where its
+    endpoint runs them, the tools as they are. A person whose calls are `given` may run one whatever the model is
+    offered."""
     plan = session.settings.programs
-    if session.programs is None or (not given and (plan == "off" or not tools)):
+    if session.programs is None or (
+        not given and (plan == "off" or not tools or ports.runs_programs(session.provider))
+    ):
         return tools
     if given or plan == "auto":
         return {**tools, PROGRAM_SPEC.name: PROGRAM_SPEC}

@@ -122,6 +122,8 @@ class Executor:
             result = results.with_remarks(
                 result, call.edited, feedback, call.runs_before + 1, call.left_out, call.hooked
             )
+        elif call.parent and call.provider_data and call.spec is not None:
+            result = results.as_data(result, call.spec)
         call.result = result
         self._close(call)
         self._emit(

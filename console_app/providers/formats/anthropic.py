@@ -3,20 +3,23 @@ user message."""
 
 from __future__ import annotations
 
+import json
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from console_app.domain import AssistantMessage, Outcome, ToolCall, ToolMessage, ToolSpec, UserMessage, ports
+from console_app.domain import AssistantMessage, Message, Outcome, ToolCall, ToolMessage, ToolSpec, UserMessage, ports
 from console_app.domain import schema as json_schema
 from console_app.domain.settings import ProviderConfig
 from console_app.providers.faults.concessions import Concession, refused_field, without
 from console_app.providers.faults.fault import Fault
 from console_app.providers.faults.wordings import allowed_values
-from console_app.providers.formats.anthropic_answer import FORMAT, THINKING, AnthropicAnswer
+from console_app.providers.formats.anthropic_answer import FORMAT, THINKING, AnthropicAnswer, seconds_left
 from console_app.providers.formats.cache_marks import mark_anthropic, with_mark
 from console_app.providers.formats.placed_blocks import in_order
 from console_app.providers.formats.request_parts import (
+    allowed_callers,
     arguments_object,
     call_fields,
     call_ids,
@@ -29,10 +32,11 @@ from console_app.providers.formats.request_parts import (
 )
 from console_app.providers.pictures import Picture, pictures_of
 from console_app.providers.stream.answer import WireAnswer
-from console_app.providers.stream.loose_json import obj
-from console_app.providers.wire_provider import DEFERRED, WireProvider
+from console_app.providers.stream.loose_json import obj, text
+from console_app.providers.wire_provider import DEFERRED, PROGRAMS, WireProvider
 
 TOOL_SEARCH = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
+CODE_EXECUTION = {"type": "code_execution_20260521", "name": "code_execution"}
 _NO_FIELDS: Mapping[str, Any] = {}
 BLANK_TEXT = "(nothing)"  # the API takes no blank text
 OF_FAILED = "[Fanout: the pictures that a failed result above names, in their order.]"
@@ -46,32 +50,48 @@ def anthropic_body(
     max_tokens: int,
     eager: bool,
     images: bool = True,
+    gone: object = None,
 ) -> dict[str, Any]:
     """Return the JSON body. `max_tokens` is used where nothing sets a limit, since the API wants one.
 
-    `eager` asks for arguments to be streamed as they are written, in place of whole values.
+    `eager` asks for arguments to be streamed as they are written, in place of whole values. `gone` is the id of a
+    container that the endpoint no longer has.
     """
+    container = _container(request, config.identity)
+    lasts = seconds_left(container, time.time()) > 0 and (not container or container.get("id") != gone)
     body: dict[str, Any] = {
         "model": config.model,
         "max_tokens": max_tokens,
-        "messages": anthropic_messages(request, source, config.identity, images=images),
+        "messages": anthropic_messages(request, source, config.identity, images=images, lasts=lasts),
         "stream": True,
     }
+    if lasts and container:
+        body["container"] = text(container.get("id"))
     if request.system.strip():
         body["system"] = request.system
     if request.tools:
         # Those that are deferred stand first: the last one takes the mark of the cache, and they may take none.
         later = [
-            {**_tool(spec, eager), "defer_loading": True} for spec in request.tools if spec.name in request.deferred
+            _tool(spec, request, eager) | {"defer_loading": True}
+            for spec in request.tools
+            if spec.name in request.deferred
         ]
-        listed = [_tool(spec, eager) for spec in request.tools if spec.name not in request.deferred]
-        body["tools"] = [*later, *listed, *([TOOL_SEARCH] if later else [])]
+        listed = [_tool(spec, request, eager) for spec in request.tools if spec.name not in request.deferred]
+        run = [CODE_EXECUTION] if request.programs != "off" else []
+        body["tools"] = [*later, *listed, *([TOOL_SEARCH] if later else []), *run]
         body["tool_choice"] = _tool_choice(request)
     elif names := _called_names(request):
         # Calls in the history want their tools named, even where none may be called any more.
         body["tools"] = [{"name": name, "input_schema": json_schema.object_of({})} for name in names]
         body["tool_choice"] = {"type": "none"}
     return with_extra(body | parameters(request.sampling, "anthropic"), request.sampling.extra_body)
+
+
+def _container(request: ports.ModelRequest, endpoint: str) -> dict[str, Any]:
+    """Return the container that its programs ran in last: they go on there as long as it is kept."""
+    own = (one for one in request.messages if isinstance(one, AssistantMessage) and one.endpoint == endpoint)
+    given = [obj(one.provider_data.get("container")) for one in own]
+    return next(filter(None, reversed(given)), dict[str, Any]())
 
 
 def _called_names(request: ports.ModelRequest) -> list[str]:
@@ -90,12 +110,18 @@ def _tool_choice(request: ports.ModelRequest) -> dict[str, Any]:
 
 
 def anthropic_messages(
-    request: ports.ModelRequest, source: str = "", endpoint: str = "", *, images: bool = True
+    request: ports.ModelRequest, source: str = "", endpoint: str = "", *, images: bool = True, lasts: bool = False
 ) -> list[dict[str, Any]]:
     """Return the history as turns that begin with the user and alternate; with `images` the pictures of messages
-    too."""
+    too. A program waits for results where its container `lasts`."""
     out: list[dict[str, Any]] = []
     ids = call_ids(request.messages, endpoint)
+    answers = [
+        _written(message, source, ids, own=bool(endpoint) and message.endpoint == endpoint)
+        for message in request.messages
+        if isinstance(message, AssistantMessage)
+    ]
+    answered = iter(_answered(answers, request.messages[-1:], lasts=lasts))
     for message in request.messages:
         match message:
             case UserMessage():
@@ -103,9 +129,7 @@ def anthropic_messages(
                 text = _text(message.content if message.content.strip() else BLANK_TEXT)
                 _append(out, "user", [*shown, text])
             case AssistantMessage():
-                goes_on = message.paused and message is request.messages[-1]
-                own = bool(endpoint) and message.endpoint == endpoint
-                _append(out, "assistant", _assistant(message, source, ids, goes_on=goes_on, own=own))
+                _append(out, "assistant", next(answered))
             case ToolMessage():
                 shown = pictures_of(message) if images else ()
                 failed = message.outcome is not Outcome.SUCCEEDED  # whose content may be text alone
@@ -132,30 +156,35 @@ def _append(out: list[dict[str, Any]], role: str, blocks: list[dict[str, Any]]) 
         out.append({"role": role, "content": blocks})
 
 
-def _assistant(
-    message: AssistantMessage, source: str, ids: Callable[[str], str], *, goes_on: bool, own: bool
-) -> list[dict[str, Any]]:
-    written = in_order(message, reasoning_blocks(message, FORMAT, source), _text, lambda call: _call(call, ids, own))
-    blocks = list(written)
-    if goes_on:
-        return blocks
-    blocks = _answered(blocks)
-    # A turn may not end with thinking, nor be nothing else.
-    while blocks and blocks[-1].get("type") in THINKING:
-        blocks.pop()
-    return blocks
+def _written(message: AssistantMessage, source: str, ids: Callable[[str], str], *, own: bool) -> list[dict[str, Any]]:
+    kept = reasoning_blocks(message, FORMAT, source)
+    return list(in_order(message, kept, _text, lambda call: _call(call, ids, own)))
 
 
-def _answered(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Leave out the provider's own calls that have no result, and results without their call: an answer was cut
-    there."""
-    uses = {block.get("id") for block in blocks if _is_server_use(block)}
+def _answered(
+    answers: list[list[dict[str, Any]]], last: Sequence[Message], *, lasts: bool
+) -> list[list[dict[str, Any]]]:
+    """Leave out the provider's own calls that have no result, results without their call, and what thinks behind all
+    else: an answer was cut there. The last answer goes on where it was paused, or its program waits for results,
+    if the `last` message is one; a call of a program that is left out is one of the model's."""
+    blocks = [block for answer in answers for block in answer]
     results = {block.get("tool_use_id") for block in blocks}
-    return [
-        block
-        for block in blocks
-        if (block.get("id") in results if _is_server_use(block) else block.get("tool_use_id") in {None, *uses})
-    ]
+    paused = any(isinstance(one, AssistantMessage) and one.paused for one in last)
+    if lasts and any(isinstance(one, ToolMessage) for one in last):
+        results |= {obj(block.get("caller")).get("tool_id") for block in answers[-1]}
+    uses = {block.get("id") for block in blocks if _is_server_use(block) and block.get("id") in results}
+    for answer in answers[:-1] if paused else answers:
+        answer[:] = [
+            {name: value for name, value in block.items() if name != "caller"}
+            if obj(block.get("caller")).get("tool_id", "") not in {"", *uses}
+            else block
+            for block in answer
+            if (block.get("id") in uses if _is_server_use(block) else block.get("tool_use_id") in {None, *uses})
+        ]
+        # A turn may not end with thinking, nor be nothing else.
+        while answer and answer[-1].get("type") in THINKING:
+            answer.pop()
+    return answers
 
 
 def _is_server_use(block: dict[str, Any]) -> bool:
@@ -188,18 +217,24 @@ def _result(message: ToolMessage, ids: Callable[[str], str], pictures: Sequence[
     return result
 
 
-def _tool(spec: ToolSpec, eager: bool) -> dict[str, Any]:
+def _tool(spec: ToolSpec, request: ports.ModelRequest, eager: bool) -> dict[str, Any]:
     tool: dict[str, Any] = {"name": spec.name, "input_schema": tool_schema(spec)}
     if spec.description:
         tool["description"] = spec.description
     if eager:
         tool["eager_input_streaming"] = True
+    if callers := allowed_callers(spec, request.programs, CODE_EXECUTION["type"]):
+        tool |= callers
+        if spec.output_schema:  # which the format has no field for, and programs read
+            gives = f"It gives JSON of this schema: {json.dumps(spec.output_schema, ensure_ascii=False)}"
+            tool["description"] = f"{spec.description}\n\n{gives}".strip()
     return tool
 
 
 MAX_TOKENS = 32_000  # where nothing else is said; a model that allows less says how much
 _OPTIONAL: dict[str, tuple[str, ...]] = {
     DEFERRED: (TOOL_SEARCH["type"], TOOL_SEARCH["name"], "tool_search", "tool search"),
+    PROGRAMS: (CODE_EXECUTION["type"], CODE_EXECUTION["name"], "code execution", "Programmatic", "programmatic"),
     "tools.eager_input_streaming": (),
     "tool_choice.disable_parallel_tool_use": ("parallel_tool_use",),
     "tool_choice": (),  # demanding a call goes with no thinking
@@ -213,21 +248,27 @@ _OPTIONAL: dict[str, tuple[str, ...]] = {
 _BUDGETED = re.compile(r"claude-3|claude-(opus|sonnet|haiku)-4(-[0-5])?([-@]\d{8}|-latest|$)")
 
 
+_CONTAINER, _GONE = re.compile(r"\bcontainer\b", re.IGNORECASE), "container gone"
+_PROGRAMMERS = re.compile(r"claude-((opus|sonnet)-(4-[5-9]|[5-9])|(fable|mythos)-)")  # models that write programs
+
+
 class AnthropicMessagesProvider(WireProvider):
     """A model behind `/v1/messages`; the base URL is without `/v1`."""
 
     path: ClassVar[str] = "/v1/messages"
     has_tool_search: ClassVar[bool] = True
+    programmers: ClassVar[re.Pattern[str] | None] = _PROGRAMMERS
     models_path: ClassVar[str] = "/v1/models?limit=1000"
 
     def _body(self, request: ports.ModelRequest) -> dict[str, Any]:
         body = anthropic_body(
-            self._searching(request),
+            self._possible(request),
             self._config,
             source=self._source,
             max_tokens=MAX_TOKENS,
             eager=self._where.is_vendor,
             images=self._sees,
+            gone=self._dropped.get(_GONE),
         )
         if "cache_control" not in self._dropped and request.sampling.cache != "off":
             mark_anthropic(body)
@@ -254,6 +295,9 @@ class AnthropicMessagesProvider(WireProvider):
         return AnthropicAnswer(request.tools, self._source)
 
     def _relax(self, body: dict[str, Any], fault: Fault) -> str | Concession:
+        if _CONTAINER.search(fault.message) and (gone := body.get("container")) not in (None, self._dropped.get(_GONE)):
+            self._dropped[_GONE] = gone
+            return Concession("a container that it no longer has", "for a new one")
         field = refused_field(fault, with_mark(body), _OPTIONAL)
         if field == "output_config" and allowed_values(fault.message):
             return "effort"  # this much of it, and not effort as such

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from console_app.domain import Reasoning, ToolSpec
@@ -78,8 +81,10 @@ class AnthropicAnswer(WireAnswer):
                 self._stop(_index(data))
             case "message_start":
                 self.take_usage(obj(data.get("message")))
+                self._ran_in(obj(obj(data.get("message")).get("container")))
             case "message_delta":
                 self.take_usage(data)
+                self._ran_in(obj(obj(data.get("delta")).get("container")))
                 self._stopped(obj(data.get("delta")))
             case "message_stop":
                 self.over = True
@@ -95,6 +100,7 @@ class AnthropicAnswer(WireAnswer):
         for index, block in enumerate(map(obj, arr(body["content"]))):
             self._start(index, block)
             self._stop(index)
+        self._ran_in(obj(body.get("container")))
         self._stopped({"stop_reason": "end_turn"} | {k: body[k] for k in ("stop_reason",) if body.get(k)})
         self.over = True
         return True
@@ -210,6 +216,13 @@ class AnthropicAnswer(WireAnswer):
         for index in list(self._open):
             self._close(self._open.pop(index), complete=False)
 
+    def _ran_in(self, container: dict[str, Any]) -> None:
+        """Keep the container of the provider's programs, which go on there: those that wait do so until it expires."""
+        if container.get("id"):
+            self.chunks.append(ch.ProviderData({"container": container}))
+            if 0 < (left := seconds_left(container, time.time())) < math.inf:
+                self.chunks.append(ch.ProviderWaits(left))
+
     # -- the end
 
     def _stopped(self, delta: dict[str, Any]) -> None:
@@ -237,6 +250,14 @@ class AnthropicAnswer(WireAnswer):
     @property
     def cache_written(self) -> int:
         return count(self._counted.get("cache_creation_input_tokens")) or 0
+
+
+def seconds_left(container: dict[str, Any], now: float) -> float:
+    """Return how long a container is kept from `now` on; without end where it doesn't say."""
+    try:
+        return datetime.fromisoformat(text(container.get("expires_at"))).timestamp() - now
+    except (ValueError, OverflowError):
+        return math.inf
 
 
 def _index(data: dict[str, Any]) -> int | None:

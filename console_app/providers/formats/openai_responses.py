@@ -17,6 +17,7 @@ from console_app.providers.faults.fault import Fault
 from console_app.providers.formats.openai_responses_answer import FORMAT, ResponsesAnswer
 from console_app.providers.formats.placed_blocks import in_order
 from console_app.providers.formats.request_parts import (
+    allowed_callers,
     arguments_text,
     call_fields,
     call_ids,
@@ -29,7 +30,7 @@ from console_app.providers.formats.request_parts import (
 from console_app.providers.pictures import pictures_of
 from console_app.providers.stream.answer import WireAnswer
 from console_app.providers.stream.loose_json import obj
-from console_app.providers.wire_provider import DEFERRED, WireProvider
+from console_app.providers.wire_provider import DEFERRED, PROGRAMS, WireProvider
 
 # Items that stand alone; all others are refused without the reasoning that led to them.
 _ALONE = ("", "compaction", "function_call", "reasoning")
@@ -53,9 +54,9 @@ def responses_body(
     if request.conversation:
         body["prompt_cache_key"] = request.conversation  # a request is sent to where its beginning was read before
     if request.tools:
-        body["tools"] = [_tool(spec, later=spec.name in request.deferred) for spec in request.tools]
-        if request.deferred:
-            body["tools"].append({"type": "tool_search"})
+        body["tools"] = [_tool(spec, request) for spec in request.tools]
+        body["tools"] += [{"type": "tool_search"}] if request.deferred else []
+        body["tools"] += [{"type": "programmatic_tool_calling"}] if request.programs != "off" else []
         if request.tool_choice != "auto":
             body["tool_choice"] = request.tool_choice
         if (several := request.sampling.parallel_tool_calls) != "omit":
@@ -77,20 +78,30 @@ def responses_input(
     """Return the history as input items; with `images` the pictures of messages too."""
     ids = call_ids(request.messages, endpoint)
     out: list[dict[str, Any]] = []
-    callers: dict[str, Any] = {}  # of calls that a program of the provider made
     for message in request.messages:
         match message:
             case UserMessage():
                 out.append({"role": "user", "content": _content(message, images)})
             case AssistantMessage():
                 out += _assistant(message, source, ids, own=bool(endpoint) and message.endpoint == endpoint)
-                callers |= {item["call_id"]: item["caller"] for item in out if "caller" in item and "call_id" in item}
             case ToolMessage():
                 call_id = ids(message.tool_call_id)
-                caller = {"caller": callers[call_id]} if call_id in callers else {}
-                output = {"type": "function_call_output", "call_id": call_id, "output": _content(message, images)}
-                out.append(output | caller)
-    return out
+                out.append({"type": "function_call_output", "call_id": call_id, "output": _content(message, images)})
+    return _with_callers(out)
+
+
+def _with_callers(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Have each output name the program that made its call; a call whose program doesn't go along names none."""
+    programs = {item["call_id"] for item in items if item.get("type") == "program"}
+    callers: dict[str, Any] = {}
+    for item in items:
+        if obj(item.get("caller")).get("caller_id", "") not in {"", *programs}:
+            del item["caller"]
+        if caller := item.get("caller"):
+            callers[item["call_id"]] = caller
+        elif item.get("type") == "function_call_output" and item["call_id"] in callers:
+            item["caller"] = callers[item["call_id"]]
+    return items
 
 
 def _assistant(message: AssistantMessage, source: str, ids: Callable[[str], str], *, own: bool) -> list[dict[str, Any]]:
@@ -125,19 +136,23 @@ def _call(call: ToolCall, ids: Callable[[str], str], own: bool) -> dict[str, Any
     return {"type": "function_call", "call_id": ids(call.id), "name": name, "arguments": arguments, **fields}
 
 
-def _tool(spec: ToolSpec, *, later: bool) -> dict[str, Any]:
+def _tool(spec: ToolSpec, request: ports.ModelRequest) -> dict[str, Any]:
     # `strict` is the API's default, and refuses most schemas that were not written for it.
     tool: dict[str, Any] = {"type": "function", "name": spec.name, "parameters": tool_schema(spec), "strict": False}
     if spec.description:
         tool["description"] = spec.description
-    if later:
+    if spec.name in request.deferred:
         tool["defer_loading"] = True
+    if callers := allowed_callers(spec, request.programs, "programmatic"):
+        tool |= callers | ({"output_schema": spec.output_schema} if spec.output_schema else {})
     return tool
 
 
 _REASONS = re.compile(r"^(o\d|gpt-[5-9]|codex)")
 _OPTIONAL: dict[str, tuple[str, ...]] = {
     DEFERRED: ("tool_search", "tool search"),
+    "tools.output_schema": (),
+    PROGRAMS: ("programmatic_tool_calling", "programmatic", "Programmatic Tool Calling", "Programmatic tool calling"),
     "include": ("encrypted_content", "Encrypted content"),
     "reasoning.summary": (),
     "reasoning.effort": (),
@@ -155,9 +170,10 @@ class OpenAIResponsesProvider(WireProvider):
 
     path: ClassVar[str] = "/responses"
     has_tool_search: ClassVar[bool] = True
+    programmers: ClassVar[re.Pattern[str] | None] = re.compile(r"^gpt-(5\.[6-9]|[6-9])")
 
     def _body(self, request: ports.ModelRequest) -> dict[str, Any]:
-        body = responses_body(self._searching(request), self._config, source=self._source, images=self._sees)
+        body = responses_body(self._possible(request), self._config, source=self._source, images=self._sees)
         if self._where.is_vendor and _REASONS.match(self.model):
             # Without it nothing of the reasoning is shown.
             body["reasoning"] = {"summary": "auto"} | obj(body.get("reasoning"))

@@ -17,6 +17,8 @@ from console_app.providers.formats.server_tools import (
     RESPONSES_ASKED,
     RESPONSES_CALLS,
     RESPONSES_KEPT,
+    program_ended,
+    program_written,
     responses_finished,
     responses_started,
 )
@@ -240,6 +242,10 @@ class ResponsesAnswer(WireAnswer):
             case _ if kind in RESPONSES_ASKED:
                 if not known.kept:
                     self._asked.setdefault(text(item.get("call_id")) or where.item, (known, item))
+            case "program":
+                self._keep_once(known, item, program_written(item))
+            case "program_output":
+                self._keep_once(known, item, program_ended(item))
             case "function_call_output":
                 if not known.done:
                     self._leave_out(known, item, "is the result of a call that is made here")
@@ -251,6 +257,11 @@ class ResponsesAnswer(WireAnswer):
                     self._keep(*asked)
                 if kind and not known.kept:
                     self._keep(known, item)
+
+    def _keep_once(self, known: Item, item: dict[str, Any], told: ch.Chunk) -> None:
+        if not known.kept:
+            self._keep(known, item)
+            self.chunks.append(told)
 
     def _leave_out(self, known: Item, item: dict[str, Any], why: str) -> None:
         known.done = True

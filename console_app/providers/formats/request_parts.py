@@ -20,7 +20,7 @@ from typing import Any, cast
 
 from console_app.domain import AssistantMessage, Message, Reasoning, ToolCall, ToolSpec
 from console_app.domain import schema as json_schema
-from console_app.domain.settings import Api, Effort, Sampling
+from console_app.domain.settings import Api, Effort, ProgramOffer, Sampling
 from console_app.providers.stream.loose_json import arr, no_constant, obj
 
 _NINE = re.compile(r"[A-Za-z0-9]{9}")
@@ -103,6 +103,13 @@ def arguments_object(arguments: str) -> dict[str, Any]:
 def arguments_text(arguments: str) -> str:
     """Return the recorded arguments as the text of an object; `{}` where they are none (several servers parse them)."""
     return arguments if arguments_object(arguments) else "{}"
+
+
+def allowed_callers(spec: ToolSpec, programs: ProgramOffer, program: str) -> dict[str, Any]:
+    """Return who may call a tool, where programs that the endpoint runs are offered the servers' tools."""
+    if programs == "off" or spec.builtin:
+        return {}
+    return {"allowed_callers": [program] if programs == "only" else ["direct", program]}
 
 
 _ALTERNATIVES = ("oneOf", "anyOf", "allOf", "enum", "not")

@@ -45,8 +45,6 @@ RESPONSES_KEPT = frozenset(
         "custom_tool_call_output",
         "local_shell_call_output",
         "mcp_approval_response",
-        "program",
-        "program_output",
         "shell_call_output",
         "tool_search_output",
     )
@@ -68,6 +66,17 @@ def responses_finished(item: dict[str, Any], id: str) -> ch.ProviderCallFinished
     shown = [text(item.get("output")), *(_lines(item.get(name)) for name in ("outputs", "results", "tools", "error"))]
     content = "\n".join(part for part in shown if part)
     return ch.ProviderCallFinished(id, _outcome(failed), content[:MOST_SHOWN], _responses_arguments(item))
+
+
+def program_written(item: dict[str, Any]) -> ch.ProviderCallStarted:
+    """Read a `program`: it waits for the calls that name it, and its output may come in a later answer."""
+    return ch.ProviderCallStarted(text(item.get("call_id")), "program", "", _json({"code": text(item.get("code"))}))
+
+
+def program_ended(item: dict[str, Any]) -> ch.ProviderCallFinished:
+    """Read a `program_output`."""
+    outcome = _outcome(item.get("status") == "incomplete")
+    return ch.ProviderCallFinished(text(item.get("call_id")), outcome, text(item.get("result"))[:MOST_SHOWN])
 
 
 def _responses_arguments(item: dict[str, Any]) -> str:

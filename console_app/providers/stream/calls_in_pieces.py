@@ -17,7 +17,7 @@ from typing import Any
 from console_app.domain import chunks as ch
 from console_app.domain import one_line
 from console_app.providers.stream.answer import ChunkBuffer
-from console_app.providers.stream.loose_json import object_problem
+from console_app.providers.stream.loose_json import obj, object_problem, text
 from console_app.providers.stream.offered_tools import OfferedTools
 
 UNOWNED = "the answer holds arguments that no label gives to a call, so this call may not be whole"
@@ -140,7 +140,9 @@ class CallsInPieces:
         if call.opened:
             return
         call.opened = True
-        self._out.append(ch.CallOpened(call.index, call.id, self._tools.called(call.name)))
+        caller = obj(obj(call.data.get("fields")).get("caller"))
+        made_by = text(caller.get("caller_id")) or text(caller.get("tool_id"))
+        self._out.append(ch.CallOpened(call.index, call.id, self._tools.called(call.name), caller=made_by))
         if call.data:
             self._out.append(ch.ProviderData(dict(call.data), call.index))
         if call.pieces:

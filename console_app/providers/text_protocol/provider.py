@@ -284,6 +284,11 @@ class TextProtocol:
         return self.protocol == "native" and ports.searches_tools(self._inner)
 
     @property
+    def runs_programs(self) -> bool:
+        """Tell whether calls are native, and the endpoint runs programs itself."""
+        return self.protocol == "native" and ports.runs_programs(self._inner)
+
+    @property
     def no_pictures(self) -> str:
         return ports.no_pictures(self._inner)
 

@@ -250,7 +250,7 @@ class ApprovalBoard(FoldingBoard):
         self._changes.keep(ids)
         self._compared = None  # a call that was decided may have changed the file
         self.set_class(bool(waiting), "-waiting")
-        self._keep_time(any(approval.until is not None for approval in waiting))
+        self._keep_time(any(one.until is not None or one.program is not None for one in waiting))
         self._changed()
 
     # -- keys
@@ -546,8 +546,8 @@ class ApprovalBoard(FoldingBoard):
         count = len(selection.waiting)
         title = f"{count} waited for you" if self._replayed else f"{count} need{'s' if count == 1 else ''} you"
         title += f" · {hidden}" if hidden and self._calls_shown == count else ""
-        until = selection.waiting[selection.selected].until
-        self.border_title = title if until is None else f"{title} · denied in {max(until - now, 0):.0f} s"
+        left = selection.waiting[selection.selected].left
+        self.border_title = title if left is None else f"{title} · {left[0]} in {max(left[1] - now, 0):.0f} s"
 
     def _sizes(self) -> RowSizes:
         return row_sizes(self.selection.waiting, self._cells, replayed=self._replayed)

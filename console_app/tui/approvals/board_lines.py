@@ -118,7 +118,7 @@ def says_all(approval: Pending, sizes: RowSizes, now: float) -> bool:
 
 def _beside(approval: Pending, sizes: RowSizes, now: float) -> tuple[str, str]:
     """Return the reason why a call asks, and the seconds that it still does, for the end of its row."""
-    left = "" if approval.until is None else f"  {max(approval.until - now, 0):.0f} s"
+    left = "" if (end := approval.left) is None else f"  {max(end[1] - now, 0):.0f} s"
     return "" if sizes.alike else one_line(approval.call.why, max(sizes.width // 3, 12)), left
 
 

@@ -374,13 +374,15 @@ class EventRouter:
         step = self._transcript.step
         if call is None or step is None or event.call_id in self._calls:
             return
-        self._begun(event.at)
+        if call.agent == self._agent:
+            self._begun(event.at)
         self._add(call, step.batch)
 
     def _add(self, call: CallView, batch: BatchView) -> None:
         """A call of the answer, or of one that it sent."""
-        if call.agent != self._agent:
-            self._announced_below(call)
+        if (above := self._calls.get(call.parent)) is not None:
+            self._announced_below(call, above)
+        if above is not None or call.agent != self._agent:
             return
         group = self._step.group
         if group is None:
@@ -402,11 +404,8 @@ class EventRouter:
             self._place_behind(block, group.fold)
         self._group_changed(group)
 
-    def _announced_below(self, call: CallView) -> None:
-        """A call of an agent: its row stands below all that its agent made so far."""
-        above = self._calls.get(call.parent)
-        if above is None:
-            return
+    def _announced_below(self, call: CallView, above: CallBlock) -> None:
+        """A call of a program or an agent: its row stands below all that the one `above` made so far."""
         group, at = above.group, above.group.panels.index(above) + 1
         while at < len(group.panels) and self._transcript.is_below(group.panels[at].call, call.parent):
             at += 1
@@ -414,6 +413,8 @@ class EventRouter:
         self._calls[call.id] = block
         self._place_behind(group.panels[at - 1], block)
         group.panels.insert(at, block)
+        turn = self._transcript.turn
+        group.ended = group.ended and turn is not None and turn.outcome is not None  # a program has one more answer
         if group.fold is None:
             group.fold = FoldBlock(group)
             self._place_behind(group.panels[-1], group.fold)

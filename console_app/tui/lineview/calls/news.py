@@ -96,6 +96,9 @@ def _running(call: CallView, room: int, palette: Palette, now: float, said: str)
         pieces = [*crop(pieces, room - len(note)), (note, palette.muted)]
     quiet = now - max(call.news_at, call.started_at or 0.0)
     left = None if call.ends_at is None else call.ends_at - now
+    if left is not None and call.origin == "provider":
+        for_so_long = f"takes results for {amounts.seconds(max(left, 0))}"
+        return [(for_so_long, palette.warning if left < ENDING_IN else palette.muted), *pieces]
     if left is not None and left < min(ENDING_IN, (call.limit or ENDING_IN * 2) / 2):
         unless = " without progress" if call.limit is not None and call.limit - quiet <= left else ", whatever it sends"
         pieces = [
