@@ -203,7 +203,11 @@ class AgentSession:
             await transport.to_the_end(served.close())
         updates.report_usage(response.get("usage"))
         self._spent = updates.spent
-        if (reason := response.get("stopReason")) in ("refusal", "cancelled"):
+        reason = response.get("stopReason")
+        if reason == "cancelled" and any(call.denied for call in updates.calls.values()):
+            host.tell(ev.Notice(level="info", text=f"{self._program.name} ended its answer at the call you denied"))
+            return words
+        if reason in ("refusal", "cancelled"):
             raise AgentError(f"{self._program.name}: {_ENDED_EARLY[str(reason)]}")
         if early := _ENDED_EARLY.get(str(reason)):
             host.tell(ev.Notice(level="warning", text=f"{self._program.name}: {early}"))

@@ -228,6 +228,11 @@ def run(words: str) -> str:
                         pass
                     say("behind the stop")
                     return "cancelled"
+                case "sulk":  # a no ends the whole answer
+                    call("a", status="pending")
+                    call("b", status="in_progress")
+                    picked(permission("a"))
+                    return "cancelled"
                 case "hang":
                     say(str(os.getpid()))
                     while True:

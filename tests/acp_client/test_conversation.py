@@ -135,6 +135,24 @@ async def test_modes_and_models_are_chosen_where_it_offers_them(conversation: Ca
         await agent.choose("mode", "fly")
 
 
+async def test_a_no_may_end_its_answer_and_words_with_it_are_the_next_prompt(
+    conversation: Callable[..., Engine],
+) -> None:
+    engine = conversation()
+
+    def decide(turn: Turn, event: ev.Event) -> None:
+        if isinstance(event, ev.ApprovalRequested):
+            turn.resolve(event.call_id, Decision.DENY, feedback="do it so")
+
+    events = await play(engine, "now sulk", react=decide)
+    assert ending(events).outcome == "completed"
+    assert {event.call_id: event.outcome for event in only(events, ev.CallFinished)} == {
+        "a": Outcome.DENIED,
+        "b": Outcome.INTERRUPTED,
+    }
+    assert said(engine) == ["<About scripted.execute, which I denied: do it so>"]
+
+
 async def test_no_summary_is_asked_of_it(conversation: Callable[..., Engine]) -> None:
     engine = conversation()
     for prompt in ("one", "two", "three"):
