@@ -67,18 +67,18 @@ async def test_its_calls_are_panels_and_its_questions_wait_on_the_board(conversa
     assert Transcript.of(events).history == engine.history
 
 
-@pytest.mark.parametrize("do", ["wait", "hang"])
+@pytest.mark.parametrize("do", ["wait", "insist", "hang"])
 async def test_stopped_it_is_asked_again_or_started_anew(conversation: Callable[..., Engine], do: str) -> None:
     engine = conversation()
 
     def stop(turn: Turn, event: ev.Event) -> None:
-        if isinstance(event, ev.TextDelta):
+        if isinstance(event, ev.TextDelta | ev.ApprovalRequested):
             turn.cancel()
 
     await play(engine, "first")
     events = await play(engine, f"now {do}", react=stop)
     assert ending(events).outcome == "cancelled"
-    if do == "wait":
+    if do != "hang":
         assert [event.outcome for event in only(events, ev.CallFinished)] == [Outcome.CANCELLED]
         await play(engine, "next")
         assert said(engine)[-1] == "<next>"
