@@ -8,7 +8,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Bytecode is kept: a start without it takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run web test explore check format lint types contracts docs site pictures packages faults audit sbom conformance integration integration-llama bench bench-batch bench-cluster lock clean help
+.PHONY: run web test explore check format lint types contracts docs site pictures packages faults audit sbom conformance integration integration-agents integration-llama bench bench-batch bench-cluster lock clean help
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -67,6 +67,9 @@ integration: $(VENV)/.dev ## our MCP client and providers on other people's serv
 
 integration-llama: $(VENV)/.dev ## our provider on llama.cpp's server (PyPI), compiled here: a quarter of an hour
 	$(BIN)/python -m tests.integration llama $(ARGS)
+
+integration-agents: $(VENV)/.dev ## agents of others on a model of this machine (npm)
+	$(BIN)/python -m tests.integration agents $(ARGS)
 
 web: $(VENV)/.dev ## the console and exported pages in a real Chromium (chromium, chromium-driver; selenium of PyPI)
 	$(PIP) install 'selenium>=4.30,<5'

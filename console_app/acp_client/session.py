@@ -200,16 +200,24 @@ class AgentSession:
         finally:
             updates.end()
             words = updates.end_prompt(outcome)
-            await transport.to_the_end(served.close())
+            await transport.to_the_end(self._answered_all(served))
         updates.report_usage(response.get("usage"))
         self._spent = updates.spent
-        if (reason := response.get("stopReason")) in ("refusal", "cancelled"):
+        reason = response.get("stopReason")
+        if reason == "cancelled" and any(call.denied for call in updates.calls.values()):
+            host.tell(ev.Notice(level="info", text=f"{self._program.name} ended its answer at the call you denied"))
+            return words
+        if reason in ("refusal", "cancelled"):
             raise AgentError(f"{self._program.name}: {_ENDED_EARLY[str(reason)]}")
         if early := _ENDED_EARLY.get(str(reason)):
             host.tell(ev.Notice(level="warning", text=f"{self._program.name}: {early}"))
         if not words and not updates.calls:
             raise AgentError(f"{self._program.name}: it ended its turn without a word or a call")
         return words
+
+    async def _answered_all(self, served: Served) -> None:
+        """Answer what is still asked, which the protocol wants where a prompt is over, and end what it was served."""
+        await asyncio.gather(self._peer.close(), served.close())
 
     # What the agent asks and tells
 
@@ -270,7 +278,7 @@ class AgentSession:
         if self._id:
             self._peer.tell("session/cancel", {"sessionId": self._id})
         self._updates.end()
-        await asyncio.gather(self._peer.close(), self._served.close())
+        await self._answered_all(self._served)
         await self._process.stop()
         self._listening.cancel()
         await asyncio.gather(self._listening, return_exceptions=True)

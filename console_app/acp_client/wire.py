@@ -18,7 +18,7 @@ from console_app.mcp_client import transport
 MOST_STRAY = 200  # lines in a row that are no messages: then it speaks something else
 MOST_OPEN = 256  # requests of an agent that wait for an answer
 _TURN = 2**16  # bytes that are read before others have their turn
-METHOD_NOT_FOUND, INTERNAL, AUTHENTICATION = -32601, -32603, -32000
+METHOD_NOT_FOUND, INTERNAL, AUTHENTICATION, CANCELLED = -32601, -32603, -32000, -32800
 log = logging.getLogger(__name__)
 
 Told = Callable[[str, dict[str, Any]], None]
@@ -100,6 +100,9 @@ class Peer:
             self._answer(number, refused)
         except FanoutError as error:
             self._answer(number, AgentRefusal(error.line))
+        except asyncio.CancelledError:
+            self._answer(number, AgentRefusal("it was cancelled", CANCELLED))
+            raise
 
     def _answer(self, number: Any, answer: dict[str, Any] | AgentRefusal) -> None:
         if isinstance(answer, AgentRefusal):
@@ -146,7 +149,7 @@ class Peer:
                 waiting.set_exception(AgentError(self._ended))
 
     async def close(self) -> None:
-        """Answer nothing more."""
+        """Answer all that it still asks as cancelled."""
         tasks = list(self._answering.values())
         for task in tasks:
             task.cancel()

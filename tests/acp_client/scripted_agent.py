@@ -228,6 +228,11 @@ def run(words: str) -> str:
                         pass
                     say("behind the stop")
                     return "cancelled"
+                case "sulk":  # a no ends the whole answer
+                    call("a", status="pending")
+                    call("b", status="in_progress")
+                    picked(permission("a"))
+                    return "cancelled"
                 case "hang":
                     say(str(os.getpid()))
                     while True:
@@ -235,6 +240,13 @@ def run(words: str) -> str:
                 case "die":
                     call("d", status="in_progress")
                     os._exit(3)
+                case "insist":  # asks, and goes on only once it has its answer, stopped or not
+                    call("a", status="pending")
+                    number = permission("a")
+                    while (answer := read()).get("id") != number:
+                        pass
+                    say(answer["result"]["outcome"]["outcome"])
+                    return "cancelled"
                 case "ask":
                     call("a", status="pending")
                     say(picked(permission("a")))

@@ -67,18 +67,18 @@ async def test_its_calls_are_panels_and_its_questions_wait_on_the_board(conversa
     assert Transcript.of(events).history == engine.history
 
 
-@pytest.mark.parametrize("do", ["wait", "hang"])
+@pytest.mark.parametrize("do", ["wait", "insist", "hang"])
 async def test_stopped_it_is_asked_again_or_started_anew(conversation: Callable[..., Engine], do: str) -> None:
     engine = conversation()
 
     def stop(turn: Turn, event: ev.Event) -> None:
-        if isinstance(event, ev.TextDelta):
+        if isinstance(event, ev.TextDelta | ev.ApprovalRequested):
             turn.cancel()
 
     await play(engine, "first")
     events = await play(engine, f"now {do}", react=stop)
     assert ending(events).outcome == "cancelled"
-    if do == "wait":
+    if do != "hang":
         assert [event.outcome for event in only(events, ev.CallFinished)] == [Outcome.CANCELLED]
         await play(engine, "next")
         assert said(engine)[-1] == "<next>"
@@ -133,6 +133,24 @@ async def test_modes_and_models_are_chosen_where_it_offers_them(conversation: Ca
     assert {offer.id: offer.value for offer in agent.offers} == {"m": "big", "mode": "code"}
     with pytest.raises(FanoutError, match="scripted: it has no mode fly"):
         await agent.choose("mode", "fly")
+
+
+async def test_a_no_may_end_its_answer_and_words_with_it_are_the_next_prompt(
+    conversation: Callable[..., Engine],
+) -> None:
+    engine = conversation()
+
+    def decide(turn: Turn, event: ev.Event) -> None:
+        if isinstance(event, ev.ApprovalRequested):
+            turn.resolve(event.call_id, Decision.DENY, feedback="do it so")
+
+    events = await play(engine, "now sulk", react=decide)
+    assert ending(events).outcome == "completed"
+    assert {event.call_id: event.outcome for event in only(events, ev.CallFinished)} == {
+        "a": Outcome.DENIED,
+        "b": Outcome.INTERRUPTED,
+    }
+    assert said(engine) == ["<About scripted.execute, which I denied: do it so>"]
 
 
 async def test_no_summary_is_asked_of_it(conversation: Callable[..., Engine]) -> None:

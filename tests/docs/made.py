@@ -15,7 +15,7 @@ from console_app.command_line import COMMANDS, CONSOLE
 from console_app.command_line.commands import EXIT_CODES
 from console_app.command_line.help_text import help_of, program
 from console_app.command_line.json_outputs import OUTPUTS, schema
-from console_app.config.settings import MEANINGS, ModelSettings, ProviderSettings, Settings
+from console_app.config.settings import MEANINGS, AgentSettings, ModelSettings, ProviderSettings, Settings
 from console_app.config.settings.layers import _TABLES  # pyright: ignore[reportPrivateUsage]
 from console_app.config.settings.model import Rules, UiSettings
 from console_app.config.settings.own_settings import plain
@@ -141,6 +141,8 @@ def _configuration() -> Iterator[str]:
         "",
     )
     yield from _table("key", ModelSettings, Sampling)
+    yield from ("", "## `[agents.NAME]`", "", "[An agent of others](agents.md#agents-of-others).", "")
+    yield from _table("key", AgentSettings, BaseModel)
     yield from (
         "",
         "## `[rules]`",
@@ -169,7 +171,7 @@ def _rows(model: type[BaseModel], base: type[BaseModel]) -> Iterator[str]:
         if name in base.model_fields:
             continue
         said = shape["properties"][name]
-        default = field.get_default(call_default_factory=True, validated_data={})
+        default = None if field.is_required() else field.get_default(call_default_factory=True, validated_data={})
         shown = "" if plain(default) in (None, [], {}) else _code(json.dumps(plain(default)))
         means = field.description or MEANINGS.get(name, "")
         yield f"| {_code(name)} | {_type(said, shape)} | {shown} | {_cell(means)} |"

@@ -4,7 +4,7 @@ runs our client and providers on them.
 The packages are pinned and go to an ignored folder, the Python ones into a venv of their own. Where a registry doesn't
 answer, the run says so and counts as skipped. `make integration ARGS=servers` leaves the proxy out, whose many packages
 take minutes to install; `make integration-llama` runs llama.cpp's server alone, which is compiled here (a C++ compiler,
-a quarter of an hour).
+a quarter of an hour), and `make integration-agents` agents of others (npm) on a model of this machine.
 """
 
 from __future__ import annotations
@@ -22,6 +22,13 @@ import pytest
 from tests import npm_packages
 
 HERE = Path(__file__).parent
+AGENTS = (  # and the Node that one of them needs
+    "@agentclientprotocol/claude-agent-acp@0.101.0",
+    "@agentclientprotocol/codex-acp@2.6.0",
+    "@google/gemini-cli@0.61.0",
+    "opencode-ai@1.18.33",
+    "node@22",
+)
 _UNREACHABLE = ("Could not find a version", "Max retries exceeded", "Temporary failure in name resolution")
 
 
@@ -55,9 +62,28 @@ def llama(arguments: list[str]) -> int:
     return pytest.main([str(HERE / "live_llama.py"), "-n", "0", *arguments])
 
 
+def agents(arguments: list[str]) -> int:
+    folder = npm_packages.INSTALLED / f"agents-{hashlib.sha256(' '.join(AGENTS).encode()).hexdigest()[:16]}"
+    if (npm := shutil.which("npm")) is None:
+        print("SKIPPED: agents of others need npm, which is not here.")
+        return 0
+    if not (folder / "complete").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        command = [npm, "install", "--prefix", str(folder), "--no-audit", "--no-fund", *AGENTS]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            print(f"SKIPPED: the agents can't be installed: {done.stderr.strip().splitlines()[-1:]}")
+            return 0
+        (folder / "complete").touch()
+    os.environ["FANOUT_TEST_AGENTS"] = str(folder / "node_modules")
+    return pytest.main([str(HERE / "live_agents.py"), "-n", "0", "--timeout", "200", *arguments])
+
+
 def main() -> int:
     if sys.argv[1:2] == ["llama"]:
         return llama(sys.argv[2:])
+    if sys.argv[1:2] == ["agents"]:
+        return agents(sys.argv[2:])
     only_servers = "servers" in sys.argv[1:]
     arguments = [argument for argument in sys.argv[1:] if argument != "servers"]
     tests: list[Path] = []

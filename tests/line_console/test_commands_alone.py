@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from console_app.acp_client import AcpModel, AgentProgram
 from console_app.config.files import Paths
 from console_app.config.trust import CustomCommands
 from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.schema import object_of
 from console_app.domain.schema.forms import form_of
-from console_app.domain.tools import ToolSpec
+from console_app.domain.tools import ServerIdentity, ToolSpec
 from tests.line_console.test_typed_ahead import opened
 from tests.tui.parts import Tools, WrittenModel, calls, echo, say
 
@@ -262,3 +265,24 @@ async def test_a_race_is_run_by_kinds_and_models_and_one_answer_is_taken(tmp_pat
     told = model.requests[-1].messages[-1].content
     assert told.startswith("[Fanout: the user takes the answer of the agent review. Answers of others")
     assert told.endswith("thanks")
+
+
+async def test_what_an_agent_of_others_offers_is_listed_and_chosen_line_by_line(tmp_path: Path) -> None:
+    async with opened(tmp_path, WrittenModel()) as shown:
+        shown.type("/choose")
+        await shown.see("No agent answers here.")
+    command = (sys.executable, "-S", str(Path(__file__).parents[1] / "acp_client/scripted_agent.py"), "echo")
+    program = AgentProgram("theirs", command, ServerIdentity(digest="d", text="theirs"), {"PATH": os.environ["PATH"]})
+    agent = AcpModel(program)
+    async with opened(tmp_path, agent) as shown:
+        shown.type("/choose")
+        await shown.see("has not been started")
+        shown.type("hello")
+        await shown.see("<hello>")
+        shown.type("/choose")
+        await shown.see("● ask: Ask")
+        shown.type("/choose mode code")
+        await shown.see("mode: Code")
+        shown.type("/choose mode fly")
+        await shown.see("theirs: it has no mode fly")
+    await agent.close()

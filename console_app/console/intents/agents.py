@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from console_app.domain import Outcome, UsageError, call_description, one_line
+from console_app.domain import Outcome, UsageError, call_description, one_line, ports
 from console_app.domain import agents as ag
 
 if TYPE_CHECKING:
@@ -115,6 +115,32 @@ def tell(console: Console, rest: str) -> None:
         console.ui.toast(f"Queued: {one_line(name, 40)} reads it before its next answer.")
     else:
         console.ui.toast(f"{one_line(name, 40)} takes no words now.")
+
+
+async def choose(console: Console, rest: str) -> None:
+    """Choose something of the agent that answers in the place of a model; alone, show what there is to choose."""
+    agent = console.services.engine.provider
+    if not ports.speaks(agent, ag.Converses):
+        raise UsageError("no agent answers here", "/model acp/NAME has one of [agents.NAME] answer.")
+    what, _, value = rest.partition(" ")
+    if value.strip():
+        offer = await agent.choose(what, value.strip())
+        console.ui.toast(f"{one_line(offer.id, 40)}: {one_line(offer.choices.get(offer.value) or offer.value, 60)}")
+        return
+    lines: list[str] = []
+    for offer in agent.offers:
+        lines.append(one_line(offer.id, 40))
+        for one, label in offer.choices.items():
+            lines.append(f"  {'●' if one == offer.value else '○'} {one_line(one, 60)}: {one_line(label, 80)}")
+    text = "\n".join(lines) or "The agent lets nothing be chosen, or has not been started: your first prompt does that."
+    await console.ui.report("The agent that answers", lambda: text)
+
+
+def offers(console: Console) -> Sequence[str]:
+    """What may be chosen of the agent that answers."""
+    agent = console.services.engine.provider
+    there = agent.offers if ports.speaks(agent, ag.Converses) else ()
+    return [f"{offer.id} {value}" for offer in there for value in offer.choices]
 
 
 def names(console: Console) -> Sequence[str]:
