@@ -67,6 +67,7 @@ class Host:
         return self._session.new_call_id(given, f"{self._task.call_id}_{self._made}")
 
     async def permitted(self, call_id: str, spec: ToolSpec, arguments: Mapping[str, Any], why: str) -> ag.Permit:
+        self._goes_on()
         if self._step is None:
             raise errors.ToolError("nobody can be asked here")
         call = CallExecution(call_id, 0, spec.name, spec, parent=self._task.call_id, closed=True)
@@ -78,12 +79,17 @@ class Host:
         )
 
     async def make(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
+        self._goes_on()
         specs = {spec.label: spec for spec in self._session.toolset.tools()}
         if tool not in specs or self._step is None:
             raise errors.ToolError(f"there is no tool {tool} here")
         self._made += 1
         asked = ports.ProgramCall(self._made, tool, dict(arguments), earlier=False)
         return await self._step.made(self._task.call_id, specs[tool], asked)
+
+    def _goes_on(self) -> None:
+        if self._relay.closed:
+            raise errors.ToolError("the agent has ended")
 
     def progress(self, words: str) -> None:
         self._reporter.progress(0, None, words)
