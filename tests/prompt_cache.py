@@ -35,6 +35,10 @@ class PromptCache:
     def __init__(self) -> None:
         self._known: set[str] = set()
 
+    def learn(self, other: PromptCache) -> None:
+        """Know what another knows."""
+        self._known |= other._known
+
     def take(self, body: dict[str, Any]) -> Counted:
         """What a request of the Messages API reads from and writes to the cache."""
         blocks = list(_blocks(body))

@@ -26,6 +26,7 @@ class Host:
         self._emit, self._steer = emit, steer
         self._open: dict[str, None] = {}  # calls that have no result yet
         self._made = 0
+        self._ended = False
 
     def tell(self, event: ev.Event) -> None:
         if isinstance(event, ev.CallAnnounced):
@@ -42,6 +43,7 @@ class Host:
         return [spec.label for spec in self._session.toolset.tools()]
 
     async def permitted(self, call_id: str, spec: ToolSpec, arguments: Mapping[str, Any], why: str) -> ag.Permit:
+        self._goes_on()
         call = CallExecution(call_id, 0, spec.name, spec, why=why, closed=True)
         call.arguments = dict(arguments)
         refused = await self._step.approvals.ask(call, spec)
@@ -51,17 +53,23 @@ class Host:
         return ag.Permit(refused is None, call.arguments or {})
 
     async def make(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
+        self._goes_on()
         spec = next((one for one in self._session.toolset.tools() if one.label == tool), None)
         if spec is None:
             raise errors.ToolError(f"there is no tool {tool} here")
         self._made += 1
         return await self._step.made("", spec, ports.ProgramCall(self._made, tool, dict(arguments), earlier=False))
 
+    def _goes_on(self) -> None:
+        if self._ended:
+            raise errors.ToolError("the agent has ended")
+
     def progress(self, words: str) -> None:
         self.tell(ev.Notice(level="info", text=words))
 
     def end_calls(self) -> None:
-        """Let what has no result be interrupted."""
+        """Let what has no result be interrupted, and nothing more begin."""
+        self._ended = True
         result = results.interrupted()
         for call_id in list(self._open):
             self.tell(

@@ -59,6 +59,11 @@ class RunsAgents(Protocol):
         """Return what a person is asked before these calls of one answer send agents; "" where nothing has to be."""
         ...
 
+    def takes_place(self, session: Session, call: CallExecution) -> None:
+        """A call of the model of `session` asks for a place among the agents that work at once. Whoever sends agents
+        lends its own place, and has one again before its next answer."""
+        ...
+
     async def run(
         self, session: Session, activity: Any, invocation: ports.Invocation, reporter: ports.CallReporter
     ) -> ToolResult:

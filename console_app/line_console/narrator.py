@@ -134,7 +134,10 @@ class Narrator:
             return
         name = f"{call.indent}Call {self._numbers.of(call.id)}"
         match event:
-            case ev.CallAnnounced():
+            case ev.CallAnnounced() if not call.is_agent:
+                self._say_answer(len(self._answer))
+                self._say(f"{name}: {label_of(call)}.")
+            case ev.CallReady() if call.is_agent:  # before that nobody knows which agent
                 self._say_answer(len(self._answer))
                 self._say(f"{name}: {label_of(call)}.")
             case ev.ApprovalRequested():

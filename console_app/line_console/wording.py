@@ -24,7 +24,7 @@ def state_of(call: CallView) -> str:
 def label_of(call: CallView) -> str:
     """`server.tool`, or the name that the model used; of an agent's call behind its path, and an agent by its name."""
     name = f"{call.server}.{call.tool}" if call.server else call.name
-    name = f"agent {call.agent_name}" if call.is_agent else name
+    name = f"agent {call.agent_name}".rstrip() if call.is_agent else name
     return one_line(f"{call.agent}: {name}" if call.agent else name, 80)
 
 

@@ -24,6 +24,7 @@ class CallEvents:
     asked: dict[str, list[ev.ApprovalRequested]] = field(default_factory=dict[str, list[ev.ApprovalRequested]])
     decided: dict[str, list[ev.ApprovalResolved]] = field(default_factory=dict[str, list[ev.ApprovalResolved]])
     used: dict[str, list[ev.UsageReported]] = field(default_factory=dict[str, list[ev.UsageReported]])
+    by_agents: dict[str, list[ev.UsageReported]] = field(default_factory=dict[str, list[ev.UsageReported]])
 
     def take(self, event: ev.Event) -> None:
         """Take in one event."""
@@ -33,7 +34,8 @@ class CallEvents:
             case ev.ApprovalResolved():
                 self.decided.setdefault(event.call_id, []).append(event)
             case ev.UsageReported():
-                self.used.setdefault(event.call_id, []).append(event)
+                used, key = (self.by_agents, event.agent) if event.agent else (self.used, event.call_id)
+                used.setdefault(key, []).append(event)
             case _:
                 pass
 
@@ -204,6 +206,8 @@ class CallsOnPage:
             yield "time", ", ".join(spans)
         if call.raw:
             yield "as the model wrote it", self._texts.block(call.raw)
+        if call.work is not None:
+            yield "agent", self._texts.line(f"{call.runs}: {call_description.agent_work(call) or 'nothing yet'}")
         if used := self._told.used.get(call.id):
             yield "asked the model", usage_in_words(used)
 

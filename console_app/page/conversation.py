@@ -80,6 +80,8 @@ def _facts(transcript: Transcript, texts: Texts, told: CallEvents) -> Iterator[t
     for call_id, used in told.used.items():
         if (call := transcript.calls.get(call_id)) is not None:
             yield f"Cost of {texts.line(call.label)}", usage_in_words(used)
+    for agent, used in told.by_agents.items():
+        yield f"Cost of the agent {texts.line(agent)}", usage_in_words(used)
 
 
 def _when(at: float) -> str:

@@ -10,13 +10,23 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from console_app.domain import AssistantMessage, CallState, Outcome, Reasoning, ToolCall, ToolMessage, UserMessage
+from console_app.domain import (
+    AssistantMessage,
+    CallState,
+    Outcome,
+    Reasoning,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+    one_line,
+)
 from console_app.domain import agents as ag
 from console_app.domain import events as ev
 from console_app.domain.transcript import CallView, StepView, Transcript
 
 INTERRUPTED = "Interrupted before completion."
 MOST_SENT = 50  # lines
+_MOST_NAMED = 8  # agents
 WHY = "The console ended before this turn did."
 
 
@@ -81,9 +91,9 @@ class _Closing:
         if step is not None:
             self._answer(step, transcript)
             self._results(step, transcript)
+        if again := _again(transcript):
+            self._add(ev.Notice, level="warning", text=again)
         if transcript.turns[-1].outcome is None:
-            if again := _again(transcript):
-                self._add(ev.Notice, level="warning", text=again)
             self._add(ev.TurnFinished, outcome="cancelled", error=self._why)
         return self._events
 
@@ -176,7 +186,16 @@ def _again(transcript: Transcript) -> str:
     if not count:
         return ""
     calls, them = ("1 call was", "it") if count == 1 else (f"{count} calls were", "them")
-    return f"{calls} cut off: /retry runs {them} again."
+    return f"{calls} cut off: /retry runs {them} again.{_of_agents(transcript)}"
+
+
+def _of_agents(transcript: Transcript) -> str:
+    """Return which agents of the conversation had ended and which had not, where some of its calls are agents."""
+    sent = [call for call in transcript.calls.values() if call.runs and not call.agent]
+    cut = [one_line(call.runs, 40) for call in sent if call.state is not CallState.FINISHED]
+    ended = [one_line(call.runs, 40) for call in sent if call.state is CallState.FINISHED]
+    finished = f" Agents that had finished: {', '.join(ended[-_MOST_NAMED:])}." if ended else ""
+    return f" Agents that were cut off: {', '.join(cut[-_MOST_NAMED:])}.{finished}" if cut else ""
 
 
 def _model(transcript: Transcript) -> str:

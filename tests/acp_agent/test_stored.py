@@ -103,7 +103,7 @@ async def _commands(editor: Editor, model: Model, session_id: str) -> None:
         "context",
         "request",
     ]
-    ours += ["cost", "compact", "results"]
+    ours += ["request", "cost", "compact", "results"]
     assert [one.name for one in listed] == [*ours, "greet", "look", "asks:review"]
     assert listed[-1].input.root.hint == "language [style]"
     assert await editor.ask(session_id, "/context") == "end_turn"

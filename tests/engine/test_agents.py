@@ -136,6 +136,25 @@ def test_at_most_so_many_run_at_once() -> None:
     run(scene)
 
 
+def test_one_pool_of_places_for_all_depths_and_who_waits_for_its_agents_holds_none() -> None:
+    async def scene() -> None:
+        tools = Tools()
+        tasks = [f"t{n}" for n in range(4)]
+        answers: dict[str, Sequence[Sequence[Line]]] = {"go": [sends(*tasks)]}
+        for task in tasks:
+            below = [f"{task}x{n}" for n in range(3)]
+            answers[task] = [sends(*below), calls({"n": f"{task}-end", "seconds": 1})]
+            answers |= {one: [calls({"n": one, "seconds": 2})] for one in below}
+        engine = agents_of(Models(**answers), tools, max_agents=2)
+        events = await play(engine)
+        assert tools.most_running == 2
+        assert outcomes(engine) == ["succeeded"] * 4
+        assert len(tools.ran) == 16
+        check_agents(engine, events)
+
+    run(scene)
+
+
 def test_one_is_stopped_and_gives_back_what_it_had_while_its_sibling_goes_on() -> None:
     async def scene() -> None:
         model = Models(
@@ -535,6 +554,10 @@ def test_wherever_the_program_dies_each_call_of_each_agent_gets_one_result() -> 
                 len(message.tool_calls) for message in one.history if message.role == "assistant"
             ), end
         assert closing_events([*events[:end], *closing]) == []
+    end = next(n for n, one in enumerate(events) if isinstance(one, ev.CallFinished) and one.call_id == "call_1_1_1")
+    said = " ".join(one.text for one in closing_events(events[: end + 1]) if isinstance(one, ev.Notice))
+    agents = "Agents that were cut off: general. Agents that had finished: general-2."
+    assert said == f"1 call was cut off: /retry runs it again. {agents}"
 
 
 def test_an_agent_that_was_cut_goes_on_with_its_own_conversation() -> None:

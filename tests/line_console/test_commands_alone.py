@@ -243,6 +243,8 @@ async def test_agents_are_listed_sent_and_told_line_by_line(tmp_path: Path) -> N
         await shown.see("There is no kind of agent nosuch")
         shown.type("/agent explore look around")
         await shown.see("Call 1, agent explore, ok: It is all there.")
+        assert "Call 1: agent explore." in shown.text
+        assert "agent general" not in shown.text
 
 
 async def test_a_race_is_run_by_kinds_and_models_and_one_answer_is_taken(tmp_path: Path) -> None:

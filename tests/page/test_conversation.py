@@ -13,7 +13,7 @@ from console_app.config.secrets import Redactor
 from console_app.domain import events as ev
 from console_app.domain.tools import Artifact, Outcome
 from tests.each import each
-from tests.page.parts import HOSTILE, Page, approved, faults, saying
+from tests.page.parts import HOSTILE, Page, approved, faults, in_order, saying
 from tests.sessions.test_store import numbered
 
 
@@ -46,6 +46,31 @@ def test_a_call_tells_all_that_is_known_of_it() -> None:
     assert [one for one in told if one.lower() not in shown.lower()] == []
     assert "1 call of its own" in shown
     assert "needs you 1.5 s" in shown
+
+
+def test_an_agent_is_told_with_what_it_did_and_cost() -> None:
+    of_agent = {"agent": "scout", "turn": 1}
+    events = in_order(
+        ev.TurnStarted(prompt="Look.", turn=1, at=0.5),
+        ev.StepStarted(turn=1),
+        ev.UsageReported(input_tokens=70, output_tokens=3, cost=0.5, turn=1),
+        ev.CallAnnounced(call_id="a", index=0, name="fanout_agent", server="fanout", tool="agent", at=1.0),
+        ev.CallReady(call_id="a", arguments={"task": "find it"}, at=1.0),
+        ev.CallStarted(call_id="a", at=1.0),
+        ev.SessionStarted(
+            model="m", provider="p", protocol="native", strategy="agentic", policy="parallel", parent="a", **of_agent
+        ),
+        ev.TurnStarted(prompt="find it", at=1.0, **of_agent),
+        ev.StepStarted(**of_agent),
+        ev.UsageReported(input_tokens=1200, output_tokens=300, cost=0.0123, **of_agent),
+        ev.TurnFinished(outcome="completed", at=2.0, **of_agent),
+        ev.CallFinished(call_id="a", outcome=Outcome.SUCCEEDED, content="Found.", at=2.0),
+        ev.TurnFinished(outcome="completed", turn=1, at=3.0),
+    )
+    shown = Page(page.of_conversation(events, "Title")).text
+    for words in ("scout: 1.5k tokens · $0.0123", "Cost of the agent scout", "1.2k tokens in, 300 out, $0.0123"):
+        assert words in shown, words
+    assert "70 tokens in, 3 out, $0.5000" in shown, "its own alone"
 
 
 def test_other_lines_than_were_displayed_are_not_said_to_have_been() -> None:

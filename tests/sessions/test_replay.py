@@ -139,7 +139,7 @@ def test_a_call_in_the_background_that_was_cut_is_told_to_the_model_of_a_resumed
     ]
     events = [*running(), *(one.model_copy(update=at | {"seq": 6 + n}) for n, one in enumerate(more))]
     closing = closing_events(events)
-    assert [type(event) for event in closing] == [ev.CallFinished, ev.MessageAdded]
+    assert [type(event) for event in closing] == [ev.CallFinished, ev.MessageAdded, ev.Notice]
     transcript = Transcript.of([*events, *closing])
     assert transcript.calls["a"].outcome is Outcome.INTERRUPTED
     assert "half of it" in transcript.history[-1].content

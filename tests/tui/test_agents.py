@@ -90,6 +90,27 @@ async def test_its_call_waits_on_the_one_board_with_its_name(tmp_path: Path) -> 
         ]
 
 
+async def test_an_agent_in_the_background_asks_on_the_board_is_asked_about_when_you_quit_and_is_told_of(
+    tmp_path: Path,
+) -> None:
+    bench = Bench(asks=True)
+    bench.free.set()
+    async with bench.app(tmp_path).run_test(size=(120, 36)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "scout: look")
+        console = chat(pilot.app).console
+        [scout] = [call for call in console.ui.transcript.calls.values() if call.runs == "scout"]
+        console.calls.background(scout.id)
+        await until(pilot, lambda: not console.conversation.busy)
+        await see(pilot, "1 in the background: ")
+        await see(pilot, "scout: look")
+        await pilot.press(*"/quit", "enter")
+        await until(pilot, lambda: "Quitting ends a call that runs in the background." in toasts(pilot))
+        await decide(pilot, "tab", "y")
+        await until(pilot, lambda: scout.outcome is not None)
+        assert "Found it in a.py." in console.conversation.engine.history[-1].content or "Both" in scout.content
+
+
 async def test_one_that_is_stopped_leaves_its_sibling_alone(tmp_path: Path) -> None:
     bench = Bench()
     async with bench.app(tmp_path).run_test(size=(120, 36)) as pilot:

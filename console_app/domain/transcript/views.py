@@ -197,9 +197,11 @@ class CallView:
 
     @property
     def agent_name(self) -> str:
-        """Return the name of the agent whose work it is: before that begins, the one that the call asks for."""
-        asked = self.arguments or {}
-        return self.runs.rpartition("/")[2] or str(asked.get("name") or asked.get("kind") or "general")
+        """Return the name of the agent whose work it is: before that begins, the one that the call asks for; "" while
+        that is not known."""
+        if self.runs or self.arguments is None:
+            return self.runs.rpartition("/")[2]
+        return str(self.arguments.get("name") or self.arguments.get("kind") or "general")
 
     @property
     def was_cut_off(self) -> bool:

@@ -11,6 +11,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from pydantic import ValidationError
 
@@ -75,6 +76,7 @@ class Agents:
         self._open, self._open_place = open_model, open_place
         self._opened: dict[str, ports.Provider] = {}
         self._running: dict[str, _Running] = {}  # by the id of the call
+        self._places: dict[str, CallExecution] = {}  # the calls that hold them, by their ids
         self._pool = Pool()
         self._first: dict[tuple[int, int, str], asyncio.Event] = {}  # of agents with one prefix: the first has begun
 
@@ -111,6 +113,22 @@ class Agents:
 
     # -- one of them
 
+    def takes_place(self, session: Session, call: CallExecution) -> None:
+        self._places[call.id] = call
+        sender = self._places.get(self.running.get(session.agent, ""))
+        if sender is not None and sender.ticket is not None:
+            session.slots.give_back(sender.ticket)
+
+    async def _has_place(self, session: Session, call_id: str, reporter: ports.CallReporter) -> None:
+        """Return once an agent that lent its place has one."""
+        call = self._places.get(call_id)
+        if call is None or call.ticket is None or call.ticket.held:
+            return
+        call.ticket = ticket = session.slots.ask(call.ticket.limits)
+        if not ticket.granted.done():
+            reporter.progress(0, None, f"waits: {ticket.why}")
+            await ticket.granted
+
     async def run(
         self, session: Session, activity: Activity, invocation: ports.Invocation, reporter: ports.CallReporter
     ) -> ToolResult:
@@ -136,6 +154,7 @@ class Agents:
         finally:
             if self._running.get(invocation.call_id) is running:
                 del self._running[invocation.call_id]
+                self._places.pop(invocation.call_id, None)
 
     async def _by_turn(
         self, running: _Running, given: SendAgent, above: Session, reporter: ports.CallReporter, *, again: bool
@@ -180,7 +199,10 @@ class Agents:
         first = await self._wait_for_first(prefix, reporter)
         relay = Relay(task.call_id, activity, above.background)
         message = as_message(GO_ON if again else task.task)
-        turn = AgentTurn(session, message, activity.number, relay, lambda: self._spent(activity, above), first.set)
+        place = partial(self._has_place, session, task.call_id, reporter)
+        turn = AgentTurn(
+            session, message, activity.number, relay, lambda: self._spent(activity, above), first.set, place
+        )
         running.turn, running.session = turn, session
         turn.emit(
             ev.SessionStarted(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
@@ -19,7 +19,8 @@ from console_app.engine.calls.given import GivenToModel
 from console_app.engine.context import WireHistory
 from console_app.engine.execution.builtin_specs import AGENT, ENABLE, TODO
 from console_app.engine.session import Session
-from console_app.engine.strategies import Ending
+from console_app.engine.step import Ask
+from console_app.engine.strategies import Ending, StepResult
 from console_app.engine.tool_search import ToolSearch
 from console_app.engine.turn import Turn
 
@@ -157,7 +158,7 @@ def child_session(
 
 class AgentTurn(Turn):
     """The turn of an agent. `spent_above` tells which limit of the turn that sent it is used up; `begun` is called
-    with its first word or call."""
+    with its first word or call; `place` returns once it may work."""
 
     def __init__(
         self,
@@ -167,11 +168,12 @@ class AgentTurn(Turn):
         relay: Relay,
         spent_above: Callable[[], str | None],
         begun: Callable[[], None],
+        place: Callable[[], Awaitable[None]],
     ) -> None:
         super().__init__(session, prompt, number)
         self._outbox = relay
         self._spent_above = spent_above
-        self._begun = begun
+        self._begun, self._place = begun, place
         self._failures: Counter[tuple[str, str, str]] = Counter()
         session.background.activity = lambda: self
 
@@ -192,6 +194,10 @@ class AgentTurn(Turn):
 
     def spent(self) -> str | None:
         return self._spent_above()
+
+    async def _run_step(self, session: Session, ask: Ask) -> StepResult:
+        await self._place()
+        return await super()._run_step(session, ask)
 
     def emit(self, event: ev.Event) -> None:
         if isinstance(event, ev.TextDelta | ev.ReasoningDelta | ev.CallAnnounced | ev.TurnFinished):

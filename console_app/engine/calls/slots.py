@@ -135,11 +135,9 @@ def limits_of(spec: ToolSpec, arguments: Mapping[str, Any], max_parallel: int) -
     return limits
 
 
-def agents_at_once(sent_by: str, most: int) -> Limit:
-    """Return the limit of the agents that run at once beside each other. Those of another depth have one of their own,
-    since they are waited for by agents that hold their places meanwhile."""
-    deep = str(sent_by.count("/") + bool(sent_by))
-    return Limit(("agents", deep), max(most, 1), f"{plural(max(most, 1), 'agent')} run already, the most at once")
+def agents_at_once(most: int) -> Limit:
+    """Return the limit of the agents that work at once, at every depth."""
+    return Limit(("agents", ""), max(most, 1), f"{plural(max(most, 1), 'agent')} run already, the most at once")
 
 
 def limited(spec: ToolSpec, never_parallel: Sequence[str], limits: Mapping[str, int]) -> ToolSpec:

@@ -257,11 +257,11 @@ class Executor:
             await others[-1].finished.wait()  # the nearest: all would wake, and look again, with each of the others
 
     async def _take_slot(self, call: CallExecution, spec: ToolSpec) -> None:
-        limits = (
-            [agents_at_once(self._session.agent, self._settings.max_agents)]
-            if is_agent(spec)
-            else limits_of(spec, call.arguments or {}, self._settings.max_parallel)
-        )
+        limits = limits_of(spec, call.arguments or {}, self._settings.max_parallel)
+        if is_agent(spec):
+            limits = [agents_at_once(self._settings.max_agents)]
+            if self._session.agents is not None:
+                self._session.agents.takes_place(self._session, call)
         call.ticket = self._session.slots.ask(limits)
         if not call.ticket.granted.done():
             self._emit(ev.CallQueued(call_id=call.id, why=call.ticket.why))

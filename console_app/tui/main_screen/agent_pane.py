@@ -10,8 +10,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from console_app.domain import CallState, amounts, call_description, one_line
-from console_app.domain import events as ev
+from console_app.domain import CallState, Event, amounts, call_description, one_line
 from console_app.domain.transcript import CallView, Transcript
 from console_app.tui.lineview import ConversationView, EventRouter
 
@@ -33,7 +32,7 @@ class AgentPane(Vertical):
         self._clock = clock
         self._router: EventRouter | None = None
         self._call: CallView | None = None
-        self._unread: list[tuple[str, str, float]] = []  # what was said to which agent and when, and not read yet
+        self._said: list[tuple[str, str, float]] = []  # what was said to which agent, and when
         self.agent = ""
 
     def compose(self) -> ComposeResult:
@@ -47,9 +46,12 @@ class AgentPane(Vertical):
         self.view.clear()
         self._router = EventRouter(self.view, transcript.agent(call.runs), agent=call.runs, above=transcript)
         self._router.catch_up()
-        for agent, text, at in self._unread:
-            if agent == self.agent:
-                self._router.said(text, at)
+        own = transcript.agent(call.runs)
+        read = {message.content for message in own.history}
+        if own.turn is not None and own.turn.outcome is None:
+            for agent, text, at in self._said:
+                if agent == self.agent and text not in read:
+                    self._router.said(text, at)
         self.view.action_scroll_end()
         self.look(self._clock())
         self.view.wake()
@@ -59,11 +61,8 @@ class AgentPane(Vertical):
         self._call, self._router, self.agent = None, None, ""
         self.view.clear()
 
-    def happened(self, event: ev.Event) -> None:
+    def happened(self, event: Event) -> None:
         """An event of the session, which its transcript has already."""
-        if event.agent and isinstance(event, ev.MessageAdded | ev.TurnFinished):
-            said = event.content if isinstance(event, ev.MessageAdded) else None
-            self._unread = [one for one in self._unread if one[0] != event.agent or said not in (None, one[1])]
         if self._router is not None and (event.agent == self.agent or event.agent.startswith(f"{self.agent}/")):
             self._router.show(event)
 
@@ -72,7 +71,7 @@ class AgentPane(Vertical):
         if self._router is not None:
             self.view.action_scroll_end()
             self._router.said(text, at := self._clock())
-            self._unread.append((self.agent, text, at))
+            self._said.append((self.agent, text, at))
 
     def look(self, now: float) -> bool:
         """Say in the title how far it is; True while that changes."""

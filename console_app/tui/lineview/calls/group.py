@@ -165,7 +165,7 @@ class CallGroup:
             return one_line(call.name, MAX_TOOL)
         tool = one_line(call.tool, MAX_TOOL)
         if call.is_agent:
-            return f"{tool} {one_line(call.agent_name, MAX_SERVER)}"
+            return f"{tool} {one_line(call.agent_name, MAX_SERVER)}".rstrip()
         return f"{one_line(call.server, MAX_SERVER)} · {tool}" if call.tool in self._namesakes[1] else tool
 
     def brief(self, call: CallView, limit: int) -> str:
