@@ -22,6 +22,7 @@ CONNECTS: dict[str, tuple[list[str], set[str]]] = {
     "batch": (["items.jsonl", "-o", "r.jsonl"], {MODEL, SERVER}),
     "diff": (["a.jsonl", "b.jsonl"], set()),
     "call": (["calculator.evaluate", '{"expression": "1"}'], set()),
+    "program": (["sum.py"], {SERVER}),
     "parse": (["--tools", "tools.json"], set()),
     "mcp list": ([], {SERVER}),
     "mcp get": (["remote"], set()),
@@ -112,6 +113,7 @@ def test_a_command_connects_to_nothing_else(command: str, fanout: Inside) -> Non
         fanout.write_servers("home/mcp.json", remote={"url": f"{server.url}/mcp"})
         fanout.write("items.jsonl", '{"prompt": "hi"}\n')
         fanout.write("tools.json", "[]")
+        fanout.write("sum.py", "try:\n    await remote_tool()\nexcept Exception:\n    pass\n")
         words, expected = CONNECTS[command]
         names = {port_of(one.url): name for one, name in ((model, MODEL), (other, OTHER), (registry, REGISTRY))}
         names |= {port_of(server.url): SERVER, 11434: OLLAMA}
