@@ -44,7 +44,7 @@ site: $(SITE)/.done ## the docs as a site of its own, in build/site
 	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --strict
 	$(SITE)/bin/python -m tests.docs.built build/site
 
-pictures: $(VENV)/.dev ## the moving pictures of the docs (ARGS=--record plays their sessions anew)
+pictures: $(VENV)/.dev ## the pictures of the docs (ARGS=--record plays the session of the moving one anew)
 	$(BIN)/python -m tests.pictures $(ARGS)
 
 packages: $(VENV)/.dev ## sdist and wheel on every Python here, with the oldest and the newest libraries (PyPI)

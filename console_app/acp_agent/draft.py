@@ -15,7 +15,7 @@ CANCEL_CALL = "tool_call/cancel"
 Message = dict[str, Any]
 
 
-class Draft:
+class DraftVersion:
     """One connection. `on` is set by the editor's first message, where that offers the draft."""
 
     def __init__(self) -> None:

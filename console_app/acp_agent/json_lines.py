@@ -18,7 +18,7 @@ from acp.meta import AGENT_METHODS, CLIENT_METHODS
 from acp.schema import SessionNotification
 from acp.utils import serialize_params
 
-from console_app.acp_agent.draft import CANCEL_CALL, Draft, table
+from console_app.acp_agent.draft import CANCEL_CALL, DraftVersion, table
 from console_app.domain import safe_text
 
 LONGEST = 64 * 1024 * 1024  # characters of a message: pictures come in it, a third larger than they are
@@ -49,7 +49,7 @@ class JsonLines:
         self._descriptor = descriptor
         self._loop = asyncio.get_running_loop()
         self._arrived: asyncio.Queue[Message | int | None] = asyncio.Queue(_AHEAD)
-        self._draft = Draft()
+        self._draft = DraftVersion()
         self.offers: frozenset[str] = frozenset()  # what the editor takes that the SDK's schema has no word for
         self._numbers: dict[asyncio.Task[Any], int] = {}  # requests of ours, by the task that waits for an answer
         self._prompts: dict[Any, Any] = {}  # the conversations of prompts that have no answer yet, by request

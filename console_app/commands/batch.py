@@ -473,7 +473,7 @@ def _lanes(item: batch.RunningItem) -> str:
 
 
 def _check_places(read: Sequence[Path], results: Path, report: Path | None, events: Path | None) -> None:
-    """Check that no file is read and written at once; `events` is a folder. Raises UsageError."""
+    """Check that no file is read and written at once and endings are true; `events` is a folder. Raises UsageError."""
     items = {path.resolve() for path in read}
     if results.resolve() in items:
         raise UsageError(f"{results} can't be the file of items and that of results", "Name another with -o.")
@@ -483,6 +483,10 @@ def _check_places(read: Sequence[Path], results: Path, report: Path | None, even
         written.add(report.resolve())
     if events is not None and (both := [path for path in items | written if path.parent == events.resolve()]):
         raise UsageError(f"--events {events}: {both[0].name} is in that folder too", "Name a folder of its own.")
+    if results.suffix.lower() not in ("", ".jsonl", ".ndjson"):
+        raise UsageError(f"-o {results.name}: results are lines of JSON; its ending is .jsonl, .ndjson or none")
+    if report is not None and report.suffix.lower() not in ("", ".html", ".htm"):
+        raise UsageError(f"--report {report.name}: the report is a page; its ending is .html, .htm or none")
 
 
 def _check_report(path: Path, taken: set[Path]) -> None:

@@ -126,6 +126,7 @@ def test_where_results_cannot_be_written_nothing_runs(fanout: Inside) -> None:
     items(fanout, "one")
     os.mkfifo(fanout.cwd / "pipe")
     places = (("none/r.jsonl", "No such file"), (".", "Is a directory"), ("pipe", "is no regular file"))
+    places += (("r.csv", "-o r.csv: results are lines of JSON; its ending is .jsonl, .ndjson or none"),)
     for output, says in (*places, ("items.jsonl", "can't be the file of items and that of results")):
         done = fanout.run("batch", "items.jsonl", "-o", output, "-m", "offline/rehearsal")
         assert (done.code, done.err.count("\n")) == (2, 1)
@@ -142,6 +143,7 @@ def test_where_results_cannot_be_written_nothing_runs(fanout: Inside) -> None:
         (("--report", "r.jsonl.changes"), "would take the place of another file of this run"),
         (("--report", "items.jsonl"), "would take the place of another file of this run"),
         (("--events", "."), "is in that folder too"),
+        (("--report", "r.pdf"), "--report r.pdf: the report is a page; its ending is .html, .htm or none"),
         (("--report", "kept/1.jsonl", "--events", "kept"), "1.jsonl is in that folder too"),
     ],
 )

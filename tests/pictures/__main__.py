@@ -1,75 +1,92 @@
-"""`make pictures`: docs/pictures/*.svg, each from the session beside it; with --record sessions and screens are new.
+"""`make pictures`: every picture of the docs. The moving one is the first half minute of `make run`, with its keys.
 
-A session is recorded in the real console: it runs in a pseudo-terminal on a scripted model and the bundled servers, and
-keys are pressed. What is drawn of it then is the same on every machine. Stills of the screens (`screens.py`) show times
-as they were measured.
+The session behind it is kept with the keys that were pressed, so its picture is the same everywhere; --record plays it
+anew, in the real console on a pseudo-terminal. Stills of the screens (`screens.py`) show times as they were measured.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 import tempfile
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
+from console_app.tui.recording.recorder import BEFORE
 from tests.pictures import screens
 from tests.program.process import ROOT, Fanout
-from tests.program.terminal import Terminal
 
 FOLDER = ROOT / "docs" / "pictures"
-SIZE = (88, 28)  # columns and rows
-PROMPT = "Work out 355/113 and e^pi, index the docs, run the checks, and write a report"
-SERVERS = {
-    "mcpServers": {
-        name: {"command": "python", "args": ["-m", f"console_app.servers.{name}"]}
-        for name in ("calculator", "demo", "files")
-    }
-}
+SESSION, KEYS, PICTURE = (FOLDER / f"first.{ending}" for ending in ("jsonl", "keys.json", "svg"))
+SHOWN = 1.4  # seconds that a key is seen
+# What is seen before a key is pressed, the key, and the words for it.
+_PRESSED = (
+    ("servers(.|\n)*Ask, or /", "enter", "Enter: the first example"),
+    ("step 3 of 18", "y", "y: run the call that waits for you"),
+    ("step 6 of 18", "up", "\u2191: to the calls"),
+    ("step 8 of 18", "x", "x: stop this call, the others go on"),
+)
+Pressed = Sequence[tuple[float, str]]
 
 
-def record(script: Path, session: Path) -> None:
-    """Plays `script`, approves what asks, and keeps the session."""
+def record() -> None:
+    """Plays the first half minute, and keeps its session and its keys."""
     with tempfile.TemporaryDirectory() as folder:
         fanout = Fanout(Path(folder))
-        fanout.write("servers.json", json.dumps(SERVERS))
-        (fanout.cwd / ".git").mkdir()
-        allowed = ("--allow-tool", "calculator.*", "--allow-tool", "demo.*")
-        argv = fanout.argv("-m", f"scripted/{script}", "--mcp-config", "servers.json", *allowed, PROMPT)
-        environment = fanout.environment({"TERM": "xterm-256color"})
-        with Terminal(argv, env=environment, cwd=fanout.cwd, rows=SIZE[1], columns=SIZE[0]) as terminal:
-            terminal.expect("allow once")
-            terminal.expect("3 done")  # the numbers and a long call: meanwhile one waits for you
-            terminal.press("y")
-            terminal.expect("✓ done ·")
-            terminal.press("ctrl+d")
-            terminal.process.wait(60)
+        pressed: list[tuple[float, str]] = []
+        with screens.console(fanout) as terminal:
+            for seen, key, words in _PRESSED:
+                terminal.expect(seen)
+                terminal.press(key)
+                pressed.append((time.time(), words))
+            terminal.expect("shows how they ran")
+            screens.leave(terminal)
         stored = fanout.run("sessions", "list", "--jsonl").events
-        session.write_text(fanout.run("sessions", "export", str(stored[0]["id"]), "--format", "jsonl").out)
+        lines = fanout.run("sessions", "export", str(stored[0]["id"]), "--format", "jsonl").out
+    SESSION.write_text(lines)
+    began = min(json.loads(line).get("at") or time.time() for line in lines.splitlines())
+    KEYS.write_text(json.dumps([(round(at - began, 2), words) for at, words in pressed], ensure_ascii=False) + "\n")
 
 
-def draw(session: Path, picture: Path) -> None:
-    """The picture of a kept session."""
+def draw() -> None:
+    """Draws the kept session."""
     with tempfile.TemporaryDirectory() as folder:
         fanout = Fanout(Path(folder))
-        session_id = fanout.run("sessions", "import", str(session)).out.strip()
-        size = f"{SIZE[0]}x{SIZE[1]}"
+        session_id = fanout.run("sessions", "import", str(SESSION)).out.strip()
+        size = f"{screens.SIZE[0]}x{screens.SIZE[1]}"
         done = fanout.run("sessions", "export", session_id, "--format", "svg", "--size", size)
-        if done.code:
-            raise SystemExit(done.err)
-        picture.write_text(done.out)
+    if done.code:
+        raise SystemExit(done.err)
+    PICTURE.write_text(with_keys(done.out, json.loads(KEYS.read_text())))
+    print(f"{PICTURE.relative_to(ROOT)}: {PICTURE.stat().st_size:,} bytes")
 
 
-def main() -> None:
-    """Every script of the folder."""
-    for script in sorted(FOLDER.glob("*.toml")):
-        session, picture = script.with_suffix(".jsonl"), script.with_suffix(".svg")
-        if "--record" in sys.argv or not session.exists():
-            record(script, session)
-        draw(session, picture)
-        print(f"{picture.relative_to(ROOT)}: {picture.stat().st_size:,} bytes")
-    if "--record" in sys.argv:
-        screens.draw(FOLDER, FOLDER / "parallel.toml", SERVERS, PROMPT)
+def with_keys(svg: str, pressed: Pressed) -> str:
+    """The picture with each key at its time, in the upper right corner."""
+    found, size = re.search(r"animation:([\d.]+)s", svg), re.search(r'viewBox="0 0 ([\d.]+)', svg)
+    assert found
+    assert size
+    seconds, right = float(found[1]), float(size[1]) - 16
+    rules, drawn = [], []
+    for number, (at, words) in enumerate(pressed):
+        begin = max(at + BEFORE, 0)
+        end = min(begin + SHOWN, pressed[number + 1][0] + BEFORE if number + 1 < len(pressed) else seconds)
+        shown, hidden = (f"{100 * one / seconds:.4g}%" for one in (begin, end))
+        width = 8.4 * len(words) + 24
+        rules.append(f"@keyframes key{number}{{{shown}{{visibility:visible}}{hidden}{{visibility:hidden}}}}")
+        drawn.append(
+            f'<g class="m" style="animation-name:key{number}"><rect x="{right - width:g}" y="36" width="{width:g}" '
+            f'height="28" rx="6" fill="#fe9e64"/><text x="{right - width + 12:g}" y="55" '
+            f'style="fill:#1a1b26;font-weight:bold">{words}</text></g>'
+        )
+    head, _, rest = svg.partition("</style>")
+    return f"{head}{chr(10).join(rules)}\n</style>{rest}".replace("</svg>", "\n".join([*drawn, "</svg>"]))
 
 
 if __name__ == "__main__":
-    main()
+    if "--record" in sys.argv or not SESSION.exists():
+        record()
+    draw()
+    screens.draw(FOLDER)

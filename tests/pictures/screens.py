@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyte.screens import Char
@@ -22,7 +22,7 @@ _ANSI = {
 _DIALOGS: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
     "timeline": (("ctrl+t",), r"needs you", ("escape",)),
     "servers": (("ctrl+l",), r"space on/off", ("escape",)),
-    "help": (("f1",), r"previous panel", ("escape",)),
+    "help": (("f1",), r"run the call that waits", ("escape",)),
     "commands": (("/",), r"/model", ("escape", "ctrl+c")),
     "model": (("/model", "enter"), r"Not listed", ("escape",)),
     "permissions": (("/permissions", "enter"), r"d remove", ("escape",)),
@@ -68,39 +68,45 @@ def _hex(colour: str) -> str:
     return f"#{value}" if value else ""
 
 
-def stills(script: Path, servers: str, prompt: str) -> Iterator[tuple[str, str]]:
+@contextmanager
+def console(fanout: Fanout) -> Iterator[Terminal]:
+    """What `make run` opens, in a folder that has nothing of its own."""
+    (fanout.cwd / ".git").mkdir()
+    environment = fanout.environment({"TERM": "xterm-256color", "COLORTERM": "truecolor"})
+    argv = fanout.argv("-m", "offline/rehearsal")
+    with Terminal(argv, env=environment, cwd=fanout.cwd, rows=SIZE[1], columns=SIZE[0]) as terminal:
+        yield terminal
+
+
+def leave(terminal: Terminal) -> None:
+    """The console ends, and keeps its session."""
+    terminal.press("escape", "ctrl+d")
+    terminal.process.wait(60)
+
+
+def stills() -> Iterator[tuple[str, str]]:
     """The name and the picture of each screen, in the order in which they are met."""
-    with tempfile.TemporaryDirectory() as folder:
-        fanout = Fanout(Path(folder))
-        fanout.write("servers.json", servers)
-        (fanout.cwd / ".git").mkdir()
-        allowed = ("--allow-tool", "calculator.*", "--allow-tool", "demo.*")
-        argv = fanout.argv("-m", f"scripted/{script}", "--mcp-config", "servers.json", *allowed)
-        environment = fanout.environment({"TERM": "xterm-256color", "COLORTERM": "truecolor"})
-        with Terminal(argv, env=environment, cwd=fanout.cwd, rows=SIZE[1], columns=SIZE[0]) as terminal:
-            yield from _walk(terminal, prompt)
+    with tempfile.TemporaryDirectory() as folder, console(Fanout(Path(folder))) as terminal:
+        yield from _walk(terminal)
 
 
-def _walk(terminal: Terminal, prompt: str) -> Iterator[tuple[str, str]]:
-    terminal.expect("3 servers · 10 tools")
+def _walk(terminal: Terminal) -> Iterator[tuple[str, str]]:
+    terminal.expect("2 servers · 7 tools")
     terminal.expect("Ask, or /")
     yield "empty", still(terminal)
-    terminal.type(prompt)
-    terminal.expect(prompt[-12:])
     terminal.press("enter")
-    terminal.expect("allow once")
-    terminal.expect("(2|3) done · 1 needs approval")
+    terminal.expect("step 4 of 18")
     yield "approval", still(terminal)
     terminal.decide("y", "y run it")
-    terminal.expect(r"✓ done ·")
+    terminal.expect(r"shows how they ran")
     yield "answer", still(terminal)
     terminal.press("alt+up")
     terminal.expect("o open")
     terminal.press("o")
-    terminal.expect("^ *│ +arguments")
+    terminal.expect("^ ▎ +arguments")
     yield "panel", still(terminal)
     terminal.press("o")
-    terminal.expect_gone("^ *│ +arguments")
+    terminal.expect_gone("^ ▎ +arguments")
     terminal.press("escape")
     terminal.expect_gone("esc back")
     for name, (keys, seen, back) in _DIALOGS.items():
@@ -112,8 +118,8 @@ def _walk(terminal: Terminal, prompt: str) -> Iterator[tuple[str, str]]:
         terminal.expect_gone(seen)
 
 
-def draw(folder: Path, script: Path, servers: dict[str, object], prompt: str) -> None:
+def draw(folder: Path) -> None:
     """Draws all of them into `folder`."""
-    for name, picture in stills(script, json.dumps(servers), prompt):
+    for name, picture in stills():
         (folder / f"{name}.svg").write_text(picture, encoding="utf-8")
         print(f"{folder.name}/{name}.svg: {len(picture):,} bytes")
