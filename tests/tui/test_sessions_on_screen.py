@@ -453,8 +453,9 @@ async def test_the_keys_reach_the_calls_of_a_session_that_came_back_and_of_its_c
             assert block.selected
             assert block.call is list(screen.ui.shown.transcript.calls.values())[3]
             await decide(pilot, "r")
-            await until(pilot, lambda: screen.boards.approvals.is_waiting)
-            screen.console.conversation.stop()
+            await see(pilot, "a call of an earlier turn · r again")
+            await decide(pilot, "r")
+            await see(pilot, "[try 2]")
             await until(pilot, lambda: not screen.console.conversation.busy)
             await pilot.press("escape")
             assert screen.focused is screen.prompt

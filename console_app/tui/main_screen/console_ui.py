@@ -48,6 +48,7 @@ class ConsoleUi(Ui):
         self._services = services
         self.drafts: DraftKeeping | None = None  # once there is a prompt
         self._notices: list[tuple[Level, str]] = [("warning", problem) for problem in problems]
+        self._untold = set(problems)  # of the notices: those that no conversation has
         self._survival = Survival()
         self._model = ("", "")
         self._refused_at = float("-inf")
@@ -83,13 +84,23 @@ class ConsoleUi(Ui):
         """Shows an event. One that can't be shown is told of: the turn goes on, and the session is whole."""
         try:
             self.talking = True
+            before = self.transcript.turn
             self.shown.show(event)
+            if self._untold and self.transcript.turn is not before:
+                self._carry_over()
             self._call_back(event)
             if event_news.News.of(event) & event_news.News.FIGURES:
                 self.changed()
         except Exception as error:
             if not self.goes_on(error):
                 raise
+
+    def _carry_over(self) -> None:
+        """Say in the conversation what the opening page warned of, which is out of sight now."""
+        for level, text in self._notices:
+            if text in self._untold and level in ("warning", "error"):
+                self.view.add_notice(level, text)
+        self._untold.clear()
 
     def _call_back(self, event: Event) -> None:
         """Tells whoever looks at another window of what waits for them, and of the turn's end."""
@@ -182,6 +193,7 @@ class ConsoleUi(Ui):
     def show_new(self) -> None:
         self.shown.clear()
         self.talking = False
+        self._untold = {text for _, text in self._notices}
         if self.drafts is not None:
             self.drafts.begun()
 
@@ -193,6 +205,7 @@ class ConsoleUi(Ui):
             self.view.add_notice(level, text)
         else:
             self._notices.append((level, text))
+            self._untold.add(text)
             self.tell_notices()
 
     def take_back(self, text: str) -> None:
