@@ -97,6 +97,18 @@ def decided_in_words(event: ev.ApprovalResolved) -> str:
     return f"{'approved' if event.decision is ev.Decision.ALLOW else 'denied'} {by}{edited}"
 
 
+def acts_in_words(call: CallView) -> list[str]:
+    """What was decided and done about a call, in order: `Approved by you.`, `Run again by you, try 2.`"""
+    told = [decided_in_words(one) for one in call.decided]
+    if call.attempt > 1:
+        told.append(f"run again by you, try {call.attempt}")
+    if call.edited and not any(one.arguments is not None for one in call.decided):
+        told.append("arguments edited by you")
+    if call.detached:
+        told.append("sent to the background")
+    return [f"{words[:1].upper()}{words[1:]}." for words in told]
+
+
 def refusal(call: CallView, act: Act, *, siblings_run: bool = False) -> str:
     """Say in one sentence why an act can't be done now; "" where it can. `siblings_run`: the answer has open calls."""
     match act:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -173,6 +174,7 @@ class Engine:
                 strategy=self.settings.strategy,
                 policy=self.policy,
                 tools=tuple(self._offered),
+                servers=dict(Counter(spec.server for spec in self.toolset.tools())),
             )
         )
 
