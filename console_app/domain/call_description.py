@@ -13,7 +13,7 @@ from typing import Any, assert_never
 from console_app.domain import events as ev
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState, Outcome
-from console_app.domain.transcript import CallView, verdicts
+from console_app.domain.transcript import CallView, ToModel, verdicts
 
 _STATES = {
     CallState.ANNOUNCED: ("…", "preparing"),
@@ -95,6 +95,25 @@ def decided_in_words(event: ev.ApprovalResolved) -> str:
     }[event.by]
     edited = ", with other arguments" if event.arguments is not None else ""
     return f"{'approved' if event.decision is ev.Decision.ALLOW else 'denied'} {by}{edited}"
+
+
+def act_behind(event: ev.Event) -> Act | None:
+    """The act of a user that an event came of; None where it came of itself."""
+    match event:
+        case ev.ApprovalResolved(by=ev.DecidedBy.USER):
+            if event.decision is ev.Decision.DENY:
+                return Act.DENY
+            return Act.APPROVE if event.arguments is None else Act.EDIT
+        case ev.CallRestarted():
+            return Act.RETRY if event.arguments is None else Act.EDIT
+        case ev.CallFinished(outcome=Outcome.CANCELLED) if event.content.startswith(ToModel.CANCELLED):
+            return Act.CANCEL
+        case ev.CallDetached():
+            return Act.BACKGROUND
+        case ev.CallExtended():
+            return Act.EXTEND
+        case _:
+            return None
 
 
 def acts_in_words(call: CallView) -> list[str]:
