@@ -83,7 +83,7 @@ class FoldBlock(Fold):
         only = self.group.only
         none = only and all(counted_as(call) != only for call in self.group.calls)
         head: list[Piece] = [(f"only {only}{': none now' if none else ''} · ", ink.warning)] if only else []
-        head.append((f"+ {counts}" if counts else "all calls are shown", ink.muted))
+        head.append((f"+ {counts}" if counts else "no call is folded", ink.muted))
         keys: list[Piece] = [("t", ink.strong), (" next state  ", ink.muted)] if only else []
         keys += [("o", ink.strong), (" open" if only or counts else " close", ink.muted)]
         gap = room - pieces_width(head) - pieces_width(keys)
