@@ -14,7 +14,21 @@ from textual.pilot import Pilot
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports import CallReporter, Invocation
 from console_app.engine import ApprovalGate
-from tests.tui.parts import Server, Tools, WrittenModel, app, at_rest, calls, chat, decide, say, see, seen, until
+from tests.tui.parts import (
+    Server,
+    Tools,
+    WrittenModel,
+    app,
+    at_rest,
+    calls,
+    chat,
+    decide,
+    painted,
+    say,
+    see,
+    seen,
+    until,
+)
 
 SIZES = [(60, 15), (80, 24), (120, 40)]
 OWN = "own words"
@@ -184,3 +198,22 @@ async def test_a_server_that_is_dead_is_named_once_in_each_conversation_until_it
         await pilot.press("d", "enter")
         await see(pilot, "Four.")
         assert said not in seen(running)
+
+
+async def test_without_colours_what_failed_is_bold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    bench = Bench()
+    bench.free.set()
+    model = WrittenModel(calls(*(("lab_run", json.dumps({"query": word})) for word in ("fine", "broken"))), say("So."))
+    gate = ApprovalGate(ApprovalMode.YOLO)
+    async with app(tmp_path, model, bench.tools, gate=gate).run_test(size=(100, 30)) as pilot:
+        await begun(pilot)
+        await see(pilot, "So.")
+        bold = {
+            segment.text.strip()
+            for line in painted(pilot.app)
+            for segment in line
+            if segment.style is not None and segment.style.bold
+        }
+        assert "failed" in bold
+        assert "ok" not in " ".join(bold).split()
