@@ -39,6 +39,7 @@ from console_app.console import (
 from console_app.console.servers import HubSwitches
 from console_app.domain import ConfigError, ToolResult, ToolSpec, UsageError, errors, ports
 from console_app.domain import chunks as ch
+from console_app.domain import events as ev
 from console_app.domain.tools import OWN_SERVER
 from console_app.engine import Engine
 from console_app.tui.main_screen.start.warm_up import WarmUp
@@ -47,7 +48,6 @@ from console_app.wiring import Setup
 if TYPE_CHECKING:
     from console_app.config.settings import LayeredSettings
     from console_app.domain import Event
-    from console_app.domain.events import SessionStarted
     from console_app.sessions import Replay, SessionInfo
 
 # Modules that the model picker and /doctor need.
@@ -174,7 +174,7 @@ class StoredServer:
 class StoredTools:
     """The servers and tools of a replay, as they were when the session began: nothing runs."""
 
-    def __init__(self, began: SessionStarted | None) -> None:
+    def __init__(self, began: ev.SessionStarted | None) -> None:
         servers = {} if began is None else began.servers
         self.servers = [StoredServer(name, tools) for name, tools in servers.items()]
         names = () if began is None or not servers else began.tools
