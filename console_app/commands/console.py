@@ -12,6 +12,7 @@ import sys
 from argparse import Namespace
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,6 +39,8 @@ from console_app.console import (
 from console_app.console.servers import HubSwitches
 from console_app.domain import ConfigError, ToolResult, ToolSpec, UsageError, errors, ports
 from console_app.domain import chunks as ch
+from console_app.domain import events as ev
+from console_app.domain.tools import OWN_SERVER
 from console_app.engine import Engine
 from console_app.tui.main_screen.start.warm_up import WarmUp
 from console_app.wiring import Setup
@@ -108,7 +111,8 @@ def record_session(arguments: Namespace) -> int:
 
 
 def _replaying(setup: Setup, info: SessionInfo, replay: Replay, timing: Timing | None = None) -> Services:
-    engine = Engine(provider=StoredModel(info), toolset=NoTools())
+    stored = StoredTools(replay.session)
+    engine = Engine(provider=StoredModel(info), toolset=stored)
     return Services(
         engine=engine,
         models=Models(engine),
@@ -119,6 +123,7 @@ def _replaying(setup: Setup, info: SessionInfo, replay: Replay, timing: Timing |
         motion=setup.settings.ui.motion,
         keymap=setup.settings.keys,
         working_folder=setup.cwd,
+        server_statuses=lambda: stored.servers,
         replay=replay,
         clock=replay.now,
         timing=timing or Timing(),
@@ -152,12 +157,32 @@ class StoredModel:
         """There is nothing to close."""
 
 
-class NoTools:
-    """The tools of a replay: nothing runs."""
+_OWN = f"{OWN_SERVER}_"  # of wire names: no server has these tools
+
+
+@dataclass(frozen=True, slots=True)
+class StoredServer:
+    """A server as it was when the session began."""
+
+    name: str
+    tools: int
+    state: str = "ready"
+    reason: str = ""
+    transport: str = ""
+
+
+class StoredTools:
+    """The servers and tools of a replay, as they were when the session began: nothing runs."""
+
+    def __init__(self, began: ev.SessionStarted | None) -> None:
+        servers = {} if began is None else began.servers
+        self.servers = [StoredServer(name, tools) for name, tools in servers.items()]
+        names = () if began is None or not servers else began.tools
+        self._tools = [ToolSpec(name=name, server="", tool=name) for name in names if not name.startswith(_OWN)]
 
     def tools(self) -> Sequence[ToolSpec]:
-        """None."""
-        return ()
+        """Those of servers."""
+        return self._tools
 
     async def call(self, invocation: ports.Invocation, reporter: ports.CallReporter) -> ToolResult:
         """Never called, since nothing can be asked for."""

@@ -70,7 +70,7 @@ class Console:
         if services.server_files is not None and isinstance(services.servers, Reloads):
             self.server_files = FileNews(services.server_files, services.servers, ui)
         self._start = ConsoleStart(services, self.readiness, ui, opened)
-        self._news = ServerNews(services.server_statuses, ui.tell)
+        self._news = ServerNews(services.server_statuses, ui)
         self.untrusted = tuple[str, ...]()  # the names of what waits for trust
         self._waits = ""  # the line that said what waits for trust
 

@@ -15,7 +15,7 @@ from console_app.domain import events as ev
 from console_app.domain.amounts import plural
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState, Outcome
-from console_app.domain.transcript import CallView, verdicts
+from console_app.domain.transcript import CallView, ToModel, verdicts
 
 _STATES = {
     CallState.ANNOUNCED: ("…", "preparing"),
@@ -109,6 +109,37 @@ def decided_in_words(event: ev.ApprovalResolved) -> str:
     }[event.by]
     edited = ", with other arguments" if event.arguments is not None else ""
     return f"{'approved' if event.decision is ev.Decision.ALLOW else 'denied'} {by}{edited}"
+
+
+def act_behind(event: ev.Event) -> Act | None:
+    """The act of a user that an event came of; None where it came of itself."""
+    match event:
+        case ev.ApprovalResolved(by=ev.DecidedBy.USER):
+            if event.decision is ev.Decision.DENY:
+                return Act.DENY
+            return Act.APPROVE if event.arguments is None else Act.EDIT
+        case ev.CallRestarted():
+            return Act.RETRY if event.arguments is None else Act.EDIT
+        case ev.CallFinished(outcome=Outcome.CANCELLED) if event.content.startswith(ToModel.CANCELLED):
+            return Act.CANCEL
+        case ev.CallDetached():
+            return Act.BACKGROUND
+        case ev.CallExtended():
+            return Act.EXTEND
+        case _:
+            return None
+
+
+def acts_in_words(call: CallView) -> list[str]:
+    """What was decided and done about a call, in order: `Approved by you.`, `Run again by you, try 2.`"""
+    told = [decided_in_words(one) for one in call.decided]
+    if call.attempt > 1:
+        told.append(f"run again by you, try {call.attempt}")
+    if call.edited and not any(one.arguments is not None for one in call.decided):
+        told.append("arguments edited by you")
+    if call.detached:
+        told.append("sent to the background")
+    return [f"{words[:1].upper()}{words[1:]}." for words in told]
 
 
 def refusal(call: CallView, act: Act, *, siblings_run: bool = False) -> str:

@@ -296,6 +296,7 @@ class SessionStarted(BaseEvent):
     strategy: str
     policy: str
     tools: tuple[str, ...] = ()
+    servers: dict[str, int] = Field(default_factory=dict)  # how many of them each server has
     native_callers: tuple[str, ...] = ()  # of a fork: the models that made native calls in what it was made of
     parent: str = ""
     folder: str = ""  # that an agent works in, where it has one of its own

@@ -92,6 +92,11 @@ class ToolAnnotations(Frozen):
         return self.read_only or self.says_destructive or not self.destructive
 
     @property
+    def may_do_twice(self) -> bool:
+        """Tell whether running a call of the tool again may change more than once was meant."""
+        return not (self.read_only or self.idempotent)
+
+    @property
     def effect(self) -> str:
         """The effect that any call of the tool may have, in words, the protocol's defaults included."""
         return "only reads" if self.read_only else "may change or destroy" if self.destructive else "only adds"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -23,9 +24,10 @@ from console_app.engine.compaction import Compacting
 from console_app.engine.context import ContextPart, WireHistory, breakdown
 from console_app.engine.execution.builtin_specs import ENABLE
 from console_app.engine.execution.builtin_tools import offered, with_programs
+from console_app.engine.execution.made_calls import TWICE
 from console_app.engine.manual_calls import ManualCall, ManualCallsProvider, session_for, typed
 from console_app.engine.program_calls import PROGRAM_SPEC
-from console_app.engine.rerun import Rerun, prepare, take_up
+from console_app.engine.rerun import Rerun, prepare, take_up, why_again
 from console_app.engine.session import EventT, Session, Stamper
 from console_app.engine.strategies import STRATEGIES
 from console_app.engine.tool_search import Offer, searched
@@ -177,6 +179,7 @@ class Engine:
                 strategy=self.settings.strategy,
                 policy=self.policy,
                 tools=tuple(self._offered),
+                servers=dict(Counter(spec.server for spec in self.toolset.tools())),
             )
         )
 
@@ -240,6 +243,16 @@ class Engine:
     def rerun_all(self, call_ids: Sequence[str]) -> Rerun:
         """Run several such calls again, side by side. Raises ToolError when none of them can."""
         return self._begin(prepare(self._session, call_ids))
+
+    def why_again(self, call_id: str) -> str:
+        """Return why running a call again asks first although it ran; "" where it doesn't."""
+        view = self._session.transcript.calls.get(call_id)
+        if view is None or view.started_at is None:
+            return ""
+        if self.turn is None:
+            return why_again(self._session, call_id)
+        spec = self.spec(view.name)
+        return TWICE if spec is not None and spec.annotations.may_do_twice else ""
 
     def take_up(self) -> Rerun:
         """Fetch the results of calls that go on at their servers since an earlier program made them. Raises ToolError

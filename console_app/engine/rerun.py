@@ -35,7 +35,7 @@ from console_app.engine.execution.batch import Batch
 from console_app.engine.execution.builtin_specs import is_agent
 from console_app.engine.execution.builtin_tools import AnswerTools
 from console_app.engine.execution.executor import Executor
-from console_app.engine.execution.made_calls import TWICE, MadeCalls, may_do_twice
+from console_app.engine.execution.made_calls import TWICE, MadeCalls
 from console_app.engine.program_calls import PROGRAM_SPEC, key_of
 from console_app.engine.session import Session
 
@@ -95,7 +95,7 @@ def _next(session: Session, call: CallExecution, spec: ToolSpec, arguments: dict
     if verdict.action == "deny":
         raise args.UnreadableArguments(verdict.denial)
     fresh = call.again()
-    if (call.ran or call.runs_before) and may_do_twice(spec):
+    if (call.ran or call.runs_before) and spec.annotations.may_do_twice:
         fresh.must_ask, fresh.resolution = call.asks or TWICE, None
     if verdict.action == "ask" and not _approved(call, spec):
         fresh.resolution = None
@@ -242,6 +242,14 @@ def prepare(session: Session, call_ids: Sequence[str], arguments: dict[str, Any]
     if not attempts:
         raise problems[0] if problems else errors.ToolError("no call was cut off")
     return Rerun(session, attempts, session.transcript.last_turn, [error.line for error in problems])
+
+
+def why_again(session: Session, call_id: str) -> str:
+    """Return why running a call again asks first although it ran; "" where it doesn't, or can't run."""
+    try:
+        return _again(session, call_id, None).call.must_ask
+    except errors.ToolError:
+        return ""
 
 
 def take_up(session: Session) -> Rerun:

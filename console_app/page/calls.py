@@ -18,11 +18,10 @@ _NARROWEST = 2.0  # units of a phase that took no time
 
 @dataclass(slots=True)
 class CallEvents:
-    """The events of calls that their state doesn't keep: what each was asked and by whom it was decided, in order, and
-    the tokens and money of the model that its server asked."""
+    """The events of calls that their state doesn't keep: what each was asked, in order, and the tokens and money of the
+    model that its server asked."""
 
     asked: dict[str, list[ev.ApprovalRequested]] = field(default_factory=dict[str, list[ev.ApprovalRequested]])
-    decided: dict[str, list[ev.ApprovalResolved]] = field(default_factory=dict[str, list[ev.ApprovalResolved]])
     used: dict[str, list[ev.UsageReported]] = field(default_factory=dict[str, list[ev.UsageReported]])
     by_agents: dict[str, list[ev.UsageReported]] = field(default_factory=dict[str, list[ev.UsageReported]])
 
@@ -31,8 +30,6 @@ class CallEvents:
         match event:
             case ev.ApprovalRequested():
                 self.asked.setdefault(event.call_id, []).append(event)
-            case ev.ApprovalResolved():
-                self.decided.setdefault(event.call_id, []).append(event)
             case ev.UsageReported():
                 used, key = (self.by_agents, event.agent) if event.agent else (self.used, event.call_id)
                 used.setdefault(key, []).append(event)
@@ -158,13 +155,13 @@ class CallsOnPage:
         return f"<pre>{chr(10).join(told)}</pre>"
 
     def _decisions(self, call: CallView) -> Iterator[str]:
-        asked, decided = self._told.asked.get(call.id, []), self._told.decided.get(call.id, [])
+        asked = self._told.asked.get(call.id, [])
         for one in asked:
             yield f"<h3>Why it asked</h3><p>{self._texts.line(one.why)}</p>"
             if one.passage:
                 yield f"<p>What the model was given says this call:</p>{self._texts.block(one.passage)}"
         arguments = call.written or call.arguments or {}
-        for one in decided:
+        for one in call.decided:
             words = call_description.decided_in_words(one)
             yield f"<h3>Who decided</h3><p>{self._texts.line(f'{words[:1].upper()}{words[1:]}.')}</p>"
             if one.feedback:
@@ -172,6 +169,8 @@ class CallsOnPage:
             if one.displayed is not None:
                 yield from self._displayed(one.displayed, arguments, asked)
             arguments = one.arguments or arguments
+        for words in call_description.acts_in_words(call)[len(call.decided) :]:
+            yield f"<p>{words}</p>"
 
     def _displayed(
         self, digest: str, arguments: Mapping[str, object], asked: Sequence[ev.ApprovalRequested]

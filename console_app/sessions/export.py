@@ -219,6 +219,7 @@ def _markdown(transcript: Transcript, title: str, clean: Callable[[str], str]) -
             for call in step.batch.calls:
                 block = [
                     f"**{label(_summary(call))}**",
+                    *(f"*{label(words)}*" for words in call_description.acts_in_words(call)),
                     _fenced(visible(_arguments(call)), "json"),
                     _fenced(visible(call.content)),
                 ]

@@ -1,7 +1,7 @@
 """Plays a stored session again with its real timing: each event when it came, at a speed you choose.
 
-What the model streamed is stored as whole messages, so an answer appears at once; calls start, wait and end as they
-did, and so does what they reported meanwhile (`recorder.SAMPLES` a second).
+What the model streamed is stored as whole messages, so an answer appears at once, before the calls that it made; calls
+start, wait and end as they did, and so does what they reported meanwhile (`recorder.SAMPLES` a second).
 """
 
 from __future__ import annotations
@@ -29,12 +29,18 @@ class Replay:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._events = events
+        self._events = _with_texts(events)
         self._speed = speed
         self._at = events[0].at if events else 0.0
         self._clock = clock
         self._sleep = sleep
         self._since = clock()
+
+    @property
+    def session(self) -> ev.SessionStarted | None:
+        """Return how the conversation began: its model, servers and tools then."""
+        started = (one for one in self._events if isinstance(one, ev.SessionStarted) and not one.agent)
+        return next(started, None)
 
     def now(self) -> float:
         """The time in the recording, seconds since the epoch."""
@@ -56,3 +62,21 @@ class Replay:
             await self._sleep(max(ahead, 0.0) / self._speed)
             ended = isinstance(event, ev.TurnFinished | ev.SessionStarted) and not event.agent
             yield event
+
+
+def _with_texts(events: Sequence[ev.Event]) -> Sequence[ev.Event]:
+    """Put the text of each answer before its calls, where it stood: its message was stored behind them."""
+    before: dict[int, ev.TextDelta] = {}  # by the place of the first call of an answer
+    first: dict[str, int] = {}  # by agent: the place of the first call of its newest answer
+    for at, event in enumerate(events):
+        if isinstance(event, ev.CallAnnounced) and not event.parent:
+            first.setdefault(event.agent, at)
+        elif isinstance(event, ev.StepStarted | ev.TextDelta):
+            first.pop(event.agent, None)
+        elif isinstance(event, ev.MessageAdded) and event.role == "assistant":
+            place = first.pop(event.agent, None)
+            if place is not None and event.content and event.tool_calls and event.label is None:
+                call = events[place]
+                fields = {name: getattr(call, name) for name in ("session_id", "turn", "step", "seq", "at", "agent")}
+                before[place] = ev.TextDelta(text=event.content, **fields)
+    return [one for at, event in enumerate(events) for one in ([before[at]] if at in before else []) + [event]]

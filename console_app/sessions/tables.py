@@ -157,12 +157,15 @@ def events_of(db: sqlite3.Connection, session_id: str, *, partly: bool = False) 
         "SELECT seq, body, 1 FROM events WHERE session_id = ?1 "
         "UNION ALL SELECT seq, body, 0 FROM drafts WHERE session_id = ?1 ORDER BY seq"
     )
-    rows = db.execute(query, (session_id,)).fetchall()
+    found = db.execute(query, (session_id,)).fetchall()
+    rows = [
+        (body if isinstance(body, str) else "", counts) for _, body, counts in found
+    ]  # a damaged page holds anything
     events: StoredEvents = []
     size = 0
     for at in range(0, len(rows), _TOGETHER):
         some = rows[at : at + _TOGETHER]
-        for (_, body, counts), event in zip(some, _all_parsed([row[1] for row in some]), strict=True):
+        for (body, counts), event in zip(some, _all_parsed([body for body, _ in some]), strict=True):
             if event is not None:
                 events.append(event)
             if counts and (event is None or not event.shown_only):

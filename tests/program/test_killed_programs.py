@@ -90,7 +90,7 @@ def test_it_goes_on_from_there_and_nothing_that_ended_runs_again(killed: Killed)
             terminal,
             "/approve 1",
             "Call 4 needs approval: holding.hold",
-            "It ran already: again may do its work twice",
+            "It ran already, and may do its work twice",
             "/edit 4 decides",
         )
         typed(terminal, "/approve 4", r"fanout.program, ok .*first did one \['did two', 'did again'\] did four")

@@ -92,5 +92,7 @@ def test_a_turn_that_is_not_there_has_no_end() -> None:
 async def test_a_replay_gives_every_event_in_order_and_cuts_only_pauses_between_turns() -> None:
     late = [event.model_copy(update={"at": event.at + 3600.0}) if event.turn == 2 else event for event in TWO]
     replay = Replay(late, speed=10_000)
-    assert [event async for event in replay.play()] == late
+    played = [event async for event in replay.play()]
+    assert [event for event in played if not isinstance(event, ev.TextDelta)] == late
+    assert [event.text for event in played if isinstance(event, ev.TextDelta)] == ["I look.", "I look."]
     assert replay.now() >= late[-1].at - LONGEST_PAUSE

@@ -14,7 +14,21 @@ from textual.pilot import Pilot
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports import CallReporter, Invocation
 from console_app.engine import ApprovalGate
-from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, decide, say, see, seen, until
+from tests.tui.parts import (
+    Server,
+    Tools,
+    WrittenModel,
+    app,
+    at_rest,
+    calls,
+    chat,
+    decide,
+    painted,
+    say,
+    see,
+    seen,
+    until,
+)
 
 SIZES = [(60, 15), (80, 24), (120, 40)]
 OWN = "own words"
@@ -154,3 +168,52 @@ async def test_the_opening_page_has_at_most_forty_words(tmp_path: Path) -> None:
     async with app(tmp_path, model).run_test(size=(80, 24)) as pilot:
         await see(pilot, "many tool calls at once")
         assert words(seen(pilot.app)) <= 40, seen(pilot.app)
+
+
+async def test_a_server_that_is_dead_is_named_once_in_each_conversation_until_it_is_there(tmp_path: Path) -> None:
+    server = Server("broken", "failed", "no database")
+    said = "Server broken failed: no database."
+    model = WrittenModel(say("One."), say("Two."), say("Three."), say("Four."))
+    running = app(tmp_path, model, server_statuses=lambda: [server])
+    async with running.run_test(size=(100, 30)) as pilot:
+        screen = chat(running)
+        screen.console.servers_changed()
+        await see(pilot, said)
+        for prompt, answer in (("a", "One."), ("b", "Two.")):
+            await pilot.press(prompt, "enter")
+            await see(pilot, answer)
+            assert seen(running).count(said) == 1, seen(running)
+            await until(pilot, lambda: not screen.console.conversation.busy)
+        await pilot.press(*"/new", "enter")
+        await until(pilot, lambda: "One." not in seen(running))
+        await pilot.press("c", "enter")
+        await see(pilot, "Three.")
+        assert seen(running).count(said) == 1, seen(running)
+        await until(pilot, lambda: not screen.console.conversation.busy)
+        server.state = "ready"
+        screen.console.servers_changed()
+        await pilot.press(*"/new", "enter")
+        await until(pilot, lambda: "Three." not in seen(running))
+        assert said not in seen(running)
+        await pilot.press("d", "enter")
+        await see(pilot, "Four.")
+        assert said not in seen(running)
+
+
+async def test_without_colours_what_failed_is_bold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    bench = Bench()
+    bench.free.set()
+    model = WrittenModel(calls(*(("lab_run", json.dumps({"query": word})) for word in ("fine", "broken"))), say("So."))
+    gate = ApprovalGate(ApprovalMode.YOLO)
+    async with app(tmp_path, model, bench.tools, gate=gate).run_test(size=(100, 30)) as pilot:
+        await begun(pilot)
+        await see(pilot, "So.")
+        bold = {
+            segment.text.strip()
+            for line in painted(pilot.app)
+            for segment in line
+            if segment.style is not None and segment.style.bold
+        }
+        assert "failed" in bold
+        assert "ok" not in " ".join(bold).split()

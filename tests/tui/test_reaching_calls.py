@@ -126,12 +126,16 @@ async def test_tab_goes_to_the_newest_batch_and_an_old_call_runs_again_only_when
         call = selected(pilot)
         assert call is not None, "what has the focus is seen"
         await decide(pilot, "r")
-        await until(pilot, lambda: screen.boards.approvals.is_waiting)
+        await see(pilot, "a call of an earlier turn · r again")
+        await decide(pilot, "up", "down")
+        await until(pilot, lambda: "r again" not in seen(pilot.app))
+        await decide(pilot, "r")
+        await see(pilot, "a call of an earlier turn · r again")
         assert bench.ran == [0, 1]
-        await pilot.press("tab")
-        assert screen.focused is screen.boards.approvals
-        await decide(pilot, "y")
+        await decide(pilot, "r")
         await until(pilot, lambda: len(bench.ran) == 3)
+        assert not screen.boards.approvals.is_waiting
+        assert "r again" not in seen(pilot.app)
 
 
 async def test_alt_and_a_digit_goes_to_a_call_from_anywhere(tmp_path: Path) -> None:
@@ -196,6 +200,44 @@ async def test_a_key_that_means_nothing_on_the_panel_is_refused_with_a_hint(tmp_
         await decide(pilot, "x")
         await told(pilot, "x does nothing here now. esc goes to the prompt.")
         assert selected(pilot) is not None
+
+
+async def test_a_call_that_may_do_its_work_twice_wants_a_second_r_and_no_board(tmp_path: Path) -> None:
+    bench = Bench()
+    bench.free.set()
+    bench.tools.read_only = False
+    gate = ApprovalGate(ApprovalMode.YOLO)
+    console = app(tmp_path, WrittenModel(batch("wait", 0, 2), say("Done.")), bench.tools, gate=gate)
+    async with console.run_test(size=(100, 30)) as pilot:
+        screen = chat(pilot.app)
+        await pilot.press(*"go", "enter")
+        await see(pilot, "Done.")
+        await until(pilot, lambda: not screen.console.conversation.busy)
+        await pilot.press("alt+up")
+        for presses in (1, 2):
+            assert len(bench.ran) == 1 + presses
+            await decide(pilot, "r")
+            await see(pilot, "it ran already, and may do its work twice · r again")
+            await decide(pilot, "r")
+            await until(pilot, lambda ran=2 + presses: len(bench.ran) == ran)
+            await until(pilot, lambda: not screen.console.conversation.busy)
+            assert not screen.boards.approvals.is_waiting
+
+
+async def test_the_menu_of_a_running_call_has_what_can_be_done_with_it(tmp_path: Path) -> None:
+    bench = Bench()
+    async with app(tmp_path, WrittenModel(batch("wait", 0, 2)), bench.tools).run_test(size=(100, 30)) as pilot:
+        await pilot.press(*"go", "enter")
+        await until(pilot, lambda: len(running(pilot)) == 2)
+        await pilot.press("alt+up")
+        await pass_by(pilot)
+        await pilot.press("enter")
+        await see(pilot, "do it · esc close")
+        rows = seen(pilot.app)
+        menu = ("o  open", "x  stop", "r  run again", "e  change", "b  to the background", "c  copy", "i  look inside")
+        assert [row for row in menu if row not in rows] == [], rows
+        await pilot.press("b")
+        await until(pilot, lambda: any(call.detached for call in running(pilot)))
 
 
 @pytest.mark.parametrize("word", ["is it done?", "xerox", "no idea", "rerun", "open"])

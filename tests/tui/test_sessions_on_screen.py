@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from console_app.domain import call_description
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.chunks import FinishChunk, TextChunk
 from console_app.domain.ports import CallReporter, Invocation
@@ -21,7 +22,9 @@ from console_app.domain.transcript import Transcript
 from console_app.engine import ApprovalGate
 from console_app.sessions import Library, Replay, Store
 from console_app.tui.lineview import CallBlock
+from console_app.tui.main_screen import console_ui
 from console_app.tui.main_screen.screen import ChatScreen
+from tests.sessions.test_told_alike import TEXT, session
 from tests.tui.parts import (
     NOW,
     Tools,
@@ -405,6 +408,29 @@ async def test_a_replay_plays_what_happened_and_takes_no_prompt(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ("it was approved", "y allow once"),
+        ("it was denied", "n deny"),
+        ("it was changed", "e change and run"),
+        ("it ran again", "e change and run"),
+        ("it went to the background", "b to the background"),
+    ],
+)
+async def test_a_replay_shows_the_key_that_was_pressed(
+    tmp_path: Path, state: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console_ui, "SHOWN_PRESSED", 600.0)
+    events = session(state)
+    acts = [at for at, event in enumerate(events) if call_description.act_behind(event) is not None]
+    much_later = [event.model_copy(update={"at": event.at + 10_000}) for event in events[acts[-1] + 1 :]]
+    replay = Replay([*events[: acts[-1] + 1], *much_later])
+    async with app(tmp_path, replay=replay).run_test(size=(100, 30)) as pilot:
+        await see(pilot, f"pressed then  {said} · lab · peek")
+        assert seen(pilot.app).index(TEXT) < seen(pilot.app).index("peek")
+
+
+@pytest.mark.parametrize(
     ("name", "last"), [("lab_echo", "approval.requested"), ("fanout_ask_followup_question", "question.asked")]
 )
 async def test_what_waited_is_no_question_to_you_in_a_replay(tmp_path: Path, name: str, last: str) -> None:
@@ -453,8 +479,9 @@ async def test_the_keys_reach_the_calls_of_a_session_that_came_back_and_of_its_c
             assert block.selected
             assert block.call is list(screen.ui.shown.transcript.calls.values())[3]
             await decide(pilot, "r")
-            await until(pilot, lambda: screen.boards.approvals.is_waiting)
-            screen.console.conversation.stop()
+            await see(pilot, "a call of an earlier turn · r again")
+            await decide(pilot, "r")
+            await see(pilot, "[try 2]")
             await until(pilot, lambda: not screen.console.conversation.busy)
             await pilot.press("escape")
             assert screen.focused is screen.prompt

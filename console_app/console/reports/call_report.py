@@ -24,6 +24,7 @@ def call_text(call: CallView, exchange: Sequence[RawMessage] = ()) -> str:
         f"tool       {call.label}   ({call.name} on the wire, {_origin(call)})",
         f"state      {call_description.in_words(call)}" + (f": {call.why}" if call.why else ""),
         *_times(call),
+        *(f"then       {words}" for words in call_description.acts_in_words(call)),
         "",
         "Request" + (" (arguments edited by you)" if call.edited else ""),
         arguments or "(no arguments yet)",

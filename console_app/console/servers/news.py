@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from console_app.config.trust import Changes, ServerFiles, Untrusted
 from console_app.console.talk.readiness import ServerView
 from console_app.console.ui_port import UiPort
-from console_app.domain import FanoutError, Level, one_line
+from console_app.domain import FanoutError, one_line
 
 if TYPE_CHECKING:
     from console_app.config.servers import ServerChoice
@@ -100,20 +100,24 @@ def _named(names: Sequence[str]) -> str:
 
 
 class ServerNews:
-    """Tell one chat screen of servers that need its user. `notify` shows a line that stays on screen."""
+    """Tell one face of servers that need its user, once; what isn't so any more is taken back where it can be."""
 
-    def __init__(self, statuses: Callable[[], Sequence[ServerView]], notify: Callable[[Level, str], None]) -> None:
+    def __init__(self, statuses: Callable[[], Sequence[ServerView]], ui: UiPort) -> None:
         self._statuses = statuses
-        self._notify = notify
-        self._notified: dict[str, str] = {}  # server to its state
+        self._ui = ui
+        self._told: dict[str, tuple[str, str]] = {}  # server to its state, and the line about it
 
     def changed(self) -> None:
         """Warn of each server that failed or needs a sign-in since the last call."""
-        troubled = [one for one in self._statuses() if one.state in ("failed", "needs sign-in")]
-        for server in troubled:
-            if self._notified.get(server.name) != server.state:
-                self._notify("warning", _line(server))
-        self._notified = {server.name: server.state for server in troubled}
+        troubled = {one.name: one for one in self._statuses() if one.state in ("failed", "needs sign-in")}
+        for name, (state, line) in list(self._told.items()):
+            if name not in troubled or troubled[name].state != state:
+                del self._told[name]
+                self._ui.take_back(line)
+        for name, server in troubled.items():
+            if name not in self._told:
+                self._told[name] = str(server.state), _line(server)
+                self._ui.tell("warning", self._told[name][1])
 
 
 def _line(server: ServerView) -> str:

@@ -502,6 +502,7 @@ def _waited(call: CallView, until: float) -> None:
 
 
 def _resolved(call: CallView, event: ev.ApprovalResolved) -> None:
+    call.decided.append(event)
     call.state, call.why = CallState.ANNOUNCED, ""
     _waited(call, event.at)
     if event.arguments is not None:

@@ -120,6 +120,7 @@ class CallView:
     form: str = ""  # how its text is written, where an approval may license that
     passage: str = ""  # of what the model was given, that makes it ask
     waits: list[tuple[float, float | None]] = field(default_factory=list[tuple[float, float | None]])  # for you
+    decided: list[ev.ApprovalResolved] = field(default_factory=list[ev.ApprovalResolved])  # who let it run, or not
     ready_at: float | None = None
     started_at: float | None = None
     finished_at: float | None = None

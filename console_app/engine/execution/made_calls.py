@@ -22,13 +22,8 @@ from console_app.engine.execution.executor import Executor
 from console_app.engine.session import Session
 
 # Until its server says otherwise (`idempotentHint`, or `readOnlyHint`), what a call did may happen once more.
-TWICE = "it ran already: again may do its work twice"
+TWICE = "it ran already, and may do its work twice"
 _LONGEST_PARENT = 100  # characters of a program's id that those of its calls begin with
-
-
-def may_do_twice(spec: ToolSpec) -> bool:
-    """Tell whether running a call of the tool again may change more than once was meant."""
-    return not (spec.annotations.read_only or spec.annotations.idempotent)
 
 
 class MadeCalls:
@@ -65,7 +60,7 @@ class MadeCalls:
 
     def _anew(self, id: str, parent: CallExecution, spec: ToolSpec, made: ports.ProgramCall) -> str:
         call = CallExecution(id, parent.index, spec.name, spec, parent=parent.id, closed=True)
-        if made.earlier and may_do_twice(spec):
+        if made.earlier and spec.annotations.may_do_twice:
             call.must_ask = TWICE  # it may have run before anything of it was stored
         self.by_id[id] = call
         self._emit(
@@ -84,7 +79,7 @@ class MadeCalls:
         old.started_at, old.result = seen.started_at, results.interrupted()
         fresh = old.again()
         fresh.spec = spec
-        if old.ran and may_do_twice(spec):
+        if old.ran and spec.annotations.may_do_twice:
             fresh.must_ask = TWICE
         self.by_id[seen.id] = fresh
         self._executor.restart(old, fresh, spec)

@@ -275,7 +275,7 @@ class EventRouter:
         took, tokens, cost = (
             (event.at - turn.started_at, turn.tokens, turn.cost) if turn is not None else (0.0, 0, None)
         )
-        failed = turn.without_success if turn is not None else ()
+        failed = turn is not None and bool(turn.without_success)
         self._end = TurnEndBlock(
             event.outcome, error=event.error, took=took, tokens=tokens, cost=cost, without_success=failed
         )

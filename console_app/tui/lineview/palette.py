@@ -7,7 +7,7 @@ terminal's own colours can't be measured, so there weak text is the terminal's `
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -104,13 +104,16 @@ def palette_of(app: App[Any]) -> Palette:
     palette = build_palette(app.theme_variables, dark=app.current_theme.dark)
     palette = replace(palette, canvas=getattr(app, "canvas", None))
     if app.no_color:
-        palette = replace(palette, draws=False)  # of pictures; their ground is that of the panel
-    return _stilled(palette) if app.animation_level == "none" else palette
+        # Pictures have the ground of the panel; what failed is bold, since no colour says so.
+        palette = _on_all_grounds(palette, lambda one: replace(one, draws=False, error=one.error + Style(bold=True)))
+    still = app.animation_level == "none"
+    return _on_all_grounds(palette, lambda one: replace(one, still=True)) if still else palette
 
 
-def _stilled(palette: Palette) -> Palette:
+def _on_all_grounds(palette: Palette, change: Callable[[Palette], Palette]) -> Palette:
     grounds = {"raised": palette.raised, "sunken": palette.sunken, "chosen": palette.chosen}
-    return replace(palette, still=True, **{name: _stilled(one) for name, one in grounds.items() if one is not None})
+    changed = {name: _on_all_grounds(one, change) for name, one in grounds.items() if one is not None}
+    return replace(change(palette), **changed)
 
 
 def build_palette(variables: Mapping[str, str], *, dark: bool = True) -> Palette:

@@ -151,6 +151,18 @@ class ConversationView(BlockScroll, can_focus=True):
         """Takes the focus and selects a call."""
         self._enter(next((block for block in self.blocks if isinstance(block, CallBlock) and block.call is call), None))
 
+    def say_of(self, call: CallView, words: str) -> None:
+        """Say something on the row of a selected call until the selection leaves it."""
+        block = self.cursor
+        if isinstance(block, CallBlock) and block.call is call:
+            block.says = words
+            self.changed(block)
+
+    def says_of(self, call: CallView) -> str:
+        """Return what was said so on the row of a call; "" where it isn't there any more."""
+        block = self.cursor
+        return block.says if isinstance(block, CallBlock) and block.call is call else ""
+
     def forget_selection(self) -> None:
         """Forget the selection when another turn begins: the keys mean the new turn then."""
         self._put_cursor(None)
@@ -193,8 +205,10 @@ class ConversationView(BlockScroll, can_focus=True):
                 self._show(block)
 
     def _put_cursor(self, block: Block | None, *, by_key: bool = False) -> None:
-        if block is not self.cursor:
+        if block is not (before := self.cursor):
             self._letters.moved()
+            if isinstance(before, CallBlock):
+                before.says = ""
         for one in (self._cursor.put(block, by_key=by_key), block):
             if one is not None:
                 self._mark(one)

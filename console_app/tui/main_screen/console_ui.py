@@ -9,10 +9,11 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 
 from textual.app import App
+from textual.content import Content
 from textual.screen import Screen
 
 from console_app.console import Console, Services
-from console_app.domain import CallState, Event, Level, event_news, one_line, plural
+from console_app.domain import CallState, Event, Level, call_description, event_news, one_line, plural
 from console_app.domain.transcript import CallView, Transcript, TurnView
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.agent_pane import AgentPane
@@ -22,6 +23,7 @@ from console_app.tui.main_screen.bars.find_bar import FindBar
 from console_app.tui.main_screen.bars.status import read_status
 from console_app.tui.main_screen.bars.status_bar import StatusBar
 from console_app.tui.main_screen.base import MainScreen
+from console_app.tui.main_screen.hints import pressed
 from console_app.tui.main_screen.shown_conversation import ShownConversation
 from console_app.tui.main_screen.start.survival import Survival, line_of
 from console_app.tui.prompt.draft_keeping import DraftKeeping
@@ -31,10 +33,12 @@ from console_app.tui.terminal.attention import Attention
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.textual_internals import driver_of
 from console_app.tui.ui import Ui
+from console_app.tui.widgets.key_hints import KeyHints
 
 REFUSED_EVERY = 2.0  # seconds between two hints about keys that mean nothing
 MOST_UNPAINTED = 2**16  # characters of an answer that one frame may have to paint, some 0.2 s of work
 LONGEST_FRAME = 1.0  # seconds that an answer waits for one
+SHOWN_PRESSED = 1.5  # seconds that a key of a replay is shown
 LONG_COPY = 70_000  # characters, of which some terminals take less than they are sent
 
 P = ParamSpec("P")
@@ -51,6 +55,7 @@ class ConsoleUi(Ui):
         self._services = services
         self.drafts: DraftKeeping | None = None  # once there is a prompt
         self._notices: list[tuple[Level, str]] = [("warning", problem) for problem in problems]
+        self._untold = set(problems)  # of the notices: those that no conversation has
         self._survival = Survival()
         self._model = ("", "")
         self._refused_at = float("-inf")
@@ -155,13 +160,34 @@ class ConsoleUi(Ui):
         """Shows an event. One that can't be shown is told of: the turn goes on, and the session is whole."""
         try:
             self.talking = True
+            before = self.transcript.turn
             self.shown.show(event)
+            if self._untold and self.transcript.turn is not before:
+                self._carry_over()
             self._call_back(event)
+            if self._services.replay is not None and (act := call_description.act_behind(event)) is not None:
+                self._show_pressed(act, self.transcript.calls.get(event_news.call_of(event)))
             if event_news.News.of(event) & event_news.News.FIGURES:
                 self.changed()
         except Exception as error:
             if not self.goes_on(error):
                 raise
+
+    def _show_pressed(self, act: call_description.Act, call: CallView | None) -> None:
+        """Say for a while in the last line which key was pressed then, and on what."""
+        binding = pressed(act)
+        line = Content.styled("pressed then  ", "$muted") + Content.styled(key_name(binding.key), "bold $primary")
+        line += Content(f" {binding.description}{'' if call is None else f' · {one_line(call.label, 60)}'}")
+        hints = self._screen.query_one(KeyHints)
+        hints.say_instead(line)
+        self._screen.set_timer(SHOWN_PRESSED, lambda: hints.say_instead(None, line))
+
+    def _carry_over(self) -> None:
+        """Say in the conversation what the opening page warned of, which is out of sight now."""
+        for level, text in self._notices:
+            if text in self._untold and level in ("warning", "error"):
+                self.view.add_notice(level, text)
+        self._untold.clear()
 
     def _call_back(self, event: Event) -> None:
         """Tells whoever looks at another window of what waits for them, and of the turn's end."""
@@ -256,6 +282,7 @@ class ConsoleUi(Ui):
         self.leave_agents()
         self.shown.clear()
         self.talking = False
+        self._untold = {text for _, text in self._notices}
         if self.drafts is not None:
             self.drafts.begun()
 
@@ -269,6 +296,7 @@ class ConsoleUi(Ui):
                 self.toast(text)
         else:
             self._notices.append((level, text))
+            self._untold.add(text)
             self.tell_notices()
 
     def take_back(self, text: str) -> None:

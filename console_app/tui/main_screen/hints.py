@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from console_app.domain import one_line
+from textual.binding import Binding
+
+from console_app.domain import call_description, one_line
+from console_app.tui.approvals import board
+from console_app.tui.lineview import ConversationView
 
 if TYPE_CHECKING:
     from console_app.console import Console
     from console_app.tui.main_screen.console_ui import ConsoleUi
 
 IDLE = (("/", "commands"), ("@", "files"), ("prompt.help", "help"))
+WATCHED = (("/", "commands"), ("prompt.help", "help"))  # in a replay, where nothing can be sent
+
+
+def pressed(act: call_description.Act) -> Binding:
+    """The binding by which a user does something with a call: of the board, or of the call's panel."""
+    name = {"approve": "board.once", "deny": "board.deny"}.get(act, f"panel.{act}")
+    return next(one for one in (*board.KEYS, *ConversationView.BINDINGS) if isinstance(one, Binding) and one.id == name)
 
 
 def hints_of(ui: ConsoleUi, console: Console) -> Sequence[tuple[str, str]]:
@@ -31,6 +42,6 @@ def hints_of(ui: ConsoleUi, console: Console) -> Sequence[tuple[str, str]]:
     if conversation.paused:
         return [("prompt.send", "send what waits"), ("prompt.older", "edit it"), *IDLE]
     if not conversation.busy:
-        return [*review, *calls, *IDLE]
+        return [*review, *calls, *(IDLE if console.services.replay is None else WATCHED)]
     doing = console.activity.at(view.now)
     return [*review, *calls, ("chat.stop", "stop" if doing is None else doing.stop), ("prompt.send", "queue")]

@@ -42,6 +42,8 @@ from console_app.tui.themes import LoadedTheme
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.too_small import TooSmall
 
+WATCHED_ONLY = "A replay: / for commands, nothing is sent"
+
 
 class ChatScreen(MainScreen):
     """The console's one main screen; dialogs open on top of it."""
@@ -120,6 +122,8 @@ class ChatScreen(MainScreen):
         services.on_servers_changed(self._servers_changed)
         self.ui.drafts = self.prompt_area.drafts
         self.ui.tell_notices()
+        if services.replay is not None:
+            self.prompt.placeholder = WATCHED_ONLY
         doing, beside = self.query_one(ActivityLine), self.query_one(BackgroundLine)
         for view in (self.conversation, self.agent.view):
             view.on_beat(lambda now: any([doing.look(now), beside.look(now), self.agent.look(now)]))

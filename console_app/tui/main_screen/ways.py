@@ -35,6 +35,13 @@ def act_on_call(
     match event.action:
         case "inspect":
             ui.open(dialogs.inspect, call)
+        case "retry" if why := console.services.engine.why_again(call.id):
+            words = f"{why} · r again"
+            if ui.view.says_of(call) == words:  # the second press is a yes: no board asks
+                ui.view.say_of(call, "")
+                console.calls.run_again(call.id, call.arguments)
+            else:
+                ui.view.say_of(call, words)
         case "retry":
             console.calls.run_again(call.id)
         case "retry_all":

@@ -118,10 +118,12 @@ class KeyHints(Widget):
     def _changed(self, _screen: Screen[object]) -> None:
         self.refresh()
 
-    def say_instead(self, line: Content | None) -> None:
-        """Say something else in place of the keys for a while; with None the keys are back."""
-        self._instead = line
-        self.refresh()
+    def say_instead(self, line: Content | None, was: Content | None = None) -> None:
+        """Say something else in place of the keys for a while; with None the keys are back, unless what stands there
+        is no more what it `was`."""
+        if was is None or self._instead is was:
+            self._instead = line
+            self.refresh()
 
     def on_click(self, event: events.Click) -> None:
         """Press the key that was clicked, unless it came there just now."""

@@ -134,7 +134,7 @@ async def test_a_state_that_nothing_is_in_any_more_says_so_and_how_all_are_seen(
         await app.timing.pass_by()
         await pilot.press("end", "t")
         await painted(pilot)
-        assert "only running · all calls are shown" in seen(app)
+        assert "only running · no call is folded" in seen(app)
         for call_id in ids:
             app.story.finish(call_id, 1.0)
         app.story.send(ev.BatchFinished, 1, calls=3, wall_ms=1000, summed_ms=3000)
@@ -211,7 +211,7 @@ async def test_folded_rows_open_and_fold_by_key_and_the_selected_call_is_never_f
         assert "o open" in seen(app)
         await pilot.press("o")
         await painted(pilot)
-        assert re.search("all calls are shown .* o close", seen(app))
+        assert re.search("no call is folded .* o close", seen(app))
         assert app.view.virtual_size.height > 40
         await pilot.press("o")
         await painted(pilot)

@@ -31,6 +31,7 @@ class FoldBlock(Fold):
         super().__init__()
         self.group = group
         self._shown: frozenset[str] | None = None  # the calls whose rows are not folded; None: all
+        self._counted: tuple[tuple[str, int], ...] = ()  # the folded calls, when it was last looked at
         self._known = -1  # the version of the group for which that holds
 
     def hides(self, call: CallView) -> bool:
@@ -68,7 +69,8 @@ class FoldBlock(Fold):
         return self.group.room_changed(height)  # how many rows there is room for
 
     def look(self) -> tuple[object, ...]:
-        return self._folds, self.group.only, self._folded() if self._folds else None
+        self._counted = self._folded() if self._folds else ()
+        return self._folds, self.group.only, self._counted
 
     def estimate(self, width: int) -> int:
         return int(self._folds)
@@ -79,11 +81,11 @@ class FoldBlock(Fold):
         ink = palette.on_chosen if self.selected else palette
         gutter = gutter_of(width)
         room = max(width - gutter - margin_of(width), 1)
-        counts = ", ".join(counted(count, word) for word, count in self._folded())
+        counts = ", ".join(counted(count, word) for word, count in self._counted)
         only = self.group.only
         none = only and all(counted_as(call) != only for call in self.group.calls)
         head: list[Piece] = [(f"only {only}{': none now' if none else ''} · ", ink.warning)] if only else []
-        head.append((f"+ {counts}" if counts else "all calls are shown", ink.muted))
+        head.append((f"+ {counts}" if counts else "no call is folded", ink.muted))
         keys: list[Piece] = [("t", ink.strong), (" next state  ", ink.muted)] if only else []
         keys += [("o", ink.strong), (" open" if only or counts else " close", ink.muted)]
         gap = room - pieces_width(head) - pieces_width(keys)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from rich.style import Style
 
 from console_app.domain import Level, amounts, one_line, plural
 from console_app.domain import events as ev
-from console_app.domain.transcript import CallView
 from console_app.tui.lineview.blocks.block import Block, estimate_text, framed, gutter_of, margin_of
 from console_app.tui.lineview.blocks.passages import Passage, passage_of
 from console_app.tui.lineview.lines import Line, Piece, clean, wrap
 from console_app.tui.lineview.palette import Palette
-from console_app.tui.lineview.wording import counted, counted_as, number
+from console_app.tui.lineview.wording import number
 
 Waits = Callable[[float], str]
 """Say in words what is waited for at a time; "" for nothing."""
@@ -156,7 +154,7 @@ class TurnEndBlock(Block):
         took: float = 0.0,
         tokens: int = 0,
         cost: float | None = None,
-        without_success: Sequence[CallView] = (),
+        without_success: bool = False,
     ) -> None:
         super().__init__()
         self.outcome = outcome
@@ -164,7 +162,7 @@ class TurnEndBlock(Block):
         self.took = took
         self.tokens = tokens
         self.cost = cost
-        self.without_success = without_success  # of calls that nobody answered for
+        self.without_success = without_success  # calls by hand did not all succeed: the lines above say which
         self.hint = ""  # how to go on
         self.is_last = True  # no turn has begun since
 
@@ -179,10 +177,10 @@ class TurnEndBlock(Block):
         return self.gap + estimate_text(self.error or "", width)
 
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
-        failed = self.outcome == "completed" and bool(self.without_success)
-        glyph, word = ("✗", _came_of(self.without_success)) if failed else _ENDS[self.outcome]
+        over = self.outcome == "completed" and self.without_success
+        glyph, word = ("·", "over") if over else _ENDS[self.outcome]
         style = {
-            "completed": palette.error if failed else palette.muted,
+            "completed": palette.muted,
             "cancelled": palette.muted,
             "failed": palette.error,
             "step_limit": palette.warning,
@@ -197,13 +195,8 @@ class TurnEndBlock(Block):
             text.append([(one_line(self.error), palette.error if self.outcome == "failed" else palette.muted)])
         if self.hint and self.is_last:
             text.append([(self.hint, palette.muted)])
-        mark = palette.success if self.outcome == "completed" and not failed else style
+        mark = palette.success if self.outcome == "completed" and not over else style
         return _marked(glyph, text, width, palette, mark)
-
-
-def _came_of(calls: Sequence[CallView]) -> str:
-    words = Counter(counted_as(call) for call in calls)
-    return counted_as(calls[0]) if len(calls) == 1 else ", ".join(counted(count, word) for word, count in words.items())
 
 
 def _marked(glyph: str, lines: list[list[Piece]], width: int, palette: Palette, style: Style) -> list[Line]:

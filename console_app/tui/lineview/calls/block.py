@@ -32,6 +32,7 @@ class CallBlock(Panel):
         super().__init__(call)
         self.group = group
         self.detail = CallDetail(call)
+        self.says = ""  # of a key that wants a second press
         self._inside: EdgedRows | None = None  # the detail, as last painted
 
     @property
@@ -121,7 +122,7 @@ class CallBlock(Panel):
 
     def look(self) -> tuple[object, ...]:
         group = self.group
-        return group.has_header, group.version, self.folded, group.tail(self), self.detail.pictures
+        return group.has_header, group.version, self.folded, group.tail(self), self.detail.pictures, self.says
 
     def set_room(self, height: int) -> bool:
         return self.group.room_changed(height)
@@ -158,8 +159,11 @@ class CallBlock(Panel):
         gutter = gutter_of(width)
         room = max(width - gutter - margin_of(width), 1)
         below = () if self.open else self.group.tail(self)
+        told = [(self.says, ink.warning)] if self.says else []
         fills = not self.selected
-        pieces = row(self.call, self.group, room, ink, now, self.detail, opened=self.open, filled=fills, below=below)
+        pieces = row(
+            self.call, self.group, room, ink, now, self.detail, opened=self.open, filled=fills, below=below, told=told
+        )
         runs = self.call.state is CallState.RUNNING
         mark: Piece = (
             ("▌", palette.primary) if self.selected else ("▎" if runs else " ", state_style(self.call, palette))

@@ -43,14 +43,16 @@ def row(
     opened: bool = False,
     filled: bool = True,
     below: Sequence[str] = (),
+    told: Sequence[Piece] = (),
 ) -> list[Piece]:
     """The line of a call as pieces that take exactly `room` cells. `opened`: what stands below is not said here too,
-    nor is what stands `below` while it runs. `filled`: how far it is shows as the ground of the line."""
-    pieces = _sentence(call, group, room, palette, now, detail, opened=opened, below=below)
+    nor is what stands `below` while it runs. `filled`: how far it is shows as the ground of the line.
+    `told` comes before all else that is told."""
+    pieces = _sentence(call, group, room, palette, now, detail, opened=opened, below=below, first=told)
     done = share_done(call) if filled else None
     if not done or palette.chosen is None:
         return pieces
-    inked = _sentence(call, group, room, palette.chosen, now, detail, opened=opened, below=below)
+    inked = _sentence(call, group, room, palette.chosen, now, detail, opened=opened, below=below, first=told)
     inked = crop(inked, int(done * room), "")
     return [*inked, *_behind(pieces, sum(len(text) for text, _ in inked))]
 
@@ -65,6 +67,7 @@ def _sentence(
     *,
     opened: bool,
     below: Sequence[str],
+    first: Sequence[Piece],
 ) -> list[Piece]:
     glyph, word = state_of(call, palette.turning(now))
     style, dot = state_style(call, palette), (" · ", palette.faint)
@@ -76,7 +79,9 @@ def _sentence(
     if room - pieces_width([*pieces, *time]) < 0:
         time, pieces = [], crop(pieces, room)
     left = room - pieces_width([*pieces, *time])
-    said: list[Piece] = _state(call, word, style) + [(text.strip(), ink) for text, ink in _badges(call, palette)]
+    said: list[Piece] = (
+        [*first] + _state(call, word, style) + [(text.strip(), ink) for text, ink in _badges(call, palette)]
+    )
     told_above = call.state is CallState.QUEUED and group.has_header  # the counts say what is waited for
     newest = [] if told_above else news(call, max(left, 0), palette, now, detail, opened=opened, below=below)
     told: list[Piece] = []
