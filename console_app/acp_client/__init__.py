@@ -1,7 +1,5 @@
 """Anyone's agents over the Agent Client Protocol, version 1: programs that do a task as an agent of ours would."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,9 +8,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "engine": "AcpEngine AgentProgram",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

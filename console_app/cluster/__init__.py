@@ -1,7 +1,5 @@
 """A batch on many processes: who runs which item, what travels, and how what may change something isn't done twice."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,9 +7,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "opening": "cluster_engine",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

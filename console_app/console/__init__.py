@@ -1,7 +1,5 @@
 """The whole program without a face: `Console` and the records that it is given and gives. No Textual here."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -37,24 +35,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "activity": "Doing",
-            "connecting": "Connecting Listing",
-            "console": "Console",
-            "intents.commands": "turn_of",
-            "model_source": "ConfiguredModels list_all warm_up",
-            "models": "Models",
-            "pending": "Pending",
-            "permissions": "ApprovalDecision MODES PermissionRow Permissions Scope",
-            "services": "AttentionSettings Services",
-            "talk.collector": "full_looks",
-            "talk.conversation": "Conversation",
-            "talk.question_queue": "PendingQuestion QuestionQueue Reply",
-            "talk.queued": "Around",
-            "talk.sessions": "Disk READ_ONLY",
-            "timing": "Later Timers Timing",
-            "ui_port": "UiPort",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

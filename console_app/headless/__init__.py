@@ -1,7 +1,5 @@
 """A run without a terminal: one turn driven to its end, what it prints, and what ends it from outside."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,14 +23,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "interrupts": "DEADLINE Exit Interrupted Interrupts LEAVING TimeToEnd end_within",
-            "manual_calls": "NamedTools needed_servers read_calls",
-            "output": "OutputStreams",
-            "reports": "Output RunReport",
-            "run": "RunEnding run_turn",
-            "writers": "call_line compaction_line",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

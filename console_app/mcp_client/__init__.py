@@ -1,7 +1,5 @@
 """The MCP client: servers from mcp.json, each held by one owner task, together one set of tools."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,17 +28,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "connecting.asking": "Asking ProviderSampler open_in_browser",
-            "connecting.sdk": "preload",
-            "connecting.status": "LeftOut ServerState ServerStatus",
-            "hub": "Hub HubSwitch",
-            "offering.composing": "MOST_TEXT compose names_something read_attachments",
-            "offering.offers": "PromptArgument PromptMessage Resource ResourceTemplate ServerPrompt",
-            "tools.definitions": "Definitions",
-            "registry": "find_servers",
-            "traffic": "RawMessage Traffic",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

@@ -1,7 +1,5 @@
 """Models behind APIs: each turns its wire format into chunks. The openai and anthropic SDKs stop here."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,21 +29,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "ahead": "load_reading",
-            "catalog": "context_window cost",
-            "endpoint.address": "is_official",
-            "endpoint.rate_limiter": "EndpointLimits",
-            "factory": "list_models open_provider preload",
-            "fallback": "WithFallback",
-            "offline.provider": "OfflineProvider",
-            "pictures": "LARGEST_FILE MOST_PIXELS picture_type",
-            "probing": "COST Observation probe",
-            "script": "Script read_script",
-            "scripted": "ScriptedProvider",
-            "text_protocol.forms": "checked_dialect level_of usual_dialect",
-            "text_protocol.provider": "TextProtocol",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

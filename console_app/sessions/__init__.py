@@ -1,7 +1,5 @@
 """Stored conversations: kept, opened, found, forked, exported, replayed and repaired."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,18 +23,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "database": "StoreError",
-            "drafts": "PromptDraft PromptDrafts",
-            "library": "Library Opened SessionInUse",
-            "lock": "SessionLock",
-            "places": "ForkPoint",
-            "recent": "recent_models recent_sessions",
-            "recorder": "Recorder",
-            "replay": "Replay",
-            "store": "NoSuchSession SearchHit Store",
-            "tables": "Hit SessionInfo",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

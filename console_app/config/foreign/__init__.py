@@ -1,7 +1,5 @@
 """The forms in which other programs keep things for agents: read as they are, believed by nobody before `trust`."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,16 +19,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "agents": "AgentFile",
-            "finding": "Foreign Findings of_project of_user",
-            "front_matter": "FrontMatter",
-            "hook_files": "Hook HookFile hooks_of",
-            "instructions": "Instructions",
-            "plugins": "Plugin",
-            "skills": "Skill",
-            "tree": "Tree",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

@@ -1,7 +1,5 @@
 """This process on this machine: its log and crash reports, the user's browser, and optional packages."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,11 +13,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "browser": "BrowserPage CHANNEL page_in_use start_browser",
-            "crash_report": "write_report",
-            "log_setup": "log_nowhere log_to",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

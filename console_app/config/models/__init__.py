@@ -1,7 +1,5 @@
 """Models: the one that answers, how it is reached, and what was learnt of it."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,12 +17,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "connection": "TypedEndpoint USUAL_PORTS checked_key checked_url",
-            "known_endpoints": "KnownEndpoints",
-            "known_models": "KnownDialects KnownRefusals Refusals",
-            "model_choice": "ModelChoice NO_KEY_HINT choose_model",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

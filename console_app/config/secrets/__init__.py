@@ -1,7 +1,5 @@
 """Secrets: how they are found, kept, hidden from texts, and held back from other programs."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,11 +19,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "credentials": "Credentials FileCredentials StoredKeys UserCredentials address_of is_stored with_key",
-            "key_shapes": "HIDDEN has_key",
-            "redaction": "RedactedStream Redactor WithoutSecrets redactor_in_use",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

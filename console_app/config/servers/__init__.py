@@ -1,7 +1,5 @@
 """MCP servers as mcp.json and the user's picks say them."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,12 +18,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "mcp_servers": "ServerConfig load_mcp_config read_mcp_config",
-            "server_choice": "ServerChoice choose_servers for_groups",
-            "tool_choice": "Item Kind Selection keep_tool_names",
-            "typed_server": "Typed command_problem",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

@@ -1,7 +1,5 @@
 """All that a project brings waits here until the user trusts it."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,12 +17,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "brought": "AgentFile Brought Hook hooks_of",
-            "custom_commands": "CustomCommand CustomCommands",
-            "server_files": "Changes ServerFiles Untrusted",
-            "trust_report": "FileToTrust ProjectTrust",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

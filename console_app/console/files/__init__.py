@@ -1,7 +1,5 @@
 """Files of the user: attached, named in a prompt, compared with what a call would make of them, opened and copied."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,15 +29,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "attachments": "Attachments Chip Composed sweep",
-            "changes_made": "diff_report histories put_back",
-            "clipboard": "copy_in_tmux read_clipboard",
-            "file_changes": "FileChange FileChanges LARGEST NotComparedError change_in_time text_of",
-            "mentions": "LineRange file_mentions written_path",
-            "own_editor": "EditorError edited open_file",
-            "project_files": "Walk walk",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

@@ -1,7 +1,5 @@
 """Reports: texts about calls, requests and costs; `copies` and `wire_text` are rooms beside the door."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,10 +9,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "call_report": "call_text log_lines",
-            "text_files": "tail",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

@@ -1,7 +1,5 @@
 """Servers as a user has them: switched on and off, watched, pinged, and named in commands."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,12 +13,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "pings": "Pings",
-            "switches": "HubSwitches Offered ServerSwitches facts_of",
-            "tools_in_words": "facts_of_tool",
-            "watching": "Watching",
-        },
-    )
+    __getattr__ = door(__name__, __file__)
