@@ -97,14 +97,14 @@ class DaskCluster:
 
     async def open(self, worker: str, opening: str) -> str:
         """Open a run at a worker. One with other versions has a problem."""
-        from console_app.cluster import dask_worker
+        from console_app.cluster import node
 
         if problem := await self._problem(worker):
             return problem
-        return await self._run(worker, dask_worker.open_node, opening)
+        return await self._run(worker, node.open_node, opening)
 
     async def exchange(self, worker: str, orders: str) -> str:
-        from console_app.cluster.dask_worker import EXCHANGE
+        from console_app.cluster.node import EXCHANGE
 
         try:
             message = {"op": EXCHANGE, "orders": orders}
@@ -116,17 +116,17 @@ class DaskCluster:
         return answers[worker]
 
     async def end(self, worker: str, run: str) -> None:
-        from console_app.cluster import dask_worker
+        from console_app.cluster import node
 
-        await self._run(worker, dask_worker.end_node, run)
+        await self._run(worker, node.end_node, run)
 
     async def _problem(self, worker: str) -> str:
         """Return an `OpenedNode` with the reason why a worker's versions won't do; "" if they do."""
-        from console_app.cluster import dask_worker
+        from console_app.cluster import node
         from console_app.cluster.messages import OpenedNode
 
         try:
-            there = await self._run(worker, dask_worker.worker_versions)
+            there = await self._run(worker, node.worker_versions)
             _same("it", versions(), there)
         except ClusterError as error:
             return OpenedNode(problem=error.detail).model_dump_json()
@@ -153,7 +153,7 @@ def _same(who: str, here: Any, there: Any) -> None:
 
 def _local(distributed: Any, security: Any) -> Any:
     """Processes of this machine that only who has the keys of `security` is let into, and no pages."""
-    from console_app.cluster.dask_worker import PrivateScheduler, PrivateWorker
+    from console_app.cluster.node import PrivateScheduler, PrivateWorker
 
     common = {"host": "127.0.0.1", "protocol": "tls", "security": security}
     worker = {"worker_class": PrivateWorker, "nthreads": 1, "silence_logs": logging.CRITICAL, **common}

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from console_app.console.permissions import Permissions as Permissions
     from console_app.console.permissions import Scope as Scope
     from console_app.console.services import AttentionSettings as AttentionSettings
+    from console_app.console.services import Later as Later
     from console_app.console.services import Services as Services
-    from console_app.console.talk.collector import full_looks as full_looks
+    from console_app.console.services import Timers as Timers
+    from console_app.console.services import Timing as Timing
     from console_app.console.talk.conversation import Conversation as Conversation
     from console_app.console.talk.question_queue import PendingQuestion as PendingQuestion
     from console_app.console.talk.question_queue import QuestionQueue as QuestionQueue
@@ -28,9 +30,7 @@ if TYPE_CHECKING:
     from console_app.console.talk.queued import Around as Around
     from console_app.console.talk.sessions import READ_ONLY as READ_ONLY
     from console_app.console.talk.sessions import Disk as Disk
-    from console_app.console.timing import Later as Later
-    from console_app.console.timing import Timers as Timers
-    from console_app.console.timing import Timing as Timing
+    from console_app.console.talk.sessions import full_looks as full_looks
     from console_app.console.ui_port import UiPort as UiPort
 else:
     from console_app.door import door

@@ -10,8 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from console_app.servers.parts.csv_chart import ChartRequest, svg
-from console_app.servers.parts.csv_table import CsvTable, described, read_table, summarize
+from console_app.servers.parts.csv_chart import ChartRequest, CsvTable, described, read_table, summarize, svg
 from console_app.servers.parts.folders import FolderEntry, allowed_folders, file_name, save_new
 from console_app.servers.parts.server import (
     Arguments,

@@ -1,13 +1,19 @@
 """Opens the sessions of a user for a front end: holds the store, and the lock of the session that is open here.
 
 Turns are recorded to it: a new session is locked when its first event comes.
+
+Plays a stored session again with its real timing: each event when it came, at a speed you choose.
+
+What the model streamed is stored as whole messages, so an answer appears at once; calls start, wait and end as they
+did, and so does what they reported meanwhile (`recorder.SAMPLES` a second).
 """
 
 from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Generator, Sequence
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,3 +156,49 @@ class Library:
             raise SessionInUse(info)
         self.begin()
         self._session_id, self._lock = session_id, lock
+
+
+LONGEST_PAUSE = 3.0  # seconds of the recording between two turns: what you thought about meanwhile is left out
+
+
+class Replay:
+    """The events of a session and a clock that tells the time of the recording while they play.
+
+    A recording hands in a `clock` and a `sleep` that it drives, in seconds.
+    """
+
+    def __init__(
+        self,
+        events: Sequence[ev.Event],
+        speed: float = 1.0,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._events = events
+        self._speed = speed
+        self._at = events[0].at if events else 0.0
+        self._clock = clock
+        self._sleep = sleep
+        self._since = clock()
+
+    def now(self) -> float:
+        """The time in the recording, seconds since the epoch."""
+        return self._at + (self._clock() - self._since) * self._speed
+
+    async def play(self) -> AsyncIterator[ev.Event]:
+        """Yield each event in its time."""
+        self._since = self._clock()
+        ended = True
+        before = self._at
+        for event in self._events:
+            if event.at < before:  # the clock was set back, or another console went on with the session
+                self._at -= before - event.at
+            before = event.at
+            ahead = event.at - self.now()
+            if ended and ahead > LONGEST_PAUSE:
+                self._at += ahead - LONGEST_PAUSE
+                ahead = LONGEST_PAUSE
+            await self._sleep(max(ahead, 0.0) / self._speed)
+            ended = isinstance(event, ev.TurnFinished | ev.SessionStarted) and not event.agent
+            yield event

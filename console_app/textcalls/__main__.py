@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from console_app.textcalls.dialects.dialect import Dialect, Family
+from console_app.textcalls.dialects.form import Dialect, Family
 from console_app.textcalls.dialects.table import DIALECTS, FAMILIES
 from console_app.textcalls.model import ToolSignature
 from console_app.textcalls.tool_schemas import ToolSchemas

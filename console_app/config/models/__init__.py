@@ -7,8 +7,8 @@ if TYPE_CHECKING:
     from console_app.config.models.connection import TypedEndpoint as TypedEndpoint
     from console_app.config.models.connection import checked_key as checked_key
     from console_app.config.models.connection import checked_url as checked_url
-    from console_app.config.models.known_endpoints import KnownEndpoints as KnownEndpoints
     from console_app.config.models.known_models import KnownDialects as KnownDialects
+    from console_app.config.models.known_models import KnownEndpoints as KnownEndpoints
     from console_app.config.models.known_models import KnownRefusals as KnownRefusals
     from console_app.config.models.known_models import Refusals as Refusals
     from console_app.config.models.model_choice import NO_KEY_HINT as NO_KEY_HINT

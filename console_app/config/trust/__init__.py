@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from console_app.config.trust.brought import hooks_of as hooks_of
     from console_app.config.trust.custom_commands import CustomCommand as CustomCommand
     from console_app.config.trust.custom_commands import CustomCommands as CustomCommands
-    from console_app.config.trust.server_files import Changes as Changes
-    from console_app.config.trust.server_files import ServerFiles as ServerFiles
-    from console_app.config.trust.server_files import Untrusted as Untrusted
+    from console_app.config.trust.trust_report import Changes as Changes
     from console_app.config.trust.trust_report import FileToTrust as FileToTrust
     from console_app.config.trust.trust_report import ProjectTrust as ProjectTrust
+    from console_app.config.trust.trust_report import ServerFiles as ServerFiles
+    from console_app.config.trust.trust_report import Untrusted as Untrusted
 else:
     from console_app.door import door
 

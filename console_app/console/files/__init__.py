@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from console_app.console.files.attached_files import Walk as Walk
+    from console_app.console.files.attached_files import walk as walk
     from console_app.console.files.attachments import Attachments as Attachments
     from console_app.console.files.attachments import Chip as Chip
     from console_app.console.files.attachments import Composed as Composed
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from console_app.console.files.own_editor import EditorError as EditorError
     from console_app.console.files.own_editor import edited as edited
     from console_app.console.files.own_editor import open_file as open_file
-    from console_app.console.files.project_files import Walk as Walk
-    from console_app.console.files.project_files import walk as walk
 else:
     from console_app.door import door
 

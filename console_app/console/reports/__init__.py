@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from console_app.console.reports.call_report import call_text as call_text
     from console_app.console.reports.call_report import log_lines as log_lines
-    from console_app.console.reports.text_files import tail as tail
+    from console_app.console.reports.call_report import tail as tail
 else:
     from console_app.door import door
 

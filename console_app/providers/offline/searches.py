@@ -32,7 +32,7 @@ def _searcher(tools: OfflineTools) -> Match | None:
     return tools.find(names, query=("query", "q"), maybe_results=("max_results",))
 
 
-def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
+def _read_searches(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
     for found in _SEARCH.finditer(asked.text):
         text = found[1]
         if stop := _END.search(text):
@@ -49,5 +49,5 @@ def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
 SEARCHES = AnswerRule(
     can="search the web: `search for 'structured concurrency', 'trio' and 'asyncio'`",
     able=lambda tools: _searcher(tools) is not None,
-    read=_read,
+    read=_read_searches,
 )

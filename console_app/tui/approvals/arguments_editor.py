@@ -19,9 +19,11 @@ from textual.types import CSSPathType
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
-from console_app.domain import one_line, visible
+from console_app.domain import CallState, ToolSpec, one_line, visible
 from console_app.domain import schema as json_schema
 from console_app.domain.schema import forms
+from console_app.domain.transcript import CallView
+from console_app.engine import ApprovalGate
 from console_app.tui.forms.field_widgets import CheckList, ChoiceLine, ObjectWidget
 from console_app.tui.widgets.dialog import Dialog, DialogBox
 from console_app.tui.widgets.displayed_end import DisplayedEnd, Moved, place, tell_moves
@@ -239,3 +241,30 @@ def schema_lines(schema: json_schema.Schema) -> list[Content]:
     if len(known) > MOST_LISTED:
         lines.append(Content.styled(f"and {len(known) - MOST_LISTED} more", "$muted"))
     return lines or [Content.styled("The tool says nothing of its arguments.", "$muted")]
+
+
+def editor_for(
+    call: CallView, spec: ToolSpec | None, gate: ApprovalGate, *, accept: str, clock: Callable[[], float]
+) -> ArgumentsEditor:
+    """The form; a tool that is gone has no schema, and everything fits it."""
+    from console_app.tui.approvals.arguments_editor import ArgumentsEditor
+
+    return ArgumentsEditor(
+        f"Edit the arguments of {one_line(call.label, 60)}",
+        call.arguments or {},
+        spec.input_schema if spec else {},
+        checker(spec, gate, waits=call.state is CallState.WAITING),
+        accept=accept,
+        clock=clock,
+    )
+
+
+def checker(spec: ToolSpec | None, gate: ApprovalGate, *, waits: bool) -> Callable[[str], dict[str, Any]]:
+    """Reads the text of edited arguments; raises ValueError for what can't run."""
+
+    def check(text: str) -> dict[str, Any]:
+        if not text.strip():
+            raise ValueError("the arguments are one JSON object; {} is none at all")
+        return gate.edited(spec, text, waits=waits)
+
+    return check

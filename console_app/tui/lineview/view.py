@@ -21,8 +21,7 @@ from console_app.tui.lineview.blocks.notices import NoticeBlock
 from console_app.tui.lineview.calls.block import CallBlock
 from console_app.tui.lineview.calls.detail import ResultKey
 from console_app.tui.lineview.markdown.rows import is_web_link
-from console_app.tui.lineview.panel_keys import KEYS
-from console_app.tui.lineview.panel_letters import TOO_EARLY, Later, PanelLetters
+from console_app.tui.lineview.panel_letters import KEYS, TOO_EARLY, Later, PanelLetters
 from console_app.tui.lineview.results.json_tree import FOLD_META
 from console_app.tui.lineview.scrolling.block_scroll import BlockScroll
 from console_app.tui.lineview.scrolling.cursor import Cursor

@@ -209,7 +209,7 @@ class Dialogs:
             use(call.id, edited)
 
     async def _edited(self, call: CallView, accept: str) -> dict[str, Any] | None:
-        from console_app.tui.approvals.call_editing import editor_for
+        from console_app.tui.approvals.arguments_editor import editor_for
 
         engine = self._services.engine
         spec = next((spec for spec in engine.toolset.tools() if spec.name == call.name), None)

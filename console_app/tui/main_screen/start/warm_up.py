@@ -14,7 +14,7 @@ MODULES = (  # in the order in which a session is likely to need them
     "encodings.utf_16_le",  # a line with a sign beyond ASCII
     "encodings.utf_32_le",
     "console_app.tui.widgets.text_dialog",
-    "console_app.tui.approvals.call_editing",
+    "console_app.tui.approvals.arguments_editor",
     "console_app.tui.approvals.arguments_editor",
     "console_app.tui.widgets.pick_list",
     "console_app.tui.questions.views",
@@ -39,7 +39,7 @@ MODULES = (  # in the order in which a session is likely to need them
     "console_app.tui.prompt.editor",
     "console_app.tui.servers.prompt_screen",
     "console_app.tui.servers.resource_screen",
-    "console_app.tui.servers.tool_screen",
+    "console_app.tui.servers.workbench",
     "console_app.tui.servers.wire_screen",
     "console_app.sessions.library",
     "console_app.sessions.places",
