@@ -46,7 +46,6 @@ class EditorAgent:
         self._sessions: dict[str, EditorSession] = {}
 
     def on_connect(self, conn: Any) -> None:
-        """The SDK gives its connection."""
         self._editor = conn
 
     async def close(self) -> None:
@@ -82,7 +81,6 @@ class EditorAgent:
         """Keys are kept by Fanout: there is nothing to do here."""
 
     async def new_session(self, cwd: str, mcp_servers: Servers | None = None, **_: Any) -> schema.NewSessionResponse:
-        """A new conversation."""
         session = await self._opened(cwd, mcp_servers)
         return schema.NewSessionResponse(session_id=session.id, modes=session.modes, config_options=session.options)
 
@@ -151,7 +149,6 @@ class EditorAgent:
             await self._stored.delete(session_id)
 
     async def prompt(self, session_id: str, prompt: Sequence[Block], **_: Any) -> schema.PromptResponse:
-        """Answers a prompt."""
         return schema.PromptResponse(stop_reason=await told(self._session(session_id).prompt(prompt)))
 
     async def cancel(self, session_id: str, **_: Any) -> None:

@@ -313,7 +313,6 @@ class EditorSession(UiPort):
         self.updates.note(f"```\n{read()}\n```", grave=True)
 
     def give_back(self, text: str) -> bool:
-        """Gives nothing back: the editor has it."""
         return True
 
 

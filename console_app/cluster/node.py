@@ -255,7 +255,6 @@ async def open_node(text: str, dask_worker: Any) -> str:
 
 
 async def end_node(run: str, dask_worker: Any) -> None:
-    """End a run on a worker."""
     if _node(dask_worker, run) is not None:
         await dask_worker.plugin_remove(name=_name(run))
 

@@ -178,8 +178,6 @@ def _told(run: batch.BatchSnapshot) -> list[str]:
 
 @dataclass(slots=True)
 class _Command:
-    """One run from the command line."""
-
     setup: Setup
     output: OutputStreams
     interrupts: Interrupts
@@ -508,7 +506,6 @@ class _Estimate:
 
     @property
     def line(self) -> str:
-        """In words."""
         price = "price not known" if self.cost is None else f"about ${self.cost:.4f}"
         sums = f"about {plural(self.input_tokens, 'token')} in, {self.output_tokens:,} out"
         return f"{self.model}: {plural(self.items, 'item')}, {sums}: {price}"

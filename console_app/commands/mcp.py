@@ -243,7 +243,6 @@ class ServerFile:
         return cls(paths, choice.path)
 
     def names(self) -> list[str]:
-        """The servers in it."""
         return [server.name for server in load_mcp_config(self.path).servers] if self.path.exists() else []
 
     def fields(self, name: str) -> dict[str, Any]:
@@ -259,7 +258,6 @@ class ServerFile:
         trusted.trust_edit(self.paths, self.path, mcp_edit.put_server(self.path, name, fields, start=self.start))
 
     def remove(self, name: str) -> None:
-        """Takes a server out."""
         trusted.trust_edit(self.paths, self.path, mcp_edit.remove_server(self.path, name, start=self.start))
 
 
@@ -327,7 +325,6 @@ def imported(file: ServerFile, source: str, names: Sequence[str], *, home: Path,
 
 
 def importable(file: ServerFile, *, home: Path, cwd: Path) -> json_outputs.ImportableReport:
-    """Return the servers that there are to import."""
     there = set(file.names())
     return json_outputs.ImportableReport(
         clients=tuple(
@@ -452,7 +449,6 @@ def _below(status: ServerStatus, tools: Sequence[ToolSpec], offers: Mapping[str,
 
 
 def _column(texts: Iterable[str], least: int) -> int:
-    """Return the width of the column of these texts."""
     return max([least, *(len(text) for text in texts if len(text) <= _WIDEST)])
 
 

@@ -55,8 +55,6 @@ class Timers(Protocol):
 
 
 class Timing:
-    """Real time."""
-
     def now(self) -> float:
         """Seconds of a clock that nobody sets."""
         return time.monotonic()

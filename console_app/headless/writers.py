@@ -359,8 +359,6 @@ def _label(call: CallView) -> str:
 
 
 class Output(BaseModel):
-    """A part of an output."""
-
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 

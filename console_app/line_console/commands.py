@@ -44,7 +44,6 @@ _TODO_STATES = {"start": ev.TodoStatus.IN_PROGRESS, "done": ev.TodoStatus.COMPLE
 
 
 def line_ways(face: LineConsole) -> Ways:
-    """The way of each intent on one line console."""
     return _LineWays(face).all()
 
 
@@ -57,7 +56,6 @@ class _LineWays:
         self._say = face.dialogue.say
 
     def all(self) -> Ways:
-        """The way of each intent."""
         face = self._c
         results, settings, servers = ResultWays(face), SettingWays(face), face.server_commands
         approvals, questions = face.approvals, face.questions

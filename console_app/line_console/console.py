@@ -90,7 +90,6 @@ class LineConsole:
         return self._code
 
     def quit(self, code: int = 0) -> None:
-        """Leaves."""
         self._code = code
         self._left.set()
 

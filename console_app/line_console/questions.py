@@ -46,7 +46,6 @@ class LineQuestions:
         self._said = list(self._human.open)
 
     def say(self, call: CallView) -> None:
-        """Print the question of a call."""
         self._said_at = self._dialogue.newest()
         self._dialogue.say(
             f"Call {self._numbers.of(call.id)} asks you: {displayed.folded_text(call.question)}\n/answer answers it."

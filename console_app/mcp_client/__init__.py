@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     from console_app.mcp_client.connecting.asking import Asking as Asking
     from console_app.mcp_client.connecting.asking import ProviderSampler as ProviderSampler
     from console_app.mcp_client.connecting.asking import open_in_browser as open_in_browser
-    from console_app.mcp_client.connecting.channel import preload as preload
+    from console_app.mcp_client.connecting.sdk import preload as preload
     from console_app.mcp_client.connecting.status import LeftOut as LeftOut
     from console_app.mcp_client.connecting.status import ServerState as ServerState
     from console_app.mcp_client.connecting.status import ServerStatus as ServerStatus

@@ -178,7 +178,6 @@ class ScriptedProvider:
 
     @property
     def protocol(self) -> str:
-        """Return the protocol that the script says it plays."""
         return self._script.protocol
 
     def stream(self, request: ports.ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[ch.Chunk]]:

@@ -83,7 +83,6 @@ def as_json_lines(events: Iterable[ev.Event], redactor: Redactor | None = None) 
 
 
 def _told(last: ev.Event, words: str) -> ev.Event:
-    """Return the words as an event behind the last."""
     told = ev.Notice(level="warning", text=words)
     place = {"session_id": last.session_id, "turn": last.turn, "step": last.step, "seq": last.seq + 1, "at": last.at}
     return told.model_copy(update=place)

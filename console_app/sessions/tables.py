@@ -197,7 +197,6 @@ def keep_drafts(db: sqlite3.Connection, session_id: str) -> None:
 
 
 def rename(db: sqlite3.Connection, session_id: str, title: str) -> None:
-    """Give a session a title of its own."""
     db.execute("UPDATE sessions SET title = ?, named = 1 WHERE id = ?", (title, session_id))
 
 

@@ -126,7 +126,6 @@ class Scanner:
         return [*events, *state.flush()]
 
     def _read_out(self) -> None:
-        """All that is read of the answer has come."""
         self._state.src.ended = True
         for _ in self._reading:
             raise AssertionError("a grammar waits for text after the end")

@@ -91,7 +91,6 @@ class WorkingFolder:
         return "\n".join((opens, *lines)) + more
 
     def skills(self) -> Mapping[str, str]:
-        """The skills that count."""
         return {name: skill.description for name, skill in self._brought.skills.items()}
 
     def agents(self) -> ag.Kinds:
@@ -99,7 +98,6 @@ class WorkingFolder:
         return {name: _kind(one) for name, one in self._brought.agents.items()}
 
     async def skill(self, name: str, file: str) -> str:
-        """Read a skill."""
         skill = self._brought.skills.get(name)
         if skill is None:
             there = one_line(", ".join(self._brought.skills), 400) or "none"

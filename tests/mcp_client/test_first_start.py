@@ -15,7 +15,7 @@ assert not {"mcp", "anyio", "httpx2", "jsonschema"} & sys.modules.keys(), "the S
 """
 MANY = """
 import asyncio, pathlib, sys, tempfile, threading
-from console_app.mcp_client.connecting import channel
+from console_app.mcp_client.connecting import sdk
 from console_app.mcp_client.hub import Hub
 from console_app.config.servers.mcp_servers import ServerConfig
 from tests.mcp_client.conftest import faulty
@@ -24,7 +24,7 @@ async def main(folder):
     programs = [faulty("plain", name=f"program{n}") for n in range(4)]
     refused = [ServerConfig(name=f"web{n}", url="http://127.0.0.1:9/mcp") for n in range(4)]
     hub = Hub([*programs, *refused], log_dir=folder, files_dir=folder)
-    threading.Thread(target=channel.preload).start()
+    threading.Thread(target=sdk.preload).start()
     await hub.start()
     await hub.ready()
     print(sorted({status.reason or "ready" for status in hub.statuses()}))

@@ -14,7 +14,8 @@ import pytest
 from console_app.mcp_client.connecting.server_log import ServerLog
 from console_app.mcp_client.transport import Guard, MessagesIn, Program
 from console_app.mcp_client.transport.lines import Oversized, weight
-from console_app.mcp_client.transport.stdio import READ_AHEAD, REST, ServerProcess, StdioConversation
+from console_app.mcp_client.transport.process import READ_AHEAD, ServerProcess
+from console_app.mcp_client.transport.stdio import REST, StdioConversation
 from tests.patience import PATIENCE, until_so
 
 FLOODS = {

@@ -15,7 +15,7 @@ from console_app.config.secrets.child_environment import for_own_programs, for_s
 from console_app.config.servers import ServerConfig
 from console_app.mcp_client import open_in_browser
 from console_app.mcp_client.connecting.channel import launch
-from console_app.mcp_client.transport.stdio import Guard
+from console_app.mcp_client.transport.process import Guard
 
 GIVEN = {
     "PATH": "/bin",

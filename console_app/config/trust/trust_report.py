@@ -313,7 +313,6 @@ class Untrusted:
 
     @property
     def path(self) -> Path:
-        """The path of the file."""
         return self.file.path
 
 

@@ -84,7 +84,6 @@ class Conversation:
 
     @property
     def turn(self) -> Turn | None:
-        """The turn that runs."""
         return self.activity if isinstance(self.activity, Turn) else None
 
     @property

@@ -243,7 +243,6 @@ def port_of(uri: object) -> int | None:
 
 
 def dump(model: BaseModel | None) -> dict[str, Any] | None:
-    """Return what is kept of a model."""
     return model.model_dump(mode="json", exclude_none=True) if model is not None else None
 
 

@@ -2,23 +2,15 @@
 
 A channel is used once, by the task that owns the connection: `start`, then `session`, then `why` if that ended badly,
 then `close`.
-
-Imports what needs the MCP SDK (0.7 s), from one thread at a time.
-
-The SDK's packages import each other in circles: two threads that enter such a circle at different places are a
-deadlock, which Python ends by failing one of the imports. So everybody loads it here, and enters it at its root.
 """
 
 from __future__ import annotations
 
-import asyncio
-import importlib
 import os
 import re
 import sys
-import threading
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol
@@ -28,7 +20,7 @@ from console_app.config.secrets import Credentials, child_environment
 from console_app.config.servers import ServerConfig
 from console_app.domain import one_line
 from console_app.mcp_client.auth.sign_in import AuthPlan, SignInNeeded, SignInPage, SignInRefused, StoredSignIn, plan_of
-from console_app.mcp_client.connecting import faults
+from console_app.mcp_client.connecting import faults, sdk
 from console_app.mcp_client.connecting.server_log import ServerLog
 from console_app.mcp_client.transport import Guard, Program, ServerProcess
 
@@ -92,7 +84,7 @@ class StdioChannel:
     @asynccontextmanager
     async def session(self) -> AsyncGenerator[ServerSession]:
         """Shake hands over the program's pipes."""
-        stdio, session = await load("transport.stdio"), await load("connecting.session")
+        stdio, session = await sdk.load("transport.stdio"), await sdk.load("connecting.session")
         assert self._process is not None, "start comes first"
         conversation: StdioConversation = stdio.StdioConversation(self._process, self._log)
         self._conversation = conversation
@@ -147,7 +139,7 @@ class HttpChannel:
             self._plan = plan_of(self._config)
         except ValueError as error:
             raise StartError(str(error)) from error
-        http, oauth = await load("transport.http"), await load("auth.oauth")
+        http, oauth = await sdk.load("transport.http"), await sdk.load("auth.oauth")
         auth: httpx2.Auth | None = None
         if self._plan.kind == "bearer":
             auth = oauth.BearerAuth(self._plan.token)
@@ -169,7 +161,7 @@ class HttpChannel:
     @asynccontextmanager
     async def session(self) -> AsyncGenerator[ServerSession]:
         """Shake hands; an endpoint that proves to be an older one is spoken to as such."""
-        module = await load("connecting.session")
+        module = await sdk.load("connecting.session")
         conversation = self._conversation
         assert conversation is not None, "start comes first"
         entered = False
@@ -249,44 +241,3 @@ def launch(config: ServerConfig) -> Program:
     active = os.environ.get("VIRTUAL_ENV")
     other = active and Path(active).resolve() != Path(sys.prefix).resolve()
     return Program("python" if other else sys.executable, config.args, environment, config.started_in)
-
-
-_one_at_a_time = threading.Lock()
-# Requests whose models name what is defined behind them, so that pydantic would finish them with the first call.
-_UNFINISHED = ("CallToolRequest", "ReadResourceRequest", "GetPromptRequest")
-_ROOTS = (
-    "anyio",
-    "httpx2",
-    "mcp",
-)  # the first two are shared with the providers' SDKs, which another thread may import
-
-
-def preload() -> None:
-    """Import the SDK and all of ours that needs it; meant for a thread, after the first paint.
-
-    Where a file can't be opened now, as servers that start have all descriptors, whoever needs it imports it then.
-    """
-    with suppress(OSError):
-        _preload()
-
-
-def _preload() -> None:
-    for name in ("connecting.session", "transport.stdio", "transport.http", "auth.oauth"):
-        _import(name)
-    with _one_at_a_time:
-        importlib.import_module("jsonschema")  # 0.1 s that the first listing would take
-        types = importlib.import_module("mcp_types")
-        for name in _UNFINISHED:
-            getattr(types, name).model_rebuild()
-
-
-async def load(name: str) -> ModuleType:
-    """Return the module `name` of this package, imported in a thread, so that the console answers keys meanwhile."""
-    return await asyncio.to_thread(_import, name)
-
-
-def _import(name: str) -> ModuleType:
-    with _one_at_a_time:
-        for root in _ROOTS:
-            importlib.import_module(root)
-        return importlib.import_module(f"console_app.mcp_client.{name}")

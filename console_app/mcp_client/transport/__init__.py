@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from console_app.mcp_client.transport.http import refused as refused
     from console_app.mcp_client.transport.http import seconds_to_wait as seconds_to_wait
     from console_app.mcp_client.transport.lines import LARGEST_LINE as LARGEST_LINE
-    from console_app.mcp_client.transport.stdio import Guard as Guard
-    from console_app.mcp_client.transport.stdio import Log as Log
-    from console_app.mcp_client.transport.stdio import Program as Program
-    from console_app.mcp_client.transport.stdio import ServerProcess as ServerProcess
+    from console_app.mcp_client.transport.process import Guard as Guard
+    from console_app.mcp_client.transport.process import Log as Log
+    from console_app.mcp_client.transport.process import Program as Program
+    from console_app.mcp_client.transport.process import ServerProcess as ServerProcess
+    from console_app.mcp_client.transport.process import to_the_end as to_the_end
     from console_app.mcp_client.transport.stdio import StdioConversation as StdioConversation
-    from console_app.mcp_client.transport.stdio import to_the_end as to_the_end
     from console_app.mcp_client.transport.wire_message import MessagesIn as MessagesIn
     from console_app.mcp_client.transport.wire_message import MessagesOut as MessagesOut
     from console_app.mcp_client.transport.wire_message import Streams as Streams

@@ -55,7 +55,6 @@ class Form:
     cdata: bool = True
 
     def write(self, calls: Sequence[WrittenCall], tools: ToolSchemas) -> str:
-        """All the calls of an answer."""
         written = [
             Template(self.call).substitute(
                 name=json.dumps(call.name)[1:-1] if self.values.startswith("json") else call.name,

@@ -85,7 +85,6 @@ def read_marker(state: ScanState, token: str, *, inside: bool = False) -> Readin
 
 
 def _closes(row: Dialect) -> str:
-    """Return the pattern of what closes the calls of a row."""
     if not row.coated:
         return row.closes
     return f"(?:{CLOSE}|{row.closes})" if row.closes else CLOSE

@@ -184,7 +184,6 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
             self._opened_at = self._clock()
 
     def action_leave(self) -> None:
-        """Escape."""
         self.dismiss(None)
 
     def _judge(self) -> dict[str, Any] | None:

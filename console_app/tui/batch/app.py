@@ -198,7 +198,6 @@ class BatchApp(App[None]):
         self._stopping = False
 
     def on_running_list_clicked(self, event: RunningList.Clicked) -> None:
-        """A second click opens."""
         if event.again:
             self.action_open()
 
@@ -267,7 +266,6 @@ class ItemScreen(Screen[None]):
         self._feed.watch(None)
 
     def happened(self, event: Event) -> None:
-        """An event of its turn."""
         self._router.show(event)
 
     def ended(self, results: str) -> None:
@@ -278,10 +276,8 @@ class ItemScreen(Screen[None]):
             self.query_one("#title", Static).update(Content(f"Item {one_line(self.item_id, 60)}: {where}"))
 
     def action_stop(self) -> None:
-        """Ends this item alone."""
         if not self._feed.stop_item(self.item_id):
             self.notify("It doesn't run any more.", markup=False)
 
     def action_leave(self) -> None:
-        """Back to the list."""
         self.dismiss()

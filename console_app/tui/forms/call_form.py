@@ -198,12 +198,10 @@ class CallForm(Dialog[Filled | None]):
         self.action_run()
 
     def action_run(self) -> None:
-        """Ctrl+S."""
         if (arguments := self._read()) is not None:
             self.dismiss(Filled(ManualCall(self._spec.label, arguments), "run"))
 
     def action_another(self) -> None:
-        """Ctrl+N."""
         if (arguments := self._read()) is not None:
             self.dismiss(Filled(ManualCall(self._spec.label, arguments), "another"))
 
@@ -229,7 +227,6 @@ class CallForm(Dialog[Filled | None]):
             await self._put(widget_for(self._form, by_text[picked], label=""))
 
     def action_leave(self) -> None:
-        """Escape."""
         self.dismiss(None)
 
 

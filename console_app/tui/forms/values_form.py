@@ -110,7 +110,6 @@ class ValuesForm(Dialog[dict[str, str] | None]):
             self.dismiss(cast("dict[str, str]", values))
 
     def action_leave(self) -> None:
-        """Escape."""
         self.dismiss(None)
 
 

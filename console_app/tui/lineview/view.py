@@ -96,7 +96,6 @@ class ConversationView(BlockScroll, can_focus=True):
     # ---------------------------------------------------------------- content
 
     def add_notice(self, level: Level, text: str) -> None:
-        """Adds a notice at the end."""
         self.add_block(NoticeBlock(level, text))
 
     def remove_block(self, block: Block) -> None:
@@ -106,7 +105,6 @@ class ConversationView(BlockScroll, can_focus=True):
         super().remove_block(block)
 
     def clear(self) -> None:
-        """An empty conversation."""
         self._put_cursor(None)
         super().clear()
 
@@ -385,7 +383,6 @@ class ConversationView(BlockScroll, can_focus=True):
 
     @property
     def has_calls(self) -> bool:
-        """Tell whether there is a call to go to."""
         return bool(self._cursor.newest_calls())
 
     @property
@@ -404,11 +401,9 @@ class ConversationView(BlockScroll, can_focus=True):
         self.post_message(self.Left())
 
     def action_page(self, delta: int) -> None:
-        """So many screenfuls on."""
         self._scroll_by_hand(self.top + delta * max(self.size.height - 2, 1))
 
     def action_scroll_home(self) -> None:
-        """Scroll to the first line."""
         self._scroll_by_hand(0)
 
     def action_scroll_end(self) -> None:
@@ -418,7 +413,6 @@ class ConversationView(BlockScroll, can_focus=True):
         self.wake()
 
     def action_line(self, delta: int) -> None:
-        """So many lines on."""
         self._scroll_by_hand(self.top + delta)
 
     def turn_block(self, block: Block) -> None:
@@ -440,7 +434,6 @@ class ConversationView(BlockScroll, can_focus=True):
         self._pressed_at = event.offset
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
-        """The press is over."""
         self._dragged = self._pressed_at is not None and self._pressed_at != event.offset
         self._pressed_at = None
 

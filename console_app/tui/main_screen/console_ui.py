@@ -75,7 +75,6 @@ class ConsoleUi(Ui):
 
     @property
     def view(self) -> ConversationView:
-        """The conversation's view."""
         return self._screen.query_one("#conversation", ConversationView)
 
     def show(self, event: Event) -> None:
@@ -264,7 +263,6 @@ class ConsoleUi(Ui):
 
     @property
     def app(self) -> App[int]:
-        """The app."""
         return self._screen.app
 
     @property
@@ -300,7 +298,6 @@ def _came_to(turn: TurnView) -> str:
 
 
 def read_status(services: Services, transcript: Transcript) -> Status:
-    """The status as it is now."""
     engine = services.engine
     model, provider, host = engine.provider.model, engine.provider.name, services.models.host
     states = [str(server.state) for server in services.server_statuses()]

@@ -86,7 +86,6 @@ class ChatScreen(MainScreen):
         self._first_prompt = prompt
 
     def compose(self) -> ComposeResult:
-        """Top to bottom."""
         yield StatusBar()
         yield Welcome(id="welcome")
         yield (view := ConversationView(id="conversation", clock=self.services.clock))
@@ -222,7 +221,6 @@ class ChatScreen(MainScreen):
 
     @on(StatusBar.Clicked)
     def _status_clicked(self, event: StatusBar.Clicked) -> None:
-        """Change the setting that was clicked in the bar."""
         if event.part == "mode":
             self.action_cycle_mode()
         else:
@@ -232,7 +230,6 @@ class ChatScreen(MainScreen):
 
     @on(Prompt.Left)
     def _left(self) -> None:
-        """Tab."""
         self.keys_that_go.out_of_prompt()
 
     def on_key(self, event: events.Key) -> None:
@@ -253,7 +250,6 @@ class ChatScreen(MainScreen):
             self.focus_next()
 
     def action_command(self, name: str) -> None:
-        """A key that does what a slash command does."""
         if (command := self.command_line.find(name)) is not None:
             self.command_line.run(command)
 
@@ -273,7 +269,6 @@ class ChatScreen(MainScreen):
         self._leaving.escape()
 
     def action_steer(self) -> None:
-        """Ctrl+S."""
         self.prompt_area.steer()
 
     def action_interrupt(self) -> None:
@@ -302,7 +297,6 @@ class ChatScreen(MainScreen):
         self.keys_that_go.go(place, number)
 
     def action_toggle_all(self) -> None:
-        """Ctrl+O."""
         self.view.toggle_all()
 
     def action_cycle_mode(self) -> None:
@@ -322,7 +316,6 @@ class ChatScreen(MainScreen):
         self.modes.toggle_plan()
 
     def action_search_history(self) -> None:
-        """Ctrl+R."""
         self.ui.open(self.dialogs.history)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -255,14 +255,12 @@ class Prompt(TextArea):
             self.recall(older)
 
     def action_complete_or_leave(self) -> None:
-        """Tab."""
         if self.completing:
             self.complete(False)
         else:
             self.post_message(self.Left())
 
     def action_right_or_find(self) -> None:
-        """Ctrl+F."""
         if self.text:
             self.action_cursor_right()
         else:
@@ -276,7 +274,6 @@ class Prompt(TextArea):
             await self.screen.run_action("background")
 
     def action_delete_or_quit(self) -> None:
-        """Ctrl+D."""
         if self.text:
             self.action_delete_right()
         else:

@@ -107,7 +107,6 @@ class ServersScreen(Dialog[bool]):
         self.set_interval(LOOK, self._look)
 
     def _look(self) -> None:
-        """Show what changed at the servers."""
         statuses = tuple(self._switches.statuses())
         seen = (
             self._switches.revision,
@@ -147,7 +146,6 @@ class ServersScreen(Dialog[bool]):
 
     @property
     def _server(self) -> str:
-        """The server that the cursor is on or in."""
         return _server_of(self._tree.row)
 
     @property
@@ -258,7 +256,6 @@ class ServersScreen(Dialog[bool]):
             self._work(self._save)
 
     def action_save_and_close(self) -> None:
-        """Enter with something to save."""
         self._work(self._save, close=True)
 
     async def _save(self, *, close: bool = False) -> None:

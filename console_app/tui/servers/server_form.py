@@ -76,7 +76,6 @@ class ServerForm(Dialog[tuple[str, dict[str, Any]] | None]):
             yield KeyHints()
 
     def on_mount(self) -> None:
-        """Say what the fields mean."""
         if self._server:
             self.query_one("#target", Input).focus()
         self._tell()

@@ -33,7 +33,6 @@ class DialogBox(Vertical):
         self._keys = keys
 
     def name_keys(self, keys: str) -> None:
-        """Other keys."""
         self._keys = keys
         self.on_resize()
 

@@ -42,11 +42,9 @@ class KeyLines(Static):
         self.update(shown)
 
     def on_resize(self) -> None:
-        """They have moved."""
         self._since = self._now()
 
     def on_click(self, event: events.Click) -> None:
-        """Press the key that was clicked."""
         if self._now() - self._since < SETTLE:
             return
         if key := event.style.meta.get(KEY):

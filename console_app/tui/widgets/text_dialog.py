@@ -62,7 +62,6 @@ class Confirm(Dialog[str | None]):
         self._answers = answers
 
     def compose(self) -> ComposeResult:
-        """The question and its answers."""
         with Vertical(id="box") as dialog:
             dialog.border_title = self._title
             dialog.border_subtitle = "esc back"
@@ -73,7 +72,6 @@ class Confirm(Dialog[str | None]):
                     yield Button(label, id=f"answer-{answer.value}", compact=True)
 
     def on_key(self, event: events.Key) -> None:
-        """The key of an answer."""
         for answer in self._answers:
             if event.key == answer.key:
                 event.stop()
@@ -85,7 +83,6 @@ class Confirm(Dialog[str | None]):
         self.dismiss((event.button.id or "").removeprefix("answer-"))
 
     def action_leave(self) -> None:
-        """Escape."""
         self.dismiss(None)
 
 
@@ -112,7 +109,6 @@ class TextDialog(Dialog[None]):
         self._text: str | None = None  # before it was read
 
     def compose(self) -> ComposeResult:
-        """The text in a frame."""
         with Vertical(id="box") as dialog:
             dialog.border_title = Content(self._title)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
             dialog.border_subtitle = "c copy · esc close"
@@ -139,7 +135,6 @@ class TextDialog(Dialog[None]):
         self.notify("Copied.", markup=False)
 
     def action_leave(self) -> None:
-        """Escape."""
         self.dismiss(None)
 
 

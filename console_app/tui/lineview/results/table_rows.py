@@ -59,7 +59,6 @@ class TableLines:
         return records
 
     def rows(self, width: int, palette: Palette, _: Style) -> Sequence[Row]:
-        """The rows of it."""
         columns, count = self._columns, min(self.count, self._taken)
         widest = [max(cell_len(name), column.widest) for name, column in zip(self._names, columns, strict=True)]
         widths = shares(widest, width)
@@ -90,7 +89,6 @@ class _Column:
         self.widest = 0
 
     def extend(self, found: Sequence[str]) -> None:
-        """More of them."""
         text = "\n".join(found)
         plain = text.replace("\n", "")
         safe = plain.isprintable() if plain.isascii() else "\t" not in text and safe_text.is_safe(text)
@@ -164,7 +162,6 @@ class _Listed(_Texts):
         self._count = count * (len(names) + 1) - 1
 
     def pieces(self, number: int) -> list[Piece]:
-        """One of the lines."""
         record, column = divmod(number, len(self._names) + 1)
         if column == len(self._names):
             return crop([(_RULE, self._palette.faint)], self._width, "")

@@ -493,7 +493,6 @@ class BlockScroll(ScrollView):
 
     @property
     def allow_select(self) -> bool:
-        """Its text can be selected."""
         return True
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:

@@ -78,7 +78,6 @@ class SettingsScreen(Dialog[None]):
             yield Static(classes="dialog--note")
 
     def on_mount(self) -> None:
-        """Reads them."""
         self.run_worker(self._read)
 
     def on_resize(self) -> None:
