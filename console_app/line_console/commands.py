@@ -8,11 +8,12 @@ import json
 import os
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, get_args
 
 from console_app.config.machine import start_browser
 from console_app.config.settings import BrokenSettings, OwnSettings
-from console_app.console import MODES, files
+from console_app.console import MODES, Services, files
 from console_app.console.intents import Cannot, Slash, Ways
 from console_app.console.reports import copies, log_lines
 from console_app.domain import (
@@ -31,12 +32,14 @@ from console_app.domain.schema import forms
 from console_app.domain.settings import VENDOR_URLS
 from console_app.domain.transcript import CallView, results, times
 from console_app.engine import Action, ManualCall
+from console_app.headless import OutputStreams, end_within
+from console_app.line_console.console import LineConsole
+from console_app.line_console.typed_lines import TypedLines
 from console_app.line_console.values import fill_in
 from console_app.line_console.wording import brief_arguments, file_in_words, label_of, state_of, uncoloured
 
 if TYPE_CHECKING:
     from console_app.console import Connecting, Console, Listing
-    from console_app.line_console.console import LineConsole
 
 MOST_FOUND = 30
 HEARD = 0.01  # seconds from which on a stretch of time is told beside others
@@ -552,3 +555,16 @@ class SettingWays:
             raise UsageError(f"{one_line(name, 40) or 'nothing'} is not set in {own.path}", "/config lists what is.")
         later = await asyncio.to_thread(own.take_effect, name)
         self._say(f"{name} is taken out of {own.path}. {later or 'That holds from now on.'}")
+
+
+QUITTING = 3.0  # seconds from when a console is left to the end of the process
+
+
+async def run(services: Services, prompt: str | None) -> int:
+    """Runs until it is left; the exit code."""
+    output = OutputStreams()
+    with TypedLines() as typed:
+        code = await LineConsole(services, output, typed, line_ways, partial(end_within, QUITTING)).run(prompt)
+    await output.finish()
+    output.close()
+    return code

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from console_app.sessions.database import SessionLock as SessionLock
     from console_app.sessions.database import StoreError as StoreError
     from console_app.sessions.drafts import PromptDraft as PromptDraft
     from console_app.sessions.drafts import PromptDrafts as PromptDrafts
@@ -10,7 +11,6 @@ if TYPE_CHECKING:
     from console_app.sessions.library import Opened as Opened
     from console_app.sessions.library import Replay as Replay
     from console_app.sessions.library import SessionInUse as SessionInUse
-    from console_app.sessions.lock import SessionLock as SessionLock
     from console_app.sessions.places import ForkPoint as ForkPoint
     from console_app.sessions.recorder import Recorder as Recorder
     from console_app.sessions.store import NoSuchSession as NoSuchSession

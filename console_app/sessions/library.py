@@ -21,9 +21,8 @@ from pathlib import Path
 from console_app.config.secrets import Redactor
 from console_app.domain import UsageError
 from console_app.domain import events as ev
-from console_app.sessions.database import StoreError
+from console_app.sessions.database import SessionLock, StoreError
 from console_app.sessions.drafts import PromptDrafts
-from console_app.sessions.lock import SessionLock
 from console_app.sessions.store import NoSuchSession, Store
 from console_app.sessions.tables import SessionInfo
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from console_app.config.machine.crash_report import MOST_REPORTS
+from console_app.config.machine.log_setup import MOST_REPORTS
 from console_app.config.secrets.child_environment import for_consoles
 from console_app.config.secrets.secret_sources import SHORTEST
 from console_app.config.settings.layers import _HARMLESS  # pyright: ignore[reportPrivateUsage]

@@ -9,9 +9,6 @@ if TYPE_CHECKING:
     from console_app.console.files.attachments import Chip as Chip
     from console_app.console.files.attachments import Composed as Composed
     from console_app.console.files.attachments import sweep as sweep
-    from console_app.console.files.changes_made import diff_report as diff_report
-    from console_app.console.files.changes_made import histories as histories
-    from console_app.console.files.changes_made import put_back as put_back
     from console_app.console.files.clipboard import copy_in_tmux as copy_in_tmux
     from console_app.console.files.clipboard import read_clipboard as read_clipboard
     from console_app.console.files.file_changes import LARGEST as LARGEST
@@ -19,6 +16,9 @@ if TYPE_CHECKING:
     from console_app.console.files.file_changes import FileChanges as FileChanges
     from console_app.console.files.file_changes import NotComparedError as NotComparedError
     from console_app.console.files.file_changes import change_in_time as change_in_time
+    from console_app.console.files.file_changes import diff_report as diff_report
+    from console_app.console.files.file_changes import histories as histories
+    from console_app.console.files.file_changes import put_back as put_back
     from console_app.console.files.file_changes import text_of as text_of
     from console_app.console.files.mentions import LineRange as LineRange
     from console_app.console.files.mentions import file_mentions as file_mentions

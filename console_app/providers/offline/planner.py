@@ -25,12 +25,49 @@ from console_app.providers.offline.rule import (
     RuleFinding,
     code,
     count_of,
+    listed,
     missing,
     unquoted,
 )
-from console_app.providers.offline.searches import SEARCHES
 from console_app.providers.offline.todo import TODO
 from console_app.providers.stream.loose_json import no_constant
+
+_WEB_SEARCH = re.compile(
+    r"\b(?:search(?:ing)?\s+(?:(?:the\s+)?(?:web|internet)\s+|online\s+)?(?:for|about)\b|google\b"
+    rf"|(?:{COUNT}\s+)?searches(?:\s+at\s+once)?\s*(?::|for\b))\s*:?\s*([^\n;?!]{{1,400}})",
+    re.IGNORECASE,
+)
+_SEARCH_END = re.compile(
+    r"\.(?:\s|$)|\s+and\s+(?:also\s+)?(?:calculate|compute|read|list|look|get|add|update|create|run|show)\b", re.I
+)
+_AND_FOR = re.compile(r"(?:,\s*|\s+)and\s+(?:also\s+)?for\s+", re.IGNORECASE)
+
+
+def _web_searcher(tools: OfflineTools) -> Match | None:
+    names = ("search_and_fetch", "web_search", "search_web", "duckduckgo_search", "search")
+    return tools.find(names, query=("query", "q"), maybe_results=("max_results",))
+
+
+def _read_searches(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
+    for found in _WEB_SEARCH.finditer(asked.text):
+        text = found[1]
+        if stop := _SEARCH_END.search(text):
+            text = text[: stop.start()]
+        end = found.start(1) + len(text)
+        tool = _web_searcher(tools)
+        if tool is None:
+            yield missing((found.start(), end), "search the web", "duckduckgo.search_and_fetch")
+            continue
+        queries = listed(_AND_FOR.sub(", ", text), split_and=False)
+        yield RuleFinding((found.start(), end), tuple(tool.call(query=query, results=3) for query in queries))
+
+
+SEARCHES = AnswerRule(
+    can="search the web: `search for 'structured concurrency', 'trio' and 'asyncio'`",
+    able=lambda tools: _web_searcher(tools) is not None,
+    read=_read_searches,
+)
+
 
 _WITH_JSON = re.compile(r"(?<![\w.-])([A-Za-z_][\w-]*(?:\.[\w-]+){0,3})[ \t`]*(\()?[ \t`]*(?=\{)")
 _ALONE = re.compile(

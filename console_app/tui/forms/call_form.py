@@ -21,11 +21,11 @@ from console_app.domain import ConfigError, ToolSpec, one_line, plural
 from console_app.domain.schema import forms
 from console_app.engine import ManualCall
 from console_app.tui.forms.field_widgets import LEFT_OUT, FieldWidget, LinesWidget, ObjectWidget, widget_for
+from console_app.tui.forms.values_form import Shortened
 from console_app.tui.lineview import brief_arguments
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.pick_list import Choice, PickList
-from console_app.tui.widgets.shortened import Shortened
 from console_app.tui.widgets.text_dialog import Confirm, ConfirmChoice
 
 if TYPE_CHECKING:
