@@ -1,8 +1,7 @@
 """Sends every log record to a rotating file in the state folder, so that no library's log reaches the terminal.
 
-Writes what happened when the program failed by a fault of its own: one private file, without secrets.
-
-A traceback without the values of variables, since prompts, results and keys are among them.
+Where the program failed by a fault of its own, one private file says what happened: a traceback without the values of
+variables, since prompts, results and keys are among them.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 """Gathers settings from flags, environment, project file, user file and defaults, and words what is wrong in them.
 
 Each layer is a plain table; they are merged, then validated once, and an error is traced back to the layer that said
-the value. A project file comes with a checkout that anyone may have written: `project_file` divides it.
+the value.
 
-Divides a project's `.fanout/config.toml`: what only tightens counts at once, the rest once you trusted it.
-
-The file comes with a checkout that anyone may have written. It is an allow-list: what isn't known to be harmless waits.
-A limit of time, money or size waits too, for one that is tiny ends every turn before it did anything.
+Of a project's `.fanout/config.toml`, which comes with a checkout that anyone may have written, only what tightens counts
+at once, the rest once you trusted it. What isn't known to be harmless waits; so does a limit of time, money or size, for
+one that is tiny ends every turn before it did anything.
 """
 
 from __future__ import annotations

@@ -4,22 +4,11 @@ Input: one byte that is no UTF-8 would end the program, and so would a key code 
 character by character (seven seconds for 5 MB). Alt+Enter, as a plain terminal sends it, arrives as Enter. An Enter
 typed while the program still started arrives as a new line.
 
-Output: everything passes `terminal_edge`, in UTF-8 whatever the locale. A terminal that stops reading or goes away
-stops nothing (`terminal_writer`).
+Output: everything passes `edge`, in UTF-8 whatever the locale. A terminal that stops reading or goes away
+stops nothing (`TerminalWriter`).
 
 End: every mode that was switched on is switched off, also where the event loop hangs. Ctrl+C, pressed again, then ends
 the program. Answers that the terminal still owes are read first, or the shell would take them as typed.
-
-Ends a program whose event loop hangs, when it is told to stop and doesn't hear it.
-
-In the console's raw mode Ctrl+C and Ctrl+D are keys, which the loop reads: one that hangs could only be killed from
-elsewhere. So the thread that reads the terminal counts them until the loop shows that it goes on.
-
-Writes to the terminal from a thread of its own: one that is slow, stopped or gone never holds up the console.
-
-Textual's own writer waits for the terminal once thirty writes are queued, and for ever when a write fails. Here the
-queue grows up to a limit; beyond it frames are dropped, and the whole screen is painted again once there is room. What
-can wait (`Behind`) is written when no frame does.
 """
 
 from __future__ import annotations
