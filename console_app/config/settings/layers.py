@@ -3,9 +3,9 @@
 Each layer is a plain table; they are merged, then validated once, and an error is traced back to the layer that said
 the value.
 
-Of a project's `.fanout/config.toml`, which comes with a checkout that anyone may have written, only what tightens counts
-at once, the rest once you trusted it. What isn't known to be harmless waits; so does a limit of time, money or size, for
-one that is tiny ends every turn before it did anything.
+Of a project's `.fanout/config.toml`, which comes with a checkout that anyone may have written, only what tightens
+counts at once, the rest once you trusted it. What isn't known to be harmless waits; so does a limit of time, money or
+size, for one that is tiny ends every turn before it did anything.
 """
 
 from __future__ import annotations
