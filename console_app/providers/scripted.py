@@ -400,16 +400,11 @@ def parse_script(text: str, *, where: str = "script", name: str = "script") -> S
         line = int(found[1]) if found else text.count("\n") + 1
         raise ConfigError(f"{where}:{line}: not TOML: {error}", _DOCUMENTATION) from error
     try:
-        return Script.model_validate_json(_json({"name": name, **data}))
+        return Script.model_validate_json(json.dumps({"name": name, **data}, default=str))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         line = _line(text, first["loc"])
         raise ConfigError(f"{where}:{line}: {_what(first)}", _DOCUMENTATION) from error
-
-
-def _json(data: dict[str, Any]) -> str:
-    """Write the data as JSON, so that strict models take arrays for tuples; TOML's dates become text."""
-    return json.dumps(data, default=str)
 
 
 def _what(error: ErrorDetails) -> str:

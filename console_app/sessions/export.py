@@ -221,7 +221,7 @@ def _markdown(transcript: Transcript, title: str, clean: Callable[[str], str]) -
                     _fenced(visible(_arguments(call)), "json"),
                     _fenced(visible(call.content)),
                 ]
-            parts += quoted(_steered(step))
+            parts += quoted([("You, while it ran", message.whole) for message in step.steered])
         parts += [*quoted(summaries(transcript, turn)), *(f"*{label(line)}*" for line in ending(turn))]
     return "\n\n".join(parts) + "\n"
 
@@ -230,11 +230,6 @@ def thoughts(step: StepView) -> list[tuple[str, str]]:
     """Return (what, text) for each thought of the model before it answered."""
     reasoning = [("reasoning", step.reasoning)] if step.reasoning else []
     return reasoning + [(thought.label, thought.text) for thought in step.thoughts]
-
-
-def _steered(step: StepView) -> list[tuple[str, str]]:
-    """Return (what, text) for each message that the user sent while the turn ran."""
-    return [("You, while it ran", message.whole) for message in step.steered]
 
 
 def summaries(transcript: Transcript, turn: TurnView) -> list[tuple[str, str]]:

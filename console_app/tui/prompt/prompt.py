@@ -232,7 +232,7 @@ class Prompt(TextArea):
         """Up: in the list, in the text, and from its first line into the history."""
         if self.completing:
             self.post_message(self.CompletionMoved(-1))
-        elif not self._at_top():
+        elif not self.navigator.is_first_wrapped_line(self.cursor_location):
             self.action_cursor_up()
         elif not self.text:
             # A queued message, the calls and the history all lie that way; the screen knows which is there.
@@ -244,7 +244,7 @@ class Prompt(TextArea):
         """Down: in the list, in the text, and from its last line back through the history."""
         if self.completing:
             self.post_message(self.CompletionMoved(1))
-        elif not self._at_bottom():
+        elif not self.navigator.is_last_wrapped_line(self.cursor_location):
             self.action_cursor_down()
         elif (newer := self.sent.newer()) is not None:
             self.recall(newer)
@@ -283,12 +283,6 @@ class Prompt(TextArea):
         """Tell whether `key` is a command of the prompt, also after the user's configuration."""
         active = self.screen.active_bindings.get(key)
         return active is not None and active.node is self
-
-    def _at_top(self) -> bool:
-        return self.navigator.is_first_wrapped_line(self.cursor_location)
-
-    def _at_bottom(self) -> bool:
-        return self.navigator.is_last_wrapped_line(self.cursor_location)
 
 
 MOST_PROMPTS = 1000  # prompts, the newest
@@ -365,12 +359,9 @@ class PromptHistory:
     def _append(self, text: str) -> None:
         try:
             disk.private_folder(self._path.parent)
-            fresh = [*self.entries[-MOST_PROMPTS:-1], text] if self._too_long() else [text]
+            fresh = [*self.entries[-MOST_PROMPTS:-1], text] if (len(self.entries) > 2 * MOST_PROMPTS) else [text]
             flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if len(fresh) > 1 else os.O_APPEND)
             with os.fdopen(os.open(self._path, flags, disk.PRIVATE_FILE), "w", encoding="utf-8") as file:
                 file.writelines(json.dumps(entry) + "\n" for entry in fresh)
         except OSError as error:
             log.warning("prompt history %s can't be written: %s", self._path, error)
-
-    def _too_long(self) -> bool:
-        return len(self.entries) > 2 * MOST_PROMPTS

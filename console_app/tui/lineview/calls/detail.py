@@ -150,7 +150,7 @@ class CallDetail:
         if call.work is not None:
             found.append("\n".join(line for line, _ in _said_and_done(call)))
         if call.raw and (call.outcome is Outcome.INVALID or call.repaired):
-            found.append(_first_page(call.raw))
+            found.append("\n".join(TextPage(call.raw).first(FIRST_PAGE)[0]))
         shown = call.log if call.state is CallState.FINISHED else call.log[-LIVE_LOG:]
         found += [entry.text for entry in (*shown, *call.server_log)]
         found += ["\n".join(map(_without_colours, self._written_lines()))] if call.output is not None else []
@@ -403,10 +403,6 @@ class _OutputRows(Lookup[Row]):
 
 def _without_colours(text: str) -> str:
     return SGR.sub("", text) if "\x1b" in text else text
-
-
-def _first_page(text: str) -> str:
-    return "\n".join(TextPage(text).first(FIRST_PAGE)[0])
 
 
 def _title(text: str, palette: Palette) -> Row:
