@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from console_app.cluster.opening import cluster_engine as cluster_engine
+    from console_app.cluster.dask_cluster import cluster_engine as cluster_engine
 else:
     from console_app.door import door
 

@@ -33,9 +33,9 @@ from console_app.tui.main_screen.prompt_area import PromptArea
 from console_app.tui.main_screen.shown_conversation import ShownConversation
 from console_app.tui.main_screen.start.welcome import Welcome
 from console_app.tui.main_screen.ways import ScreenKeys, act_on_call, screen_ways
-from console_app.tui.main_screen.workbench import equip
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.servers.offers import ServerOffers
+from console_app.tui.servers.workbench import Workbench
 from console_app.tui.terminal.key_names import key_name, writes_text
 from console_app.tui.themes import LoadedTheme
 from console_app.tui.widgets.key_hints import KeyHints
@@ -333,3 +333,19 @@ class ChatScreen(MainScreen):
                 return self.find_bar.is_open
             case _:
                 return True
+
+
+def equip(offers: ServerOffers, services: Services, ui: ConsoleUi, dialogs: Dialogs) -> None:
+    """Without a hub, as in a replay, there is nothing to open."""
+    if services.hub is not None and services.servers is not None:
+        offers.bench = Workbench(
+            services.hub,
+            ui,
+            statuses=services.servers.statuses,
+            gate=services.engine.gate,
+            calls=lambda: ui.shown.transcript.calls,
+            run=dialogs.call,
+            redact=services.redact,
+            folder=services.working_folder,
+            clock=services.clock,
+        )
