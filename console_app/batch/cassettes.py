@@ -36,7 +36,6 @@ class ItemRecording:
         self._path, self._redactor = path, redactor
 
     def of(self, provider: ports.Provider) -> ports.Provider:
-        """Return a provider that is recorded."""
         self.lines.append({"model": [provider.name, provider.model, provider.protocol]})
         return _RecordedModel(provider, self.lines, self._redactor)
 

@@ -395,7 +395,6 @@ class _Command:
 
     @property
     def on_screen(self) -> bool:
-        """Tell whether there is a terminal to show progress on."""
         term = self.setup.environ.get("TERM", "")
         return os.isatty(0) and os.isatty(1) and os.isatty(2) and term not in ("", "dumb") and not self.arguments.plain
 

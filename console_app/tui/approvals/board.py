@@ -319,7 +319,6 @@ class ApprovalBoard(FoldingBoard):
             self._changed()
 
     def action_go(self, digit: int) -> None:
-        """Go to a row by the number of its panel."""
         if self.selection.go_to_number(digit):
             self._changed()
         elif self.selection.stage == "choosing":

@@ -181,7 +181,6 @@ class BatchApp(App[None]):
             self.push_screen(ItemScreen(self._feed, item))
 
     def action_stop_item(self) -> None:
-        """Ends the item under the cursor."""
         if (item := self._list.selected) is not None:
             self._feed.stop_item(item)
 
@@ -262,7 +261,6 @@ class ItemScreen(Screen[None]):
         self._feed.watch(self.item_id)
 
     def on_unmount(self) -> None:
-        """Nobody looks any more."""
         self._feed.watch(None)
 
     def happened(self, event: Event) -> None:

@@ -172,7 +172,6 @@ class CallForm(Dialog[Filled | None]):
         self.set_class(isinstance(self._widget, ObjectWidget) and not self._form.fields, "-bare")
 
     def on_mount(self) -> None:
-        """Make the form as high as its fields."""
         self._fit()
 
     def on_key(self, event: events.Key) -> None:

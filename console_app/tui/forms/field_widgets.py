@@ -60,7 +60,6 @@ class CheckList(Widget, can_focus=True):
         return min(len(self.labels), MOST_LINES)
 
     def render(self) -> Content:
-        """The lines around the cursor."""
         lines = [self._line(at) for at in range(self._first, min(self._first + MOST_LINES, len(self.labels)))]
         return Content("\n").join(lines)
 

@@ -138,7 +138,6 @@ class Shortened(Static):
         self._text, self._most = Content(text), most
 
     def render(self) -> Content:
-        """The text as far as there is room."""
         width = self.content_size.width
         if width <= 0:
             return self._text

@@ -210,7 +210,6 @@ class ChatScreen(MainScreen):
         self.ui.copy(event.text, name_of(self.view.cursor, event.text))
 
     def action_copy_part(self) -> None:
-        """C on a panel or a message."""
         if (block := self.view.cursor) is not None:
             self.ui.open(copy_part, self.ui, block)
 

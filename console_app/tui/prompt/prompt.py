@@ -225,7 +225,6 @@ class Prompt(TextArea):
             self.post_message(self.hand_over())
 
     def action_newline(self) -> None:
-        """A new line at the cursor."""
         self._replace_via_keyboard("\n", *self.selection)
 
     def action_older_or_up(self) -> None:

@@ -308,7 +308,6 @@ class HumanBoard(FoldingBoard):
             view.body.scroll_relative(y=lines, animate=False, immediate=True)
 
     def watch_has_focus(self, value: bool) -> None:
-        """Keys count from now on."""
         super().watch_has_focus(value)
         self.keys.changed()
         self._paint_keys()

@@ -149,7 +149,6 @@ class QuestionBoard(FoldingBoard):
             self._paint_keys()
 
     def action_own_words(self) -> None:
-        """Go to the line for your own words."""
         self.query_one(Input).focus()
 
     def action_leave(self) -> None:
@@ -209,7 +208,6 @@ class QuestionBoard(FoldingBoard):
         return title + Content.styled(one_line(self._calls[0].question, width), "bold $foreground")
 
     def on_mount(self) -> None:
-        """The frame says how much is out of sight."""
         tell_moves(self.query_one(VerticalScroll))
 
     @on(Moved)

@@ -50,7 +50,6 @@ class AskedView(Vertical):
         self.asked = asked
 
     def on_mount(self) -> None:
-        """The board says how much of it is out of sight."""
         tell_moves(self.body)
 
     @abstractmethod

@@ -214,7 +214,6 @@ class ServersScreen(Dialog[bool]):
         self._show()
 
     def action_open(self) -> None:
-        """Enter with nothing to save."""
         if name := self._server:
             self.action_unfold(name not in self._tree.switches.open)
 

@@ -287,7 +287,6 @@ class ToolScreen(TreeDialog[ToolRun]):
         self.dismiss(ToolRun())
 
     def action_again(self) -> None:
-        """Enter on a past call."""
         call = self._call
         if call is not None and self._source.is_on():
             self.dismiss(ToolRun(call.arguments or {}))

@@ -164,7 +164,6 @@ class SessionsScreen(Dialog[Picked | None]):
         self._look()
 
     def on_resize(self) -> None:
-        """Rows are as wide as the list."""
         self._fill()
 
     def action_leave(self) -> None:

@@ -37,7 +37,6 @@ class DialogBox(Vertical):
         self.on_resize()
 
     def on_resize(self) -> None:
-        """The edge is as long as the box is wide."""
         self.border_subtitle = fitted(self._keys, self.outer_size.width - CORNERS)
 
 

@@ -110,7 +110,6 @@ class KeyHints(Widget):
         self._instead: Content | None = None
 
     def on_mount(self) -> None:
-        """Follows the bindings of the screen it is on."""
         self.screen.bindings_updated_signal.subscribe(self, self._changed)  # pyright: ignore[reportUnknownMemberType]
 
     def _changed(self, _screen: Screen[object]) -> None:

@@ -110,7 +110,6 @@ class RowList(ScrollView, can_focus=True):
         self.refresh()
 
     def on_resize(self) -> None:
-        """The cursor stays in view."""
         self._fit()
         self._show()
 

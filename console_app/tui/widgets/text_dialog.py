@@ -78,7 +78,6 @@ class Confirm(Dialog[str | None]):
                 self.dismiss(answer.value)
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Enter or a click on an answer."""
         event.stop()
         self.dismiss((event.button.id or "").removeprefix("answer-"))
 
@@ -166,7 +165,6 @@ class ConsentDialog(Dialog[bool]):
         self._end = DisplayedEnd()
 
     def compose(self) -> ComposeResult:
-        """The text in a frame that has the question."""
         with Vertical(id="box") as dialog:
             dialog.border_title = Content(self._question)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
             yield TextView(hang=2)  # what a file says stands four in: a row that goes on stands between two that begin
