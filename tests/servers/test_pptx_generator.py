@@ -14,7 +14,7 @@ from pptx import Presentation
 
 from console_app.domain.tools import Outcome
 from console_app.servers.parts.markdown_slides import LINES_A_SLIDE, read_slides
-from console_app.servers.pptx_generator import pptx_bytes
+from console_app.servers.parts.pptx_writer import pptx_bytes
 from tests.servers.conftest import Serve
 
 TALK = """# Parallel computing

@@ -8,8 +8,7 @@ from functools import cache
 
 from console_app.textcalls.bodies.draft import Draft
 from console_app.textcalls.bodies.framing import Frame
-from console_app.textcalls.dialects.coats import HALF
-from console_app.textcalls.dialects.vocabulary import CHAT_TOKENS
+from console_app.textcalls.dialects.coats import CHAT_TOKENS, HALF
 from console_app.textcalls.patterns import any_of, compiled, lazily
 from console_app.textcalls.source import Reading, Source
 
