@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from console_app.cluster import dask_cluster
 from console_app.cluster.engine import ClusterEngine, ClusterError, WorkerUnreachable
 from console_app.cluster.messages import Opening, versions
 from console_app.config.machine import extras
@@ -220,8 +219,8 @@ async def cluster_engine(
     arguments = setup.arguments
     if arguments.events is not None:
         raise UsageError("--events keeps files of this machine, and --engine runs elsewhere", "Leave out one.")
-    address = dask_cluster.address_of(arguments.engine, insecure=arguments.insecure)
-    async with dask_cluster.connected(address) as cluster:
+    address = address_of(arguments.engine, insecure=arguments.insecure)
+    async with connected(address) as cluster:
         digests = {item.id: item.digest for item in items}
         engine = ClusterEngine(cluster, _opening(setup, items, results, calls=calls), digests)
         try:

@@ -246,7 +246,6 @@ def editor_for(
     call: CallView, spec: ToolSpec | None, gate: ApprovalGate, *, accept: str, clock: Callable[[], float]
 ) -> ArgumentsEditor:
     """The form; a tool that is gone has no schema, and everything fits it."""
-    from console_app.tui.approvals.arguments_editor import ArgumentsEditor
 
     return ArgumentsEditor(
         f"Edit the arguments of {one_line(call.label, 60)}",
