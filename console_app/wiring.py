@@ -68,7 +68,6 @@ class Setup:
 
     @property
     def settings(self) -> Settings:
-        """The settings of all layers."""
         return self.layered.settings
 
     async def close(self) -> None:

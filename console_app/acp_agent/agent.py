@@ -53,7 +53,6 @@ class EditorAgent:
         self._signed_out = False
 
     def on_connect(self, conn: Any) -> None:
-        """The SDK gives its connection."""
         self._editor = conn
 
     async def close(self) -> None:
@@ -94,7 +93,6 @@ class EditorAgent:
     async def new_session(
         self, cwd: str, mcp_servers: Servers | None = None, additional_directories: Folders = None, **_: Any
     ) -> schema.NewSessionResponse:
-        """A new conversation."""
         session = await self._opened(cwd, mcp_servers, additional_directories)
         return schema.NewSessionResponse(session_id=session.id, modes=session.modes, config_options=session.options)
 
@@ -185,7 +183,6 @@ class EditorAgent:
             await self._stored.delete(session_id)
 
     async def prompt(self, session_id: str, prompt: Sequence[Block], **_: Any) -> schema.PromptResponse:
-        """Answers a prompt."""
         return schema.PromptResponse(stop_reason=await told(self._session(session_id).prompt(prompt)))
 
     async def cancel(self, session_id: str, **_: Any) -> None:

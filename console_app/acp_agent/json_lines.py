@@ -32,9 +32,7 @@ Message = dict[str, Any]
 class LineOutput(Protocol):
     """Writes lines in their order."""
 
-    def out(self, text: str) -> None:
-        """Queues text."""
-        ...
+    def out(self, text: str) -> None: ...
 
     async def drain(self) -> None:
         """Returns when there is room for more."""

@@ -34,12 +34,10 @@ _OTHERS: tuple[tuple[str, schema.ToolKind], ...] = (
 
 
 def text(words: str) -> schema.TextContentBlock:
-    """Words."""
     return schema.TextContentBlock(type="text", text=words)
 
 
 def content(words: str) -> schema.ContentToolCallContent:
-    """Words of a call."""
     return schema.ContentToolCallContent(type="content", content=text(words))
 
 

@@ -188,7 +188,6 @@ class Updates:
                 pass
 
     def begin(self, call: CallView) -> None:
-        """Tells that there is a call."""
         self._told.add(call.id)
         self._tell(schema.ToolCallStart(
             session_update="tool_call", tool_call_id=call.id, status="pending", content=self._edits(call) or None,
@@ -265,7 +264,6 @@ class Updates:
 
 
 def plan(items: tuple[ev.TodoItem, ...]) -> schema.AgentPlanUpdate:
-    """The to-do list."""
     entries = [
         schema.PlanEntry(content=one_line(item.content), priority="medium", status=item.status.value) for item in items
     ]

@@ -1,7 +1,5 @@
 """Anyone's agents over the Agent Client Protocol, version 1: programs that do a task as an agent of ours would."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,12 +12,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "model": "AcpModel",
-            "programs": "agent_programs",
-            "registry": "ListedAgent agent_named listed_agents",
-            "session": "AgentProgram",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

@@ -1,7 +1,5 @@
 """A batch without a face: items made of files, run on an engine, their results kept, and what is told of them."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,18 +30,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "answer_schema": "schema_problem",
-            "changes": "ChangeNotes",
-            "compare": "compare_results",
-            "items": "ItemPlan Template given_calls make_items read_rows",
-            "local_engine": "CLOSING LocalEngine TextStream noted_nowhere",
-            "report": "summary",
-            "results_file": "ResultsFile",
-            "run": "BatchEngine BatchRun Limits",
-            "status_files": "KnownRuns StatusFile Telling",
-            "turn_worker": "EventFiles SharedModels SharedParts TurnWorker",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

@@ -13,7 +13,6 @@ import os
 from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -37,9 +36,8 @@ class ItemRecording:
         self._path, self._redactor = path, redactor
 
     def of(self, provider: ports.Provider) -> ports.Provider:
-        """Return a provider that is recorded. It has every port of `provider`."""
         self.lines.append({"model": [provider.name, provider.model, provider.protocol]})
-        return _recorded(type(provider))(provider, self.lines, self._redactor)
+        return _RecordedModel(provider, self.lines, self._redactor)
 
     def write(self) -> None:
         """Put it into a file, in place of an earlier one, without known secrets. Raises ConfigError."""
@@ -89,7 +87,6 @@ class ItemPlayback:
                 raise ValueError(line)
 
     def tools(self) -> Sequence[ToolSpec]:
-        """Return the tools that were there."""
         return self._tools
 
     async def call(self, invocation: ports.Invocation, reporter: ports.CallReporter) -> ToolResult:
@@ -124,21 +121,10 @@ async def _played(line: Mapping[str, Any]) -> AsyncIterator[ch.Chunk]:
         raise errors.ProviderError(words)
 
 
-class _RecordedModel:
+class _RecordedModel(ports.Forwarding):
     def __init__(self, inner: ports.Provider, lines: list[dict[str, Any]], redactor: Redactor) -> None:
-        self._inner, self._lines, self._redactor = inner, lines, redactor
-
-    @property
-    def name(self) -> str:
-        return self._inner.name
-
-    @property
-    def model(self) -> str:
-        return self._inner.model
-
-    @property
-    def protocol(self) -> str:
-        return self._inner.protocol
+        super().__init__(inner)
+        self._lines, self._redactor = lines, redactor
 
     def stream(self, request: ports.ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[ch.Chunk]]:
         line: dict[str, Any] = {"answer": _digest(request, self._redactor), "chunks": []}
@@ -156,9 +142,6 @@ class _RecordedModel:
             line["raised"] = error.detail
             raise
 
-    async def close(self) -> None:
-        await self._inner.close()
-
 
 def _in_one(line: dict[str, Any]) -> dict[str, Any]:
     """A line whose texts are in one piece each: a secret in two would not be found."""
@@ -173,18 +156,6 @@ def _in_one(line: dict[str, Any]) -> dict[str, Any]:
             first[whole] = dict(fields)
             chunks.append([kind, first[whole]])
     return {**line, "chunks": chunks} if chunks else line
-
-
-@cache
-def _recorded(kind: type[ports.Provider]) -> type[_RecordedModel]:
-    """Return a class that has every port of `kind`: what it says of itself stays true while it is recorded."""
-    own = dir(_RecordedModel)
-    more = {name: _of_inner(name) for name in dir(kind) if not name.startswith("_") and name not in own}
-    return type("RecordedModel", (_RecordedModel,), more)
-
-
-def _of_inner(name: str) -> property:
-    return property(lambda recorded: getattr(recorded._inner, name))
 
 
 async def _noted(chunks: AsyncIterator[ch.Chunk], note: Callable[[object], None]) -> AsyncIterator[ch.Chunk]:

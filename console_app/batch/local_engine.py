@@ -129,7 +129,6 @@ class TextStream:
         self._ended = False
 
     def put(self, text: str) -> None:
-        """One more text."""
         self._texts.append(text)
         self._changed.set()
 

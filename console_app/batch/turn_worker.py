@@ -87,7 +87,6 @@ class SharedModels:
         return self._choices[name]
 
     def choice(self, name: str = "") -> ModelChoice:
-        """A loaded model."""
         return self._choices[name]
 
     def open(self, name: str = "") -> ports.Provider:
@@ -105,7 +104,6 @@ class SharedModels:
         return self._source.limits.paused
 
     async def close(self) -> None:
-        """Closes the connections."""
         wires, self._wires = list(self._wires.values()), {}
         await asyncio.gather(*(wire.close() for wire in wires))
 
@@ -422,7 +420,6 @@ class AllowedTools:
         self._patterns = patterns
 
     def tools(self) -> Sequence[ToolSpec]:
-        """Return the tools that one of the patterns allows."""
         return [
             spec for spec in self._inner.tools() if any(fnmatchcase(spec.label, pattern) for pattern in self._patterns)
         ]

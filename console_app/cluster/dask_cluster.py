@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import importlib
 import logging
 import os
+import socket
 import tempfile
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from console_app.cluster.engine import ClusterError, WorkerUnreachable
-from console_app.cluster.messages import versions
+from console_app.cluster.engine import ClusterEngine, ClusterError, WorkerUnreachable
+from console_app.cluster.messages import Opening, versions
 from console_app.config.machine import extras
-from console_app.domain import FanoutError, UsageError, one_line, web_address
+from console_app.domain import FanoutError, UsageError, batch, one_line, web_address
+from console_app.wiring import Setup
 
 LOCAL = "dask"
 _PATIENCE = 20.0  # seconds for an answer of the scheduler
@@ -97,14 +101,14 @@ class DaskCluster:
 
     async def open(self, worker: str, opening: str) -> str:
         """Open a run at a worker. One with other versions has a problem."""
-        from console_app.cluster import dask_worker
+        from console_app.cluster import node
 
         if problem := await self._problem(worker):
             return problem
-        return await self._run(worker, dask_worker.open_node, opening)
+        return await self._run(worker, node.open_node, opening)
 
     async def exchange(self, worker: str, orders: str) -> str:
-        from console_app.cluster.dask_worker import EXCHANGE
+        from console_app.cluster.node import EXCHANGE
 
         try:
             message = {"op": EXCHANGE, "orders": orders}
@@ -116,17 +120,17 @@ class DaskCluster:
         return answers[worker]
 
     async def end(self, worker: str, run: str) -> None:
-        from console_app.cluster import dask_worker
+        from console_app.cluster import node
 
-        await self._run(worker, dask_worker.end_node, run)
+        await self._run(worker, node.end_node, run)
 
     async def _problem(self, worker: str) -> str:
         """Return an `OpenedNode` with the reason why a worker's versions won't do; "" if they do."""
-        from console_app.cluster import dask_worker
+        from console_app.cluster import node
         from console_app.cluster.messages import OpenedNode
 
         try:
-            there = await self._run(worker, dask_worker.worker_versions)
+            there = await self._run(worker, node.worker_versions)
             _same("it", versions(), there)
         except ClusterError as error:
             return OpenedNode(problem=error.detail).model_dump_json()
@@ -153,7 +157,7 @@ def _same(who: str, here: Any, there: Any) -> None:
 
 def _local(distributed: Any, security: Any) -> Any:
     """Processes of this machine that only who has the keys of `security` is let into, and no pages."""
-    from console_app.cluster.dask_worker import PrivateScheduler, PrivateWorker
+    from console_app.cluster.node import PrivateScheduler, PrivateWorker
 
     common = {"host": "127.0.0.1", "protocol": "tls", "security": security}
     worker = {"worker_class": PrivateWorker, "nthreads": 1, "silence_logs": logging.CRITICAL, **common}
@@ -196,3 +200,44 @@ def _distributed() -> Any:
 
 def _words(error: object) -> str:
     return one_line(str(error) or type(error).__name__, 200)
+
+
+# Options that say which items there are and what becomes of their results. They are the client's alone: a run that is
+# started again with other ones still finds the work that its workers do for it.
+_OF_THE_CLIENT = (
+    *("words", "from_file", "prompt", "system", "schema", "format", "each", "repeat", "limit", "shuffle", "output"),
+    *("retry", "rerun_changes", "fail_fast", "name", "plain", "report", "batch_price", "batch_tokens", "events"),
+    *("dry_run", "json", "engine", "insecure", "own_process"),
+)
+
+
+@asynccontextmanager
+async def cluster_engine(
+    setup: Setup, items: Sequence[batch.WorkItem], results: Path, tell: Callable[[str], None], *, calls: bool
+) -> AsyncGenerator[ClusterEngine]:
+    """Return an engine whose first worker is ready. Raises UsageError or ClusterError."""
+    arguments = setup.arguments
+    if arguments.events is not None:
+        raise UsageError("--events keeps files of this machine, and --engine runs elsewhere", "Leave out one.")
+    address = address_of(arguments.engine, insecure=arguments.insecure)
+    async with connected(address) as cluster:
+        digests = {item.id: item.digest for item in items}
+        engine = ClusterEngine(cluster, _opening(setup, items, results, calls=calls), digests)
+        try:
+            await engine.start(tell)
+            yield engine
+        finally:
+            await engine.close()
+
+
+def _opening(setup: Setup, items: Sequence[batch.WorkItem], results: Path, *, calls: bool) -> Opening:
+    kept: dict[str, Any] = {name: value for name, value in vars(setup.arguments).items() if name not in _OF_THE_CLIENT}
+    kept.update(cwd=str(setup.cwd), log_file=None, debug=False)
+    name = f"{socket.gethostname()}:{results.absolute()}"
+    return Opening(
+        run=hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16],
+        arguments=kept,
+        models=() if calls else tuple(sorted({item.model for item in items})),
+        tools=tuple(sorted({call.tool for item in items for call in item.calls})),
+        calls=calls,
+    )

@@ -1,7 +1,5 @@
 """The command line: its table of commands, how it is read, and the help, manual and completion made of it."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,12 +12,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "commands": "COMMANDS CONSOLE",
-            "completion": "SCRIPTS answer",
-            "man_page": "page",
-            "parser": "parse_arguments",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

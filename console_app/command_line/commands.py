@@ -57,7 +57,6 @@ class CommandSpec:
     renamed: tuple[tuple[str, str], ...] = ()  # options that still have their old name too, for a release
 
     def action(self, name: str) -> CommandSpec | None:
-        """The action of that name."""
         return next((one for one in self.actions if one.name == name), None)
 
     def all_flags(self) -> Iterator[Flag]:

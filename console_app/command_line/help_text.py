@@ -41,7 +41,6 @@ def usage(command: CommandSpec, action: CommandSpec | None = None) -> str:
 
 
 def help_of(command: CommandSpec, action: CommandSpec | None = None) -> str:
-    """Return the whole help."""
     return "\n".join(_console_lines() if command is CONSOLE else _lines(command, action)) + "\n"
 
 

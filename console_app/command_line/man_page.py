@@ -104,6 +104,5 @@ def _examples(notes: tuple[str, ...]) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    """Return text that roff takes as it is."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("`", "\\(ga").replace("'", "\\(aq")
     return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped.replace('"', "\\(dq")

@@ -29,7 +29,6 @@ class Parser(argparse.ArgumentParser):
             flag.add_to(self)
 
     def format_help(self) -> str:
-        """Return the help of the command."""
         return help_of(self._command, self._action)
 
     def error(self, message: str) -> NoReturn:

@@ -1,7 +1,5 @@
 """The commands of the command line do their work here: one module each, opened by `dispatch`."""
 
-from __future__ import annotations
-
 TYPE_CHECKING = False  # type checkers know the name; --version waits for no import of typing
 if TYPE_CHECKING:
     from console_app.commands.console import open_services as open_services
@@ -15,14 +13,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "console": "open_services run_in_lines",
-            "dispatch": "run_command",
-            "parse": "run_parse",
-            "program": "call_of_program",
-            "schema": "run_schema",
-            "standard_output": "forget_stdout write_out",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

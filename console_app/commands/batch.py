@@ -178,8 +178,6 @@ def _told(run: batch.BatchSnapshot) -> list[str]:
 
 @dataclass(slots=True)
 class _Command:
-    """One run from the command line."""
-
     setup: Setup
     output: OutputStreams
     interrupts: Interrupts
@@ -397,7 +395,6 @@ class _Command:
 
     @property
     def on_screen(self) -> bool:
-        """Tell whether there is a terminal to show progress on."""
         term = self.setup.environ.get("TERM", "")
         return os.isatty(0) and os.isatty(1) and os.isatty(2) and term not in ("", "dumb") and not self.arguments.plain
 
@@ -512,7 +509,6 @@ class _Estimate:
 
     @property
     def line(self) -> str:
-        """In words."""
         price = "price not known" if self.cost is None else f"about ${self.cost:.4f}"
         sums = f"about {plural(self.input_tokens, 'token')} in, {self.output_tokens:,} out"
         return f"{self.model}: {plural(self.items, 'item')}, {sums}: {price}"

@@ -149,7 +149,6 @@ def _places(paths: Paths, cwd: Path, bundled: Sequence[Path]) -> json_outputs.Pl
 
 
 def _place_lines(report: json_outputs.PlacesReport) -> Iterator[str]:
-    """Write the places for people."""
     for place in report.places:
         yield f"{place.name:<17} {place.path}{'' if place.exists else '  (not there)'}"
 

@@ -76,7 +76,6 @@ def _verdict(findings: Sequence[Finding]) -> str:
 
 
 def _report(findings: Sequence[Finding]) -> dict[str, object]:
-    """The findings for programs."""
     wrong = any(finding.state == "wrong" for finding in findings)
     return {"version": __version__, "ok": not wrong, "findings": [asdict(finding) for finding in findings]}
 

@@ -5,26 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 import shlex
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from console_app import resources, wiring
 from console_app.command_line import json_outputs
-from console_app.commands import junit, mcp_files, server_report
-from console_app.commands.asking import agreed
-from console_app.commands.mcp_files import ServerFile
+from console_app.commands import junit
+from console_app.commands.junit import Case
+from console_app.commands.standard_output import agreed
 from console_app.config import trust
-from console_app.config.files import trusted
-from console_app.domain import UsageError, one_line, safe_text
-from console_app.headless import (
-    Exit,
-    Interrupts,
-    OutputStreams,
-    RunEnding,
-    servers,
-)
-from console_app.mcp_client import ServerState, find_servers, open_in_browser
+from console_app.config.files import Paths, disk, trusted
+from console_app.config.secrets import Redactor, secret_sources
+from console_app.config.servers import ServerChoice, command_problem, load_mcp_config, mcp_edit, mcp_import
+from console_app.domain import ToolSpec, UsageError, one_line, safe_text, visible
+from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding, servers
+from console_app.mcp_client import Hub, ServerState, ServerStatus, find_servers, open_in_browser
 from console_app.wiring import Setup
 
 Work = Callable[[Setup, OutputStreams, Interrupts], Coroutine[Any, Any, RunEnding]]
@@ -46,7 +43,7 @@ async def _list(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
         _, seconds = await interrupts.race(asyncio.gather(servers.settled(hub, output), servers.timed(hub)))
         await wiring.remember_tools(setup, hub)
         checks = [
-            server_report.checked(
+            checked(
                 status,
                 seconds[status.name],
                 [spec for spec in hub.tools() if spec.server == status.name],
@@ -55,15 +52,15 @@ async def _list(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
             for status in hub.statuses()
         ]
         if arguments.json:
-            output.report(server_report.as_json(checks, hub.tools(), chosen.path))
+            output.report(as_json(checks, hub.tools(), chosen.path))
         else:
             tools = hub.tools() if testing else ()
-            offers = server_report.offered(hub) if testing else server_report.NOTHING
-            for line in server_report.lines(checks, tools, chosen.path, offers):
+            offers = offered(hub) if testing else NOTHING
+            for line in lines(checks, tools, chosen.path, offers):
                 output.report(line)
         if arguments.junit:
             path, longest = setup.cwd / Path(arguments.junit).expanduser(), max(seconds.values(), default=0.0)
-            junit.write(path, "mcp", [server_report.as_case(check) for check in checks], seconds=longest)
+            junit.write(path, "mcp", [as_case(check) for check in checks], seconds=longest)
     failed = (testing or arguments.check) and any(check.problems for check in checks)
     return RunEnding(Exit.FAILED) if failed else DONE
 
@@ -88,7 +85,7 @@ async def _auth(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
         (status,) = hub.statuses()
         if status.state is not ServerState.READY:
             status = await interrupts.race(hub.sign_in(name))
-        for line in server_report.lines([server_report.checked(status, 0, strictly=False)], (), None):
+        for line in lines([checked(status, 0, strictly=False)], (), None):
             if not line.startswith("No servers"):
                 output.report(line)
     return DONE if status.state is ServerState.READY else RunEnding(Exit.FAILED)
@@ -96,7 +93,7 @@ async def _auth(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
 
 async def _get(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     name, file = _one_name(setup), _file(setup)
-    shown = mcp_files.shown(file.fields(name))
+    shown = _as_object(file.fields(name))
     if setup.arguments.json:
         entry = json_outputs.ServerEntry(name=name, file=safe_text.encodable(str(file.path)), fields=json.loads(shown))
         output.report(safe_text.json_line(entry.model_dump()))
@@ -111,11 +108,9 @@ async def _add(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
     if not arguments.words:
         raise UsageError("fanout mcp add needs a name and a server", "As: fanout mcp add time -- uvx mcp-server-time")
     name, *words = arguments.words
-    fields = mcp_files.server_of(
-        words, env=arguments.env or (), headers=arguments.header or (), transport=arguments.transport
-    )
+    fields = server_of(words, env=arguments.env or (), headers=arguments.header or (), transport=arguments.transport)
     file.put(name, fields)
-    output.report(f"{one_line(name, 40)}: {mcp_files.summary(fields)}, in {one_line(str(file.path))}")
+    output.report(f"{one_line(name, 40)}: {summary(fields)}, in {one_line(str(file.path))}")
     return DONE
 
 
@@ -150,10 +145,10 @@ async def _import(setup: Setup, output: OutputStreams, interrupts: Interrupts) -
     if words:
         if setup.arguments.json:
             raise UsageError("--json lists what there is, and takes nothing over", "Leave out the words, or --json.")
-        lines = mcp_files.imported(file, words[0], words[1:], home=home, cwd=setup.cwd)
+        lines = imported(file, words[0], words[1:], home=home, cwd=setup.cwd)
     else:
-        found = mcp_files.importable(file, home=home, cwd=setup.cwd)
-        lines = [safe_text.json_line(found.model_dump())] if setup.arguments.json else mcp_files.importable_lines(found)
+        found = importable(file, home=home, cwd=setup.cwd)
+        lines = [safe_text.json_line(found.model_dump())] if setup.arguments.json else importable_lines(found)
     for line in lines:
         output.report(line)
     return DONE
@@ -230,3 +225,353 @@ WORK: dict[str, Work] = {
     "import": _import,
     "trust": trust_project,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFile:
+    """The mcp.json that is written to: the one that counts, and the user's own in place of the bundled one."""
+
+    paths: Paths
+    path: Path
+    start: str = ""  # what a file that isn't there begins as: the bundled servers stay
+
+    @classmethod
+    def of(cls, paths: Paths, choice: ServerChoice) -> ServerFile:
+        """The file for the servers that count now."""
+        if choice.path is None or choice.bundled:
+            return cls(paths, paths.mcp, disk.read_text(choice.path) if choice.path is not None else "")
+        return cls(paths, choice.path)
+
+    def names(self) -> list[str]:
+        return [server.name for server in load_mcp_config(self.path).servers] if self.path.exists() else []
+
+    def fields(self, name: str) -> dict[str, Any]:
+        """Return what is written of a server. Raises UsageError when there is none of that name."""
+        text = disk.read_text(self.path) if self.path.exists() else self.start
+        fields = mcp_edit.server_fields(text, name, self.path) if text else {}
+        if not fields:
+            raise UsageError(f"{self.path} has no server {name}", "See fanout mcp list.")
+        return fields
+
+    def put(self, name: str, fields: Mapping[str, Any]) -> None:
+        """Adds or replaces a server; a file that you trusted as it was is trusted as you have just made it."""
+        trusted.trust_edit(self.paths, self.path, mcp_edit.put_server(self.path, name, fields, start=self.start))
+
+    def remove(self, name: str) -> None:
+        trusted.trust_edit(self.paths, self.path, mcp_edit.remove_server(self.path, name, start=self.start))
+
+
+def server_of(
+    words: Sequence[str], *, env: Sequence[str], headers: Sequence[str], transport: str | None
+) -> dict[str, Any]:
+    """Return what `add` writes: from a URL, a command with its arguments, or one JSON object."""
+    if not words:
+        raise UsageError(
+            "fanout mcp add NAME needs a URL or a command", "As: fanout mcp add time -- uvx mcp-server-time"
+        )
+    if len(words) == 1 and words[0].lstrip().startswith("{"):
+        try:
+            fields: Any = json.loads(words[0])
+        except ValueError as error:
+            raise UsageError(f"the server's JSON can't be read: {error}") from None
+        return fields
+    fields = {}
+    if transport:
+        fields["type"] = transport
+    if words[0].lower().startswith(("http://", "https://")):
+        if len(words) > 1:
+            raise UsageError(f"{words[1]} behind the URL means nothing", "A header is given with --header.")
+        fields["url"] = words[0]
+    else:
+        if wrong := command_problem(words[0] if len(words) == 1 else shlex.join(words)):
+            raise UsageError(
+                f"the command {one_line(words[0], 60)!r} {wrong}", "As: fanout mcp add NAME -- COMMAND ARG"
+            )
+        command = shlex.split(words[0]) if len(words) == 1 else list(words)
+        fields["command"] = command[0]
+        if command[1:]:
+            fields["args"] = command[1:]
+    if env:
+        fields["env"] = dict(_pair(text, "=", "--env NAME=VALUE") for text in env)
+    if headers:
+        fields["headers"] = dict(_pair(text, ":", "--header 'NAME: VALUE'") for text in headers)
+    return fields
+
+
+def imported(file: ServerFile, source: str, names: Sequence[str], *, home: Path, cwd: Path) -> Iterator[str]:
+    """Takes over the servers of a client or a file (with `names`, those of them); a line each on what came of it."""
+    clients = [one for one in mcp_import.other_clients(home, cwd) if one.client == source]
+    if not clients:
+        path = cwd / Path(source).expanduser()
+        if not path.is_file():
+            raise UsageError(f"{source} is neither a client with servers nor a file", "See fanout mcp import.")
+        clients = [mcp_import.OtherClient.read(path)]
+    there, taken = set(file.names()), set[str]()
+    for client in clients:
+        if client.problem:
+            yield f"✗ {one_line(client.problem)}"
+        for name, fields in client.servers.items():
+            if names and name not in names:
+                continue
+            taken.add(name)
+            if name in there:
+                yield f"○ {one_line(name, 40)}: there already, left as it is"
+                continue
+            file.put(name, fields)
+            there.add(name)
+            yield f"✓ {one_line(name, 40)}: {summary(fields)}"
+    if missing := [name for name in names if name not in taken]:
+        raise UsageError(f"{source} has no server {missing[0]}")
+
+
+def importable(file: ServerFile, *, home: Path, cwd: Path) -> json_outputs.ImportableReport:
+    there = set(file.names())
+    return json_outputs.ImportableReport(
+        clients=tuple(
+            json_outputs.ImportableFile(
+                client=client.client,
+                file=safe_text.encodable(str(client.path)),
+                problem=client.problem,
+                servers=tuple(
+                    json_outputs.ImportableServer(name=name, starts=summary(fields), there=name in there)
+                    for name, fields in client.servers.items()
+                ),
+            )
+            for client in mcp_import.other_clients(home, cwd)
+        )
+    )
+
+
+def importable_lines(report: json_outputs.ImportableReport) -> Iterator[str]:
+    """Write the importable servers for people."""
+    for client in report.clients:
+        yield f"{client.client:<16} {one_line(client.file)}"
+        if client.problem:
+            yield f"    ✗ {one_line(client.problem)}"
+        for server in client.servers:
+            yield f"    {'○' if server.there else '+'} {one_line(server.name, 40):<20} {server.starts}"
+    found = "To take them over: fanout mcp import CLIENT [NAME ...]"
+    yield found if report.clients else "No other client's servers were found."
+
+
+def summary(fields: Mapping[str, Any]) -> str:
+    """A server in a few words, without its secrets: no values of its environment or headers."""
+    target = fields.get("url") or fields.get("serverUrl") or fields.get("httpUrl")
+    if target:
+        return one_line(_without_secrets(str(target), (), target), 100)
+    command: Any = fields.get("command")
+    words: list[Any] = [*(command if isinstance(command, list) else [command]), *(fields.get("args") or ())]
+    given = [str(word) for word in words if word is not None]
+    return one_line(_without_secrets(shlex.join(given), given), 100)
+
+
+def _as_object(fields: Mapping[str, Any]) -> str:
+    """A server as it is written, as JSON; secrets that stand in it themselves, not as `${VAR}`, are left out."""
+    hidden = {
+        key: _hidden(value) if key in {"env", "headers", "auth", "auth_token"} else value
+        for key, value in fields.items()
+    }
+    text = json.dumps(hidden, ensure_ascii=False, indent=2)
+    return _without_secrets(text, [str(word) for word in fields.get("args") or ()], fields.get("url"))
+
+
+def _without_secrets(text: str, words: Sequence[str], url: Any = None) -> str:
+    """`text` without what stands in a URL or behind a secret flag itself, not as `${VAR}`."""
+    found = (*secret_sources.secrets_of_url(str(url or "")), *secret_sources.secrets_of_arguments(words))
+    return Redactor(secret for secret in found if "${" not in secret).without_known(text)
+
+
+def _hidden(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _hidden(item) for key, item in cast("dict[str, Any]", value).items()}
+    if isinstance(value, str) and value not in {"", "oauth", "none", "bearer"} and "${" not in value:
+        return "…"
+    return value
+
+
+def _pair(text: str, sign: str, form: str) -> tuple[str, str]:
+    name, found, value = text.partition(sign)
+    if not found or not name.strip():
+        raise UsageError(f"{text!r} is not {form}")
+    return name.strip(), value.strip() if sign == ":" else value
+
+
+Row = tuple[str, str]  # what is offered, and what about it
+NOTHING: Mapping[str, Sequence[Row]] = {}
+_GLYPHS = {"ready": "✓", "failed": "✗", "stopped": "✗", "disabled": "○", "needs sign-in": "✗"}
+
+
+_WIDEST = 60  # characters of a column; what is longer moves its own line alone
+
+
+def offered(hub: Hub) -> Mapping[str, Sequence[Row]]:
+    """Return what each server offers beside tools, as it is typed in a prompt, and what about it."""
+    typed = {name: typed for typed, name in hub.typed_servers().items()}
+    found: dict[str, list[Row]] = {}
+    for name, prompt in hub.typed_prompts().items():
+        words = " ".join(one.name if one.required else f"[{one.name}]" for one in prompt.arguments)
+        found.setdefault(prompt.server, []).append((f"/{name} {words}".rstrip(), prompt.description))
+    for one in hub.resources():
+        about = " · ".join(part for part in (one.title or one.name, one.mime) if part)
+        found.setdefault(one.server, []).append((hub.mention(one.server, one.uri), about))
+    for one in hub.templates():
+        found.setdefault(one.server, []).append((f"@{typed[one.server]}:{one.uri_template}", one.name))
+    return found
+
+
+def lines(
+    checks: Sequence[ServerCheck],
+    tools: Sequence[ToolSpec],
+    path: Path | None,
+    offers: Mapping[str, Sequence[Row]] = NOTHING,
+) -> Iterator[str]:
+    """The servers of the file at `path`; `tools`, `offers` and what was found are listed under their server."""
+    yield f"Servers of {one_line(str(path))}:" if path else "No servers."
+    statuses = [check.status for check in checks]
+    below = {status.name: _below(status, tools, offers) for status in statuses}
+    what = _column((row[0] for rows in below.values() for row in rows), 32)
+    name = _column((one_line(status.name, 40) for status in statuses), 16)
+    state = _column((status.state for status in statuses), 10)
+    for check in checks:
+        status = check.status
+        mark = "✗" if check.problems else _GLYPHS.get(status.state, "·")
+        yield f"{mark} {one_line(status.name, 40):<{name}} {status.state:<{state}} {_about(status)}".rstrip()
+        yield from (f"    {left:<{what}} {right}".rstrip() for left, right in below[status.name])
+        for one in check.findings:
+            if check.strictly or not one.fails:  # else the line above says it
+                yield f"    {'✗' if one.fails else '!'} {one.line}"
+
+
+def _below(status: ServerStatus, tools: Sequence[ToolSpec], offers: Mapping[str, Sequence[Row]]) -> list[Row]:
+    """Return what a server offers, ready to print."""
+    rows: list[Row] = [(spec.label, spec.description) for spec in tools if spec.server == status.name]
+    return [(one_line(what, 100), one_line(about, 80)) for what, about in (*rows, *offers.get(status.name, ()))]
+
+
+def _column(texts: Iterable[str], least: int) -> int:
+    return max([least, *(len(text) for text in texts if len(text) <= _WIDEST)])
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFact:
+    """One thing about a server, what doesn't work because of it, and whether that fails its test."""
+
+    what: str
+    breaks: str
+    fails: bool = True
+
+    @property
+    def line(self) -> str:
+        return one_line(f"{self.what} → {self.breaks}", 400)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCheck:
+    """The check of a server: `seconds` until it had settled, and all that was found."""
+
+    status: ServerStatus
+    seconds: float
+    findings: tuple[ServerFact, ...]
+    strictly: bool = False
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Return the findings that fail the server's test, a line each."""
+        return tuple(one.line for one in self.findings if one.fails)
+
+
+# A field of what a server lists, and what is lost without it.
+_LOST = {
+    "annotations": "nobody knows what it does: every call of it asks",
+    "outputSchema": "its results are shown as text and not checked",
+    "execution": "it can't run as a task",
+    "description": "a model has its name alone to go by",
+    "arguments": "it can't be filled in",
+    "mimeType": "what it holds is told from its bytes",
+    "size": "how large it is, is known once it was read",
+    "_meta": "what its server notes of it is lost",
+}
+_NO_USE = "it is shown without that"
+
+
+def checked(status: ServerStatus, seconds: float, tools: Sequence[ToolSpec] = (), *, strictly: bool) -> ServerCheck:
+    """Judges a server: one that is down fails; `strictly` also one with a tool or a list that can't be offered, and
+    tells what else of it doesn't work as its user might think. `tools` are those that it offers."""
+    found: list[ServerFact] = []
+    if status.state not in (ServerState.READY, ServerState.DISABLED):
+        down = f"{status.state}: {status.reason or 'no reason given'}"
+        found.append(ServerFact(down, "nothing of it is there", True))
+    if strictly:
+        found += [ServerFact(f"tool {one.name}: {one.reason}", "no model is offered it") for one in status.rejected]
+    lists = "what is missing can't be named with @ or /"
+    found += [ServerFact(problem, lists, strictly) for problem in status.problems]
+    return ServerCheck(status, seconds, (*found, *(_notes(status, tools) if strictly else ())), strictly)
+
+
+def _notes(status: ServerStatus, tools: Sequence[ToolSpec]) -> Iterator[ServerFact]:
+    """Give what does not fail a test."""
+    trimmed = {(one.name, one.field) for one in status.trimmed}
+    for one in status.trimmed:
+        yield ServerFact(f"{one.kind} {one.name}: {one.reason}", _LOST.get(one.field, _NO_USE), fails=False)
+    for spec in tools:
+        if spec.changed:
+            trust = f"its next call asks in every mode; fanout mcp trust {status.name} takes it as it is"
+            yield ServerFact(f"tool {spec.tool}: it is not what it was when it was trusted", trust, fails=False)
+        if not spec.description.strip() and (spec.tool, "description") not in trimmed:
+            yield ServerFact(f"tool {spec.tool}: it has no description", _LOST["description"], fails=False)
+    if status.unread:
+        long = f"its instructions have {len(status.instructions):,} characters"
+        yield ServerFact(long, f"no model reads the last {status.unread:,}", fails=False)
+
+
+def as_json(checks: Sequence[ServerCheck], tools: Sequence[ToolSpec], path: Path | None) -> str:
+    """One object: `file`, `ok`, and `servers` in the order of the file. Texts are the servers': JSON escapes them."""
+    servers = tuple(
+        json_outputs.ServerReport(
+            name=check.status.name,
+            state=check.status.state.value,
+            reason=_reason(check.status),
+            ok=not check.problems,
+            problems=check.problems,
+            findings=tuple(
+                json_outputs.ServerFinding(what=one.what, breaks=one.breaks, fails=one.fails) for one in check.findings
+            ),
+            seconds=round(check.seconds, 3),
+            transport=check.status.transport,
+            protocol=check.status.protocol_version,
+            server=check.status.server_info,
+            tools=tuple(spec.tool for spec in tools if spec.server == check.status.name),
+            refused={one.name: one.reason for one in check.status.rejected},
+            prompts=check.status.prompts,
+            resources=check.status.resources,
+        )
+        for check in checks
+    )
+    ok = not any(check.problems for check in checks)
+    whole = json_outputs.ServersReport(
+        file=safe_text.encodable(str(path)) if path else None, ok=ok, servers=servers
+    ).model_dump()
+    return visible(json.dumps(whole, ensure_ascii=True, indent=2))
+
+
+def _reason(status: ServerStatus) -> str:
+    """Return why the server isn't ready, in one line, or ""."""
+    off = "it is off" if status.state is ServerState.DISABLED else ""
+    return one_line(status.reason, 400) or off
+
+
+def as_case(check: ServerCheck) -> Case:
+    """Return a server as a case of a JUnit report: what is wrong with it is its failure, one that is off is skipped."""
+    off = _reason(check.status) if check.status.state is ServerState.DISABLED else ""
+    return Case(one_line(check.status.name, 100), check.seconds, check.problems, off)
+
+
+def _about(status: ServerStatus) -> str:
+    if status.reason:
+        return one_line(status.reason, 200)
+    counts = ((status.tools, "tool"), (status.prompts, "prompt"), (status.resources, "resource"))
+    parts = [f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts if count or what == "tool"]
+    parts.append(status.transport)
+    parts += [f"protocol {status.protocol_version}"] if status.protocol_version else []
+    parts += [status.server_info] if status.server_info else []
+    return one_line(" · ".join(parts), 200)

@@ -54,7 +54,6 @@ async def models(setup: Setup, output: OutputStreams, interrupts: Interrupts) ->
 
 
 def _entries(models: Sequence[str], base_url: str | None) -> Iterator[json_outputs.ModelEntry]:
-    """The models of one provider."""
     from console_app.providers import context_window
 
     for name in models:
@@ -64,6 +63,5 @@ def _entries(models: Sequence[str], base_url: str | None) -> Iterator[json_outpu
 
 
 def _line(entry: json_outputs.ModelEntry) -> str:
-    """A model for people."""
     window = f" {entry.context_window:>12,} tokens" if entry.context_window else ""
     return f"{one_line(entry.name, 100):<48}{window}".rstrip()

@@ -220,7 +220,6 @@ class _SessionCommand:
 
 
 def _info_line(info: SessionInfo) -> str:
-    """One session of a list."""
     turns = f"{info.turns} turn{'' if info.turns == 1 else 's'}"
     size = f"{info.size / 1e6:.1f} MB" if info.size >= 1e6 else f"{info.size / 1e3:.1f} kB"
     model = one_line(f"{info.provider}/{info.model}", 30)

@@ -40,13 +40,9 @@ class RuleFile(Protocol):
         """The path of the file, as people read it. Rules from the file have it as their source."""
         ...
 
-    def add(self, action: Action, rule: str) -> None:
-        """Writes a rule."""
-        ...
+    def add(self, action: Action, rule: str) -> None: ...
 
-    def remove(self, action: Action, rule: str) -> None:
-        """Takes a rule out."""
-        ...
+    def remove(self, action: Action, rule: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +94,6 @@ class Permissions:
 
     @property
     def mode(self) -> ApprovalMode:
-        """The approval mode."""
         return self._engine.gate.mode
 
     def use_mode(self, mode: ApprovalMode) -> None:

@@ -1,18 +1,20 @@
 """Everything that a console is given from outside: plain values and callables, so that a test can give its own.
 
 Building it imports no SDK, and it may be built before anything is painted.
+
+The time that keys are judged by, and what is to come when some of it has passed. A test hands in its own.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from console_app.config.trust import CustomCommands
 from console_app.console.talk.question_queue import QuestionQueue
-from console_app.console.timing import Timing
 from console_app.domain import FanoutError
 from console_app.domain.steady_time import steady_time
 
@@ -29,6 +31,37 @@ if TYPE_CHECKING:
     from console_app.engine import Engine
     from console_app.mcp_client import Hub, RawMessage
     from console_app.sessions import Library, Replay
+
+
+class Later(Protocol):
+    """A call that comes once, after a while."""
+
+    def stop(self) -> None:
+        """Call it off."""
+        ...
+
+
+class Timers(Protocol):
+    """An owner of timers, a widget say, which ends them with itself."""
+
+    @property
+    def is_running(self) -> bool:
+        """Tell whether it has begun and not ended."""
+        ...
+
+    def set_timer(self, delay: float, callback: Callable[[], object]) -> Later:
+        """Calls `callback` once, after `delay` seconds."""
+        ...
+
+
+class Timing:
+    def now(self) -> float:
+        """Seconds of a clock that nobody sets."""
+        return time.monotonic()
+
+    def later(self, timers: Timers, seconds: float, run: Callable[[], object]) -> Later:
+        """Calls `run` once, unless the owner of `timers` is gone by then."""
+        return timers.set_timer(seconds, run)
 
 
 # bell: the terminal's own · osc9: iTerm2, kitty, WezTerm, Ghostty · osc777: urxvt, foot, WezTerm, Ghostty

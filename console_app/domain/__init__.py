@@ -3,8 +3,6 @@
 The nouns that all rooms speak of stand in this door. What else a module has is named with it: `ev.CallReady`.
 """
 
-from __future__ import annotations
-
 TYPE_CHECKING = False  # type checkers know the name; --version waits for no import of typing
 if TYPE_CHECKING:
     from console_app.domain.amounts import plural as plural
@@ -34,15 +32,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "amounts": "plural",
-            "approvals": "ApprovalMode CallPolicy",
-            "errors": "ConfigError FanoutError UsageError",
-            "events": "Decision Event Level",
-            "messages": "AssistantMessage Attachment Message Reasoning ThoughtLabel ToolMessage UserMessage",
-            "safe_text": "one_line visible",
-            "tools": "Artifact CallState Outcome ToolCall ToolResult ToolSpec",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

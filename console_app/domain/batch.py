@@ -378,7 +378,7 @@ class BatchProgress:
             rate=rate,
             seconds_left=todo / rate if rate and self.state == "running" else None,
             slowest=tuple(Slow(id=name, seconds=took) for took, name in sorted(self._slowest, reverse=True)),
-            causes=self._told_causes(),
+            causes=tuple(sorted(self._causes.values(), key=lambda cause: -cause.count)),
             notices=tuple(self._notices),
         )
 
@@ -405,9 +405,6 @@ class BatchProgress:
             key, words = f"{result.status} ", "other causes"
         known = self._causes.get(key) or Cause(status=result.status, words=words, count=0, example=result.id)
         self._causes[key] = known.model_copy(update={"count": known.count + 1})
-
-    def _told_causes(self) -> tuple[Cause, ...]:
-        return tuple(sorted(self._causes.values(), key=lambda cause: -cause.count))
 
 
 def histogram(seconds: Sequence[float]) -> tuple[Bar, ...]:

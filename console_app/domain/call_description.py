@@ -181,7 +181,6 @@ def refusal(call: CallView, act: Act, *, siblings_run: bool = False) -> str:
 
 
 def offered(call: CallView, *, siblings_run: bool = False) -> frozenset[Act]:
-    """The acts that are to be had now."""
     return frozenset(act for act in Act if not refusal(call, act, siblings_run=siblings_run))
 
 

@@ -240,6 +240,76 @@ def runs_programs(provider: Provider) -> bool:
     return speaks(provider, RunsPrograms) and provider.runs_programs
 
 
+class Forwarding:
+    """A provider around another one, `inner`, that knows all that this one knows: what wraps a provider says only what
+    it changes, and how it streams."""
+
+    def __init__(self, inner: Provider) -> None:
+        self._inner = inner
+
+    @property
+    def inner(self) -> Provider:
+        return self._inner
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    @property
+    def model(self) -> str:
+        return self.inner.model
+
+    @property
+    def protocol(self) -> str:
+        return self.inner.protocol
+
+    @property
+    def endpoint(self) -> str:
+        return endpoint_of(self.inner)
+
+    @property
+    def stand_in(self) -> StandIn | None:
+        return stand_in(self.inner)
+
+    @property
+    def searches_tools(self) -> bool:
+        return searches_tools(self.inner)
+
+    @property
+    def runs_programs(self) -> bool:
+        return runs_programs(self.inner)
+
+    @property
+    def no_pictures(self) -> str:
+        return no_pictures(self.inner)
+
+    @property
+    def dialect(self) -> str | None:
+        return self.inner.dialect if speaks(self.inner, ReadsText) else None
+
+    @property
+    def licence(self) -> Licence | None:
+        return licence_of(self.inner)
+
+    def effort_for(self, asked: Effort | None) -> str:
+        return effort_for(self.inner, asked)
+
+    def choose(self, mode: ProtocolMode) -> None:
+        if speaks(self.inner, ReadsText):
+            self.inner.choose(mode)
+
+    def license(self, form: str) -> None:
+        if speaks(self.inner, ReadsText):
+            self.inner.license(form)
+
+    def turn_began(self) -> None:
+        if speaks(self.inner, KnowsTurns):
+            self.inner.turn_began()
+
+    async def close(self) -> None:
+        await self.inner.close()
+
+
 class CallReporter(Protocol):
     """The reports that a running call may make. All return at once and may be called from any task."""
 

@@ -110,9 +110,7 @@ class Nobody:
     """The HumanPort where no person is: it declines everything and accepts nothing."""
 
     async def ask(self, question: Elicitation) -> ElicitationAnswer:
-        """Declines."""
         return ElicitationAnswer("decline")
 
     async def allow_sampling(self, request: SamplingRequest) -> bool:
-        """Refuses."""
         return False

@@ -1,7 +1,5 @@
 """The engine: one turn at a time, its answer read, its calls run, its history kept valid. No terminal, no SDK."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,19 +30,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "activity": "Activity",
-            "calls.approval_gate": "Action ApprovalGate OtherServer Rule RuleBindings RuleKey Unwritten",
-            "calls.slots": "Slots",
-            "compaction": "Compacting NEARLY_FULL",
-            "context": "LEFT_OUT",
-            "engine": "Engine",
-            "execution.builtin_specs": "ENABLE QUESTION",
-            "manual_calls": "ManualCall ManualCallsProvider TypedCallsGate find_tools",
-            "rerun": "Rerun",
-            "strategies": "FILTERED TOKEN_LIMIT",
-            "turn": "Turn as_message",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

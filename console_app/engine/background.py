@@ -27,8 +27,6 @@ class GoesOn(Protocol):
 
 
 class RunsCalls(Protocol):
-    """The executor of a call."""
-
     def cancel(self, call: CallExecution) -> bool: ...
 
     def extend(self, call: CallExecution) -> bool: ...

@@ -211,7 +211,6 @@ async def summarise(
 
 
 def _as_text(messages: Sequence[Message]) -> str:
-    """Return the messages as one text."""
     lines: list[str] = []
     for message in messages:
         match message:

@@ -145,7 +145,6 @@ class ManualCallsProvider:
 
     @classmethod
     def of_program(cls, code: str) -> ManualCallsProvider:
-        """Return one whose one call runs a program."""
         return cls([ManualCall(PROGRAM_SPEC.label, {"code": code})], [PROGRAM_SPEC])
 
     @asynccontextmanager

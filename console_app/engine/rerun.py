@@ -122,8 +122,6 @@ class _Attempt:
 
 
 class _AgentStep(Protocol):
-    """The step of an agent that has a call."""
-
     batch: Batch
     executor: Executor
     approvals: Approvals

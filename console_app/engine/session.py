@@ -79,9 +79,7 @@ class RunsAgents(Protocol):
         """Return the step of an agent that has this call, None where none has it."""
         ...
 
-    def steps(self) -> Sequence[Any]:
-        """Return the steps that agents are at."""
-        ...
+    def steps(self) -> Sequence[Any]: ...
 
 
 @dataclass(slots=True)

@@ -60,9 +60,7 @@ class TurnSteps(Protocol):
     """The acts that a strategy may do with a turn."""
 
     @property
-    def settings(self) -> EngineSettings:
-        """Return the settings as they are now."""
-        ...
+    def settings(self) -> EngineSettings: ...
 
     @property
     def has_steering(self) -> bool:

@@ -280,7 +280,6 @@ class Turn(Activity):
 
     @property
     def step_now(self) -> Step | None:
-        """Return the step that it is at."""
         return self._step
 
     def _step_of(self, call_id: str) -> Step | None:

@@ -1,7 +1,5 @@
 """A run without a terminal: one turn driven to its end, what it prints, and what ends it from outside."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,23 +14,13 @@ if TYPE_CHECKING:
     from console_app.headless.manual_calls import needed_servers as needed_servers
     from console_app.headless.manual_calls import read_calls as read_calls
     from console_app.headless.output import OutputStreams as OutputStreams
-    from console_app.headless.reports import Output as Output
-    from console_app.headless.reports import RunReport as RunReport
     from console_app.headless.run import RunEnding as RunEnding
     from console_app.headless.run import run_turn as run_turn
+    from console_app.headless.writers import Output as Output
+    from console_app.headless.writers import RunReport as RunReport
     from console_app.headless.writers import call_line as call_line
     from console_app.headless.writers import compaction_line as compaction_line
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "interrupts": "DEADLINE Exit Interrupted Interrupts LEAVING TimeToEnd end_within",
-            "manual_calls": "NamedTools needed_servers read_calls",
-            "output": "OutputStreams",
-            "reports": "Output RunReport",
-            "run": "RunEnding run_turn",
-            "writers": "call_line compaction_line",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

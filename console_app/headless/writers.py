@@ -8,15 +8,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, assert_never
+from typing import Any, Literal, Protocol, assert_never
 
-from console_app.domain import AssistantMessage, event_news, one_line, plural, safe_text, visible, web_address
+from pydantic import BaseModel, ConfigDict
+
+from console_app.domain import (
+    Artifact,
+    AssistantMessage,
+    Message,
+    Outcome,
+    event_news,
+    one_line,
+    plural,
+    safe_text,
+    visible,
+    web_address,
+)
 from console_app.domain import events as ev
 from console_app.domain.transcript import CallView, Transcript, verdicts
 from console_app.headless.output import OutputStreams
-
-if TYPE_CHECKING:
-    from console_app.headless.reports import CallReport
 
 _JOINER = "\u200d"
 _SELECTORS = range(0xFE00, 0xFE10)
@@ -298,7 +308,6 @@ class Questions:
 
 def report(transcript: Transcript, *, session_id: str, notices: Sequence[str] = ()) -> dict[str, Any]:
     """Return what a `json` run prints. `answer` is the text of the last answer; `messages` is the history it leaves."""
-    from console_app.headless.reports import CompactionReport, RunReport, UsageReport
 
     answers = [
         message.content
@@ -328,7 +337,6 @@ def report(transcript: Transcript, *, session_id: str, notices: Sequence[str] = 
 
 
 def _call_report(call: CallView) -> CallReport:
-    from console_app.headless.reports import CallReport
 
     return CallReport(
         call_id=call.id,
@@ -348,3 +356,57 @@ def _call_report(call: CallView) -> CallReport:
 
 def _label(call: CallView) -> str:
     return f"{call.server}.{call.tool}" if call.server else call.name
+
+
+class Output(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+class CallReport(Output):
+    """Holds a call of the run and its result; `parent` is the id of the program that made it, empty where none did."""
+
+    call_id: str
+    name: str
+    server: str
+    tool: str
+    arguments: dict[str, Any] | None
+    outcome: Outcome | None
+    content: str
+    error: str | None
+    artifacts: tuple[Artifact, ...]
+    structured: dict[str, Any] | None
+    duration_ms: int
+    parent: str = ""
+
+
+class UsageReport(Output):
+    """Tokens of all requests, `cached_tokens` among the input; `cost` in US dollars where it is known."""
+
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int | None
+    cost: float | None
+
+
+class CompactionReport(Output):
+    """The summary that the model reads in place of the oldest `covers` messages."""
+
+    summary: str
+    covers: int
+
+
+class RunReport(Output):
+    """`fanout run`, `fanout call` and `fanout program` with --output-format json. `messages` is the history that
+    the run leaves."""
+
+    session_id: str
+    provider: str
+    model: str
+    outcome: ev.TurnOutcome | None
+    error: str | None
+    answer: str
+    calls: tuple[CallReport, ...]
+    usage: UsageReport
+    compaction: CompactionReport | None
+    messages: tuple[Message, ...]
+    notices: tuple[str, ...] = ()  # what the run told besides, as that a text seems to call a tool and nothing was run

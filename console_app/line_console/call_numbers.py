@@ -25,7 +25,6 @@ class CallNumbers:
         self._session += 1
 
     def of(self, call_id: str) -> int:
-        """The number of a call."""
         return self._numbers.setdefault((self._session, call_id), len(self._numbers) + 1)
 
     def call(self, word: str) -> CallView:

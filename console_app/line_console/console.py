@@ -11,12 +11,11 @@ from contextlib import contextmanager, nullcontext
 from console_app.console import Around, Console, Services
 from console_app.console.intents import Bound, Commands, Ways, parse
 from console_app.headless import OutputStreams
-from console_app.line_console.approvals import LineApprovals
+from console_app.line_console.approvals import LineApprovals, LineQuestions
 from console_app.line_console.call_numbers import CallNumbers
 from console_app.line_console.dialogue import LEAVE, Dialogue
 from console_app.line_console.line_ui import LineUi
 from console_app.line_console.narrator import Narrator
-from console_app.line_console.questions import LineQuestions
 from console_app.line_console.server_commands import ServerCommands
 from console_app.line_console.typed_lines import TypedLines
 
@@ -90,7 +89,6 @@ class LineConsole:
         return self._code
 
     def quit(self, code: int = 0) -> None:
-        """Leaves."""
         self._code = code
         self._left.set()
 

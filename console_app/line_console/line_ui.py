@@ -44,7 +44,6 @@ class LineUi(UiPort):
         return self._numbers.transcript
 
     def call(self, name: str) -> CallView:
-        """The call with that number."""
         return self._numbers.call(name)
 
     async def report(

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import get_args
 
 from console_app.config.servers import Typed
 from console_app.console import Services
-from console_app.console.servers import ServerSwitches
-from console_app.domain import one_line, plural
-from console_app.line_console.examining import Examining
+from console_app.console.reports import wire_text
+from console_app.console.servers import Offered, Pings, ServerSwitches
+from console_app.domain import Level, UsageError, amounts, one_line, plural
+from console_app.line_console.dialogue import Dialogue
 from console_app.line_console.line_ui import LineUi
+from console_app.mcp_client import Hub, PromptArgument, ServerStatus, read_attachments
+from console_app.mcp_client.offering import typed_names
 
 _ADD = "add a server"
 
@@ -93,3 +102,142 @@ class ServerCommands:
         else:
             await switches.put(typed.name, typed.fields({}))
             self._dialogue.say(f"Server {one_line(typed.name, 40)} is added and starts.")
+
+
+MOST_LINES = 40  # of a log
+MOST_MESSAGES = 30  # of a wire
+_ACTS = MappingProxyType(
+    {
+        "about": "all that is known of it",
+        "log": "the end of its log",
+        "level": "which lines it writes to its log",
+        "ping": "how long it takes to answer",
+        "wire": "its newest messages",
+        "wire file": "all its messages, into a file",
+    }
+)
+_USES = {"tool": "its words and what it takes", "prompt": "fill it in and send it", "resource": "read it"}
+
+
+class Examining:
+    """Examines the servers of one console."""
+
+    acts = _ACTS
+
+    def __init__(self, services: Services, dialogue: Dialogue, send: Callable[[str], None]) -> None:
+        self._services = services
+        self._d = dialogue
+        self._send = send
+
+    @property
+    def _hub(self) -> Hub:
+        if self._services.hub is None:
+            raise UsageError("there are no servers here")
+        return self._services.hub
+
+    @cached_property
+    def _pings(self) -> Pings:
+        return Pings(self._hub, self._statuses, self._services.redact)
+
+    async def act(self, act: str, server: str) -> None:
+        """One of `acts`. Raises FanoutError."""
+        match act:
+            case "about":
+                self._d.say(self._pings.report(server, not_asked="not asked yet", wire="/mcp, wire"))
+            case "log":
+                path = self._status(server).log_path
+                there = path is not None and path.exists()
+                text = await asyncio.to_thread(path.read_text, "utf-8", "replace") if path and there else "It is empty."
+                self._d.say("\n".join(text.splitlines()[-MOST_LINES:]))
+            case "level":
+                levels: tuple[Level, ...] = get_args(Level)
+                picked = await self._d.choose("Lines from which level on?", dict.fromkeys(map(str, levels), ""))
+                if picked is not None:
+                    await self._hub.set_log_level(next(one for one in levels if one == picked), server)
+                    self._d.say(f"{one_line(server, 40)} writes {picked} and above.")
+            case "ping":
+                self._d.say(await self._pings.ping(server))
+            case "wire":
+                self._wire(server)
+            case _:
+                rows = list(self._hub.traffic(server).after(0))
+                path = wire_text.export_path(self._services.working_folder, server)
+                await asyncio.to_thread(wire_text.export, path, rows, self._services.redact)
+                self._d.say(f"{plural(len(rows), 'message')} written to {path}")
+
+    async def uses(self, item: Offered) -> bool:
+        """Use, read or show a server's offer. Return False where it is to be switched."""
+        kind = item.kind
+        picked = await self._d.choose(
+            f"What with {one_line(item.name, 80)}?", {"use": _USES[kind], "switch": "on or off"}
+        )
+        if picked == "use":
+            await {"tool": self._tool, "prompt": self._prompt, "resource": self._resource}[kind](item)
+        return picked != "switch"
+
+    async def read(self, server: str, uri: str) -> None:
+        """Says a resource. Raises ServerError."""
+        for part in await read_attachments(self._hub, server, uri):
+            facts = ", ".join(word for word in (part.name, part.mime, amounts.size(part.size)) if word)
+            self._d.say(f"{one_line(part.uri, 200)}: {one_line(facts, 200)}")
+            self._d.say(part.text or (f"Saved as {part.path}" if part.path else "It is empty."))
+        self._d.say(f"{self._hub.mention(server, uri)} in a message attaches it.")
+
+    def _statuses(self) -> Sequence[ServerStatus]:
+        return self._services.servers.statuses() if self._services.servers is not None else ()
+
+    def _status(self, server: str) -> ServerStatus:
+        if (found := next((one for one in self._statuses() if one.name == server), None)) is None:
+            raise UsageError(f"{one_line(server, 40)} is not in mcp.json any more")
+        return found
+
+    def _wire(self, server: str) -> None:
+        rows = list(self._hub.traffic(server).after(0))
+        self._d.say(f"{plural(len(rows), 'message')}; the newest {min(len(rows), MOST_MESSAGES)}:")
+        for one in rows[-MOST_MESSAGES:]:
+            way = "sent" if one.sent else "received"
+            took = f", after {amounts.measured(one.seconds)}" if one.seconds is not None else ""
+            at = time.strftime("%H:%M:%S", time.localtime(one.at))
+            words = one_line(wire_text.brief(one, self._services.redact), 200)
+            self._d.say(
+                f"  {at} {way} {one.kind} {one_line(one.method, 60)}, {amounts.size(one.size)}{took}. {words}".rstrip()
+            )
+
+    async def _tool(self, item: Offered) -> None:
+        spec = self._hub.tool(item.server, item.name)
+        if spec is None:
+            raise UsageError(f"{one_line(item.server, 40)} has no tool {one_line(item.name, 60)} any more")
+        self._d.say(f"{spec.label}: {spec.description or 'no description'}")
+        for title, schema in (("It takes", spec.input_schema), ("It returns", spec.output_schema)):
+            if schema:
+                self._d.say(f"{title}: {json.dumps(schema, indent=2, ensure_ascii=False)}")
+
+    async def _prompt(self, item: Offered) -> None:
+        if (found := self._hub.prompt(item.server, item.name)) is None:
+            raise UsageError(f"the prompt {one_line(item.name, 60)} is off", "Switch it on first.")
+        values = await self._filled_in(found[1].arguments)
+        if values is not None:
+            self._send(f"/{found[0]} {typed_names.written_arguments(values)}".rstrip())
+
+    async def _resource(self, item: Offered) -> None:
+        uri = item.name
+        if (template := self._hub.template(item.server, uri)) is not None:
+            values = await self._filled_in([PromptArgument(name, required=True) for name in template.variables])
+            if values is None:
+                return
+            uri = template.expand(values)
+        await self.read(item.server, uri)
+
+    async def _filled_in(self, arguments: Sequence[PromptArgument]) -> Mapping[str, str] | None:
+        values: dict[str, str] = {}
+        for one in arguments:
+            words = ", ".join(
+                word for word in (one.name, one.description, "" if one.required else "may be left empty") if word
+            )
+            while (value := await self._d.ask(f"{one_line(words, 300)}:")) is not None and one.required and not value:
+                self._d.say("It is needed. A full stop alone leaves.")
+            if value is None:
+                return None
+            if value:
+                values[one.name] = value
+        return values

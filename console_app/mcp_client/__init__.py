@@ -1,7 +1,5 @@
 """The MCP client: servers from mcp.json, each held by one owner task, together one set of tools."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,15 +12,15 @@ if TYPE_CHECKING:
     from console_app.mcp_client.connecting.status import ServerStatus as ServerStatus
     from console_app.mcp_client.hub import Hub as Hub
     from console_app.mcp_client.hub import HubSwitch as HubSwitch
-    from console_app.mcp_client.offering.composing import MOST_TEXT as MOST_TEXT
-    from console_app.mcp_client.offering.composing import compose as compose
-    from console_app.mcp_client.offering.composing import names_something as names_something
-    from console_app.mcp_client.offering.composing import read_attachments as read_attachments
     from console_app.mcp_client.offering.offers import PromptArgument as PromptArgument
     from console_app.mcp_client.offering.offers import PromptMessage as PromptMessage
     from console_app.mcp_client.offering.offers import Resource as Resource
     from console_app.mcp_client.offering.offers import ResourceTemplate as ResourceTemplate
     from console_app.mcp_client.offering.offers import ServerPrompt as ServerPrompt
+    from console_app.mcp_client.offering.reading import MOST_TEXT as MOST_TEXT
+    from console_app.mcp_client.offering.reading import compose as compose
+    from console_app.mcp_client.offering.reading import names_something as names_something
+    from console_app.mcp_client.offering.reading import read_attachments as read_attachments
     from console_app.mcp_client.registry import find_servers as find_servers
     from console_app.mcp_client.tools.definitions import Definitions as Definitions
     from console_app.mcp_client.traffic import RawMessage as RawMessage
@@ -30,17 +28,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "connecting.asking": "Asking ProviderSampler open_in_browser",
-            "connecting.sdk": "preload",
-            "connecting.status": "LeftOut ServerState ServerStatus",
-            "hub": "Hub HubSwitch",
-            "offering.composing": "MOST_TEXT compose names_something read_attachments",
-            "offering.offers": "PromptArgument PromptMessage Resource ResourceTemplate ServerPrompt",
-            "tools.definitions": "Definitions",
-            "registry": "find_servers",
-            "traffic": "RawMessage Traffic",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

@@ -72,7 +72,6 @@ class RawMessage(NamedTuple):
 
     @property
     def data(self) -> Any:
-        """The message as values."""
         return json.loads(self.raw)
 
     @property

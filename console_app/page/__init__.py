@@ -1,7 +1,5 @@
 """A conversation or a batch as one page of HTML, which is alive by itself and fetches nothing."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,4 +8,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(__name__, {"batch": "write_batch", "conversation": "of_conversation"})
+    __getattr__ = door(__name__, __file__)

@@ -3,8 +3,6 @@
 The interpreter (pydantic-monty, the extra `programs`) runs in a process of its own, as it may end its host's.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,4 +10,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(__name__, {"runner": "Runner"})
+    __getattr__ = door(__name__, __file__)

@@ -1,11 +1,8 @@
 """Models behind APIs: each turns its wire format into chunks. The openai and anthropic SDKs stop here."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from console_app.providers.ahead import load_reading as load_reading
     from console_app.providers.catalog import context_window as context_window
     from console_app.providers.catalog import cost as cost
     from console_app.providers.endpoint.address import is_official as is_official
@@ -14,38 +11,22 @@ if TYPE_CHECKING:
     from console_app.providers.factory import open_provider as open_provider
     from console_app.providers.factory import preload as preload
     from console_app.providers.fallback import WithFallback as WithFallback
-    from console_app.providers.offline.provider import OfflineProvider as OfflineProvider
+    from console_app.providers.offline.answer import OfflineProvider as OfflineProvider
     from console_app.providers.pictures import LARGEST_FILE as LARGEST_FILE
     from console_app.providers.pictures import MOST_PIXELS as MOST_PIXELS
     from console_app.providers.pictures import picture_type as picture_type
     from console_app.providers.probing import COST as COST
     from console_app.providers.probing import Observation as Observation
     from console_app.providers.probing import probe as probe
-    from console_app.providers.script import Script as Script
-    from console_app.providers.script import read_script as read_script
+    from console_app.providers.scripted import Script as Script
     from console_app.providers.scripted import ScriptedProvider as ScriptedProvider
+    from console_app.providers.scripted import read_script as read_script
     from console_app.providers.text_protocol.forms import checked_dialect as checked_dialect
     from console_app.providers.text_protocol.forms import level_of as level_of
     from console_app.providers.text_protocol.forms import usual_dialect as usual_dialect
     from console_app.providers.text_protocol.provider import TextProtocol as TextProtocol
+    from console_app.providers.wire_provider import load_reading as load_reading
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "ahead": "load_reading",
-            "catalog": "context_window cost",
-            "endpoint.address": "is_official",
-            "endpoint.rate_limiter": "EndpointLimits",
-            "factory": "list_models open_provider preload",
-            "fallback": "WithFallback",
-            "offline.provider": "OfflineProvider",
-            "pictures": "LARGEST_FILE MOST_PIXELS picture_type",
-            "probing": "COST Observation probe",
-            "script": "Script read_script",
-            "scripted": "ScriptedProvider",
-            "text_protocol.forms": "checked_dialect level_of usual_dialect",
-            "text_protocol.provider": "TextProtocol",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

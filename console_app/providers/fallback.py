@@ -9,10 +9,9 @@ from contextlib import aclosing, asynccontextmanager
 
 from console_app.domain import FanoutError, errors, ports
 from console_app.domain import chunks as ch
-from console_app.domain.settings import Effort
 
 
-class WithFallback:
+class WithFallback(ports.Forwarding):
     """`first`, and what `open_other` opens when it is needed: the model called `other_name`, PROVIDER/MODEL. What is
     known of that one `describe_other` says, in a thread.
 
@@ -26,6 +25,7 @@ class WithFallback:
         open_other: Callable[[], ports.Provider],
         describe_other: Callable[[], ports.StandIn] = ports.StandIn,
     ) -> None:
+        super().__init__(first)
         self._first = first
         self._other_name = other_name
         self._open_other = open_other
@@ -35,65 +35,18 @@ class WithFallback:
         self._taken = False
 
     @property
-    def name(self) -> str:
-        return self._now.name
-
-    @property
-    def model(self) -> str:
-        return self._now.model
-
-    @property
-    def protocol(self) -> str:
-        """Tell how tools are offered."""
-        return self._now.protocol
-
-    @property
-    def endpoint(self) -> str:
-        return ports.endpoint_of(self._now)
+    def inner(self) -> ports.Provider:
+        return self._other if self._taken and self._other is not None else self._first
 
     @property
     def stand_in(self) -> ports.StandIn | None:
         """Return the other one, or what answers in its place, while that is so."""
-        return ports.stand_in(self._now) or self._described if self._now is self._other else None
-
-    @property
-    def searches_tools(self) -> bool:
-        """Tell whether the endpoint that answers now searches among tools itself."""
-        return ports.searches_tools(self._now)
-
-    @property
-    def runs_programs(self) -> bool:
-        """Tell whether the endpoint that answers now runs programs itself."""
-        return ports.runs_programs(self._now)
-
-    @property
-    def no_pictures(self) -> str:
-        """Say why its model is shown no pictures."""
-        return ports.no_pictures(self._now)
-
-    @property
-    def dialect(self) -> str | None:
-        """Return the dialect that its tools are offered in, None where the API's own are used."""
-        return self._now.dialect if ports.speaks(self._now, ports.ReadsText) else None
+        return ports.stand_in(self.inner) or self._described if self.inner is self._other else None
 
     def choose(self, mode: ports.ProtocolMode) -> None:
         """Choose another protocol for the first one."""
         if ports.speaks(self._first, ports.ReadsText):
             self._first.choose(mode)
-
-    @property
-    def licence(self) -> ports.Licence | None:
-        """Return the form that the one that answers is known to write calls in."""
-        return ports.licence_of(self._now)
-
-    def license(self, form: str) -> None:
-        """Note that a person said that the one that answers writes calls in `form`."""
-        if ports.speaks(self._now, ports.ReadsText):
-            self._now.license(form)
-
-    def effort_for(self, asked: Effort | None) -> str:
-        """Tell how much its model is asked to think."""
-        return ports.effort_for(self._now, asked)
 
     def turn_began(self) -> None:
         """Try the first one again."""
@@ -112,10 +65,6 @@ class WithFallback:
         await self._first.close()
         if self._other is not None:
             await self._other.close()
-
-    @property
-    def _now(self) -> ports.Provider:
-        return self._other if self._taken and self._other is not None else self._first
 
     async def _chunks(self, request: ports.ModelRequest) -> AsyncGenerator[ch.Chunk]:
         if not self._taken:
@@ -139,6 +88,6 @@ class WithFallback:
                 self._taken = True
                 why = error.detail.rstrip(".")
                 yield ch.NoticeChunk(f"{why}. {self._other_name} answers in its place until this turn ends.", "warning")
-        async with self._now.stream(request) as chunks:
+        async with self.inner.stream(request) as chunks:
             async for chunk in chunks:
                 yield chunk

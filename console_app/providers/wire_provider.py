@@ -16,6 +16,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from copy import deepcopy
 from dataclasses import replace
+from importlib import import_module
 from typing import Any, ClassVar
 
 from console_app.config.models import KnownRefusals
@@ -23,7 +24,6 @@ from console_app.domain import UserMessage, errors, one_line, ports
 from console_app.domain import chunks as ch
 from console_app.domain.settings import Effort, ProviderConfig, Sampling
 from console_app.providers import catalog
-from console_app.providers.ahead import load_reading
 from console_app.providers.endpoint.address import EndpointAddress
 from console_app.providers.endpoint.client import EndpointClient
 from console_app.providers.endpoint.rate_limiter import HeldBack, RateLimiter
@@ -35,6 +35,7 @@ from console_app.providers.pictures import fitted
 from console_app.providers.stream.answer import WireAnswer
 from console_app.providers.stream.loose_json import arr, obj, text
 from console_app.providers.stream.reading import BadEvent, NotAnAnswer, OnlyKeepAlives, StreamCut, read_answer
+from console_app.textcalls import prepare
 
 log = logging.getLogger(__name__)
 
@@ -429,3 +430,9 @@ def _last_error(fault: Fault, tries: int) -> errors.ProviderError:
     if tries > 1:
         fault.error.detail += f" (after {tries} tries)"
     return fault.error
+
+
+def load_reading() -> None:
+    """Import what reads an answer's text for calls and compile its patterns, 0.2 s in all."""
+    import_module("console_app.providers.text_protocol.reading")
+    prepare()

@@ -7,11 +7,18 @@ the folder that FANOUT_FILES names, else in that same folder.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import Any
+import codecs
+import csv
+import io
+import math
+import re
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+from xml.sax.saxutils import escape
 
-from console_app.servers.parts.csv_chart import ChartRequest, svg
-from console_app.servers.parts.csv_table import CsvTable, described, read_table, summarize
 from console_app.servers.parts.folders import FolderEntry, allowed_folders, file_name, save_new
 from console_app.servers.parts.server import (
     Arguments,
@@ -186,6 +193,344 @@ TOOLS = (
 def main() -> None:
     """Serve the tools over stdin and stdout until stdin ends."""
     StdioServer("fanout-csv-reporter", TOOLS).run()
+
+
+Kind = Literal["line", "bar"]
+WIDTH, HEIGHT = 960, 540
+_LEFT, _RIGHT, _TOP, _BOTTOM = 80, 30, 90, 90
+_COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # told apart by the colour-blind
+_TICKS: Final = 6
+_MOST_LABELS: Final = 12
+_LABEL: Final = 16  # characters
+_FLAT: Final = 1e-9  # values that differ by less, compared with their size, are drawn as one
+_SMALLEST: Final = 1e-290  # below, a step of the grid would lose its digits: all such values are drawn as zero
+
+
+@dataclass(frozen=True, slots=True)
+class ChartRequest:
+    """A chart to draw: a label a point, and named series with a value (or None) a point."""
+
+    title: str
+    kind: Kind
+    labels: Sequence[str]
+    series: Sequence[tuple[str, Sequence[float | None]]]
+
+
+def svg(chart: ChartRequest) -> str:
+    """Return the chart as a whole SVG document."""
+    values = [value for _, points in chart.series for value in points if value is not None]
+    low, high, step = _scale(min([*values, 0.0]) if chart.kind == "bar" else min(values), max(values), chart.kind)
+    frame = _Frame(low, high, len(chart.labels), chart.kind)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        f'width="{WIDTH}" height="{HEIGHT}" font-family="sans-serif" font-size="13">',
+        f"<title>{escape(_cut(chart.title, 200))}</title>",
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
+        f'<text x="{_LEFT}" y="34" font-size="20">{escape(_cut(chart.title, 80))}</text>',
+        *_legend(chart),
+        *_grid(frame, low, high, step),
+        *_labels(frame, chart.labels),
+        *(_bars(frame, chart) if chart.kind == "bar" else _lines(frame, chart)),
+        "</svg>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """The scales that place a value and a point on the page."""
+
+    low: float
+    high: float
+    points: int
+    kind: Kind
+
+    def x(self, at: float) -> float:
+        """Return the middle of point `at`."""
+        wide = WIDTH - _LEFT - _RIGHT
+        if self.kind == "bar":
+            return _LEFT + wide * (at + 0.5) / self.points
+        return _LEFT + wide * (at / (self.points - 1) if self.points > 1 else 0.5)
+
+    def y(self, value: float) -> float:
+        """Return the height of a value."""
+        part = (value - self.low) / (self.high - self.low)
+        return HEIGHT - _BOTTOM - (HEIGHT - _TOP - _BOTTOM) * part
+
+
+def _scale(low: float, high: float, kind: Kind) -> tuple[float, float, float]:
+    """Return a round step, and the lowest and highest line of the grid around the values."""
+    if kind == "bar":
+        high = max(high, 0.0)
+    size = max(abs(low), abs(high))
+    if high - low <= max(size * _FLAT, _SMALLEST):
+        spread = size / 2 if size > _FLAT else 1.0
+        low, high = low - spread, high + spread
+    rough = (high - low) / _TICKS
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough)
+    return math.floor(low / step) * step, math.ceil(high / step) * step, step
+
+
+def _grid(frame: _Frame, low: float, high: float, step: float) -> list[str]:
+    parts: list[str] = []
+    for number in range(round((high - low) / step) + 1):
+        value = low + number * step
+        y = frame.y(value)
+        colour = "#555555" if abs(value) < step / 1000 else "#dddddd"
+        parts.append(f'<path d="M{_LEFT} {y:.1f}H{WIDTH - _RIGHT}" stroke="{colour}"/>')
+        shown = 0.0 if abs(value) < step / 1000 else value
+        parts.append(f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end" fill="#555555">{shown:.6g}</text>')
+    return parts
+
+
+def _labels(frame: _Frame, labels: Sequence[str]) -> list[str]:
+    every = max(1, math.ceil(len(labels) / _MOST_LABELS))
+    y = HEIGHT - _BOTTOM + 18
+    return [
+        f'<text transform="translate({frame.x(at):.1f} {y}) rotate(30)" fill="#555555">'
+        f"{escape(_cut(labels[at], _LABEL))}</text>"
+        for at in range(0, len(labels), every)
+    ]
+
+
+def _legend(chart: ChartRequest) -> list[str]:
+    parts: list[str] = []
+    x = _LEFT
+    for at, (name, _) in enumerate(chart.series):
+        shown = _cut(name, 24)
+        parts.append(f'<rect x="{x}" y="50" width="14" height="14" fill="{_colour(at)}"/>')
+        parts.append(f'<text x="{x + 20}" y="62">{escape(shown)}</text>')
+        x += 40 + 8 * len(shown)
+    return parts
+
+
+def _lines(frame: _Frame, chart: ChartRequest) -> list[str]:
+    parts: list[str] = []
+    for at, (_, values) in enumerate(chart.series):
+        path: list[str] = []
+        pen_down = False
+        for number, value in enumerate(values):
+            if value is None:
+                pen_down = False
+                continue
+            path.append(f"{'L' if pen_down else 'M'}{frame.x(number):.1f} {frame.y(value):.1f}")
+            # A point between two gaps would not be seen: a line of no length has round ends.
+            alone = not pen_down and (number + 1 == len(values) or values[number + 1] is None)
+            if alone:
+                path.append("h0")
+            pen_down = True
+        line = f'stroke="{_colour(at)}" stroke-width="2" stroke-linejoin="round" stroke-linecap="round"'
+        parts.append(f'<path d="{"".join(path)}" fill="none" {line}/>')
+    return parts
+
+
+def _bars(frame: _Frame, chart: ChartRequest) -> list[str]:
+    parts: list[str] = []
+    room = (WIDTH - _LEFT - _RIGHT) / frame.points * 0.8
+    width = room / len(chart.series)
+    for at, (_, values) in enumerate(chart.series):
+        for number, value in enumerate(values):
+            if value is None:
+                continue
+            x = frame.x(number) - room / 2 + at * width
+            top, bottom = sorted((frame.y(value), frame.y(0.0)))
+            size = f'width="{max(width, 0.5):.1f}" height="{bottom - top:.1f}"'
+            parts.append(f'<rect x="{x:.1f}" y="{top:.1f}" {size} fill="{_colour(at)}"/>')
+    return parts
+
+
+def _colour(at: int) -> str:
+    return _COLOURS[at % len(_COLOURS)]
+
+
+def _cut(text: str, length: int) -> str:
+    """Return one line of at most `length` characters that XML can hold."""
+    text = "".join(character if character.isprintable() else " " for character in text)
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+LARGEST_FILE: Final = 20_000_000  # bytes
+MOST_CELLS: Final = 5_000_000  # columns times rows, some 300 MB
+MOST_COLUMNS: Final = 20_000
+SEPARATORS: Final = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+_LARGEST_NUMBER: Final = 1e150  # squares of such can still be added up
+_MISSING: Final = frozenset({"", "-", "na", "n/a", "nan", "null", "none"})
+_NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
+_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}.*)?")
+_MOST_DESCRIBED: Final = 100  # described one by one
+_COMMON: Final = 3
+_SHOWN: Final = 40  # characters of a cell
+
+
+@dataclass(frozen=True, slots=True)
+class CsvTable:
+    """Columns by name, each with a cell a row ("" where a row is short)."""
+
+    name: str
+    separator: str
+    columns: dict[str, list[str]]
+    rows: int
+
+    def number(self, cell: str) -> float | None:
+        """Return the number in a cell; with semicolons between the cells a comma may be its decimal point."""
+        cell = cell.strip()
+        if self.separator == ";" and "," in cell and "." not in cell:
+            cell = cell.replace(",", ".", 1)
+        value = float(cell) if _NUMBER.fullmatch(cell) else math.inf
+        return value if abs(value) < _LARGEST_NUMBER else None
+
+    def numbers(self, column: str) -> list[float | None] | None:
+        """Return a column as numbers, with None where one is missing. A column of anything else is None as a whole."""
+        values: list[float | None] = []
+        for cell in self.columns[column]:
+            value = self.number(cell)
+            if value is None and not is_missing(cell):
+                return None
+            values.append(value)
+        return values if any(value is not None for value in values) else None
+
+
+def is_missing(cell: str) -> bool:
+    """Return whether a cell stands for no value."""
+    return cell.strip().casefold() in _MISSING
+
+
+def read_table(place: FolderEntry) -> CsvTable:
+    """Return the file as a table. Raises ToolFailedError when it is none."""
+    with place.file() as file:
+        data = file.read(LARGEST_FILE + 1)
+    if len(data) > LARGEST_FILE:
+        raise ToolFailedError(f"{place.written} is larger than {LARGEST_FILE // 10**6} MB.")
+    text = _decoded(data, place)
+    separator = _separator(text)
+    try:
+        rows = _bounded(csv.reader(io.StringIO(text, newline=""), delimiter=separator), place)
+    except csv.Error as error:
+        raise ToolFailedError(f"{place.written} can't be read as CSV: {error}.") from error
+    if not rows:
+        raise ToolFailedError(f"{place.written} is empty.")
+    head, body = _head(rows)
+    cells = {name: [row[at] if at < len(row) else "" for row in body] for at, name in enumerate(head)}
+    return CsvTable(place.name, separator, cells, len(body))
+
+
+def _bounded(rows: Iterable[list[str]], place: FolderEntry) -> list[list[str]]:
+    """Return the rows that aren't empty, each counted as wide as the widest: short ones are filled up."""
+    found: list[list[str]] = []
+    width = 0
+    for row in rows:
+        if not any(row):
+            continue
+        found.append(row)
+        width = max(width, len(row))
+        if width > MOST_COLUMNS or width * len(found) > MOST_CELLS:
+            raise ToolFailedError(
+                f"{place.written} is too large a table: at row {len(found):,} it has {width:,} columns; at most "
+                f"{MOST_CELLS:,} cells and {MOST_COLUMNS:,} columns are read. Cut it into smaller files."
+            )
+    return found
+
+
+def _decoded(data: bytes, place: FolderEntry) -> str:
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace")
+    if b"\0" in data[:8192]:
+        raise ToolFailedError(f"{place.written} is a binary file, not CSV.")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")  # what spreadsheets in the west write otherwise
+
+
+def _separator(text: str) -> str:
+    """Return the separator that cuts the first line into the most cells."""
+    first = next((line for line in text.splitlines() if line.strip()), "")[:100_000]
+    return max(SEPARATORS, key=lambda separator: sum(map(len, csv.reader([first], delimiter=separator))))
+
+
+def _head(rows: Sequence[list[str]]) -> tuple[list[str], Sequence[list[str]]]:
+    """Names of the columns, each once, and the rows below; a first row of numbers is no head."""
+    width = max(map(len, rows))
+    first = rows[0]
+    has_head = not all(_NUMBER.fullmatch(cell.strip()) for cell in first if cell.strip())
+    cells = [cell.strip() for cell in first] if has_head else []
+    names: dict[str, None] = {}
+    numbers: dict[str, int] = {}  # by name: the last that was given out
+    for at in range(width):
+        name = unique = cells[at] if at < len(cells) and cells[at] else f"column {at + 1}"
+        while unique in names:
+            numbers[name] = numbers.get(name, 1) + 1
+            unique = f"{name} ({numbers[name]})"
+        names[unique] = None
+    return list(names), rows[1:] if has_head else rows
+
+
+def summarize(table: CsvTable) -> dict[str, Any]:
+    """Return the summary as data: rows, and for each column its kind with what describes it."""
+    names = list(table.columns)
+    return {
+        "file": table.name,
+        "separator": SEPARATORS[table.separator],
+        "rows": table.rows,
+        "column_count": len(names),
+        "columns": [_column(table, name) for name in names[:_MOST_DESCRIBED]],
+    }
+
+
+def described(summary: dict[str, Any]) -> str:
+    """Return the summary as text."""
+    size = f"{counted(summary['rows'], 'row')}, {counted(summary['column_count'], 'column')}"
+    head = f"{summary['file']}: {size}, {summary['separator']}-separated"
+    lines = [_line(column) for column in summary["columns"]]
+    more = summary["column_count"] - len(lines)
+    return "\n".join((head, *lines, *([f"[{counted(more, 'more column')}]"] if more else [])))
+
+
+def _column(table: CsvTable, name: str) -> dict[str, Any]:
+    cells = table.columns[name]
+    present = [cell.strip() for cell in cells if not is_missing(cell)]
+    column: dict[str, Any] = {"name": name, "kind": "empty", "missing": len(cells) - len(present)}
+    numbers = table.numbers(name)
+    if numbers is not None:
+        return column | _of_numbers([number for number in numbers if number is not None])
+    if not present:
+        return column
+    if all(_DATE.fullmatch(cell) for cell in present):
+        return column | {"kind": "date", "first": min(present), "last": max(present)}
+    counted = Counter(present)
+    common = [{"value": value[:_SHOWN], "count": count} for value, count in counted.most_common(_COMMON)]
+    return column | {"kind": "text", "distinct": len(counted), "most_common": common}
+
+
+def _of_numbers(numbers: list[float]) -> dict[str, Any]:
+    mean = statistics.fmean(numbers)
+    squares = math.fsum((number - mean) ** 2 for number in numbers)
+    return {
+        "kind": "number",
+        "minimum": min(numbers),
+        "maximum": max(numbers),
+        "mean": mean,
+        "median": statistics.median(numbers),
+        "deviation": math.sqrt(squares / (len(numbers) - 1)) if len(numbers) > 1 else 0.0,
+        "sum": math.fsum(numbers),
+    }
+
+
+def _line(column: dict[str, Any]) -> str:
+    match column["kind"]:
+        case "number":
+            keys = ("minimum", "maximum", "mean", "median", "deviation", "sum")
+            what = ", ".join(f"{key} {column[key]:.6g}" for key in keys)
+        case "date":
+            what = f"{column['first']} to {column['last']}"
+        case "text":
+            common = ", ".join(f"{one['value']} ({one['count']})" for one in column["most_common"])
+            what = f"{column['distinct']:,} distinct: {common}" + (" …" if column["distinct"] > _COMMON else "")
+        case _:
+            what = "no values"
+    missing = f", {column['missing']:,} missing" if column["missing"] and column["kind"] != "empty" else ""
+    return f"- {column['name']} ({column['kind']}{missing}): {what}"
 
 
 if __name__ == "__main__":

@@ -83,7 +83,6 @@ def as_json_lines(events: Iterable[ev.Event], redactor: Redactor | None = None) 
 
 
 def _told(last: ev.Event, words: str) -> ev.Event:
-    """Return the words as an event behind the last."""
     told = ev.Notice(level="warning", text=words)
     place = {"session_id": last.session_id, "turn": last.turn, "step": last.step, "seq": last.seq + 1, "at": last.at}
     return told.model_copy(update=place)
@@ -227,7 +226,7 @@ def _markdown(transcript: Transcript, title: str, clean: Callable[[str], str]) -
                 parts += (
                     ["\n".join(f"{made}{line}".rstrip() for line in "\n\n".join(block).split("\n"))] if made else block
                 )
-            parts += quoted(_steered(step))
+            parts += quoted([("You, while it ran", message.whole) for message in step.steered])
         parts += [*quoted(summaries(transcript, turn)), *(f"*{label(line)}*" for line in ending(turn))]
     return "\n\n".join(parts) + "\n"
 
@@ -236,11 +235,6 @@ def thoughts(step: StepView) -> list[tuple[str, str]]:
     """Return (what, text) for each thought of the model before it answered."""
     reasoning = [("reasoning", step.reasoning)] if step.reasoning else []
     return reasoning + [(thought.label, thought.text) for thought in step.thoughts]
-
-
-def _steered(step: StepView) -> list[tuple[str, str]]:
-    """Return (what, text) for each message that the user sent while the turn ran."""
-    return [("You, while it ran", message.whole) for message in step.steered]
 
 
 def summaries(transcript: Transcript, turn: TurnView) -> list[tuple[str, str]]:

@@ -66,7 +66,6 @@ class Pages:
         self.count = max(in_file, *self._in_wal) if self._in_wal else in_file
 
     def close(self) -> None:
-        """Close the file and its journal."""
         os.close(self._file)
         if self._wal is not None:
             os.close(self._wal)
@@ -281,7 +280,6 @@ class Wreck:
         return [session_id for session_id, found in self._found.items() if found.events]
 
     def session(self, session_id: str) -> Salvaged:
-        """Return what can be read of one session."""
         found = self._found[session_id]
         read = (self._event(session_id, seq, found.events[seq]) for seq in sorted(found.events))
         return Salvaged(session_id, [event for event in read if event is not None], found.known)

@@ -256,7 +256,6 @@ class Store:
         return [*events, *closing]
 
     async def rename(self, session_id: str, title: str) -> None:
-        """Give a session a title of its own."""
         await self._database.write(lambda db: tables.rename(db, session_id, title))
 
     async def delete(self, session_id: str) -> None:

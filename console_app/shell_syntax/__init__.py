@@ -3,8 +3,6 @@
 A command that is not wholly understood is allowed by no rule and denied by each that might mean it.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,6 +14,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__, {"matching": "allows beginning mentions", "reading_commands": "only_reads", "words": "plain_words"}
-    )
+    __getattr__ = door(__name__, __file__)

@@ -1,7 +1,5 @@
 """Tool calls that models write as text: one streaming scanner over a table of dialects."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,16 +18,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "bodies.literals": "decode_json",
-            "mentions": "unread",
-            "model": "ParsedCall ReadingLevel ToolSignature",
-            "patterns": "lazily prepare",
-            "prompting": "render_calls",
-            "scanner": "Scanner parse",
-            "dialects.table": "FAMILIES",
-            "tool_schemas": "ToolSchemas",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

@@ -1,14 +1,12 @@
 """The page about dialects, made from the table: `python -m console_app.textcalls > docs/dialects.md`."""
 
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from console_app.textcalls.dialects.dialect import Dialect, Family
+from console_app.textcalls.dialects.form import Dialect, Family
 from console_app.textcalls.dialects.table import DIALECTS, FAMILIES
 from console_app.textcalls.model import ToolSignature
+from console_app.textcalls.prompting import ExampleCall
 from console_app.textcalls.tool_schemas import ToolSchemas
 
 _SIGNATURE = ToolSignature(
@@ -21,13 +19,7 @@ _SIGNATURE = ToolSignature(
 )
 
 
-@dataclass(frozen=True)
-class _Example:
-    name: str
-    arguments: Mapping[str, Any]
-
-
-_CALLS = (_Example("list_dir", {"path": "src", "recursive": True}), _Example("list_dir", {"path": "docs/a b"}))
+_CALLS = (ExampleCall("list_dir", {"path": "src", "recursive": True}), ExampleCall("list_dir", {"path": "docs/a b"}))
 
 
 def page() -> str:

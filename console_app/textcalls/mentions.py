@@ -15,9 +15,8 @@ from itertools import islice
 
 from console_app.textcalls.bodies.draft import Places
 from console_app.textcalls.bodies.shapes import NAME_KEYS
-from console_app.textcalls.dialects.coats import BEGIN, CLOSE, MARK, OTHER_OPENS, PLAIN_OPENS
+from console_app.textcalls.dialects.coats import BEGIN, CHAT_TOKENS, CLOSE, MARK, OTHER_OPENS, PLAIN_OPENS
 from console_app.textcalls.dialects.table import DIALECTS
-from console_app.textcalls.dialects.vocabulary import CHAT_TOKENS
 from console_app.textcalls.model import ScanProblem
 from console_app.textcalls.patterns import any_of, lazily, lead_word
 from console_app.textcalls.source import WINDOW

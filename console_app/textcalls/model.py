@@ -150,12 +150,10 @@ ScanEvent: TypeAlias = VisibleText | CallNamed | CallArgumentsDelta | CallRetrac
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:
-    """Tell whether a JSON value is an object."""
     return isinstance(value, dict)
 
 
 def is_list(value: object) -> TypeGuard[list[Any]]:
-    """Tell whether a JSON value is a list."""
     return isinstance(value, list)
 
 

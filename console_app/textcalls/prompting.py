@@ -49,14 +49,16 @@ class ResultForModel(Protocol):
 
 
 @dataclass(frozen=True)
-class _ExampleCall:
+class ExampleCall:
+    """A call that only shows how calls are written."""
+
     name: str
     arguments: Mapping[str, Any]
 
 
 _EXAMPLES = (
-    _ExampleCall("first_tool", {"parameter_1": "value 1", "parameter_2": 2}),
-    _ExampleCall("second_tool", {"parameter_1": "a text\nof two lines"}),
+    ExampleCall("first_tool", {"parameter_1": "value 1", "parameter_2": 2}),
+    ExampleCall("second_tool", {"parameter_1": "a text\nof two lines"}),
 )
 """Placeholders: an example that names a real tool is copied by small models."""
 

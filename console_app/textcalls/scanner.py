@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import Literal
 
 from console_app.textcalls.bodies.draft import Places
-from console_app.textcalls.dialects.coats import HALF, is_end, is_inner
-from console_app.textcalls.dialects.vocabulary import INNER, MAY_BE_TEXT, PLAIN_THINKING, THINKING
+from console_app.textcalls.dialects.coats import HALF, INNER, MAY_BE_TEXT, PLAIN_THINKING, THINKING, is_end, is_inner
 from console_app.textcalls.mentions import mentioned
 from console_app.textcalls.model import (
     GAVE_UP,
@@ -126,7 +125,6 @@ class Scanner:
         return [*events, *state.flush()]
 
     def _read_out(self) -> None:
-        """All that is read of the answer has come."""
         self._state.src.ended = True
         for _ in self._reading:
             raise AssertionError("a grammar waits for text after the end")

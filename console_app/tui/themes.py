@@ -38,8 +38,6 @@ class Colors:
 
 @dataclass(frozen=True, slots=True)
 class ThemeColours:
-    """One theme file."""
-
     name: str
     colors: Colors
     about: str = ""
@@ -118,7 +116,6 @@ def read_palette(text: str) -> ThemeColours:
 
 
 def build_theme(palette: ThemeColours) -> Theme:
-    """The Textual theme of a palette."""
     c = palette.colors
     variables = {
         "muted": c.muted,

@@ -19,9 +19,7 @@ class Ui(UiPort, Protocol):
     dialog."""
 
     @property
-    def app(self) -> App[int]:
-        """The app."""
-        ...
+    def app(self) -> App[int]: ...
 
     @property
     def written(self) -> str:

@@ -1,7 +1,5 @@
 """The console in a browser: each page has a console of its own on a pseudo-terminal, guarded as in any terminal."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,10 +10,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "door": "LEAST_TOKEN origin_of",
-            "server": "ServeOptions serve",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

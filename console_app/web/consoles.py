@@ -29,9 +29,7 @@ class TooManyConsolesError(Exception):
 class Viewer(Protocol):
     """The page that shows a console. Sending may wait for a slow page; to one that is gone it does nothing."""
 
-    async def draw(self, data: bytes) -> None:
-        """Draw bytes of the terminal."""
-        ...
+    async def draw(self, data: bytes) -> None: ...
 
     async def tell(self, message: Mapping[str, Any]) -> None:
         """Tell the page anything else."""
@@ -139,7 +137,6 @@ class Consoles:
         return console
 
     async def close(self) -> None:
-        """End all of them."""
         running = list(self._running.values())
         for console in running:
             console.end()
@@ -149,7 +146,6 @@ class Consoles:
 
 
 def within_limits(columns: float, rows: float) -> Size:
-    """Return a size that a terminal can have."""
     return (
         min(max(int(columns), LEAST[0]), MOST[0]),
         min(max(int(rows), LEAST[1]), MOST[1]),

@@ -1,26 +1,42 @@
-"""Runs the server: listens, says where, and ends every console with itself."""
+"""Runs the server: listens, says where, and ends every console with itself.
+
+The pages that are served: one page, its parts, a socket to its console, and files that were asked for. No folders.
+
+A request for another host is refused, and each answer says what the page may do.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import logging
 import os
+import secrets
 import socket
 import sys
+import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import h11
 import uvicorn
+from starlette.applications import Starlette
+from starlette.datastructures import Headers as RequestHeaders
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import FileResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocket, WebSocketDisconnect
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from console_app.domain import UsageError, web_address
+from console_app.domain import UsageError, safe_text, web_address
 from console_app.domain.ending_signals import ending_signals
-from console_app.web.consoles import Consoles, Starts
-from console_app.web.door import Addresses, Door, bracketed
-from console_app.web.pages import BrowserPages
+from console_app.web.consoles import Consoles, RunningConsole, Starts, TooManyConsolesError, within_limits
+from console_app.web.door import Addresses, Answer, Door, bracketed
 from console_app.web.terminal_process import Size, TerminalProcess
 
 LARGEST_MESSAGE: Final = 1 << 20  # bytes from a page
@@ -161,3 +177,251 @@ def serve(options: ServeOptions) -> None:
     sys.stdout.flush()
     sys.stderr.write(f"fanout: the console is at this address. {how} Ctrl+C ends it.\n")
     asyncio.run(server.run())
+
+
+DOWNLOAD_LASTS: Final = 60.0  # seconds
+MOST_DOWNLOADS: Final = 100  # waiting at a time; the oldest goes
+# xterm.js writes its colours into a style element; scripts come from here alone, and nothing else from anywhere.
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
+    "img-src 'self' data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
+ALWAYS: Final = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Connection": "close",  # a request a connection: `server.py` waits for no second one
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+STATIC: Final = Path(__file__).parent / "static"
+SERVED: Final = {  # all there is
+    "page.js": "text/javascript",
+    "page.css": "text/css",
+    "xterm.mjs": "text/javascript",
+    "addon-fit.mjs": "text/javascript",
+    "addon-unicode11.mjs": "text/javascript",
+    "xterm.css": "text/css",
+}
+_REFUSED: Final[Mapping[Answer, str]] = {
+    "no": "That is not the token.",
+    "used": "This link was used. It works once: start `fanout serve` again, or give it a token of yours.",
+}
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Download:
+    path: Path
+    until: float
+
+
+class Downloads:
+    """Files on their way to the browser. `now` is in seconds of a steady clock.
+
+    Each has an address that nobody can guess and that works once, for a minute.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, _Download] = {}
+
+    def offer(self, path: Path, now: float) -> str:
+        """Return the key under which a file can be fetched."""
+        self._waiting = {key: one for key, one in self._waiting.items() if one.until > now}
+        if len(self._waiting) >= MOST_DOWNLOADS:
+            del self._waiting[next(iter(self._waiting))]
+        key = secrets.token_urlsafe(24)
+        self._waiting[key] = _Download(path, now + DOWNLOAD_LASTS)
+        return key
+
+    def take(self, key: str, now: float) -> Path | None:
+        """Return the file, once; None for a key that is unknown, used or too old, and where the file is gone."""
+        found = self._waiting.pop(key, None)
+        return found.path if found is not None and found.until > now and found.path.is_file() else None
+
+
+class _Guarded:
+    """The guard around the application, for requests and sockets."""
+
+    def __init__(self, app: ASGIApp, addresses: Addresses) -> None:
+        self._app, self._addresses = app, addresses
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in ALWAYS.items():
+                    headers[name] = value
+            await send(message)
+
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        host = RequestHeaders(scope=scope).get("host", "")
+        if scope["type"] == "http" and self._addresses.is_localhost(host):
+            await RedirectResponse(f"{self._addresses.here}/")(scope, receive, sent)  # a browser takes the token along
+        elif self._addresses.knows_host(host):
+            await self._app(scope, receive, sent)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close"})
+        else:
+            await PlainTextResponse("This server does not go by that name.\n", 421)(scope, receive, sent)
+
+
+class _Page:
+    """One socket, as the viewer of a console."""
+
+    def __init__(self, socket: WebSocket, downloads: Downloads) -> None:
+        self._socket, self._downloads = socket, downloads
+
+    async def draw(self, data: bytes) -> None:
+        await self._send({"type": "websocket.send", "bytes": data})
+
+    async def tell(self, message: Mapping[str, Any]) -> None:
+        path = message.get("file")
+        if isinstance(path, str):
+            key = self._downloads.offer(Path(path), time.monotonic())
+            message = {"download": f"files/{key}", "name": Path(path).name}
+        await self._send({"type": "websocket.send", "text": json.dumps(dict(message))})
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        try:
+            await self._socket.send(message)
+        except (WebSocketDisconnect, RuntimeError):
+            pass  # the page is gone; whoever reads its socket finds out too, and says so
+
+
+class BrowserPages:
+    """The ASGI application's routes."""
+
+    def __init__(self, door: Door, addresses: Addresses, consoles: Consoles, patience: float) -> None:
+        self._door, self._addresses, self._consoles, self._patience = door, addresses, consoles, patience
+        self._downloads = Downloads()
+
+    def app(self) -> ASGIApp:
+        """Return the application with its guard around it."""
+        routes = [
+            Route("/", self._page),
+            Route("/static/{name}", self._static),
+            Route("/files/{key}", self._file),
+            WebSocketRoute("/socket", self._socket),
+        ]
+        return _Guarded(Starlette(routes=routes), self._addresses)
+
+    async def _page(self, _request: Request) -> Response:
+        return FileResponse(STATIC / "page.html")
+
+    async def _static(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in SERVED:
+            return PlainTextResponse("There is no such file.\n", 404)
+        return FileResponse(STATIC / name, media_type=SERVED[name])
+
+    async def _file(self, request: Request) -> Response:
+        path = self._downloads.take(request.path_params["key"], time.monotonic()) if request.method == "GET" else None
+        if path is None:
+            return PlainTextResponse("This address is used or too old, or the file is gone.\n", 404)
+        return FileResponse(path, filename=path.name, media_type="application/octet-stream")
+
+    async def _socket(self, socket: WebSocket) -> None:
+        headers = socket.headers
+        if not self._addresses.knows_origin(headers.get("origin", ""), headers.get("host", "")):
+            log.warning("a page from elsewhere was refused")
+            await socket.close()  # before it is accepted: 403
+            return
+        await socket.accept()
+        page = _Page(socket, self._downloads)
+        asked = await self._first_message(socket)
+        console = await self._console_for(asked, page) if await self._lets_in(asked, page) else None
+        if console is None:
+            await socket.close()
+            return
+        try:
+            await _read(socket, console)
+        finally:
+            console.gone(page)
+
+    async def _first_message(self, socket: WebSocket) -> Mapping[str, Any]:
+        """Return what a page shows and asks for; nothing where that doesn't come in time."""
+        try:
+            async with asyncio.timeout(self._patience):
+                message = await socket.receive()
+        except TimeoutError:
+            return {}
+        return _fields(message.get("text") or "")
+
+    async def _lets_in(self, asked: Mapping[str, Any], page: _Page) -> bool:
+        """Return whether the page showed the ticket, or the token, for which it gets one. It is told why not."""
+        if self._door.lets_in(str(asked.get("ticket"))):
+            return True
+        token = asked.get("token")
+        answer = self._door.redeem(str(token))
+        if answer == "in":
+            await page.tell({"ticket": self._door.ticket})
+            return True
+        line = (
+            "Fanout asks for its token."
+            if self._door.reusable
+            else "Fanout opens with the link that `fanout serve` printed."
+        )
+        await page.tell({"closed": _REFUSED[answer] if token else line, "asks": self._door.reusable})
+        return False
+
+    async def _console_for(self, asked: Mapping[str, Any], page: _Page) -> RunningConsole | None:
+        """Return the console that the page knows of, or a new one. Where there is none, tell the page why and return
+        None."""
+        size = _size(asked.get("size")) or (80, 24)
+        known = str(asked.get("console") or "")
+        console = self._consoles.find(known)
+        again = console is not None
+        try:
+            console = console or await self._consoles.start(size)
+        except TooManyConsolesError:
+            await page.tell({"refused": "As many consoles run as may. Close one, or start with more: --consoles N."})
+            return None
+        except OSError as error:
+            await page.tell({"refused": f"The console can't be started: {error.strerror or error}."})
+            return None
+        await page.tell({"console": console.id, "kept": self._consoles.keep > 0, "lost": bool(known) and not again})
+        await console.show_on(page)
+        if again:
+            console.process.resize(size)
+            console.process.show_again()
+        return console
+
+
+async def _read(socket: WebSocket, console: RunningConsole) -> None:
+    """Keys and sizes, until the page goes or the console has ended."""
+    while True:
+        receiving = asyncio.ensure_future(socket.receive())
+        await asyncio.wait({receiving, console.done}, return_when=asyncio.FIRST_COMPLETED)
+        if not receiving.done():
+            receiving.cancel()
+            await socket.close()
+            return
+        message = receiving.result()
+        if message["type"] == "websocket.disconnect":
+            return
+        if data := message.get("bytes"):
+            await console.process.write(data)
+        elif (size := _size(_fields(message.get("text") or "").get("size"))) is not None:
+            console.process.resize(size)
+
+
+def _fields(text: str) -> Mapping[str, Any]:
+    """Read what a page says, an object of JSON; nothing where it is none."""
+    try:
+        return safe_text.as_object(json.loads(text))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _size(values: Any) -> tuple[int, int] | None:
+    """Columns and rows, within limits; None for what is no size."""
+    try:
+        columns, rows = (float(value) for value in values)
+        return within_limits(columns, rows)
+    except (TypeError, ValueError, OverflowError):
+        return None

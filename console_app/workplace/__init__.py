@@ -1,7 +1,5 @@
 """The folder that a conversation works in: what it tells the model, and the programs that it has run around calls."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,4 +8,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(__name__, {"workplace": "WorkingFolder", "worktree": "Worktree"})
+    __getattr__ = door(__name__, __file__)

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import os
+import platform
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +23,7 @@ from console_app.config.files import Paths
 from console_app.config.secrets import child_environment
 from console_app.domain import ConfigError, errors, one_line, ports
 from console_app.domain import agents as ag
-from console_app.workplace import git, place
+from console_app.workplace import git
 from console_app.workplace.hook_runs import HookRuns
 
 MOST_LISTED = 8_000  # characters of the list of skills: about 2,000 tokens of each request
@@ -51,7 +55,7 @@ class WorkingFolder:
             raise ConfigError(problems[0], "fanout config edit opens your settings.")
         self._slow = False  # git takes too long here
         self._place = folder  # that is worked in: another checkout of the folder, for an agent apart
-        self._listed = place.first_level(folder)
+        self._listed = first_level(folder)
         self._brought = trust.Brought.find(paths, folder, environ)
         self._runs = HookRuns(child_environment.for_own_programs(environ))
 
@@ -59,7 +63,7 @@ class WorkingFolder:
         """Return this for an agent that works in another checkout. What was brought and trusted here counts there, and
         nothing that stands there does."""
         other = copy.copy(self)
-        other._place, other._listed = folder, place.first_level(folder)
+        other._place, other._listed = folder, first_level(folder)
         return other
 
     async def parts(self) -> Mapping[str, str]:
@@ -69,7 +73,7 @@ class WorkingFolder:
     def _parts(self) -> Mapping[str, str]:
         self._brought = brought = trust.Brought.find(self._paths, self._folder, self._environ)
         began = time.monotonic()
-        parts = {"the place": place.in_words(self._place, self._listed, self._environ, asking=not self._slow)}
+        parts = {"the place": in_words(self._place, self._listed, self._environ, asking=not self._slow)}
         self._slow = self._slow or time.monotonic() - began > git.LIMIT  # a turn waits for that once
         for one in brought.instructions:
             yours = one.path.is_relative_to(self._paths.config)
@@ -96,7 +100,6 @@ class WorkingFolder:
         return "\n".join((opens, *lines)) + more
 
     def skills(self) -> Mapping[str, str]:
-        """The skills that count."""
         return {name: skill.description for name, skill in self._brought.skills.items()}
 
     def agents(self) -> ag.Kinds:
@@ -104,7 +107,6 @@ class WorkingFolder:
         return {name: _kind(one) for name, one in self._brought.agents.items()}
 
     async def skill(self, name: str, file: str) -> str:
-        """Read a skill."""
         skill = self._brought.skills.get(name)
         if skill is None:
             there = one_line(", ".join(self._brought.skills), 400) or "none"
@@ -169,3 +171,42 @@ def _with_our_path(heard: ports.Heard, told: Mapping[str, Any]) -> ports.Heard:
     if isinstance(theirs, str) and theirs != told[_THEIR_PATH]:
         changed[_PATH] = theirs
     return replace(heard, arguments=changed)
+
+
+_LONGEST = 300  # characters of what is listed
+_LONGEST_NAME = 40  # characters of one name, which a checkout may have been given to talk to the model
+_MOST_READ = 5_000  # entries of a folder
+
+
+def first_level(folder: Path) -> str:
+    """List what is in the folder, folders first, as far as there is room, and say how much more there is."""
+    try:
+        with os.scandir(folder) as entries:
+            found = [(not one.is_dir(), one.name) for one in islice(entries, _MOST_READ) if one.name != ".git"]
+    except OSError:
+        return "it can't be read"
+    names = [one_line(name, _LONGEST_NAME) + ("" if is_file else "/") for is_file, name in sorted(found)]
+    shown: list[str] = []
+    for name in names:
+        if sum(map(len, shown)) + 2 * len(shown) + len(name) > _LONGEST:
+            break
+        shown.append(name)
+    more = f"{', and' if shown else ''} {len(names) - len(shown):,} more" if len(shown) < len(names) else ""
+    return f"{', '.join(shown)}{more}" or "nothing"
+
+
+def in_words(folder: Path, listed: str, environ: Mapping[str, str], *, asking: bool = True) -> str:
+    """Return the place as the model is told it. Asks git where it may, so it is for a thread."""
+    root = git.root_of(folder)
+    state = git.state(root, asking=asking) if root is not None else ""
+    top = f" of {one_line(str(root), 200)}" if root not in (None, folder) else ""
+    checkout = "in no git checkout" if root is None else f"a git checkout{top}, {state or 'its state is not known'}"
+    shell = Path(environ.get("SHELL") or "sh").name
+    return "\n".join(
+        (
+            f"You work in the folder {one_line(str(folder), 200)} ({checkout}).",
+            f"It holds: {listed}.",
+            f"Today is {datetime.now().astimezone():%A, %d %B %Y}. The system is {platform.system()} "
+            f"{platform.machine()}, the user's shell {one_line(shell, 30)}.",
+        )
+    )

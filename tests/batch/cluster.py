@@ -46,7 +46,7 @@ class Cluster:
             process.send_signal(signal.SIGTERM)
         for process in self._processes:
             try:
-                process.wait(20)
+                process.wait(5)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

@@ -19,7 +19,7 @@ from console_app.domain.errors import ConfigError
 from console_app.mcp_client.connecting.server_log import ServerLog
 from console_app.mcp_client.tools.convert import ResultFiles
 from console_app.sessions import SessionLock
-from console_app.tui.prompt.history import PromptHistory
+from console_app.tui.prompt.prompt import PromptHistory
 
 
 @pytest.fixture

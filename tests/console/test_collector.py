@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from console_app.console.talk.collector import Collector, FullLooks, full_looks
+from console_app.console.talk.sessions import Collector, FullLooks, full_looks
 
 
 class Ring:

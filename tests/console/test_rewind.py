@@ -9,8 +9,7 @@ from pathlib import Path
 
 from console_app import page
 from console_app.console.talk.conversation import Conversation
-from console_app.console.talk.rewind import not_undone
-from console_app.console.talk.sessions import BUSY, Sessions
+from console_app.console.talk.sessions import BUSY, Sessions, not_undone
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.chunks import FinishChunk, TextChunk

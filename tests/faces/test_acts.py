@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from console_app.acp_agent.commands import editor_ways
+from console_app.acp_agent.session import editor_ways
 from console_app.acp_agent.tool_calls import ending
 from console_app.console.intents.intent import Cannot, Slash
 from console_app.console.reports.call_report import call_text

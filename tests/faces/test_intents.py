@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from textual.binding import Binding
 
-from console_app.acp_agent.commands import editor_ways
+from console_app.acp_agent.session import editor_ways
 from console_app.console.intents.intent import Cannot, Key, Slash, Ways
 from console_app.console.intents.table import INTENTS, slash_commands
 from console_app.domain.safe_text import one_line

@@ -19,7 +19,7 @@ from console_app.config.secrets import FileCredentials
 from console_app.config.servers import ServerConfig
 from console_app.domain.questions import Elicitation, ElicitationAnswer
 from console_app.mcp_client import Asking, ServerState
-from console_app.mcp_client.auth.callback import Callback
+from console_app.mcp_client.auth.oauth import Callback
 from console_app.mcp_client.auth.sign_in import SignInRefused, plan_of
 from tests.mcp_client.conftest import FIXTURES, Bench, Reports, StartHub
 from tests.mcp_client.oauth_site import Browser, Site, running_site

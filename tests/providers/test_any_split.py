@@ -16,8 +16,7 @@ from console_app.providers.formats.openai_chat_answer import ChatAnswer
 from console_app.providers.formats.openai_responses_answer import ResponsesAnswer
 from console_app.providers.formats.placed_blocks import APART
 from console_app.providers.stream.answer import WireAnswer as Decoder
-from console_app.providers.stream.reading import read_answer
-from console_app.providers.stream.sse import SseReader
+from console_app.providers.stream.reading import SseReader, read_answer
 from tests.providers.reading import TOOLS, assert_well_formed, calls_of, text_of
 from tests.wire_bytes import APIS, DONE, KEEP_ALIVE, Answer, Api, Call, Reasoning, Text, chat_call, chat_chunk
 

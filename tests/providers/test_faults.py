@@ -364,7 +364,7 @@ async def test_what_was_shown_is_never_repeated(server: WireServer, api: Api) ->
 
 
 async def test_sizes_of_a_stream_that_never_ends_its_event(server: WireServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("console_app.providers.stream.sse.LARGEST_EVENT", 1000)
+    monkeypatch.setattr("console_app.providers.stream.reading.LARGEST_EVENT", 1000)
     flood = [chat_chunk({"content": "4"}), b"data: " + b"x" * 600, b"x" * 600, Hang()]
     chunks, error = await failure_of(server, "openai-chat", Reply(flood))
     assert "an event of more than 64 MB" in error.line

@@ -29,7 +29,7 @@ from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage
 from console_app.domain.ports import ModelRequest, Provider
 from console_app.domain.tools import ToolSpec
 from console_app.providers import ScriptedProvider, read_script
-from console_app.providers.script import parse_script
+from console_app.providers.scripted import parse_script
 from tests.patience import PATIENCE
 
 SCRIPTS = Path(__file__).parent / "scripts"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from console_app.config.servers import ServerConfig
 from console_app.mcp_client.connecting.channel import launch
-from console_app.servers.parts.expression import ExpressionError, evaluate
+from console_app.servers.calculator import ExpressionError, evaluate
 from tests.each import each
 from tests.servers.stdio_client import StdioClient
 

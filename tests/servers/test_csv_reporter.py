@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from console_app.domain.tools import Outcome
-from console_app.servers.parts.csv_chart import ChartRequest, svg
+from console_app.servers.csv_reporter import ChartRequest, svg
 from tests.mcp_client.conftest import Reports
 from tests.servers.conftest import Serve
 

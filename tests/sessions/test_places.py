@@ -9,7 +9,7 @@ from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessa
 from console_app.domain.tools import Outcome, ToolCall
 from console_app.domain.transcript import Transcript
 from console_app.sessions import ForkPoint, Replay, Store
-from console_app.sessions.replay import LONGEST_PAUSE
+from console_app.sessions.library import LONGEST_PAUSE
 
 
 def message(kind: UserMessage | AssistantMessage | ToolMessage) -> ev.MessageAdded:

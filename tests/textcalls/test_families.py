@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from console_app.textcalls import FAMILIES, ToolSignature, parse
+from console_app.textcalls.dialects.coats import PLAIN_THINKING, THINKING
 from console_app.textcalls.dialects.table import DIALECTS
-from console_app.textcalls.dialects.vocabulary import PLAIN_THINKING, THINKING
 from tests.each import each
 from tests.textcalls.answers import TOOLS, called, folded, identical, schema, watched
 

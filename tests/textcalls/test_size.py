@@ -93,6 +93,28 @@ def test_openers_without_end_are_read_through_in_small_pieces(opener: str) -> No
     assert parse(repeated(opener, 12_000), TOOLS, chunk=3).calls == ()
 
 
+LONG_RUNS = [
+    *(
+        written.format("1" * 50_000 + "x")
+        for written in (
+            '<tool_call>{{"name": "read_file", "arguments": {{"path": {}}}}}</tool_call>',
+            "<tool_call>read_file(path={})</tool_call>",
+            "<|tool_call>call:read_file{{path:{}}}<tool_call|>",
+        )
+    ),
+    *(
+        opening + blank * 100_000
+        for opening in ("<tool_call>", '<invoke name="read_file" ', "\n<function=read_file>x")
+        for blank in (" ", "\n", "\r\n", "\n    ")
+    ),
+]
+
+
+@each("text", LONG_RUNS, ids=lambda text: repr(text[:70]))
+def test_a_run_of_one_sign_is_gone_through_once(text: str) -> None:
+    assert parse(text, TOOLS).calls == ()
+
+
 def test_a_flood_of_openers_is_given_up_and_told_of() -> None:
     result = parse(repeated("\n~~~\n"), TOOLS)
     assert result.calls == ()

@@ -9,7 +9,7 @@ from functools import partial
 
 from textual.message_pump import MessagePump
 
-from console_app.console.timing import Timing
+from console_app.console.services import Timing
 from tests.tui.quiet import quiet
 
 

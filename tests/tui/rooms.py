@@ -26,8 +26,8 @@ from console_app.engine import ApprovalGate
 from console_app.sessions import Library, Store
 from console_app.tui.app import FanoutApp
 from console_app.tui.prompt.prompt_box import AttachmentChips
-from console_app.tui.servers.tool_screen import ToolScreen, ToolSource
 from console_app.tui.servers.wire_screen import WireScreen
+from console_app.tui.servers.workbench import ToolScreen, ToolSource
 from console_app.tui.widgets.text_dialog import ConsentDialog
 from tests.console.test_connecting import Console
 from tests.tui.parts import NOW, Tools, WrittenModel, at_rest, calls, chat, decide, pass_by, say, see, services, until

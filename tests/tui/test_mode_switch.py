@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from console_app.console.permissions import MODES, Permissions
-from console_app.console.timing import Timing
+from console_app.console.services import Timing
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine import ApprovalGate, Engine
 from console_app.tui.approvals.mode_switch import ModeSwitch

@@ -18,7 +18,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.engine import ApprovalGate
 from console_app.tui.connect.screen import ConnectScreen
 from console_app.tui.prompt.prompt_box import PromptBox
-from console_app.tui.servers.tool_screen import ToolScreen, ToolSource
+from console_app.tui.servers.workbench import ToolScreen, ToolSource
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.widgets.dialog import fitted
 from console_app.tui.widgets.text_dialog import ConsentDialog, TextDialog

@@ -8,7 +8,7 @@ import pytest
 from textual.css.query import NoMatches
 
 from console_app.config.machine import write_report
-from console_app.config.machine.crash_report import MOST_REPORTS
+from console_app.config.machine.log_setup import MOST_REPORTS
 from console_app.config.secrets import Redactor
 from console_app.tui.lineview.blocks.notices import NoticeBlock
 from console_app.tui.lineview.lines import Line

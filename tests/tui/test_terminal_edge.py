@@ -12,10 +12,9 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
 
-from console_app.tui.terminal import writer as terminal_writer
-from console_app.tui.terminal.driver import PIXELS_OFF, RESTORE
+from console_app.tui.terminal import driver
+from console_app.tui.terminal.driver import PIXELS_OFF, RESTORE, TerminalWriter
 from console_app.tui.terminal.edge import EDGE, cleaned
-from console_app.tui.terminal.writer import TerminalWriter
 from tests.each import each
 from tests.escape_reader import read
 from tests.hostile import CONTROL, PAYLOADS, UNICODE
@@ -71,7 +70,7 @@ def test_a_line_keeps_its_width_and_loses_what_is_not_text(texts: list[str]) -> 
 
 
 def test_a_terminal_that_stops_reading_never_holds_the_console_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terminal_writer, "FULL", 300_000)
+    monkeypatch.setattr(driver, "FULL", 300_000)
     reader, writing_end = os.pipe()
     recovered = threading.Event()
     writer = TerminalWriter(writing_end, recovered=recovered.set, lost=lambda: None)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from console_app.config.machine import BrowserPage
-from console_app.web.pages import DOWNLOAD_LASTS, MOST_DOWNLOADS, Downloads
+from console_app.web.server import DOWNLOAD_LASTS, MOST_DOWNLOADS, Downloads
 
 
 def test_an_address_works_once_and_for_a_minute(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 from websockets.typing import Origin
 
-from console_app.web.pages import SERVED
+from console_app.web.server import SERVED
 from tests.patience import PATIENCE
 from tests.web.parts import browsing, serving
 

@@ -1,7 +1,5 @@
 """The files of Fanout and of a project: where they are, how they are read and written, and which are trusted."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,10 +13,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "paths": "PROJECT_FOLDER Paths project_mcp project_settings",
-            "toml_text": "lines_of parse_toml position",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

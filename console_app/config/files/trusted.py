@@ -82,7 +82,6 @@ def _place(file: Path) -> str:
 
 
 def _folder(file: Path) -> Path:
-    """Return the folder of the file's project."""
     return next((one.parent for one in file.parents if one.name == PROJECT_FOLDER), file.parent)
 
 

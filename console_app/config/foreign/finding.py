@@ -1,20 +1,98 @@
-"""Finds all that a project or a user keeps for agents in the forms of others; whom to believe is not said here."""
+"""Finds all that a project or a user keeps for agents in the forms of others; whom to believe is not said here.
+
+Instructions that a project or a user keeps for agents: `AGENTS.md`, and `CLAUDE.md` where a folder has none.
+
+They are read from the project's top down to the working folder, so that the nearest speaks last. `@FILE` in one stands
+for that file, which is put behind it.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from console_app.config.foreign import agents, hook_files, instructions, plugins, skills
+from console_app.config.foreign import agents, hook_files, plugins, skills
 from console_app.config.foreign.agents import AgentFile
 from console_app.config.foreign.hook_files import HookFile
-from console_app.config.foreign.instructions import Instructions
 from console_app.config.foreign.plugins import Plugin
 from console_app.config.foreign.skills import Skill
-from console_app.config.foreign.tree import MOST_FILES, Tree, files_below
-from console_app.domain import ConfigError, one_line
+from console_app.config.foreign.tree import MOST_FILES, MOST_TEXT, Tree, files_below
+from console_app.domain import ConfigError, amounts, one_line, plural
+
+NAMES = ("AGENTS.md", "CLAUDE.md")
+_MOST_INCLUDED = 20  # files
+_DEEPEST = 5  # files that include each other
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_INCLUDED = re.compile(r"(?<!\S)@([^\s`@,;:'\"()]+[^\s`@,;:'\"().])")
+
+
+@dataclass(frozen=True, slots=True)
+class Instructions:
+    """One file of instructions; `parts` are the texts that it includes, by their paths in the project."""
+
+    path: Path
+    text: str
+    name: str  # how it is called for the model
+    parts: Mapping[str, str] = field(default_factory=dict[str, str])
+    kind = "instructions"
+
+    @classmethod
+    def read(cls, path: Path, tree: Tree) -> Instructions:
+        """Read a file with all that it includes. Raises ConfigError where one of them can't be read."""
+        text = tree.text(path)
+        parts: dict[str, str] = {}
+        _include(path, text, tree, parts, 1)
+        if (size := len(text) + sum(map(len, parts.values()))) > MOST_TEXT:
+            raise ConfigError(f"{one_line(str(path), 200)}: {size:,} characters with what it includes are too many")
+        name = str(path.relative_to(tree.top)) if path.is_relative_to(tree.top) else path.name
+        return cls(path, text, one_line(name, 200), parts)
+
+    @property
+    def whole(self) -> str:
+        """The text with those that it includes behind it, as a model reads it."""
+        included = (f"[{one_line(name, 200)}]\n{text.strip()}" for name, text in self.parts.items())
+        return "\n\n".join((self.text.replace("\r\n", "\n").strip(), *included))
+
+    @property
+    def summary(self) -> str:
+        """Say what a yes would have come of it."""
+        tokens = plural(len(self.whole) // amounts.CHARACTERS_A_TOKEN, "token")
+        return f"instructions for the model, {tokens} of each request"
+
+    @property
+    def does(self) -> Iterator[str]:
+        """The lines of what takes effect."""
+        yield from self.whole.splitlines()
+
+
+def files(tree: Tree) -> list[Path]:
+    """Return the files of a project's instructions, from its top to the working folder."""
+    found: list[Path] = []
+    for folder in tree.down:
+        there = (folder / name for name in NAMES if (folder / name).exists() or (folder / name).is_symlink())
+        found += [path for path in [next(there, None)] if path is not None]
+    return found
+
+
+def _include(path: Path, text: str, tree: Tree, parts: dict[str, str], depth: int) -> None:
+    """Add what a text includes; what isn't there is no inclusion, as an @ has other uses."""
+    for named in _INCLUDED.findall(_CODE.sub("", text)):
+        target = path.parent / named
+        if named.startswith(("/", "~")) or not target.is_file():
+            continue
+        if not tree.holds(target):
+            raise ConfigError(f"{one_line(str(path), 200)}: @{one_line(named, 80)} leads out of the project")
+        name = str(target.resolve().relative_to(tree.top.resolve()))
+        if name in parts or target.resolve() == path.resolve():
+            continue
+        if depth > _DEEPEST or len(parts) >= _MOST_INCLUDED:
+            raise ConfigError(f"{one_line(str(path), 200)}: it includes more than {_MOST_INCLUDED} files, or too deep")
+        parts[name] = tree.text(target)
+        _include(target, parts[name], tree, parts, depth + 1)
+
 
 Foreign = Instructions | Skill | Plugin | HookFile | AgentFile
 
@@ -33,7 +111,7 @@ def of_project(folder: Path, data: Path, environ: Mapping[str, str]) -> Findings
     places = [place for place in tree.places if place != home]  # what lies there is the user's own
     return _found(
         (
-            *((path, Instructions.read) for path in instructions.files(tree)),
+            *((path, Instructions.read) for path in files(tree)),
             *_of_places(places, tree, data, environ),
             *((path, HookFile.read) for place in places for name in hook_files.FILES for path in _there(place / name)),
         ),
@@ -44,7 +122,7 @@ def of_project(folder: Path, data: Path, environ: Mapping[str, str]) -> Findings
 def of_user(config: Path, data: Path, environ: Mapping[str, str]) -> Findings:
     """Find what the user keeps for agents, in the folder of the configuration and at home. For a thread."""
     tree, home = Tree(config, own=True), Path.home()
-    own = (*_there(config / instructions.NAMES[0]),)
+    own = (*_there(config / NAMES[0]),)
     kinds = sorted(files_below(config / agents.OWN_FOLDER, ".md"))[:MOST_FILES]
     return _found(
         (

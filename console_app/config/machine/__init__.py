@@ -1,7 +1,5 @@
 """This process on this machine: its log and crash reports, the user's browser, and optional packages."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,17 +7,10 @@ if TYPE_CHECKING:
     from console_app.config.machine.browser import BrowserPage as BrowserPage
     from console_app.config.machine.browser import page_in_use as page_in_use
     from console_app.config.machine.browser import start_browser as start_browser
-    from console_app.config.machine.crash_report import write_report as write_report
     from console_app.config.machine.log_setup import log_nowhere as log_nowhere
     from console_app.config.machine.log_setup import log_to as log_to
+    from console_app.config.machine.log_setup import write_report as write_report
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "browser": "BrowserPage CHANNEL page_in_use start_browser",
-            "crash_report": "write_report",
-            "log_setup": "log_nowhere log_to",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

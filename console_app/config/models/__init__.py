@@ -1,7 +1,5 @@
 """Models: the one that answers, how it is reached, and what was learnt of it."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,8 +7,8 @@ if TYPE_CHECKING:
     from console_app.config.models.connection import TypedEndpoint as TypedEndpoint
     from console_app.config.models.connection import checked_key as checked_key
     from console_app.config.models.connection import checked_url as checked_url
-    from console_app.config.models.known_endpoints import KnownEndpoints as KnownEndpoints
     from console_app.config.models.known_models import KnownDialects as KnownDialects
+    from console_app.config.models.known_models import KnownEndpoints as KnownEndpoints
     from console_app.config.models.known_models import KnownRefusals as KnownRefusals
     from console_app.config.models.known_models import Refusals as Refusals
     from console_app.config.models.model_choice import NO_KEY_HINT as NO_KEY_HINT
@@ -19,12 +17,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "connection": "TypedEndpoint USUAL_PORTS checked_key checked_url",
-            "known_endpoints": "KnownEndpoints",
-            "known_models": "KnownDialects KnownRefusals Refusals",
-            "model_choice": "ModelChoice NO_KEY_HINT choose_model",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

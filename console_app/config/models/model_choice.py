@@ -52,7 +52,6 @@ class ModelChoice:
 
     @property
     def name(self) -> str:
-        """PROVIDER/MODEL."""
         return f"{self.provider}/{self.model or '(the first that is listed)'}"
 
     @property

@@ -1,7 +1,5 @@
 """Secrets: how they are found, kept, hidden from texts, and held back from other programs."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,20 +10,13 @@ if TYPE_CHECKING:
     from console_app.config.secrets.credentials import address_of as address_of
     from console_app.config.secrets.credentials import is_stored as is_stored
     from console_app.config.secrets.credentials import with_key as with_key
-    from console_app.config.secrets.key_shapes import HIDDEN as HIDDEN
-    from console_app.config.secrets.key_shapes import has_key as has_key
+    from console_app.config.secrets.redaction import HIDDEN as HIDDEN
     from console_app.config.secrets.redaction import RedactedStream as RedactedStream
     from console_app.config.secrets.redaction import Redactor as Redactor
     from console_app.config.secrets.redaction import WithoutSecrets as WithoutSecrets
+    from console_app.config.secrets.redaction import has_key as has_key
     from console_app.config.secrets.redaction import redactor_in_use as redactor_in_use
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "credentials": "Credentials FileCredentials StoredKeys UserCredentials address_of is_stored with_key",
-            "key_shapes": "HIDDEN has_key",
-            "redaction": "RedactedStream Redactor WithoutSecrets redactor_in_use",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

@@ -1,31 +1,21 @@
 """MCP servers as mcp.json and the user's picks say them."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from console_app.config.servers.mcp_servers import ServerConfig as ServerConfig
     from console_app.config.servers.mcp_servers import load_mcp_config as load_mcp_config
     from console_app.config.servers.mcp_servers import read_mcp_config as read_mcp_config
+    from console_app.config.servers.server_choice import Item as Item
+    from console_app.config.servers.server_choice import Kind as Kind
+    from console_app.config.servers.server_choice import Selection as Selection
     from console_app.config.servers.server_choice import ServerChoice as ServerChoice
     from console_app.config.servers.server_choice import choose_servers as choose_servers
     from console_app.config.servers.server_choice import for_groups as for_groups
-    from console_app.config.servers.tool_choice import Item as Item
-    from console_app.config.servers.tool_choice import Kind as Kind
-    from console_app.config.servers.tool_choice import Selection as Selection
-    from console_app.config.servers.tool_choice import keep_tool_names as keep_tool_names
+    from console_app.config.servers.server_choice import keep_tool_names as keep_tool_names
     from console_app.config.servers.typed_server import Typed as Typed
     from console_app.config.servers.typed_server import command_problem as command_problem
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "mcp_servers": "ServerConfig load_mcp_config read_mcp_config",
-            "server_choice": "ServerChoice choose_servers for_groups",
-            "tool_choice": "Item Kind Selection keep_tool_names",
-            "typed_server": "Typed command_problem",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

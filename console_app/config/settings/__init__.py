@@ -1,7 +1,5 @@
 """The settings a user can make: read in layers, shown, changed and written."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,16 +26,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "layers": "BrokenSettings LayeredSettings unknown_variables",
-            "model": (
-                "ACP AgentSettings BUILT_IN ModelSettings OFFLINE OFFLINE_MODEL ProviderSettings SCRIPTED Settings "
-                "check_base_url vendor_of"
-            ),
-            "own_settings": "MEANINGS OwnSettings Setting",
-            "rules": "RuleServers UserRules",
-            "startup_settings": "read_startup_settings",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

@@ -41,7 +41,6 @@ class UserRules:
 
     @property
     def path(self) -> str:
-        """The file."""
         return str(self.paths.settings)
 
     def add(self, action: Action, rule: str) -> None:

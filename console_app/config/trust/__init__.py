@@ -1,7 +1,5 @@
 """All that a project brings waits here until the user trusts it."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,20 +9,12 @@ if TYPE_CHECKING:
     from console_app.config.trust.brought import hooks_of as hooks_of
     from console_app.config.trust.custom_commands import CustomCommand as CustomCommand
     from console_app.config.trust.custom_commands import CustomCommands as CustomCommands
-    from console_app.config.trust.server_files import Changes as Changes
-    from console_app.config.trust.server_files import ServerFiles as ServerFiles
-    from console_app.config.trust.server_files import Untrusted as Untrusted
+    from console_app.config.trust.trust_report import Changes as Changes
     from console_app.config.trust.trust_report import FileToTrust as FileToTrust
     from console_app.config.trust.trust_report import ProjectTrust as ProjectTrust
+    from console_app.config.trust.trust_report import ServerFiles as ServerFiles
+    from console_app.config.trust.trust_report import Untrusted as Untrusted
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "brought": "AgentFile Brought Hook hooks_of",
-            "custom_commands": "CustomCommand CustomCommands",
-            "server_files": "Changes ServerFiles Untrusted",
-            "trust_report": "FileToTrust ProjectTrust",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

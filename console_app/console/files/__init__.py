@@ -1,17 +1,14 @@
 """Files of the user: attached, named in a prompt, compared with what a call would make of them, opened and copied."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from console_app.console.files.attached_files import Walk as Walk
+    from console_app.console.files.attached_files import walk as walk
     from console_app.console.files.attachments import Attachments as Attachments
     from console_app.console.files.attachments import Chip as Chip
     from console_app.console.files.attachments import Composed as Composed
     from console_app.console.files.attachments import sweep as sweep
-    from console_app.console.files.changes_made import diff_report as diff_report
-    from console_app.console.files.changes_made import histories as histories
-    from console_app.console.files.changes_made import put_back as put_back
     from console_app.console.files.clipboard import copy_in_tmux as copy_in_tmux
     from console_app.console.files.clipboard import read_clipboard as read_clipboard
     from console_app.console.files.file_changes import LARGEST as LARGEST
@@ -19,6 +16,9 @@ if TYPE_CHECKING:
     from console_app.console.files.file_changes import FileChanges as FileChanges
     from console_app.console.files.file_changes import NotComparedError as NotComparedError
     from console_app.console.files.file_changes import change_in_time as change_in_time
+    from console_app.console.files.file_changes import diff_report as diff_report
+    from console_app.console.files.file_changes import histories as histories
+    from console_app.console.files.file_changes import put_back as put_back
     from console_app.console.files.file_changes import text_of as text_of
     from console_app.console.files.mentions import LineRange as LineRange
     from console_app.console.files.mentions import file_mentions as file_mentions
@@ -26,20 +26,7 @@ if TYPE_CHECKING:
     from console_app.console.files.own_editor import EditorError as EditorError
     from console_app.console.files.own_editor import edited as edited
     from console_app.console.files.own_editor import open_file as open_file
-    from console_app.console.files.project_files import Walk as Walk
-    from console_app.console.files.project_files import walk as walk
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "attachments": "Attachments Chip Composed sweep",
-            "changes_made": "diff_report histories put_back",
-            "clipboard": "copy_in_tmux read_clipboard",
-            "file_changes": "FileChange FileChanges LARGEST NotComparedError change_in_time text_of",
-            "mentions": "LineRange file_mentions written_path",
-            "own_editor": "EditorError edited open_file",
-            "project_files": "Walk walk",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

@@ -1,7 +1,5 @@
 """Intents: everything that a user can do, once for all faces, and the slash commands made of it."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,11 +16,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "commands": "Commands RUNNING",
-            "intent": "Cannot Key Slash Ways intent_of parse",
-            "table": "Bound INTENTS",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app.domain import call_description, plural
@@ -73,3 +74,19 @@ def _times(call: CallView) -> list[str]:
         if times
         else []
     )
+
+
+LOG_TAIL = 1_000_000  # bytes that are shown
+
+
+def tail(path: Path) -> str:
+    """Return the end of a file, from a whole line on."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(size - LOG_TAIL, 0))
+            data = file.read()
+    except OSError:
+        return f"The log is empty; it will be {path}."
+    text = data.decode("utf-8", errors="replace")
+    return text if size <= LOG_TAIL else text.partition("\n")[2]

@@ -1,26 +1,16 @@
 """Servers as a user has them: switched on and off, watched, pinged, and named in commands."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from console_app.console.servers.pings import Pings as Pings
+    from console_app.console.servers.pings import Watching as Watching
     from console_app.console.servers.switches import HubSwitches as HubSwitches
     from console_app.console.servers.switches import Offered as Offered
     from console_app.console.servers.switches import ServerSwitches as ServerSwitches
     from console_app.console.servers.switches import facts_of as facts_of
-    from console_app.console.servers.tools_in_words import facts_of_tool as facts_of_tool
-    from console_app.console.servers.watching import Watching as Watching
+    from console_app.console.servers.switches import facts_of_tool as facts_of_tool
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "pings": "Pings",
-            "switches": "HubSwitches Offered ServerSwitches facts_of",
-            "tools_in_words": "facts_of_tool",
-            "watching": "Watching",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

@@ -39,9 +39,7 @@ class ServerView(Protocol):
         ...
 
     @property
-    def tools(self) -> int:
-        """The number of its tools that are on."""
-        ...
+    def tools(self) -> int: ...
 
     @property
     def transport(self) -> str:

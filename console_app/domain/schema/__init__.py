@@ -3,8 +3,6 @@
 Forms made of a schema (`forms`) and what it says to people (`words`) are modules beside the door.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -36,13 +34,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "reading": (
-                "Schema arguments_problem as_schema choices declares_members faults followed is_closed is_of "
-                "item mapped object_of others own_types parts properties references rename_members required "
-                "resolved text type_of types without_members words_in"
-            ),
-        },
-    )
+    __getattr__ = door(__name__, __file__)

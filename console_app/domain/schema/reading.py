@@ -227,7 +227,6 @@ def references(value: Any) -> list[str]:
 
 
 def object_of(members: Schema, needed: Sequence[str] = ()) -> dict[str, Any]:
-    """The schema of an object with these members."""
     return {"type": "object", "properties": dict(members), **({"required": list(needed)} if needed else {})}
 
 

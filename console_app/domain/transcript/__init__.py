@@ -1,7 +1,5 @@
 """The state of a conversation, folded from events: turns, steps, calls, and what came of each."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,11 +18,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "fold": "Transcript",
-            "results": "ToModel",
-            "views": "BatchView CallView GO_ON LogLine MANUAL MOST_LIMITS SHOWN StepView TurnView ends_at",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

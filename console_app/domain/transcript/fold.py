@@ -101,12 +101,10 @@ class Transcript:
 
     @property
     def summed_up(self) -> tuple[UserMessage | AssistantMessage | ToolMessage, ...]:
-        """The messages that it stands for."""
         return tuple(self.history[: self.compaction.covers]) if self.compaction else ()
 
     @property
     def turn(self) -> TurnView | None:
-        """The newest turn."""
         return self.turns[-1] if self.turns else None
 
     @property
@@ -131,7 +129,6 @@ class Transcript:
         return self.agents[path]
 
     def apply(self, event: ev.Event) -> None:
-        """Folds one event in."""
         if event.seq > self.last_seq:
             self.last_seq = event.seq
         if event.turn > self.last_turn:

@@ -108,7 +108,6 @@ class Span:
 
     @property
     def seconds(self) -> float:
-        """The length of the span in seconds."""
         return self.end - self.begin
 
 
@@ -166,7 +165,6 @@ def _before(call: CallView, begin: float, end: float, *, queue: bool) -> Iterato
 
 
 def figures(turn: TurnView, now: float) -> Figures:
-    """The sums of a turn."""
     parts = [step_figures(step.batch.calls, now) for step in turn.steps_with_calls]
     return Figures(
         sum(part.calls for part in parts),

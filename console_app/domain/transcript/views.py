@@ -68,7 +68,6 @@ class GrowingText:
     __hash__ = None  # type: ignore[assignment]  it changes
 
     def add(self, piece: str) -> None:
-        """Add a further piece."""
         self._pieces.append(piece)
 
     def set(self, text: str) -> None:
@@ -277,7 +276,6 @@ class StepView:
 
     @property
     def reasoning(self) -> str:
-        """The reasoning so far."""
         return str(self.reasoned)
 
 
@@ -299,7 +297,6 @@ class TurnView:
 
     @property
     def calls(self) -> list[CallView]:
-        """The calls of all its answers."""
         return [call for step in self.steps for call in step.batch.calls]
 
     @property

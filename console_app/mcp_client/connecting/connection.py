@@ -444,7 +444,6 @@ class Connection:
 
     @property
     def status(self) -> ServerStatus:
-        """The server as it is now."""
         version, info, instructions = self._about
         offers = self.catalogue.offers
         roots = ", ".join(map(str, self.config.root_folders(self._shared.asking.roots))) or "none"

@@ -34,7 +34,6 @@ class TaskIds:
                     self._left[key] = path
 
     def __bool__(self) -> bool:
-        """Tell whether there is anything to look for."""
         return bool(self._left)
 
     def __contains__(self, key: str) -> bool:
@@ -42,7 +41,6 @@ class TaskIds:
 
     @staticmethod
     def key(server: str, tool: str, call_id: str, arguments: Mapping[str, Any]) -> str:
-        """Return what tells a call from others."""
         told = json.dumps([server, tool, call_id, arguments], sort_keys=True, default=str)
         return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 

@@ -202,7 +202,6 @@ class RunningCalls:
         return list(self._calls.values())
 
     def of_token(self, token: object) -> WireCall | None:
-        """Return the call with this progress token."""
         return self._calls.get(str(token))
 
     def whose(self, params: dict[str, Any], context: contextvars.Context | None) -> WireCall | None:

@@ -82,7 +82,6 @@ class Catalogue:
             log.info("%s: %s", self._server, error)
 
     async def read(self, uri: str) -> list[ResourceContent]:
-        """Return the parts of a resource."""
         async with self._asked() as session:
             return await session.read_resource(uri, self._files)
 

@@ -142,7 +142,6 @@ class ListedTools:
         self.changed: dict[str, str] = {}
 
     def named(self, name: str) -> Tool | None:
-        """Return the tool of that name."""
         return next((tool for tool in self.tools if tool.name == name), None)
 
     async def take(self, listing: ServerListing) -> None:

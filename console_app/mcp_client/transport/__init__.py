@@ -1,7 +1,5 @@
 """The transport of MCP messages: over the pipes of a program that is ended with all its children, or over HTTP."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,15 +24,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "cutting": "cut_of",
-            "fetching": "fetched",
-            "http": "HttpConversation SENT_BY Send refused seconds_to_wait",
-            "lines": "LARGEST_LINE",
-            "process": "Guard Log Program ServerProcess to_the_end",
-            "stdio": "StdioConversation",
-            "wire_message": "MessagesIn MessagesOut Streams WireMessage",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

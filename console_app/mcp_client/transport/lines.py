@@ -135,7 +135,7 @@ class SpreadLines:
         if not self._held and not (line.rstrip()[-1:] in b"[{," and _BEGINS.match(line)):
             return [line]
         more = _opened(line)
-        if self._held and _is_whole(line, more):
+        if self._held and (more == 0 and line.startswith(b"{") and b'"jsonrpc"' in line):
             return [*self._released(), line]
         self._held.append(line)
         self._open += more or 0
@@ -158,11 +158,6 @@ def _opened(line: bytes) -> int | None:
     if b'"' in bare:
         return None
     return sum(bare.count(each) for each in (b"{", b"[")) - sum(bare.count(each) for each in (b"}", b"]"))
-
-
-def _is_whole(line: bytes, opened: int | None) -> bool:
-    """Return whether a line is a message by itself, so that the one begun before never ended."""
-    return opened == 0 and line.startswith(b"{") and b'"jsonrpc"' in line
 
 
 class ProgressFlood:

@@ -30,8 +30,6 @@ class MessagesIn(Protocol):
 
 
 class MessagesOut(Protocol):
-    """The messages to a server."""
-
     async def send(self, item: SessionMessage, /) -> None: ...
 
     async def aclose(self) -> None: ...

@@ -85,7 +85,6 @@ class EndpointClient:
             await response.aclose()
 
     async def close(self) -> None:
-        """Close all connections."""
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()

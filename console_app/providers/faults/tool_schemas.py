@@ -61,7 +61,6 @@ def own(arguments: str, schema: Mapping[str, Any]) -> str:
 
 
 def _schemas(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the schemas of the tools' parameters."""
     tools = [obj(tool) for tool in arr(body.get("tools"))]
     found = (
         obj(holder.get(name))

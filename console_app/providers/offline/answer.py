@@ -5,16 +5,28 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, cast
 
-from console_app.domain import Outcome, one_line, ports, visible
+from console_app.domain import (
+    AssistantMessage,
+    Message,
+    Outcome,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+    one_line,
+    ports,
+    visible,
+)
+from console_app.domain import chunks as ch
 from console_app.domain.tools import FAILED
-from console_app.domain.transcript import verdicts
-from console_app.providers.offline.conversation import FINISHED, Called, OpenTurn, open_turn
+from console_app.domain.transcript import results, verdicts
 from console_app.providers.offline.planner import RULES, Plan, plan_all
 from console_app.providers.offline.rule import BRIEF, ENABLE, NUMBERS, AskedPrompt, OfflineTools, PlannedCall, code
+from console_app.providers.playback import Beat, playing, request_words, words
 
 MOST_TOLD = 6  # calls of which each is told
 _LINES, _BLOCK = 12, 1_500  # lines and characters of a result shown as a block
@@ -276,3 +288,178 @@ def _only_words(called: tuple[Called, ...], remaining: tuple[PlannedCall, ...], 
     left = "\n".join(f"- {code(call.spec.label, 80)} {code(call.arguments)}" for call in remaining)
     done = report(called, tools)
     return "\n\n".join(part for part in (done, f"I may not call tools in this answer. I would call:\n\n{left}") if part)
+
+
+WORDS_PER_SECOND = 80.0  # about as fast as people see hosted models write
+_THINKING = 0.15  # seconds before the first word, as a round trip would take
+_PIECE = 8  # characters of arguments a delta
+_WORD = re.compile(r"\S+\s*|\s+")
+
+
+class OfflineProvider:
+    """A model without key or network, labelled as what it is. `pace` is words a second, 0 for at once.
+
+    `max_tokens`, `temperature` and `stop` mean nothing to it. Tokens in its usage are counted in words.
+    """
+
+    def __init__(self, pace: float = WORDS_PER_SECOND) -> None:
+        self._pace = pace
+
+    @property
+    def name(self) -> str:
+        return "offline"
+
+    @property
+    def model(self) -> str:
+        return "rehearsal"
+
+    @property
+    def protocol(self) -> str:
+        return "offline"
+
+    @property
+    def no_pictures(self) -> str:
+        return "it goes by words"
+
+    def stream(self, request: ports.ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[ch.Chunk]]:
+        """Stream the answer to `request`; it fails in no way."""
+        return playing(self._beats(request))
+
+    async def close(self) -> None:
+        pass
+
+    def _beats(self, request: ports.ModelRequest) -> Iterator[Beat]:
+        reply = answer(request)
+        pause = 1 / self._pace if self._pace > 0 else 0.0
+        yield Beat(None, _THINKING if pause else 0.0)
+        for word in _WORD.findall(reply.text):
+            yield Beat(ch.TextChunk(word), pause)
+        before = sum(len(one.tool_calls) for one in request.messages if isinstance(one, AssistantMessage))
+        yield from _call_beats(reply, before, pause)
+        written = words(reply.text) + sum(1 + words(call.arguments) for call in reply.calls)
+        yield Beat(ch.UsageChunk(request_words(request), written))
+        yield Beat(ch.FinishChunk("tool_calls" if reply.calls else "stop"))
+
+
+def _call_beats(reply: OfflineAnswer, before: int, pause: float) -> Iterator[Beat]:
+    # All are announced before the first is complete: an instant tool would else be done before the next has a panel.
+    for index, call in enumerate(reply.calls):
+        yield Beat(ch.CallOpened(index, f"offline_{before + index + 1}", call.spec.name), pause)
+    for index, call in enumerate(reply.calls):
+        for at in range(0, len(call.arguments), _PIECE):
+            yield Beat(ch.CallDelta(index, call.arguments[at : at + _PIECE]), pause)
+        yield Beat(ch.CallClosed(index, call.arguments))
+
+
+History = Sequence[Message]
+FINISHED = "finished"  # the completion tool of the strategies that end a turn by a call
+
+_AGAIN = re.compile(
+    r"[\s\W]*(?:(?:please|and|ok(?:ay)?)[\s,]+)*(?:(?:once|one more)\s+)?(?:(?:do|run|try)\s+(?:it|that|this|them)\s+)?"
+    r"(?:again|once more|repeat(?:\s+(?:it|that))?|retry|same again)[\s\W]*(?:please)?[\s\W]*",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A call of the open turn with its one result, by call id."""
+
+    call: ToolCall
+    result: ToolMessage
+
+    @property
+    def content(self) -> str:
+        """Its result without what is said to a model before it."""
+        return results.without_remarks(self.result.content)
+
+    @property
+    def ran(self) -> bool:
+        """Tell whether the call was dealt with, for good or ill; one that was put off is to be asked for again."""
+        return self.result.outcome is not Outcome.SKIPPED
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTurn:
+    """The open part of a conversation: `prompts` (the text, and what came before it) and `called`, in call order.
+
+    `progressed` says that the newest answer ran at least one call; `blocked` that its completion was refused.
+    """
+
+    prompts: tuple[tuple[str, tuple[Message, ...]], ...] = ()
+    called: tuple[Called, ...] = ()
+    progressed: bool = False
+    blocked: bool = False
+    failed_before: bool = False  # a call of an earlier answer of the conversation failed
+
+
+def open_turn(messages: History) -> OpenTurn:
+    """Return the part of the conversation after the last answer that ended a turn."""
+    messages = _apart(messages)
+    start = _start(messages)
+    earlier = tuple(messages[:start])
+    spoken = [message for message in messages[start:] if isinstance(message, UserMessage) and message.origin == "user"]
+    if not any(isinstance(message, AssistantMessage) for message in messages[start:]):
+        spoken = spoken[-1:]  # what was said before was taken back by a stop, not answered
+    prompts = [(_meant(message.content, earlier), earlier) for message in spoken]
+    given = {message.tool_call_id: message for message in messages[start:] if isinstance(message, ToolMessage)}
+    answers = [
+        message for message in messages[start:] if isinstance(message, AssistantMessage) and message.label is None
+    ]
+    newest = [given[call.id] for call in answers[-1].tool_calls if call.id in given] if answers else []
+    return OpenTurn(
+        prompts=tuple(prompts),
+        called=tuple(
+            Called(call, given[call.id]) for answer in answers for call in answer.tool_calls if call.id in given
+        ),
+        progressed=any(result.outcome is not Outcome.SKIPPED for result in newest),
+        blocked=any(result.outcome is Outcome.BLOCKED for result in newest),
+        failed_before=any(isinstance(message, ToolMessage) and message.outcome.is_error for message in earlier),
+    )
+
+
+def _apart(messages: History) -> History:
+    """Take apart what Fanout notes before the next prompt: it is not what the user asks for."""
+    return [
+        one
+        for message in messages
+        for one in (message.parts if isinstance(message, UserMessage) and message.parts else (message,))
+    ]
+
+
+def _start(messages: History) -> int:
+    """Tell where the open turn starts: after the last answer without calls, after a completed one, or after a stop."""
+    finished = {
+        message.tool_call_id
+        for message in messages
+        if isinstance(message, ToolMessage) and message.outcome is Outcome.SUCCEEDED
+    }
+    for at in range(len(messages) - 1, -1, -1):
+        message = messages[at]
+        if isinstance(message, AssistantMessage) and message.label is not None and not message.interrupted:
+            continue  # a thought ends nothing
+        if isinstance(message, AssistantMessage) and (not message.tool_calls or message.interrupted):
+            return _after_results(messages, at + 1)
+        if isinstance(message, AssistantMessage) and any(
+            call.name.endswith(FINISHED) and call.id in finished for call in message.tool_calls
+        ):
+            return _after_results(messages, at + 1)
+        follower = messages[at + 1] if at + 1 < len(messages) else None
+        stopped = isinstance(message, UserMessage) and message.origin == "fanout"
+        if stopped and isinstance(follower, UserMessage) and follower.origin == "user":
+            return at + 1
+    return 0
+
+
+def _after_results(messages: History, at: int) -> int:
+    while at < len(messages) and isinstance(messages[at], ToolMessage):
+        at += 1
+    return at
+
+
+def _meant(prompt: str, earlier: History) -> str:
+    """Return the prompt, or for `again` the newest earlier one that said what to do."""
+    if not _AGAIN.fullmatch(prompt[:200]):
+        return prompt
+    prompts = [one.content for one in earlier if isinstance(one, UserMessage) and one.origin == "user"]
+    return next((text for text in reversed(prompts) if not _AGAIN.fullmatch(text[:200])), prompt)

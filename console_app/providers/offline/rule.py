@@ -34,7 +34,6 @@ class Match:
     keys: Mapping[str, str]
 
     def takes(self, parameter: str) -> bool:
-        """Tell whether the tool has this parameter at all."""
         return parameter in self.keys
 
     def kind(self, parameter: str) -> str:
@@ -51,8 +50,6 @@ class Match:
 
 
 class OfflineTools:
-    """The tools that are on now."""
-
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         self.tools = tuple(tools)
         self._enable = self.find((ENABLE,), server=("server",))

@@ -47,7 +47,6 @@ class CallInPieces:
 
     @property
     def arguments(self) -> str:
-        """Return the arguments so far."""
         if len(self.pieces) > 1:
             self.pieces[:] = ["".join(self.pieces)]
         return self.pieces[0] if self.pieces else self.initial

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from console_app.config.models import KnownDialects
 from console_app.domain import AssistantMessage, Message, ToolCall, ToolMessage, ToolSpec, UserMessage, errors, ports
 from console_app.domain import chunks as ch
-from console_app.domain.settings import Effort, Sampling
+from console_app.domain.settings import Sampling
 from console_app.providers.text_protocol.forms import (
     XML,
     ReadingRule,
@@ -166,7 +166,7 @@ BY_TEXT = "Write a call as you were told to ({dialect}), at the end of your answ
 AT_ONCE = 64  # chunks of an answer's end that are handed on without a turn for others
 
 
-class TextProtocol:
+class TextProtocol(ports.Forwarding):
     """A provider of text calls, in one of the modes above. `dialect` is the one to ask for; None: by the model's name
     and its tools (or Roo's XML). `official`: the endpoint is that of a vendor whose models call natively. `at` is where
     the endpoint is.
@@ -182,7 +182,7 @@ class TextProtocol:
         known: KnownDialects | None = None,
         at: str = "",
     ) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._official = official
         self._known = known
         self._at = at
@@ -212,7 +212,6 @@ class TextProtocol:
 
     @property
     def _reads_text(self) -> bool:
-        """Tell whether any text of the model may be a call."""
         return self._mode in ("text", "xml") or (self._mode == "auto" and (self._by_text or not self._official))
 
     def choose(self, mode: ports.ProtocolMode) -> None:
@@ -263,37 +262,13 @@ class TextProtocol:
         return f"{self._key} at {self._at}"
 
     @property
-    def inner(self) -> ports.Provider:
-        return self._inner
-
-    @property
-    def name(self) -> str:
-        return self._inner.name
-
-    @property
-    def model(self) -> str:
-        return self._inner.model
-
-    @property
-    def endpoint(self) -> str:
-        return ports.endpoint_of(self._inner)
-
-    @property
     def searches_tools(self) -> bool:
         """Tell whether calls are native, and the endpoint searches among tools itself."""
         return self.protocol == "native" and ports.searches_tools(self._inner)
 
     @property
     def runs_programs(self) -> bool:
-        """Tell whether calls are native, and the endpoint runs programs itself."""
-        return self.protocol == "native" and ports.runs_programs(self._inner)
-
-    @property
-    def no_pictures(self) -> str:
-        return ports.no_pictures(self._inner)
-
-    def effort_for(self, asked: Effort | None) -> str:
-        return ports.effort_for(self._inner, asked)
+        return self.protocol == "native" and super().runs_programs
 
     @property
     def protocol(self) -> str:
@@ -320,9 +295,6 @@ class TextProtocol:
         """Send `request`; leaving the context closes the connection at once."""
         async with aclosing(self._chunks(request)) as chunks:
             yield chunks
-
-    async def close(self) -> None:
-        await self._inner.close()
 
     @property
     def _key(self) -> str:

@@ -72,7 +72,6 @@ class AnswerReader:
         return self._scanner.work(text)
 
     def feed(self, text: str) -> list[ch.Chunk]:
-        """Return the chunks that more text gives."""
         self._raw.append(text)
         self.length += len(text)
         chunks = self._chunks(self._scanner.feed(text))

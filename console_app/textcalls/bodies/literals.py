@@ -14,7 +14,9 @@ from console_app.textcalls.bodies.framing import DEPTH_CAP, PYTHON
 from console_app.textcalls.model import Unreadable, is_list, is_object
 from console_app.textcalls.patterns import lazily
 
-_NUMBER = lazily(r"[+-]?(?:0[xX][0-9a-fA-F]+|(?:\d[\d_]*)?\.?\d[\d_]*\.?(?:[eE][+-]?\d+)?)(?![\w.])")
+_NUMBER = lazily(
+    r"[+-]?(?:0[xX][0-9a-fA-F]++|(?:\d[\d_]*+(?:\.(?:\d[\d_]*+)?)?|\.\d[\d_]*+)(?:[eE][+-]?\d++)?)(?![\w.])"
+)
 _STRICT_FLOAT = lazily(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 KEYWORD = lazily(r"\s*([^\W\d]\w*)\s*=(?!=)")
 """The name of an argument in Python."""

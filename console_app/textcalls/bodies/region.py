@@ -8,8 +8,7 @@ from functools import cache
 
 from console_app.textcalls.bodies.draft import Draft
 from console_app.textcalls.bodies.framing import Frame
-from console_app.textcalls.dialects.coats import HALF
-from console_app.textcalls.dialects.vocabulary import CHAT_TOKENS
+from console_app.textcalls.dialects.coats import CHAT_TOKENS, HALF
 from console_app.textcalls.patterns import any_of, compiled, lazily
 from console_app.textcalls.source import Reading, Source
 
@@ -70,8 +69,9 @@ class Region:
         elif at_opening and self.opens and (yield from src.match(compiled(rf"\s*{self.opens}"), 160)):
             draft.fail("invalid", why, begin, src.at)
             return
-        line, opening = r"\n" if self.pretty else "", self.opens or "(?!)"
-        stop = compiled(rf"(?P<close>{line}\s*{self.closes or '(?!)'})|\n(?=\s*{opening})")
+        blanks = r"[^\S\n]*+"  # of one line: thousands of empty ones are not gone through anew from each
+        closing = (rf"\n{blanks}" if self.pretty else "") + (self.closes or "(?!)")
+        stop = compiled(rf"(?P<close>{closing})|\n(?={blanks}{self.opens or '(?!)'})")
         found = yield from src.find(stop, "\n<[｜`◁⟨]")
         if found and found.lastgroup == "close":
             src.pos = found.end()

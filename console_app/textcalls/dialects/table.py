@@ -21,8 +21,7 @@ from console_app.textcalls.dialects.coats import (
     P,
     S,
 )
-from console_app.textcalls.dialects.dialect import CALL, Dialect, Family
-from console_app.textcalls.dialects.form import Form
+from console_app.textcalls.dialects.form import CALL, Dialect, Family, Form
 from console_app.textcalls.patterns import ACTION, ACTION_INPUT, IDENT, any_of, label, tag
 
 _NAME = r"(?:[\w.\-]+/)?\w[\w.\-]*"

@@ -10,7 +10,7 @@ from functools import cache
 from console_app.textcalls.bodies.region import Region
 from console_app.textcalls.bodies.tag_body import TagBody, tag_pattern
 from console_app.textcalls.dialects.coats import CLOSE, OPEN, PLAIN_OPENS, UNPAIRED, is_marked
-from console_app.textcalls.dialects.dialect import Dialect
+from console_app.textcalls.dialects.form import Dialect
 from console_app.textcalls.dialects.table import COATED, ROWS
 from console_app.textcalls.openings.bare import pass_separator
 from console_app.textcalls.openings.openers import BEGINS
@@ -85,7 +85,6 @@ def read_marker(state: ScanState, token: str, *, inside: bool = False) -> Readin
 
 
 def _closes(row: Dialect) -> str:
-    """Return the pattern of what closes the calls of a row."""
     if not row.coated:
         return row.closes
     return f"(?:{CLOSE}|{row.closes})" if row.closes else CLOSE

@@ -3,9 +3,21 @@
 import re
 from functools import cache
 
-from console_app.textcalls.dialects.coats import BEGIN, HALF_BEGIN, HALF_MARK, MARK, OTHER_CLOSES, OTHER_OPENS
+from console_app.textcalls.dialects.coats import (
+    BEGIN,
+    CHAT_TOKENS,
+    FABRICATED,
+    FINAL,
+    HALF_BEGIN,
+    HALF_MARK,
+    MARK,
+    OTHER_CLOSES,
+    OTHER_OPENS,
+    PLAIN_THINKING,
+    SILENT,
+    THINKING,
+)
 from console_app.textcalls.dialects.table import DIALECTS
-from console_app.textcalls.dialects.vocabulary import CHAT_TOKENS, FABRICATED, FINAL, PLAIN_THINKING, SILENT, THINKING
 from console_app.textcalls.patterns import any_of, held_back, lazily, lead_word
 
 LABELS = (

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 
 from console_app.textcalls.bodies.draft import Draft, Reopening
 from console_app.textcalls.bodies.region import Region
-from console_app.textcalls.dialects.coats import BEGIN, CLOSE, HALF, HALF_BEGIN, HALF_MARK, OPEN
-from console_app.textcalls.dialects.dialect import Dialect
+from console_app.textcalls.dialects.coats import BEGIN, CHAT_TOKENS, CLOSE, HALF, HALF_BEGIN, HALF_MARK, OPEN
+from console_app.textcalls.dialects.form import Dialect
 from console_app.textcalls.dialects.table import FAMILIES, family_of
-from console_app.textcalls.dialects.vocabulary import CHAT_TOKENS
 from console_app.textcalls.model import ReadingLevel, ScanEvent
 from console_app.textcalls.openings.openers import THINK_ENDS
 from console_app.textcalls.openings.position import Place, Structure

@@ -1,7 +1,5 @@
 """Two questions about a call: whether it quotes what the model was given, and whether others dictated it there."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,4 +8,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(__name__, {"given": "GivenText", "questions": "Provenance"})
+    __getattr__ = door(__name__, __file__)

@@ -155,8 +155,6 @@ def _lines(text: str, count: int) -> list[str]:
 
 
 class GivenTexts:
-    """Texts in their order."""
-
     def __init__(self, texts: Sequence[FoldedText]) -> None:
         self.texts = texts
 
@@ -227,7 +225,6 @@ class GivenTexts:
 
 
 def _above(text: FoldedText, line: int) -> str:
-    """The nearest line above with anything in it."""
     for one in range(line - 1, max(-1, line - 5), -1):
         said = bare(text.lines[one][-_LONGEST:]).strip(_SIGNS)
         if letters(said) and not said.startswith(_FENCES):

@@ -129,7 +129,6 @@ def leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def as_text(value: Any) -> str:
-    """Return what a value is written as."""
     return value if isinstance(value, str) else repr(value).removesuffix(".0")
 
 
@@ -149,7 +148,6 @@ def _size(pieces: Sequence[str]) -> int:
 
 
 def _short(name: str, value: Any) -> str:
-    """A pattern of a short value behind its name."""
     match value:
         case bool():
             written = "(?:true|yes|on|1)" if value else "(?:false|no|off|0)"

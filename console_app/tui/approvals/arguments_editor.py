@@ -19,9 +19,11 @@ from textual.types import CSSPathType
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
-from console_app.domain import one_line, visible
+from console_app.domain import CallState, ToolSpec, call_description, one_line, visible
 from console_app.domain import schema as json_schema
 from console_app.domain.schema import forms
+from console_app.domain.transcript import CallView, results
+from console_app.engine import ApprovalGate
 from console_app.tui.forms.field_widgets import CheckList, ChoiceLine, ObjectWidget
 from console_app.tui.widgets.dialog import Dialog, DialogBox
 from console_app.tui.widgets.displayed_end import DisplayedEnd, Moved, place, tell_moves
@@ -30,6 +32,8 @@ from console_app.tui.widgets.settled_keys import SETTLE
 MOST_LISTED = 12  # arguments of the tool that are named beside the text
 
 Check = Callable[[str], dict[str, Any]]
+
+RESULT = "result"  # the name of the field
 
 
 class ArgumentsEditor(Dialog[dict[str, Any] | None]):
@@ -197,7 +201,6 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
         self.dismiss(None)
 
     def action_leave(self) -> None:
-        """Escape."""
         self.dismiss(None)
 
     def _judge(self) -> dict[str, Any] | None:
@@ -254,3 +257,45 @@ def schema_lines(schema: json_schema.Schema) -> list[Content]:
     if len(known) > MOST_LISTED:
         lines.append(Content.styled(f"and {len(known) - MOST_LISTED} more", "$muted"))
     return lines or [Content.styled("The tool says nothing of its arguments.", "$muted")]
+
+
+def editor_for(
+    call: CallView, spec: ToolSpec | None, gate: ApprovalGate, *, accept: str, clock: Callable[[], float]
+) -> ArgumentsEditor:
+    """The form; a tool that is gone has no schema, and everything fits it."""
+
+    return ArgumentsEditor(
+        f"Edit the arguments of {one_line(call.label, 60)}",
+        call.arguments or {},
+        spec.input_schema if spec else {},
+        checker(spec, gate, waits=call.state is CallState.WAITING),
+        accept=accept,
+        result=not call_description.refusal(call, call_description.Act.RESULT),
+        clock=clock,
+    )
+
+
+def result_editor(call: CallView, clock: Callable[[], float]) -> ArgumentsEditor:
+    """The form for another result of a call: a copy of the conversation goes on from it."""
+    text = results.shown_text(call)
+
+    def check(written: str) -> dict[str, Any]:
+        if (read := json.loads(written))[RESULT] == text:
+            raise ValueError("this is the result as it is")
+        return read
+
+    field = {"type": "string", "title": "the model reads", "format": "multi-line"}
+    schema = {"type": "object", "properties": {RESULT: field}, "required": [RESULT]}
+    title = f"Change the result of {one_line(call.label, 60)}"
+    return ArgumentsEditor(title, {RESULT: text}, schema, check, accept="goes on from it, in a copy", clock=clock)
+
+
+def checker(spec: ToolSpec | None, gate: ApprovalGate, *, waits: bool) -> Callable[[str], dict[str, Any]]:
+    """Reads the text of edited arguments; raises ValueError for what can't run."""
+
+    def check(text: str) -> dict[str, Any]:
+        if not text.strip():
+            raise ValueError("the arguments are one JSON object; {} is none at all")
+        return gate.edited(spec, text, waits=waits)
+
+    return check

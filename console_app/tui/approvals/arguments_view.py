@@ -158,7 +158,6 @@ class ArgumentsView(ScrollView, can_focus=False):
         self.scroll_to(y=max(goal, 0), animate=False, immediate=True)
 
     def render_line(self, y: int) -> Strip:
-        """One row of the screen."""
         width, base = self.size.width, self.get_component_rich_style("arguments--value")
         at = y + int(self.scroll_offset.y)
         if at >= len(self._rows):

@@ -160,8 +160,6 @@ class ApprovalBoard(FoldingBoard):
 
     @dataclass
     class Decided(Message):
-        """You decided."""
-
         decision: ApprovalDecision
 
     @dataclass
@@ -236,7 +234,6 @@ class ApprovalBoard(FoldingBoard):
 
     @property
     def is_waiting(self) -> bool:
-        """Tell whether a call waits."""
         return bool(self.selection.waiting)
 
     def show(self, waiting: Sequence[Pending]) -> None:
@@ -262,7 +259,6 @@ class ApprovalBoard(FoldingBoard):
             self._paint_keys()
 
     def on_paste(self, event: events.Paste) -> None:
-        """A paste decides nothing."""
         if self.has_focus:
             event.stop()
             self.begin_anew()
@@ -323,14 +319,12 @@ class ApprovalBoard(FoldingBoard):
             self._changed()
 
     def action_go(self, digit: int) -> None:
-        """Go to a row by the number of its panel."""
         if self.selection.go_to_number(digit):
             self._changed()
         elif self.selection.stage == "choosing":
             self.post_message(self.Refused(f"No call {digit} waits here."))
 
     def action_scroll_arguments(self, direction: int) -> None:
-        """A page of the arguments."""
         self.query_one(ArgumentsView).page(direction)
 
     def _go_to_unseen(self, row: int) -> None:
@@ -369,7 +363,6 @@ class ApprovalBoard(FoldingBoard):
             self.post_message(self.Left())
 
     def on_click(self, event: events.Click) -> None:
-        """A click on a row selects it."""
         rows = self.query_one(".board--rows", Static)
         inside = rows.region.contains(event.screen_x, event.screen_y)
         at = event.screen_y - rows.region.y
@@ -414,7 +407,6 @@ class ApprovalBoard(FoldingBoard):
     # -- painting
 
     def _on_screen(self) -> bool:
-        """Tell whether the decision is on screen and can be seen."""
         return self.is_waiting and self.region.height >= LOWEST and self.screen.is_current
 
     def _keep_time(self, needed: bool) -> None:

@@ -123,7 +123,6 @@ def _beside(approval: Pending, sizes: RowSizes, now: float) -> tuple[str, str]:
 
 
 def _room(approval: Pending, sizes: RowSizes, why: str, left: str) -> int:
-    """Cells for the arguments."""
     return sizes.width - 4 - WORD - 2 - cell_len(sizes.names.get(approval.call.id, "")) - len(why) - len(left) - 4
 
 

@@ -67,7 +67,6 @@ class PermissionsScreen(Dialog[None]):
             yield Static(classes="dialog--note")
 
     def on_mount(self) -> None:
-        """All rules."""
         self._modes.on_change = self._mode_changed
         self._fill()
 

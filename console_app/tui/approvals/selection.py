@@ -39,7 +39,6 @@ class ApprovalSelection:
 
     @property
     def current(self) -> Pending | None:
-        """The selected one."""
         return self.waiting[self.selected] if self.waiting else None
 
     def fingerprint(self, call_id: str) -> str | None:
@@ -204,7 +203,6 @@ class ApprovalSelection:
             self.comments[approval.call.id] = words.strip()
 
     def submit_feedback(self, words: str) -> ApprovalDecision | None:
-        """The words were sent."""
         approval = self.current
         if self.stage != "words" or approval is None:
             return None

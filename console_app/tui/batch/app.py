@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from rich.style import Style
 from textual.app import App, ComposeResult, SystemCommand
@@ -15,8 +15,8 @@ from textual.screen import Screen
 from textual.widgets import ProgressBar, Static
 
 from console_app.domain import CallState, Event, Outcome, batch, call_description, one_line
-from console_app.tui.batch.item_screen import BatchFeed, ItemScreen
-from console_app.tui.lineview import spinner
+from console_app.domain.transcript import Transcript
+from console_app.tui.lineview import ConversationView, EventRouter, spinner
 from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.style_sheet import StyleSheet
@@ -181,7 +181,6 @@ class BatchApp(App[None]):
             self.push_screen(ItemScreen(self._feed, item))
 
     def action_stop_item(self) -> None:
-        """Ends the item under the cursor."""
         if (item := self._list.selected) is not None:
             self._feed.stop_item(item)
 
@@ -198,10 +197,85 @@ class BatchApp(App[None]):
         self._stopping = False
 
     def on_running_list_clicked(self, event: RunningList.Clicked) -> None:
-        """A second click opens."""
         if event.again:
             self.action_open()
 
 
 def _causes(run: batch.BatchSnapshot) -> list[str]:
     return [f"✗ {cause.count} {cause.status.replace('_', ' ')}: {cause.words}" for cause in run.causes[:_CAUSES]]
+
+
+class BatchFeed(Protocol):
+    """A run that goes on."""
+
+    def snapshot(self) -> batch.BatchSnapshot:
+        """Return the state of the batch as it is now. This is cheap."""
+        ...
+
+    def watch(self, item_id: str | None) -> None:
+        """Has the app be told the turn events of one running item, its first ones too."""
+        ...
+
+    def stop_item(self, item_id: str) -> bool:
+        """Stops one item; False when it doesn't run any more."""
+        ...
+
+    def stop_all(self) -> None:
+        """Stop the run. Items that run now run again another time."""
+        ...
+
+
+class ItemScreen(Screen[None]):
+    """Shows the events that `happened` is told. When the item ends, its last state stays."""
+
+    DEFAULT_CSS = """
+    ItemScreen { background: $background; }
+    ItemScreen > #title { height: 1; padding: 0 1; background: $panel; color: $foreground; text-wrap: nowrap; }
+    """
+    AUTO_FOCUS = "ConversationView"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("s", "stop", "stop this item", id="batch.stop_item"),
+        Binding("escape,q", "leave", "back", id="batch.back", priority=True),
+    ]
+
+    def __init__(self, feed: BatchFeed, item_id: str) -> None:
+        super().__init__()
+        self.item_id = item_id
+        self._feed = feed
+        self._ended = False
+        self._view = ConversationView()
+        self._router = EventRouter(self._view, Transcript())
+
+    def compose(self) -> ComposeResult:
+        yield Static(f"Item {one_line(self.item_id, 60)}", id="title", markup=False)
+        yield self._view
+        yield KeyHints()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Nothing is looked for or copied in part here: those keys of the view do nothing, and are not named."""
+        return action not in ("find_step", "copy_part", "close_find")
+
+    def on_mount(self) -> None:
+        """Have the events of the item sent here from now on."""
+        self._feed.watch(self.item_id)
+
+    def on_unmount(self) -> None:
+        self._feed.watch(None)
+
+    def happened(self, event: Event) -> None:
+        self._router.show(event)
+
+    def ended(self, results: str) -> None:
+        """Say that the item has ended, and that its result is in the file `results`."""
+        if not self._ended:
+            self._ended = True
+            where = f"it has ended, its result is in {one_line(results, 60)}"
+            self.query_one("#title", Static).update(Content(f"Item {one_line(self.item_id, 60)}: {where}"))
+
+    def action_stop(self) -> None:
+        if not self._feed.stop_item(self.item_id):
+            self.notify("It doesn't run any more.", markup=False)
+
+    def action_leave(self) -> None:
+        self.dismiss()

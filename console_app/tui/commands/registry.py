@@ -77,7 +77,6 @@ class CommandRegistry:
         self._offered = {command.intent.name: command for command in commands}
 
     def get(self, name: str) -> Bound | None:
-        """The command of that very name."""
         return self._commands.get(name.lower()) or self._offered.get(name)
 
     def match(self, query: str, limit: int = MOST_MATCHES) -> list[Bound]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from textual import events, on
@@ -15,21 +16,19 @@ from textual.content import Content
 from textual.types import CSSPathType
 from textual.widgets import Input, Static
 
-from console_app.domain import ToolSpec, one_line, plural
+from console_app.config.files import disk
+from console_app.domain import ConfigError, ToolSpec, one_line, plural
 from console_app.domain.schema import forms
 from console_app.engine import ManualCall
-from console_app.tui.forms.earlier import EarlierCalls
 from console_app.tui.forms.field_widgets import LEFT_OUT, FieldWidget, LinesWidget, ObjectWidget, widget_for
+from console_app.tui.forms.values_form import Shortened
 from console_app.tui.lineview import brief_arguments
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.pick_list import Choice, PickList
-from console_app.tui.widgets.shortened import Shortened
 from console_app.tui.widgets.text_dialog import Confirm, ConfirmChoice
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from textual.app import App
 
 
@@ -173,7 +172,6 @@ class CallForm(Dialog[Filled | None]):
         self.set_class(isinstance(self._widget, ObjectWidget) and not self._form.fields, "-bare")
 
     def on_mount(self) -> None:
-        """Make the form as high as its fields."""
         self._fit()
 
     def on_key(self, event: events.Key) -> None:
@@ -199,12 +197,10 @@ class CallForm(Dialog[Filled | None]):
         self.action_run()
 
     def action_run(self) -> None:
-        """Ctrl+S."""
         if (arguments := self._read()) is not None:
             self.dismiss(Filled(ManualCall(self._spec.label, arguments), "run"))
 
     def action_another(self) -> None:
-        """Ctrl+N."""
         if (arguments := self._read()) is not None:
             self.dismiss(Filled(ManualCall(self._spec.label, arguments), "another"))
 
@@ -230,5 +226,49 @@ class CallForm(Dialog[Filled | None]):
             await self._put(widget_for(self._form, by_text[picked], label=""))
 
     def action_leave(self) -> None:
-        """Escape."""
         self.dismiss(None)
+
+
+MOST_CALLS = 20  # of a tool
+MOST_TOOLS = 200
+LARGEST = 20_000  # characters of the arguments of one call; larger ones are not kept
+
+
+class EarlierCalls:
+    """Reads the file when it is asked; failing to write it costs only the history."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+
+    def of(self, label: str) -> list[dict[str, Any]]:
+        """The arguments that a tool was called with."""
+        listed = self._read().get(label)
+        found = cast("list[Any]", listed) if isinstance(listed, list) else []
+        return [cast("dict[str, Any]", one) for one in found if isinstance(one, dict)]
+
+    def add(self, label: str, arguments: Mapping[str, Any]) -> None:
+        """Keeps a call as the newest of its tool, which becomes the newest tool."""
+        if self._path is None or len(json.dumps(dict(arguments))) > LARGEST:
+            return
+        before = [one for one in self.of(label) if one != dict(arguments)]
+        record = {key: value for key, value in self._read().items() if key != label}
+        record[label] = [dict(arguments), *before][:MOST_CALLS]
+        try:
+            disk.write_private(
+                self._path, json.dumps(dict(list(record.items())[-MOST_TOOLS:]), ensure_ascii=False) + "\n"
+            )
+        except ConfigError:
+            return
+
+    def labels(self) -> list[str]:
+        """The tools that were called, the newest first."""
+        return list(reversed(self._read()))
+
+    def _read(self) -> dict[str, Any]:
+        if self._path is None or not self._path.exists():
+            return {}
+        try:
+            record: Any = json.loads(disk.read_text(self._path, most=disk.MOST_RECORD))
+        except (ValueError, RecursionError, ConfigError):
+            return {}
+        return cast("dict[str, Any]", record) if isinstance(record, dict) else {}

@@ -60,7 +60,6 @@ class CheckList(Widget, can_focus=True):
         return min(len(self.labels), MOST_LINES)
 
     def render(self) -> Content:
-        """The lines around the cursor."""
         lines = [self._line(at) for at in range(self._first, min(self._first + MOST_LINES, len(self.labels)))]
         return Content("\n").join(lines)
 
@@ -80,7 +79,6 @@ class CheckList(Widget, can_focus=True):
         self.refresh()
 
     def action_tick(self) -> None:
-        """Space."""
         if not self.labels:
             return
         self._checked ^= {self._at}
@@ -88,7 +86,6 @@ class CheckList(Widget, can_focus=True):
         self.post_message(self.Changed())
 
     def on_click(self, event: events.Click) -> None:
-        """A click on a line ticks it."""
         at = self._first + event.y - self.gutter.top
         if 0 <= at < len(self.labels):
             self._at = at
@@ -148,7 +145,6 @@ class ChoiceLine(Widget, can_focus=True):
         )
 
     def choose(self, at: int) -> None:
-        """Chooses by place."""
         at = min(max(at, 0), len(self.labels) - 1)
         if at != self.chosen:
             self.chosen = at
@@ -236,7 +232,6 @@ class FieldWidget(Vertical):
         return (None, "") if self.field.nullable else (LEFT_OUT, "required")
 
     def show_problem(self, problem: str) -> None:
-        """Shows what is wrong."""
         self.problem = problem
         line = self.query(".problem").last(Static)
         line.update(Content(f"✗ {one_line(problem, 200)}"))
@@ -393,7 +388,6 @@ class ObjectWidget(FieldWidget):
 
     @property
     def widgets(self) -> list[FieldWidget]:
-        """Return the widgets of its fields."""
         return [child for child in self.query_one(".inner, .outer").children if isinstance(child, FieldWidget)]
 
     def is_blank(self) -> bool:
@@ -431,7 +425,6 @@ class ListWidget(FieldWidget):
 
     @property
     def items(self) -> list[ItemWidget]:
-        """Return the widgets of its values."""
         return [child for child in self.query_one(".inner").children if isinstance(child, ItemWidget)]
 
     def is_blank(self) -> bool:

@@ -16,7 +16,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.suggester import Suggester
 from textual.types import CSSPathType
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from console_app.domain import one_line, safe_text
 from console_app.domain import schema as json_schema
@@ -25,7 +25,6 @@ from console_app.mcp_client import PromptArgument
 from console_app.tui.forms.field_widgets import FieldWidget, LineWidget, widget_for
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.key_hints import KeyHints
-from console_app.tui.widgets.shortened import Shortened
 
 PAUSE = 0.15  # seconds of no typing before the server is asked
 
@@ -110,7 +109,6 @@ class ValuesForm(Dialog[dict[str, str] | None]):
             self.dismiss(cast("dict[str, str]", values))
 
     def action_leave(self) -> None:
-        """Escape."""
         self.dismiss(None)
 
 
@@ -130,3 +128,21 @@ class _Proposals(Suggester):
             if proposed.startswith(value) and safe_text.is_safe(proposed) and proposed.isprintable():
                 return proposed
         return None
+
+
+class Shortened(Static):
+    """Shows at most `most` lines, the last with an ellipsis where there is more."""
+
+    def __init__(self, text: str, most: int, *, classes: str = "", id: str | None = None) -> None:
+        super().__init__(Content(text), classes=classes, id=id)
+        self._text, self._most = Content(text), most
+
+    def render(self) -> Content:
+        width = self.content_size.width
+        if width <= 0:
+            return self._text
+        lines = self._text.wrap(width)
+        if len(lines) <= self._most:
+            return self._text
+        last = Content(" ").join(line.rstrip() for line in lines[self._most - 1 : self._most + 1])
+        return Content("\n").join([*lines[: self._most - 1], last.truncate(width, ellipsis=True)])

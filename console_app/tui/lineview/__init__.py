@@ -1,7 +1,5 @@
 """The conversation: one Line-API view over plain blocks that paint themselves, made of the events of the domain."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -33,25 +31,4 @@ if TYPE_CHECKING:
 else:
     from console_app.door import door
 
-    __getattr__ = door(
-        __name__,
-        {
-            "blocks.block": "Block",
-            "blocks.messages": "AssistantBlock UserBlock",
-            "blocks.notices": "Waits",
-            "calls.block": "CallBlock",
-            "calls.group": "brief_of telling",
-            "calls.in_words": "TellingCalls",
-            "calls.row": "state_style",
-            "event_router": "EventRouter",
-            "first_uses": "use_first",
-            "markdown.rows": "is_web_link",
-            "markdown.units": "parser",
-            "results.body": "ResultBody",
-            "results.kind": "ResultKind Table kind_of",
-            "scrolling.finder": "Finder Kind neighbour",
-            "text.json_view": "brief_arguments dump",
-            "view": "ConversationView",
-            "wording": "spinner state_of",
-        },
-    )
+    __getattr__ = door(__name__, __file__)

@@ -67,7 +67,6 @@ class Palette:
 
     @property
     def on_sunken(self) -> Palette:
-        """The palette on the ground of code blocks."""
         return self.sunken or self
 
     def turning(self, now: float) -> float | None:

@@ -21,8 +21,7 @@ from console_app.tui.lineview.blocks.notices import NoticeBlock
 from console_app.tui.lineview.calls.block import CallBlock
 from console_app.tui.lineview.calls.detail import ResultKey
 from console_app.tui.lineview.markdown.rows import is_web_link
-from console_app.tui.lineview.panel_keys import KEYS
-from console_app.tui.lineview.panel_letters import TOO_EARLY, Later, PanelLetters
+from console_app.tui.lineview.panel_letters import KEYS, TOO_EARLY, Later, PanelLetters
 from console_app.tui.lineview.results.json_tree import FOLD_META
 from console_app.tui.lineview.scrolling.block_scroll import BlockScroll
 from console_app.tui.lineview.scrolling.cursor import Cursor
@@ -103,7 +102,6 @@ class ConversationView(BlockScroll, can_focus=True):
     # ---------------------------------------------------------------- content
 
     def add_notice(self, level: Level, text: str) -> None:
-        """Adds a notice at the end."""
         self.add_block(NoticeBlock(level, text))
 
     def remove_block(self, block: Block) -> None:
@@ -113,7 +111,6 @@ class ConversationView(BlockScroll, can_focus=True):
         super().remove_block(block)
 
     def clear(self) -> None:
-        """An empty conversation."""
         self._put_cursor(None)
         super().clear()
 
@@ -413,7 +410,6 @@ class ConversationView(BlockScroll, can_focus=True):
 
     @property
     def has_calls(self) -> bool:
-        """Tell whether there is a call to go to."""
         return bool(self._cursor.newest_calls())
 
     @property
@@ -432,11 +428,9 @@ class ConversationView(BlockScroll, can_focus=True):
         self.post_message(self.Left())
 
     def action_page(self, delta: int) -> None:
-        """So many screenfuls on."""
         self._scroll_by_hand(self.top + delta * max(self.size.height - 2, 1))
 
     def action_scroll_home(self) -> None:
-        """Scroll to the first line."""
         self._scroll_by_hand(0)
 
     def action_scroll_end(self) -> None:
@@ -446,7 +440,6 @@ class ConversationView(BlockScroll, can_focus=True):
         self.wake()
 
     def action_line(self, delta: int) -> None:
-        """So many lines on."""
         self._scroll_by_hand(self.top + delta)
 
     def turn_block(self, block: Block) -> None:
@@ -468,7 +461,6 @@ class ConversationView(BlockScroll, can_focus=True):
         self._pressed_at = event.offset
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
-        """The press is over."""
         self._dragged = self._pressed_at is not None and self._pressed_at != event.offset
         self._pressed_at = None
 

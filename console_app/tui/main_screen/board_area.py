@@ -48,7 +48,6 @@ class BoardArea(Vertical):
         self._reading = False  # in the conversation, which has the focus
 
     def compose(self) -> ComposeResult:
-        """Top to bottom."""
         timing = self._services.timing
         yield TodoPane()
         replayed, folder = self._services.replay is not None, self._services.working_folder

@@ -72,7 +72,6 @@ class WaitingBoards:
 
     @property
     def wanted(self) -> Board | None:
-        """The board that something waits on."""
         if self._board.is_waiting:
             return self._board
         if self._human.is_asking:

@@ -13,15 +13,14 @@ from textual.content import Content
 from textual.screen import Screen
 
 from console_app.console import Console, Services
-from console_app.domain import CallState, Event, Level, call_description, event_news, one_line, plural
+from console_app.domain import CallState, Event, Level, call_description, event_news, one_line, plural, ports
 from console_app.domain.transcript import CallView, Transcript, TurnView
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.agent_pane import AgentPane
 from console_app.tui.main_screen.bars.activity_line import ActivityLine
 from console_app.tui.main_screen.bars.background_line import BackgroundLine
 from console_app.tui.main_screen.bars.find_bar import FindBar
-from console_app.tui.main_screen.bars.status import read_status
-from console_app.tui.main_screen.bars.status_bar import StatusBar
+from console_app.tui.main_screen.bars.status_bar import Status, StatusBar
 from console_app.tui.main_screen.base import MainScreen
 from console_app.tui.main_screen.hints import pressed
 from console_app.tui.main_screen.shown_conversation import ShownConversation
@@ -369,7 +368,6 @@ class ConsoleUi(Ui):
 
     @property
     def app(self) -> App[int]:
-        """The app."""
         return self._screen.app
 
     @property
@@ -402,3 +400,47 @@ def _came_to(turn: TurnView) -> str:
     if turn.outcome == "completed" and (failed := turn.without_success):
         return f"over, and {plural(len(failed), 'call')} of it did not succeed"
     return "done" if turn.outcome == "completed" else (turn.outcome or "over").replace("_", " ")
+
+
+def read_status(services: Services, transcript: Transcript) -> Status:
+    engine = services.engine
+    model, provider, host = engine.provider.model, engine.provider.name, services.models.host
+    states = [str(server.state) for server in services.server_statuses()]
+    return Status(
+        model=model or "…",
+        provider=f"{provider} at {host}" if host else provider,
+        strategy=engine.settings.strategy,
+        effort=ports.effort_for(engine.provider, engine.settings.effort),
+        policy=engine.settings.policy_for(engine.provider.protocol).value,
+        mode=engine.gate.mode,
+        servers_ready=states.count("ready"),
+        servers_starting=states.count("starting") + states.count("reconnecting"),
+        servers_failed=states.count("failed"),
+        tools=len(engine.toolset.tools()),
+        protocol=ports.protocol_label(engine.provider).removeprefix("native, "),
+        context=_context(services, transcript),
+        context_window=services.models.window,
+        cost=transcript.usage.cost,
+        storage=_storage(services),
+    )
+
+
+def _context(services: Services, transcript: Transcript) -> int:
+    """Count the tokens of the newest request and its answer, or about those of the next one where that is another by
+    now."""
+    usage = transcript.usage
+    if not usage.stale or not usage.context:
+        return usage.context
+    return sum(part.tokens for part in services.engine.context_parts(transcript))
+
+
+def _storage(services: Services) -> str:
+    """Say in a few words what is wrong with keeping this session; "" when nothing is."""
+    if services.replay is not None:
+        return "replay"
+    if (library := services.library) is None:
+        return ""
+    if library.read_only:
+        return "read only"
+    problem = library.store.problem
+    return "" if problem is None else f"not saved: {problem.reason}"

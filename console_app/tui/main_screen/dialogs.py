@@ -1,14 +1,20 @@
-"""Opens the chat screen's dialogs and acts on their results. Each dialog is imported when it is first opened."""
+"""Opens the chat screen's dialogs and acts on their results. Each dialog is imported when it is first opened.
+
+The prompt in your own editor. The turn goes on meanwhile, with painting held back until you return.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from textual.app import App, SuspendNotSupported
+
 from console_app.config.settings import OwnSettings
-from console_app.console import Console
+from console_app.console import Console, files
 from console_app.console.reports import call_text
 from console_app.domain import ApprovalMode, Artifact, FanoutError, one_line
 from console_app.domain.transcript import CallView, Transcript
@@ -17,6 +23,7 @@ from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.themes import LoadedTheme
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.motion import use_motion
+from console_app.tui.widgets.pick_list import Choice, PickList
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -94,7 +101,6 @@ class Dialogs:
     ) -> None:
         """Every setting, to be changed; those that can hold from then on."""
         from console_app.tui.main_screen.over.settings_screen import SettingsScreen
-        from console_app.tui.prompt.editor import edit
 
         if (own := self._services.settings) is None:
             self._ui.toast("There are no settings to change in a replay.")
@@ -134,7 +140,6 @@ class Dialogs:
 
     async def history(self) -> None:
         """Puts an older prompt into the prompt."""
-        from console_app.tui.prompt.history_search import HistorySearch
 
         picked = await self._ui.push(HistorySearch(self._prompt().sent.entries))
         if picked is not None:
@@ -142,7 +147,6 @@ class Dialogs:
 
     async def editor(self) -> None:
         """The prompt in your editor."""
-        from console_app.tui.prompt.editor import edit
 
         try:
             self._ui.put(await edit(self._ui.app, self._prompt().expanded()))
@@ -205,7 +209,7 @@ class Dialogs:
     async def edit_arguments(self, call: CallView, accept: str, use: Callable[[str, dict[str, Any]], None]) -> None:
         """A form for the arguments of a call; `use` gets its id and the new ones. `accept` says what that does. Of a
         call that ended the result can be changed in its place."""
-        from console_app.tui.approvals.call_editing import editor_for
+        from console_app.tui.approvals.arguments_editor import editor_for
 
         engine, clock = self._services.engine, self._services.timing.now
         spec = next((spec for spec in engine.toolset.tools() if spec.name == call.name), None)
@@ -216,7 +220,7 @@ class Dialogs:
             await self._change_result(call)
 
     async def _change_result(self, call: CallView) -> None:
-        from console_app.tui.approvals.call_editing import RESULT, result_editor
+        from console_app.tui.approvals.arguments_editor import RESULT, result_editor
 
         if (edited := await self._ui.push(result_editor(call, self._services.timing.now))) is not None:
             await self._console.sessions.go_on_from(call.id, edited[RESULT])
@@ -228,3 +232,26 @@ class Dialogs:
         if (pair := await self._console.sessions.pair(name)) is not None:
             before, now = (pair.other.title, pair.before), (pair.this.title, pair.now)
             await self._ui.push(CompareScreen(before, now, pair.differences))
+
+
+async def edit(app: App[int], text: str, *, suffix: str = ".md") -> str:
+    """`text` as it was saved in the editor; raises EditorError when there is none or it failed."""
+    try:
+        return await files.edited(text, _suspended(app), suffix=suffix)
+    except SuspendNotSupported:
+        raise files.EditorError("this terminal can't be handed over to it.") from None
+
+
+@contextmanager
+def _suspended(app: App[int]) -> Generator[None]:
+    with app.batch_update(), app.suspend():
+        yield
+
+
+class HistorySearch(PickList):
+    """The result is the whole prompt."""
+
+    def __init__(self, prompts: Sequence[str]) -> None:
+        newest_first = dict.fromkeys(reversed(prompts))
+        note = "" if newest_first else "no prompt was sent yet"
+        super().__init__("Prompt history", [Choice(prompt) for prompt in newest_first], note=note)

@@ -42,7 +42,6 @@ class PromptArea(Vertical):
         self._offers = offers
 
     def compose(self) -> ComposeResult:
-        """Top to bottom."""
         yield BackgroundLine(lambda: self._ui.transcript)
         yield QueueStrip()
         yield ActivityLine(self._program.activity.at)

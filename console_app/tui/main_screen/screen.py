@@ -34,9 +34,9 @@ from console_app.tui.main_screen.prompt_area import PromptArea
 from console_app.tui.main_screen.shown_conversation import ShownConversation
 from console_app.tui.main_screen.start.welcome import Welcome
 from console_app.tui.main_screen.ways import ScreenKeys, act_on_call, screen_ways
-from console_app.tui.main_screen.workbench import equip
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.servers.offers import ServerOffers
+from console_app.tui.servers.workbench import Workbench
 from console_app.tui.terminal.key_names import key_name, writes_text
 from console_app.tui.themes import LoadedTheme
 from console_app.tui.widgets.key_hints import KeyHints
@@ -90,7 +90,6 @@ class ChatScreen(MainScreen):
         self._first_prompt = prompt
 
     def compose(self) -> ComposeResult:
-        """Top to bottom."""
         yield StatusBar()
         yield Welcome(id="welcome")
         yield (view := ConversationView(id="conversation", clock=self.services.clock))
@@ -231,7 +230,6 @@ class ChatScreen(MainScreen):
         self.ui.copy(event.text, name_of(self.view.cursor, event.text))
 
     def action_copy_part(self) -> None:
-        """C on a panel or a message."""
         if (block := self.view.cursor) is not None:
             self.ui.open(copy_part, self.ui, block)
 
@@ -242,7 +240,6 @@ class ChatScreen(MainScreen):
 
     @on(StatusBar.Clicked)
     def _status_clicked(self, event: StatusBar.Clicked) -> None:
-        """Change the setting that was clicked in the bar."""
         if event.part == "mode":
             self.action_cycle_mode()
         else:
@@ -252,7 +249,6 @@ class ChatScreen(MainScreen):
 
     @on(Prompt.Left)
     def _left(self) -> None:
-        """Tab."""
         self.keys_that_go.out_of_prompt()
 
     def on_key(self, event: events.Key) -> None:
@@ -273,7 +269,6 @@ class ChatScreen(MainScreen):
             self.focus_next()
 
     def action_command(self, name: str) -> None:
-        """A key that does what a slash command does."""
         if (command := self.command_line.find(name)) is not None:
             self.command_line.run(command)
 
@@ -293,7 +288,6 @@ class ChatScreen(MainScreen):
         self._leaving.escape()
 
     def action_steer(self) -> None:
-        """Ctrl+S."""
         self.prompt_area.steer()
 
     def action_interrupt(self) -> None:
@@ -322,7 +316,6 @@ class ChatScreen(MainScreen):
         self.keys_that_go.go(place, number)
 
     def action_toggle_all(self) -> None:
-        """Ctrl+O."""
         self.view.toggle_all()
 
     def action_cycle_mode(self) -> None:
@@ -342,7 +335,6 @@ class ChatScreen(MainScreen):
         self.modes.toggle_plan()
 
     def action_search_history(self) -> None:
-        """Ctrl+R."""
         self.ui.open(self.dialogs.history)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -360,3 +352,19 @@ class ChatScreen(MainScreen):
                 return self.find_bar.is_open
             case _:
                 return True
+
+
+def equip(offers: ServerOffers, services: Services, ui: ConsoleUi, dialogs: Dialogs) -> None:
+    """Without a hub, as in a replay, there is nothing to open."""
+    if services.hub is not None and services.servers is not None:
+        offers.bench = Workbench(
+            services.hub,
+            ui,
+            statuses=services.servers.statuses,
+            gate=services.engine.gate,
+            calls=lambda: ui.shown.transcript.calls,
+            run=dialogs.call,
+            redact=services.redact,
+            folder=services.working_folder,
+            clock=services.clock,
+        )

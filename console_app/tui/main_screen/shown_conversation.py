@@ -55,7 +55,6 @@ class ShownConversation:
             self._router.sending(text, waits)
 
     def show(self, event: ev.Event) -> None:
-        """Shows one event of a turn."""
         self._router.show(event)
         self.agent.happened(event)
         news = event_news.News.of(event)

@@ -2,11 +2,18 @@
 
 It knows nothing of turns. It says what was sent, that completion keys were pressed, or that you want out of it; the
 screen decides what that means.
+
+The prompts you sent, kept in a file between sessions: one JSON string a line, so that any text fits a line.
+
+Reading tolerates a line it can't read (another console may be writing, or a disk filled up).
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
+import logging
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,10 +28,10 @@ from textual.strip import Strip
 from textual.widgets import TextArea
 from textual.widgets.text_area import Location, Selection
 
+from console_app.config.files import disk
+from console_app.config.secrets import has_key
 from console_app.domain import visible
-from console_app.tui.prompt.dropped_files import looks_dropped, mentions_of
-from console_app.tui.prompt.history import PromptHistory
-from console_app.tui.prompt.pastes import Pastes
+from console_app.tui.prompt.pastes import Pastes, looks_dropped, mentions_of
 from console_app.tui.terminal.key_names import writes_text
 
 PLACEHOLDER = "Ask, or / for commands, @ for files"
@@ -218,14 +225,13 @@ class Prompt(TextArea):
             self.post_message(self.hand_over())
 
     def action_newline(self) -> None:
-        """A new line at the cursor."""
         self._replace_via_keyboard("\n", *self.selection)
 
     def action_older_or_up(self) -> None:
         """Up: in the list, in the text, and from its first line into the history."""
         if self.completing:
             self.post_message(self.CompletionMoved(-1))
-        elif not self._at_top():
+        elif not self.navigator.is_first_wrapped_line(self.cursor_location):
             self.action_cursor_up()
         elif not self.text:
             # A queued message, the calls and the history all lie that way; the screen knows which is there.
@@ -237,7 +243,7 @@ class Prompt(TextArea):
         """Down: in the list, in the text, and from its last line back through the history."""
         if self.completing:
             self.post_message(self.CompletionMoved(1))
-        elif not self._at_bottom():
+        elif not self.navigator.is_last_wrapped_line(self.cursor_location):
             self.action_cursor_down()
         elif (newer := self.sent.newer()) is not None:
             self.recall(newer)
@@ -248,14 +254,12 @@ class Prompt(TextArea):
             self.recall(older)
 
     def action_complete_or_leave(self) -> None:
-        """Tab."""
         if self.completing:
             self.complete(False)
         else:
             self.post_message(self.Left())
 
     def action_right_or_find(self) -> None:
-        """Ctrl+F."""
         if self.text:
             self.action_cursor_right()
         else:
@@ -269,7 +273,6 @@ class Prompt(TextArea):
             await self.screen.run_action("background")
 
     def action_delete_or_quit(self) -> None:
-        """Ctrl+D."""
         if self.text:
             self.action_delete_right()
         else:
@@ -280,8 +283,84 @@ class Prompt(TextArea):
         active = self.screen.active_bindings.get(key)
         return active is not None and active.node is self
 
-    def _at_top(self) -> bool:
-        return self.navigator.is_first_wrapped_line(self.cursor_location)
 
-    def _at_bottom(self) -> bool:
-        return self.navigator.is_last_wrapped_line(self.cursor_location)
+MOST_PROMPTS = 1000  # prompts, the newest
+LONGEST = 64_000  # characters of a prompt that goes to the file; a longer one is remembered in this session only
+
+log = logging.getLogger(__name__)
+
+
+class PromptHistory:
+    """Prompts, oldest first, with a place in them that Up and Down move."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._entries: list[str] | None = None  # read when first needed, so that starting costs nothing
+        self._place: int | None = None  # None: below the newest, on what is being written
+        self._draft = ""
+
+    @property
+    def entries(self) -> list[str]:
+        """All prompts, oldest first."""
+        if self._entries is None:
+            self._entries = self._read()
+        return self._entries
+
+    def add(self, text: str, stored: str | None = None) -> None:
+        """`text` was sent; `stored` is what the file keeps of it where that differs (a paste written out)."""
+        self._place, self._draft = None, ""
+        if not text.strip() or (self.entries and self.entries[-1] == text):
+            return
+        self.entries.append(text)
+        stored = text if stored is None else stored
+        if stored.startswith("/") and has_key(stored):
+            return  # a command that was given a key is remembered in this session only
+        self._append(stored if len(stored) <= LONGEST else text[:LONGEST])
+
+    def older(self, current: str) -> str | None:
+        """The prompt before the place, or None at the oldest; `current` is kept to come back to."""
+        if self._place is None:
+            self._draft, self._place = current, len(self.entries)
+        if self._place == 0:
+            return None
+        self._place -= 1
+        return self.entries[self._place]
+
+    def newer(self) -> str | None:
+        """Return the prompt after the place, then the text that was being written; None when there already."""
+        if self._place is None:
+            return None
+        self._place += 1
+        if self._place < len(self.entries):
+            return self.entries[self._place]
+        self._place = None
+        return self._draft
+
+    def leave(self) -> None:
+        """Something was typed: the place is below the newest again."""
+        self._place = None
+
+    def _read(self) -> list[str]:
+        try:
+            lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            return []
+        entries: list[str] = []
+        for line in lines[-MOST_PROMPTS:]:
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(entry, str) and entry.strip():
+                entries.append(visible(entry))
+        return entries
+
+    def _append(self, text: str) -> None:
+        try:
+            disk.private_folder(self._path.parent)
+            fresh = [*self.entries[-MOST_PROMPTS:-1], text] if (len(self.entries) > 2 * MOST_PROMPTS) else [text]
+            flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if len(fresh) > 1 else os.O_APPEND)
+            with os.fdopen(os.open(self._path, flags, disk.PRIVATE_FILE), "w", encoding="utf-8") as file:
+                file.writelines(json.dumps(entry) + "\n" for entry in fresh)
+        except OSError as error:
+            log.warning("prompt history %s can't be written: %s", self._path, error)

@@ -146,8 +146,6 @@ class CompletionPopup(OptionList, can_focus=False):
 
     @dataclass
     class Clicked(Message):
-        """A completion was clicked."""
-
         completion: Completion
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -191,11 +189,9 @@ class CompletionPopup(OptionList, can_focus=False):
 
     @property
     def chosen(self) -> Completion | None:
-        """The highlighted completion."""
         return None if self.highlighted is None or not self.is_open else self._completions[self.highlighted]
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """A click."""
         event.stop()
         self.post_message(self.Clicked(self._completions[event.option_index]))
 
@@ -273,7 +269,6 @@ class PromptBox(Vertical):
 
     @property
     def popup(self) -> CompletionPopup:
-        """The list."""
         return self.query_one(CompletionPopup)
 
     def compose(self) -> ComposeResult:

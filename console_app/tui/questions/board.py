@@ -117,7 +117,6 @@ class HumanBoard(FoldingBoard):
 
     @property
     def is_ready(self) -> bool:
-        """Tell whether all of the question is there."""
         return self._view is not None and self._view.is_ready
 
     def show(self, open: Sequence[PendingQuestion], label: Callable[[str], str], *, hidden: bool = False) -> None:
@@ -210,7 +209,6 @@ class HumanBoard(FoldingBoard):
             event.stop()  # what no field takes was not meant for the prompt
 
     def on_paste(self, event: events.Paste) -> None:
-        """A paste decides nothing."""
         if self.has_focus:
             event.stop()
             self.keys.changed()
@@ -247,16 +245,13 @@ class HumanBoard(FoldingBoard):
             places[(at + delta) % len(places)].focus()
 
     def action_copy(self) -> None:
-        """The address of a page."""
         if self.has_focus and self._view is not None and (text := self._view.text_to_copy):
             self.post_message(self.CopyRequested(text))
 
     def action_scroll(self, delta: int) -> None:
-        """Scroll the question by a line."""
         self._scroll(delta)
 
     def action_page(self, direction: int) -> None:
-        """A page of it."""
         if (view := self._shown) is not None:
             self._scroll(direction * max(view.body.size.height - 1, 1))
 
@@ -313,14 +308,12 @@ class HumanBoard(FoldingBoard):
             view.body.scroll_relative(y=lines, animate=False, immediate=True)
 
     def watch_has_focus(self, value: bool) -> None:
-        """Keys count from now on."""
         super().watch_has_focus(value)
         self.keys.changed()
         self._paint_keys()
         self.say_place()
 
     def on_descendant_focus(self) -> None:
-        """The keys change with the focus."""
         self._focus_moved()
 
     def on_descendant_blur(self) -> None:

@@ -61,8 +61,6 @@ class QuestionBoard(FoldingBoard):
 
     @dataclass
     class Answered(Message):
-        """You answered."""
-
         call_id: str
         text: str
 
@@ -101,7 +99,6 @@ class QuestionBoard(FoldingBoard):
 
     @property
     def is_asking(self) -> bool:
-        """Tell whether a question is open."""
         return bool(self._calls)
 
     def show(self, calls: Sequence[CallView]) -> None:
@@ -138,7 +135,6 @@ class QuestionBoard(FoldingBoard):
             field.insert_text_at_cursor(event.character)
 
     def on_paste(self, event: events.Paste) -> None:
-        """A paste chooses nothing."""
         if self.has_focus:
             event.stop()
             self.keys.changed()
@@ -153,7 +149,6 @@ class QuestionBoard(FoldingBoard):
             self._paint_keys()
 
     def action_own_words(self) -> None:
-        """Go to the line for your own words."""
         self.query_one(Input).focus()
 
     def action_leave(self) -> None:
@@ -175,7 +170,6 @@ class QuestionBoard(FoldingBoard):
         self._focus_moved()
 
     def on_descendant_focus(self) -> None:
-        """The keys change with the focus."""
         self._focus_moved()
 
     def on_descendant_blur(self) -> None:
@@ -198,7 +192,6 @@ class QuestionBoard(FoldingBoard):
         self._fit()
 
     def action_page(self, direction: int) -> None:
-        """A page of the question and its answers."""
         body = self.query_one(VerticalScroll)
         body.scroll_relative(y=direction * max(body.size.height - 1, 1), animate=False, immediate=True)
 
@@ -211,12 +204,10 @@ class QuestionBoard(FoldingBoard):
         self.call_after_refresh(self.say_place)
 
     def in_brief(self, width: int, framed: bool) -> Content:
-        """The question."""
         title = Content() if framed else Content.styled(f"{self.border_title}  ", "$accent")
         return title + Content.styled(one_line(self._calls[0].question, width), "bold $foreground")
 
     def on_mount(self) -> None:
-        """The frame says how much is out of sight."""
         tell_moves(self.query_one(VerticalScroll))
 
     @on(Moved)

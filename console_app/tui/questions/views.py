@@ -50,7 +50,6 @@ class AskedView(Vertical):
         self.asked = asked
 
     def on_mount(self) -> None:
-        """The board says how much of it is out of sight."""
         tell_moves(self.body)
 
     @abstractmethod
@@ -69,7 +68,6 @@ class AskedView(Vertical):
 
     @property
     def body(self) -> Widget:
-        """Return the widget that scrolls."""
         return self.query_one(VerticalScroll)
 
     def lay_out(self, width: int, room: int) -> None:
@@ -238,7 +236,6 @@ class ModelView(AskedView):
 
     @property
     def body(self) -> Widget:
-        """All that is sent."""
         return self.query_one(TextView)
 
     def lay_out(self, width: int, room: int) -> None:
@@ -287,7 +284,6 @@ class PageView(AskedView):
 
     @property
     def text_to_copy(self) -> str:
-        """The address."""
         return self._question.url
 
     def compose(self) -> ComposeResult:

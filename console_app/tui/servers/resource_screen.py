@@ -164,7 +164,6 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         self.dismiss(None)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys for what there is."""
         match action:
             case "files":
                 return any(one.path for one in self._parts)

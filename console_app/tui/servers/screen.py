@@ -15,8 +15,7 @@ from textual.widgets import Input
 
 from console_app.console.servers import Offered, ServerSwitches
 from console_app.domain import FanoutError, one_line
-from console_app.tui.servers.server_form import ServerForm
-from console_app.tui.servers.server_log import ServerLogDialog
+from console_app.tui.servers.server_form import ServerForm, ServerLogDialog
 from console_app.tui.servers.tree import ItemRow, NoteRow, Row, ServerRow, SwitchTree
 from console_app.tui.servers.tree_view import INDENT, SWITCH_CELLS, Details, ServerTree, identity
 from console_app.tui.terminal.key_names import key_name, writes_text
@@ -108,7 +107,6 @@ class ServersScreen(Dialog[bool]):
         self.set_interval(LOOK, self._look)
 
     def _look(self) -> None:
-        """Show what changed at the servers."""
         statuses = tuple(self._switches.statuses())
         seen = (
             self._switches.revision,
@@ -148,7 +146,6 @@ class ServersScreen(Dialog[bool]):
 
     @property
     def _server(self) -> str:
-        """The server that the cursor is on or in."""
         return _server_of(self._tree.row)
 
     @property
@@ -217,7 +214,6 @@ class ServersScreen(Dialog[bool]):
         self._show()
 
     def action_open(self) -> None:
-        """Enter with nothing to save."""
         if name := self._server:
             self.action_unfold(name not in self._tree.switches.open)
 
@@ -259,7 +255,6 @@ class ServersScreen(Dialog[bool]):
             self._work(self._save)
 
     def action_save_and_close(self) -> None:
-        """Enter with something to save."""
         self._work(self._save, close=True)
 
     async def _save(self, *, close: bool = False) -> None:

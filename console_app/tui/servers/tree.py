@@ -95,11 +95,9 @@ class SwitchTree:
     # -- what is on
 
     def is_saved_on(self, server: str) -> bool:
-        """Tell whether the server is switched on as saved."""
         return self._switches.selection.servers.get(server, self._switches.default_on(server))
 
     def is_on(self, server: str) -> bool:
-        """Tell whether the server would be on."""
         return self.is_saved_on(server) != (server in self._flipped)
 
     def is_item_on(self, key: Item) -> bool:

@@ -34,7 +34,6 @@ class TreeDialog(Dialog[Result | None]):
         self._heading = f"{one_line(server, 40)} · {one_line(name, 80)}"
 
     def compose(self) -> ComposeResult:
-        """Lay out the sections and the keys."""
         with Vertical(id="box") as dialog:
             dialog.border_title = Content(self._heading)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
             yield FoldingTree()

@@ -41,7 +41,6 @@ _MARKS: dict[str, Callable[[Palette], Sequence[Piece]]] = {
 
 
 def _paint_row(row: Row, width: int, palette: Palette, now: float, *, chosen: bool) -> Line:
-    """Return one line of the tree."""
     edge: Piece = ("▌" if chosen else " ", palette.primary)
     match row:
         case ServerRow():
@@ -110,7 +109,6 @@ def _two_sides(left: list[Piece], right: list[Piece], width: int, palette: Palet
 
 
 def switch_style(mark: Mark, palette: Palette) -> Style:
-    """Return the colour of a switch."""
     return {"on": palette.success, "partly": palette.warning, "off": palette.muted}[mark]
 
 
@@ -209,8 +207,6 @@ def _summary(tree: SwitchTree, searches: Callable[[int], bool], width: int, pale
 
 
 class ServerTree(RowList):
-    """The tree on screen."""
-
     def __init__(self, switches: SwitchTree, clock: Callable[[], float]) -> None:
         super().__init__()
         self.switches = switches

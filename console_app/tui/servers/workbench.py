@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from console_app.console.servers import Pings
-from console_app.domain import FanoutError, ToolSpec, one_line
+from rich.style import Style
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from console_app.console.servers import Pings, facts_of_tool
+from console_app.domain import FanoutError, ToolSpec, amounts, one_line, plural
+from console_app.domain import schema as json_schema
 from console_app.domain.transcript import CallView
 from console_app.engine import ApprovalGate
 from console_app.mcp_client import Hub
+from console_app.tui.lineview import brief_arguments, state_of, state_style
+from console_app.tui.lineview.lines import Piece, clean
+from console_app.tui.lineview.palette import Palette
+from console_app.tui.servers.schema_tree import schema_nodes
+from console_app.tui.servers.tree_dialog import TreeDialog
+from console_app.tui.servers.uses import calls_in_brief
 from console_app.tui.ui import Ui
+from console_app.tui.widgets.folding_tree import FoldingTree, Node
 
 if TYPE_CHECKING:
     from console_app.console.servers import Offered
@@ -56,7 +70,6 @@ class Workbench:
 
     async def tool(self, item: Offered) -> bool:
         """Open a tool; return whether calls of it were sent, for the dialog above it to close."""
-        from console_app.tui.servers.tool_screen import ToolScreen, ToolSource
 
         def spec() -> ToolSpec | None:
             return self._hub.tool(item.server, item.name)
@@ -99,3 +112,187 @@ class Workbench:
             self._ui.toast(await self._pings.ping(server))
         except FanoutError as error:
             self._ui.toast(one_line(error.line, 300), seconds=8)
+
+
+MOST_CALLS = 50  # of the newest that are listed
+LONGEST = 20_000  # characters of a description
+
+
+@dataclass(frozen=True, slots=True)
+class PastCall:
+    """The key of a past call's row."""
+
+    call_id: str
+
+
+def nodes_of(spec: ToolSpec, gate: ApprovalGate, *, on: bool) -> list[Node]:
+    """Return the sections but for the calls, in the order in which they are asked for."""
+    return [
+        _description(spec),
+        *_facts(spec, gate, on=on),
+        *_changed(spec),
+        _schema("Input", spec.input_schema, "takes nothing"),
+        _schema("Output", spec.output_schema, "not declared"),
+    ]
+
+
+def _description(spec: ToolSpec) -> Node:
+    text = clean(spec.description[:LONGEST]).strip() or "No description."
+    title = one_line(spec.annotations.title, 200)
+    return Node(
+        lambda palette: [(f"{title}\n" if title else "", palette.strong), (text, palette.base)], key="description"
+    )
+
+
+def _facts(spec: ToolSpec, gate: ApprovalGate, *, on: bool) -> list[Node]:
+    return [_fact(name, text) for name, text in facts_of_tool(spec, gate, on=on)]
+
+
+def _fact(name: str, text: str) -> Node:
+    return Node(lambda palette: [(f"{name:<9}", palette.muted), (text, palette.base)], key=("fact", name, text))
+
+
+def _changed(spec: ToolSpec) -> list[Node]:
+    if not spec.changed:
+        return []
+    lines = [one_line(line, 400) for line in spec.changed.splitlines()]
+
+    def below() -> list[Node]:
+        return [Node(lambda palette, line=line: [(line, _diff_ink(line, palette))]) for line in lines]
+
+    return [Node(lambda palette: [("Changed since you trusted it", palette.warning)], below, open=True, key="changed")]
+
+
+def _diff_ink(line: str, palette: Palette) -> Style:
+    return {"+": palette.success, "-": palette.error}.get(line[:1], palette.muted)
+
+
+def _schema(title: str, schema: dict[str, object] | None, nothing: str) -> Node:
+    nodes = schema_nodes(schema) if schema else []
+    if not nodes:
+        return Node(lambda palette: [(title, palette.heading), (f"  {nothing}", palette.muted)], key=title)
+    count, needed = len(json_schema.properties(schema or {})), len(json_schema.required(schema or {}))
+    words = plural(count, "field") if count else "see below"
+    words += f", {needed} required" if needed else ""
+    return Node(
+        lambda palette: [(title, palette.heading), (f"  {words}", palette.muted)], lambda: nodes, open=True, key=title
+    )
+
+
+def calls_node(calls: Sequence[CallView], now: float) -> Node:
+    """Return the section of the last calls, the newest first."""
+    if not calls:
+        none = "none in this session; enter runs it"
+        return Node(lambda palette: [("Last calls", palette.heading), (f"  {none}", palette.muted)], key="calls")
+    newest = list(reversed(calls[-MOST_CALLS:]))
+    words = calls_in_brief(calls)
+    return Node(
+        lambda palette: [("Last calls", palette.heading), (f"  {words}", palette.muted)],
+        lambda: [_call(call, now) for call in newest],
+        open=True,
+        key="calls",
+    )
+
+
+def _call(call: CallView, now: float) -> Node:
+    def paint(palette: Palette) -> Sequence[Piece]:
+        glyph, word = state_of(call, palette.turning(now))
+        failed = call.verdict is not None and call.verdict.needs_an_eye
+        ink = state_style(call, palette)
+        at = time.strftime("%H:%M:%S", time.localtime(call.announced_at))
+        took = amounts.measured(call.duration_ms / 1000) if call.duration_ms else ""
+        if call.outcome is None and call.started_at is not None:
+            took = amounts.seconds(now - call.started_at)
+        arguments = brief_arguments(call.arguments or {}, 60) or "no arguments"
+        result = call.error or call.content if call.outcome is not None else call.message
+        return [
+            (f"{at}  ", palette.muted),
+            (f"{glyph} {word:<8}", ink),
+            (f"{took:>8}  ", palette.base),
+            (arguments, palette.base),
+            (f"  {one_line(result, 100)}" if result else "", palette.error if failed else palette.muted),
+        ]
+
+    return Node(paint, key=PastCall(call.id))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRun:
+    """The tool is to be run: with the form filled in as `arguments` say, or empty."""
+
+    arguments: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSource:
+    """The source of what is shown, each time it is looked at. `spec` is None once the server is gone."""
+
+    spec: Callable[[], ToolSpec | None]
+    calls: Callable[[], Sequence[CallView]]
+    gate: ApprovalGate
+    is_on: Callable[[], bool]
+    clock: Callable[[], float]
+
+
+class ToolScreen(TreeDialog[ToolRun]):
+    """Gives a ToolRun when it is to be run, None when it was left."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "again", "run again with these", id="tool.again"),
+        Binding("enter,r", "run", "run", tooltip="fill in its form and run it", id="tool.run"),
+        Binding("escape,q", "leave", "back", id="tool.back"),
+    ]
+
+    def __init__(self, spec: ToolSpec, source: ToolSource) -> None:
+        super().__init__(spec.server, spec.tool)
+        self._spec = spec
+        self._source = source
+        self._calls: Sequence[CallView] = ()
+        self._sections: Sequence[Node] = ()
+        self._said: object = None  # what the sections were made of
+        self._seen: object = None
+
+    def look(self) -> None:
+        spec, on, gate = self._source.spec(), self._source.is_on(), self._source.gate
+        self._calls = self._source.calls()
+        self._spec = spec or self._spec
+        said = (self._spec, on, gate.mode, list(gate.rules))
+        running = any(call.outcome is None for call in self._calls[-MOST_CALLS:])
+        states = [(call.id, call.attempt, call.outcome) for call in self._calls[-MOST_CALLS:]]
+        seen = (said == self._said, spec is None, states, self._source.clock() if running else 0)
+        if seen == self._seen:
+            return
+        self._seen = (True, *seen[1:])
+        if said != self._said:
+            self._said, self._sections = said, nodes_of(self._spec, gate, on=on)
+        dialog = self.query_one("#box")
+        gone = f"{one_line(self._spec.server, 40)} is not connected" if spec is None else "" if on else "switched off"
+        dialog.border_subtitle = Content(gone)  # pyright: ignore[reportAttributeAccessIssue]
+        self.query_one(FoldingTree).show([*self._sections, calls_node(self._calls, self._source.clock())])
+        self.refresh_bindings()
+
+    @property
+    def _call(self) -> CallView | None:
+        """The past call under the cursor."""
+        node = self.query_one(FoldingTree).node
+        key = node.key if node is not None else None
+        if not isinstance(key, PastCall):
+            return None
+        return next((call for call in self._calls if call.id == key.call_id), None)
+
+    def action_run(self) -> None:
+        if not self._source.is_on():
+            self.notify("It is off, or its server is not connected: nothing can run.", markup=False)
+            return
+        self.dismiss(ToolRun())
+
+    def action_again(self) -> None:
+        call = self._call
+        if call is not None and self._source.is_on():
+            self.dismiss(ToolRun(call.arguments or {}))
+        else:
+            self.action_run()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Run again only where the cursor is on a call."""
+        return self._call is not None if action == "again" and self.is_mounted else True

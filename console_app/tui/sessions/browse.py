@@ -164,11 +164,9 @@ class SessionsScreen(Dialog[Picked | None]):
         self._look()
 
     def on_resize(self) -> None:
-        """Rows are as wide as the list."""
         self._fill()
 
     def action_leave(self) -> None:
-        """Escape."""
         self.dismiss(None)
 
     def action_move(self, delta: int) -> None:
@@ -176,7 +174,6 @@ class SessionsScreen(Dialog[Picked | None]):
         move_highlight(self.query_one(OptionList), delta)
 
     def action_choose(self, action: Action) -> None:
-        """A key for the highlighted session."""
         index = self.query_one(OptionList).highlighted
         if index is not None and index < len(self._shown):
             self._chosen(index, action)

@@ -4,8 +4,8 @@ Input: one byte that is no UTF-8 would end the program, and so would a key code 
 character by character (seven seconds for 5 MB). Alt+Enter, as a plain terminal sends it, arrives as Enter. An Enter
 typed while the program still started arrives as a new line.
 
-Output: everything passes `terminal_edge`, in UTF-8 whatever the locale. A terminal that stops reading or goes away
-stops nothing (`terminal_writer`).
+Output: everything passes `edge`, in UTF-8 whatever the locale. A terminal that stops reading or goes away
+stops nothing (`TerminalWriter`).
 
 End: every mode that was switched on is switched off, also where the event loop hangs. Ctrl+C, pressed again, then ends
 the program. Answers that the terminal still owes are read first, or the shell would take them as typed.
@@ -23,8 +23,11 @@ import signal
 import struct
 import sys
 import termios
-from collections.abc import Iterator
-from typing import Any
+import threading
+from asyncio import AbstractEventLoop
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
 from textual import events
 from textual.app import App
@@ -36,10 +39,157 @@ from console_app.config.machine import page_in_use, start_browser
 from console_app.tui.terminal.attention import RESTORE_TITLE, SAVE_TITLE
 from console_app.tui.terminal.canvas import Canvas, is_shared, may_be_asked
 from console_app.tui.terminal.edge import cleaned
-from console_app.tui.terminal.hang_watch import HangWatch
 from console_app.tui.terminal.questions import TerminalQuestions
-from console_app.tui.terminal.writer import TerminalWriter
 from console_app.tui.textual_internals import XTermParser
+
+FULL = 8_000_000  # bytes waiting before frames are dropped: minutes of frames, or one screen that is copied
+SHORT = 64  # bytes of what is never dropped: the sequences that switch modes
+PATIENCE = 2.0  # seconds that the end of the program waits for a terminal that doesn't read
+
+
+class Behind(Protocol):
+    """Holds text to be written while nothing else waits, a piece at a time."""
+
+    @property
+    def pending(self) -> bool: ...
+
+    def take(self) -> str: ...
+
+
+class TerminalWriter:
+    """An ordered queue of text for a descriptor. `recovered` and `lost` are called from the thread, once each time."""
+
+    def __init__(
+        self,
+        descriptor: int,
+        *,
+        recovered: Callable[[], None],
+        lost: Callable[[], None],
+        behind: Behind | None = None,
+    ) -> None:
+        self._descriptor = descriptor
+        self._recovered = recovered
+        self._lost = lost
+        self._behind = behind
+        self._waiting: deque[bytes] = deque()
+        self._size = 0
+        self._dropped = False
+        self._stopped = False
+        self._gone = False
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._run, name="terminal-output", daemon=True)
+
+    def start(self) -> None:
+        """Begins to write."""
+        self._thread.start()
+
+    def write(self, text: str) -> None:
+        """Queues `text`; returns at once. Characters that are no Unicode are replaced."""
+        data = text.encode("utf-8", "replace")
+        with self._changed:
+            if self._gone or self._stopped:
+                return
+            if self._size + len(data) > FULL and len(data) > SHORT and self._waiting:
+                self._dropped = True
+                return
+            self._waiting.append(data)
+            self._size += len(data)
+            self._changed.notify()
+
+    @property
+    def waiting(self) -> int:
+        """Bytes that the terminal has not read."""
+        return self._size
+
+    def wake(self) -> None:
+        """There is something behind the queue."""
+        with self._changed:
+            self._changed.notify()
+
+    def stop(self) -> None:
+        """Writes what is queued, waiting a little while for a terminal that reads slowly."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify()
+        if self._thread.is_alive():
+            self._thread.join(PATIENCE)
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting or self._stopped or self._pending)
+                if self._stopped and not self._waiting:
+                    return
+                data = b"".join(self._waiting)
+                self._waiting.clear()
+                size = len(data)
+            if not data and self._behind is not None:
+                data = self._behind.take().encode()
+            try:
+                _write_all(self._descriptor, data)
+            except OSError as error:
+                log.info("the terminal can't be written any more: %s", error)
+                with self._changed:
+                    self._gone = True
+                    self._waiting.clear()
+                self._lost()
+                return
+            with self._changed:
+                self._size -= size
+                again, self._dropped = self._dropped, False
+            if again:
+                self._recovered()
+
+    @property
+    def _pending(self) -> bool:
+        return self._behind is not None and self._behind.pending
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view[:65_536]) :]
+
+
+HANGS = 3.0  # seconds without a sign of the loop, from the second key on, after which the program is ended
+# Ctrl+C and Ctrl+D, plain and as terminals with the kitty protocol send them.
+_KEYS = (b"\x03", b"\x04", b"\x1b[99;5u", b"\x1b[100;5u")
+
+
+class HangWatch:
+    """Looks at what is typed. `end` is called, from a thread, when two such keys weren't taken for `HANGS` seconds."""
+
+    def __init__(self, loop: AbstractEventLoop, end: Callable[[], None]) -> None:
+        self._loop = loop
+        self._end = end
+        self._untaken = 0
+        self._timer: threading.Timer | None = None
+
+    def typed(self, data: bytes) -> None:
+        """Take more input from the thread that reads the terminal."""
+        if not (keys := sum(data.count(key) for key in _KEYS)):
+            return
+        self._untaken += keys
+        try:
+            self._loop.call_soon_threadsafe(self._taken)
+        except RuntimeError:
+            return  # the loop is closed: the program is ending
+        if self._untaken > 1 and self._timer is None:
+            self._timer = threading.Timer(HANGS, self._look)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _taken(self) -> None:
+        self._untaken = 0
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self) -> None:
+        if self._untaken:
+            log.error("the console hangs, and was ended from the keyboard")
+            self._end()
+
 
 PASTE_START, PASTE_END = "\x1b[200~", "\x1b[201~"
 READ_BYTES = 1 << 16

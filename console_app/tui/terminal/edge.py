@@ -109,7 +109,6 @@ def _is_clean(text: str) -> bool:
 
 
 def _is_more(segment: Segment) -> bool:
-    """Tell whether a segment is more than text with colours."""
     return bool(segment.control) or (segment.style is not None and segment.style.link is not None)
 
 

@@ -42,5 +42,4 @@ def writes_text(event: events.Key) -> bool:
 
 
 def nothing_here(event: events.Key) -> str:
-    """Say that a key does nothing where it was pressed."""
     return f"{one_line(event.character or '', 20) or event.key} does nothing here now. {LEAVES}."

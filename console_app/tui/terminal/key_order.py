@@ -113,7 +113,6 @@ class KeysInOrder(App[ReturnType]):
         self._look(number, LOOKS)
 
     def _look(self, number: int, looks: int) -> None:
-        """Gives the key of that number up when it was looked for so often."""
         if number != self._under_way:
             return
         if looks:

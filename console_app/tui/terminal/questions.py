@@ -153,7 +153,6 @@ class TerminalQuestions:
         return not self._answered.is_set() and time.monotonic() < self._asked + HOPE
 
     def wait(self) -> None:
-        """Waits a little for them."""
         self._answered.wait(ANSWERS)
 
     def close(self) -> None:

@@ -199,7 +199,6 @@ class Labels:
 
     @cached_property
     def longest(self) -> int:
-        """Cells of the longest."""
         return max((cell_len(self.of(call)) for call in self.calls), default=10)
 
     def within(self, call: CallView, room: int) -> str:
@@ -301,7 +300,6 @@ def paint_call(
     *,
     chosen: bool,
 ) -> Line:
-    """One call."""
     glyph, _ = state_of(call, palette.turning(now))
     name = crop([(label, palette.strong if chosen else palette.base)], columns.label - 2)
     pieces: list[Piece] = [("▌" if chosen else " ", palette.primary), (f"{glyph} ", state_style(call, palette)), *name]

@@ -60,7 +60,6 @@ class TimelineChart(RowList):
         return ChartColumns.for_width(self.size.width, self.labels)
 
     def show(self, turn: TurnView | None, now: float) -> None:
-        """The rows of a turn as they are now."""
         if turn is not self.turn:
             self.turn, self.window, self.cursor = turn, Window.whole(0.0, 1.0), -1
         self.now = now
@@ -113,7 +112,6 @@ class Lines(Widget):
         self._paint = paint
 
     def render_line(self, y: int) -> Strip:
-        """The one line."""
         return self._paint(self.size.width, self._chart.palette)
 
 
@@ -361,7 +359,6 @@ class TimelineScreen(Dialog[TimelineResult | None]):
             self.notify(f"Written to {one_line(path.name)} in the working folder", markup=False)
 
     def action_leave(self) -> None:
-        """Escape."""
         self.dismiss(None)
 
 

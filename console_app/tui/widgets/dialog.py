@@ -33,12 +33,10 @@ class DialogBox(Vertical):
         self._keys = keys
 
     def name_keys(self, keys: str) -> None:
-        """Other keys."""
         self._keys = keys
         self.on_resize()
 
     def on_resize(self) -> None:
-        """The edge is as long as the box is wide."""
         self.border_subtitle = fitted(self._keys, self.outer_size.width - CORNERS)
 
 

@@ -123,13 +123,11 @@ class FoldingTree(RowList):
         return fit(crop([*left, *pieces], width), width, palette.base)
 
     def fold(self, node: Node, open: bool) -> None:
-        """Opens or folds a node."""
         if node.below is not None and node.open is not open:
             node.open = open
             self._lay()
 
     def action_fold(self) -> None:
-        """Space."""
         if (node := self.node) is not None:
             self.fold(node, not node.open)
 

@@ -24,7 +24,6 @@ class HintedInput(Input):
         self.focus()
 
     def hinted(self, hint: str) -> None:
-        """Another hint."""
         self._hint = hint
         self._fit()
 

@@ -42,11 +42,9 @@ class KeyLines(Static):
         self.update(shown)
 
     def on_resize(self) -> None:
-        """They have moved."""
         self._since = self._now()
 
     def on_click(self, event: events.Click) -> None:
-        """Press the key that was clicked."""
         if self._now() - self._since < SETTLE:
             return
         if key := event.style.meta.get(KEY):
@@ -112,7 +110,6 @@ class KeyHints(Widget):
         self._instead: Content | None = None
 
     def on_mount(self) -> None:
-        """Follows the bindings of the screen it is on."""
         self.screen.bindings_updated_signal.subscribe(self, self._changed)  # pyright: ignore[reportUnknownMemberType]
 
     def _changed(self, _screen: Screen[object]) -> None:

@@ -112,7 +112,6 @@ class PickList(Dialog[str | None]):
         self.dismiss(text)
 
     def action_leave(self) -> None:
-        """Escape."""
         self.dismiss(None)
 
     def action_move(self, delta: int) -> None:

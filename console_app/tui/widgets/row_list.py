@@ -83,7 +83,6 @@ class RowList(ScrollView, can_focus=True):
 
     @property
     def count(self) -> int:
-        """Count the rows."""
         return self._count
 
     def set_count(self, count: int, cursor: int | None = None) -> None:
@@ -104,7 +103,6 @@ class RowList(ScrollView, can_focus=True):
             self.virtual_size = size
 
     def on_mount(self) -> None:
-        """Listens for themes."""
         self.console_app.theme_changed_signal.subscribe(self, self._theme_changed)
 
     def _theme_changed(self, _theme: object) -> None:
@@ -112,12 +110,10 @@ class RowList(ScrollView, can_focus=True):
         self.refresh()
 
     def on_resize(self) -> None:
-        """The cursor stays in view."""
         self._fit()
         self._show()
 
     def render_line(self, y: int) -> Strip:
-        """One row of the screen."""
         row, width = y + self.scroll_offset.y, self.size.width
         if row >= self._count:
             return fit([], width, self.palette.base)
@@ -172,7 +168,6 @@ class RowList(ScrollView, can_focus=True):
         self.move_to(row if row >= 0 else self._count - 1)
 
     def on_click(self, event: events.Click) -> None:
-        """A click puts the cursor there."""
         row = event.y + self.scroll_offset.y
         if 0 <= row < self._count and self.is_stop(row):
             again = row == self.cursor

@@ -62,7 +62,6 @@ class Confirm(Dialog[str | None]):
         self._answers = answers
 
     def compose(self) -> ComposeResult:
-        """The question and its answers."""
         with Vertical(id="box") as dialog:
             dialog.border_title = self._title
             dialog.border_subtitle = "esc back"
@@ -73,19 +72,16 @@ class Confirm(Dialog[str | None]):
                     yield Button(label, id=f"answer-{answer.value}", compact=True)
 
     def on_key(self, event: events.Key) -> None:
-        """The key of an answer."""
         for answer in self._answers:
             if event.key == answer.key:
                 event.stop()
                 self.dismiss(answer.value)
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Enter or a click on an answer."""
         event.stop()
         self.dismiss((event.button.id or "").removeprefix("answer-"))
 
     def action_leave(self) -> None:
-        """Escape."""
         self.dismiss(None)
 
 
@@ -112,7 +108,6 @@ class TextDialog(Dialog[None]):
         self._text: str | None = None  # before it was read
 
     def compose(self) -> ComposeResult:
-        """The text in a frame."""
         with Vertical(id="box") as dialog:
             dialog.border_title = Content(self._title)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
             dialog.border_subtitle = "c copy · esc close"
@@ -139,7 +134,6 @@ class TextDialog(Dialog[None]):
         self.notify("Copied.", markup=False)
 
     def action_leave(self) -> None:
-        """Escape."""
         self.dismiss(None)
 
 
@@ -171,7 +165,6 @@ class ConsentDialog(Dialog[bool]):
         self._end = DisplayedEnd()
 
     def compose(self) -> ComposeResult:
-        """The text in a frame that has the question."""
         with Vertical(id="box") as dialog:
             dialog.border_title = Content(self._question)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
             yield TextView(hang=2)  # what a file says stands four in: a row that goes on stands between two that begin

@@ -99,7 +99,6 @@ class TextView(ScrollView, can_focus=True):
         self._count()
 
     def render_line(self, y: int) -> Strip:
-        """One row of the screen."""
         width, style = self.size.width, self.rich_style
         row = y + self.scroll_offset.y
         index = bisect_right(self._ends, row)

@@ -8,7 +8,7 @@ import pytest
 from mcp.types import Tool
 
 from console_app.console.permissions import traits
-from console_app.console.servers.tools_in_words import effects
+from console_app.console.servers.switches import effects
 from console_app.domain.tools import ToolSpec
 from console_app.mcp_client.tools.convert import annotations_of
 

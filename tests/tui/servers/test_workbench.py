@@ -21,8 +21,8 @@ from console_app.mcp_client import Hub
 from console_app.mcp_client.traffic import MOST_MESSAGES
 from console_app.tui.app import FanoutApp
 from console_app.tui.servers.screen import ServersScreen
-from console_app.tui.servers.tool_screen import ToolScreen
 from console_app.tui.servers.wire_screen import MessageScreen, WireList, WireScreen
+from console_app.tui.servers.workbench import ToolScreen
 from tests.mcp_client.conftest import Reports, faulty
 from tests.patience import PATIENCE
 from tests.tui.parts import see, seen, services, until

@@ -19,8 +19,8 @@ from console_app.domain.transcript import CallView
 from console_app.engine import ApprovalGate, Rule
 from console_app.mcp_client import Traffic
 from console_app.mcp_client.traffic import Kind, json_of
-from console_app.tui.servers.tool_screen import ToolScreen, ToolSource
 from console_app.tui.servers.wire_screen import WireScreen
+from console_app.tui.servers.workbench import ToolScreen, ToolSource
 from tests.tui.parts import NOW, app, see
 
 Compare = Callable[..., bool]

@@ -29,7 +29,6 @@ class HeightIndex:
 
     @property
     def total(self) -> int:
-        """The height of everything."""
         return self.before(len(self._heights))
 
     def reset(self, heights: Iterable[int]) -> None:
@@ -54,7 +53,6 @@ class HeightIndex:
         self._tree.append(total)
 
     def set(self, index: int, height: int) -> None:
-        """Changes one height."""
         delta = height - self._heights[index]
         self._heights[index] = height
         node = index + 1
@@ -163,7 +161,6 @@ class BlockList:
             self._renumber(at)
 
     def remove(self, block: Block) -> None:
-        """Takes a block out."""
         at = block.index
         del self.blocks[at]
         self._heights.remove(at)
@@ -173,7 +170,6 @@ class BlockList:
         self._renumber(at)
 
     def clear(self) -> None:
-        """Takes all blocks out."""
         for block in self.blocks:
             block.index = -1
         self.blocks.clear()

@@ -133,7 +133,6 @@ class AssistantBlock(Block):
         return super().line_of(mark)
 
     def look_in(self, width: int, palette: Palette) -> TextLook:
-        """Return the look in which its text is laid out at this width."""
         room = max(width - gutter_of(width) - margin_of(width), 1)
         edge, style = ("█", palette.primary) if self.selected else ("▎", palette.secondary)
         left = bar(width, edge, style, palette.base)
@@ -177,7 +176,6 @@ class ReasoningBlock(Block):
         return (passage_of(self.lines, self.gap + 1),)  # behind its head
 
     def append(self, text: str) -> None:
-        """More reasoning."""
         self.markdown.append(text)
         self._version += 1
 

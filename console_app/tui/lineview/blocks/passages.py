@@ -71,9 +71,7 @@ class Passage(Protocol):
     """A text over lines of a block."""
 
     @property
-    def text(self) -> str:
-        """All of it."""
-        ...
+    def text(self) -> str: ...
 
     @property
     def unfinished(self) -> bool:

@@ -24,8 +24,6 @@ OPENED = 12  # lines that an open panel takes about
 
 
 class CallBlock(Panel):
-    """One call of an answer."""
-
     opens = True
 
     def __init__(self, call: CallView, group: CallGroup) -> None:

@@ -145,7 +145,7 @@ class CallDetail:
         found = [arguments_text(call.arguments) if call.arguments else "\n".join(arrived_lines(call)[0])]
         found = found if call.arguments != {} else []
         if call.raw and (call.outcome is Outcome.INVALID or call.repaired):
-            found.append(_first_page(call.raw))
+            found.append("\n".join(TextPage(call.raw).first(FIRST_PAGE)[0]))
         shown = call.log if call.state is CallState.FINISHED else call.log[-LIVE_LOG:]
         found += [entry.text for entry in (*shown, *call.server_log)]
         found += ["\n".join(map(_without_colours, self._written_lines()))] if call.output is not None else []
@@ -387,10 +387,6 @@ class _OutputRows(Lookup[Row]):
 
 def _without_colours(text: str) -> str:
     return SGR.sub("", text) if "\x1b" in text else text
-
-
-def _first_page(text: str) -> str:
-    return "\n".join(TextPage(text).first(FIRST_PAGE)[0])
 
 
 def _title(text: str, palette: Palette) -> Row:

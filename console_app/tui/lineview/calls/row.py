@@ -5,18 +5,21 @@ What came of it has a third of the line at least; the rest is the arguments', si
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
+from rich.cells import cell_len
 from rich.style import Style
 
-from console_app.domain import CallState, Outcome, amounts, call_description
-from console_app.domain.transcript import CallView, verdicts
+from console_app.domain import CallState, Outcome, amounts, call_description, one_line, plural
+from console_app.domain.transcript import CallView, results, verdicts
 from console_app.tui.lineview.calls.detail import CallDetail
 from console_app.tui.lineview.calls.group import CallGroup, badges
-from console_app.tui.lineview.calls.news import decided_by_you, news, share, share_done
 from console_app.tui.lineview.lines import Piece, crop, pieces_width
 from console_app.tui.lineview.palette import Palette
-from console_app.tui.lineview.wording import state_of
+from console_app.tui.lineview.results.brief import brief, says_all
+from console_app.tui.lineview.text.ansi import AnsiPainter
+from console_app.tui.lineview.wording import number, state_of
 
 SHORTEST = 4  # cells below which arguments or a name say nothing
 
@@ -133,3 +136,178 @@ def took(call: CallView, now: float) -> str:
         return amounts.seconds(now - call.started_at)
     ran = amounts.measured(call.duration_ms / 1000 if call.duration_ms else (call.finished_at or now) - call.started_at)
     return f"at least {ran}" if call.outcome is Outcome.INTERRUPTED else ran  # nobody saw its end
+
+
+AGENT_QUIET_AFTER = 60.0  # the same of an agent: its model may think for long
+QUIET_AFTER = 30.0  # seconds without progress after which a call is said to take long
+ENDING_IN = 30.0  # seconds that are left without news, below which they are counted down
+SAYING = 16  # cells of the newest line that say something
+USUAL_WHY = "not pre-approved"  # why most calls ask, which the state says already
+_BRIEF_SOURCE = 4000  # characters of a result that its one line is made from
+
+
+def share(call: CallView) -> float | None:
+    """The share of its work that a call reported last, from 0 to 1; None where the whole is not known."""
+    if call.progress is None or call.total is None or call.total <= 0:
+        return None
+    return min(max(call.progress / call.total, 0.0), 1.0)
+
+
+def share_done(call: CallView) -> float | None:
+    """The same while the call runs."""
+    return share(call) if call.state is CallState.RUNNING and not call.waits_for_you else None
+
+
+def news(
+    call: CallView,
+    room: int,
+    palette: Palette,
+    now: float,
+    detail: CallDetail,
+    *,
+    opened: bool,
+    below: Sequence[str] = (),
+) -> list[Piece]:
+    """The line as pieces that take at most `room` cells, behind the word of a state that is said. Lines that stand
+    `below` are not said here too."""
+    match call.state:
+        case CallState.ANNOUNCED:
+            pieces = _arriving(call, palette)
+        case CallState.WAITING:
+            why = one_line(call.why, 200)  # the board says it too: the beginning of it alone would say nothing
+            pieces = [("" if why == USUAL_WHY or cell_len(why) > room else why, palette.muted)]
+        case CallState.QUEUED:
+            pieces = [(one_line(call.why, 200), palette.muted)]
+        case CallState.RUNNING if call.asks:
+            pieces = [(one_line(call.question, 200), palette.muted)]
+        case CallState.RUNNING if call.asked:
+            more = f" · and {len(call.asked) - 1} more" if len(call.asked) > 1 else ""
+            pieces = [(f"{one_line(call.asked[0], 200)}{more}", palette.muted)]
+        case CallState.RUNNING:
+            said_below = bool(below) and below[-1].strip() == call.message.strip()
+            pieces = _running(call, room, palette, now, "" if said_below else call.message)
+        case CallState.FINISHED:
+            return _finished(call, room, palette, detail, opened=opened)
+    return crop(pieces, room)
+
+
+def _arriving(call: CallView, palette: Palette) -> list[Piece]:
+    if call.arguments is not None:
+        return [("about to start", palette.muted)]
+    if not call.arguments_text:
+        return [("arguments arriving", palette.muted)]
+    return [(f"arguments arriving · {amounts.size(len(call.arguments_text))}", palette.muted)]
+
+
+def _running(call: CallView, room: int, palette: Palette, now: float, said: str) -> list[Piece]:
+    pieces: list[Piece] = []
+    message = AnsiPainter(palette.base, palette).line(said[-400:].replace("\n", " ")) if said else []
+    if (done := share_done(call)) is not None and call.progress is not None and call.total is not None:
+        pieces.append((f"{int(done * 100)} %", palette.base))
+        if (said or not call.message) and (
+            told := _counted(call.progress, call.total, message, room - pieces_width(pieces) - 2, palette)
+        ):
+            pieces += [("  ", palette.base), *told]
+    elif call.progress is not None:
+        pieces += [(number(call.progress), palette.base), *([("  ", palette.base), *message] if message else [])]
+    else:
+        pieces += message
+    if call.dropped and room >= 2 * SAYING:
+        note = f"  {call.dropped:,} {'lines too fast to keep' if room >= 4 * SAYING else 'dropped'}"
+        pieces = [*crop(pieces, room - len(note)), (note, palette.muted)]
+    quiet = now - max(call.news_at, call.started_at or 0.0)
+    left = None if call.ends_at is None else call.ends_at - now
+    if left is not None and call.origin == "provider":
+        for_so_long = f"takes results for {amounts.seconds(max(left, 0))}"
+        return [(for_so_long, palette.warning if left < ENDING_IN else palette.muted), *pieces]
+    if left is not None and left < min(ENDING_IN, (call.limit or ENDING_IN * 2) / 2):
+        unless = " without progress" if call.limit is not None and call.limit - quiet <= left else ", whatever it sends"
+        pieces = [
+            (f"ends in {max(left, 0):.0f} s{unless}", palette.warning),
+            (" · + gives it more time  ", palette.muted),
+            *pieces,
+        ]
+    elif call.work is not None and quiet > AGENT_QUIET_AFTER:
+        pieces = [(f"no news for {amounts.seconds(quiet)}", palette.warning), ("  ", palette.base), *pieces]
+    elif quiet > QUIET_AFTER and call.work is None:
+        pieces = [
+            ("taking longer than expected", palette.warning),
+            *([("  ", palette.base), *pieces] if pieces else []),
+        ]
+    return pieces
+
+
+def _counted(done: float, total: float, message: list[Piece], room: int, palette: Palette) -> list[Piece]:
+    """The message and `3 of 40`: once where the message says so itself, and first where it would be cut off."""
+    count = f"{number(done)} of {number(total)}"
+    said = "".join(text for text, _ in message).replace("/", " of ").replace("  ", " ")
+    if not message:
+        return [(count, palette.muted)]
+    if pieces_width(message) > room:
+        if said.startswith(count):
+            return message
+        beside = message if room - len(count) - 2 >= SAYING // 2 else []
+        return [(f"{count}  ", palette.base), *beside]
+    return message if re.search(rf"(?<![\d.,]){re.escape(count)}(?![\d.,]*\d)", said) else [
+        *message, (f"  {count}", palette.muted)]  # fmt: skip
+
+
+def _finished(call: CallView, room: int, palette: Palette, detail: CallDetail, *, opened: bool) -> list[Piece]:
+    outcome = call.outcome or Outcome.INTERRUPTED
+    succeeded = outcome is Outcome.SUCCEEDED
+    pictures = [one for one in call.artifacts if one.is_picture]
+    files = _files(call, palette)
+    if opened and (succeeded or (outcome.is_error and detail.tells_error)):
+        return crop(files, room)  # it stands below
+    style = palette.base if succeeded else palette.error if outcome.is_error else palette.muted
+    brief, rest = _brief(call, room, palette, style, detail)
+    if not brief and pictures:
+        brief = [(one_line(results.pictures_in_words(pictures), 80), style)]
+    elif not brief and not files and succeeded:
+        brief = [("no output", palette.muted)]
+    tail = [*rest, *([("  ", palette.base), *files] if files and (brief or rest) else files)]
+    if rest and files and pieces_width(tail) > room // 2:
+        tail = [("  ", palette.base), *files]  # that there are files says more than how long the result is
+    taken = pieces_width(tail)
+    if taken > room // 2:
+        return crop([*brief, *tail], room)
+    return [*crop(brief, room - taken), *tail]
+
+
+def _brief(
+    call: CallView, room: int, palette: Palette, style: Style, detail: CallDetail
+) -> tuple[list[Piece], list[Piece]]:
+    """The result or the error in one line, and how much more there is. An error's line is worth more than that."""
+    if call.outcome is not Outcome.SUCCEEDED:
+        if decided_by_you(call):
+            return [], []
+        line = results.own_error((call.error or results.shown_text(call))[:_BRIEF_SOURCE])
+        said = AnsiPainter(style, palette).line(line.strip()[:600])
+        return said, _rest(call, max(room - pieces_width(said), 0), palette, detail)
+    body = detail.body
+    said = brief(body, call.arguments, call.structured, palette, style)
+    return said, [] if says_all(body) else _rest(call, room // 2, palette, detail)
+
+
+def decided_by_you(call: CallView) -> bool:
+    """Tell whether you ended the call yourself: the result explains that to the model at length."""
+    return call.outcome in (Outcome.CANCELLED, Outcome.DENIED) and not call.error
+
+
+def _rest(call: CallView, room: int, palette: Palette, detail: CallDetail) -> list[Piece]:
+    """Say how much the result holds beyond its one line, in as many words as `room` allows."""
+    body = detail.body
+    page = body.page if call.artifacts else detail.own_page()
+    if page.count <= 1 and page.bytes <= 400:
+        return []
+    more = f"  + {plural(page.count - 1, 'line')}" if page.count > 1 else ""
+    measure = amounts.size(page.bytes)
+    variants = (f"{more} · {measure}", more, f"  {measure}") if more else (f"  {measure}",)
+    return [(text, palette.muted) for text in variants if len(text) <= room][:1]
+
+
+def _files(call: CallView, palette: Palette) -> list[Piece]:
+    if not call.artifacts:
+        return []
+    name = call.artifacts[0].name if len(call.artifacts) == 1 else plural(len(call.artifacts), "file")
+    return [("▪ ", palette.muted), (one_line(name, 60), palette.secondary)]

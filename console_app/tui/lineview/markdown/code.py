@@ -140,7 +140,6 @@ class CodeLines:
         self._states: dict[int, tuple[str, ...]] = {0: _ROOT}  # before a slice, as far as they are known
 
     def extend(self, lines: Sequence[str]) -> None:
-        """More lines."""
         last = len(self._lines) // SLICE  # not whole so far, perhaps
         self._slices.pop(last, None)
         self._states.pop(last + 1, None)
@@ -206,7 +205,6 @@ def _split_lines(tokens: list[tuple[Any, str]], count: int) -> list[_Inks]:
 
 
 def paint_inks(line: _Inks, palette: Palette) -> list[Piece]:
-    """A line of inks as pieces."""
     inks, plain = palette.syntax, palette.base
     pieces: list[Piece] = []
     previous: Style | None = None

@@ -180,8 +180,6 @@ class Tail(Unit):
 
 
 class AsWritten(Unit):
-    """A text as it was written."""
-
     def __init__(self, text: str) -> None:
         super().__init__(gap=False)
         self._text = text
@@ -283,7 +281,6 @@ class Laid(Lookup[Line]):
         return self._line(rows, lines, place) if place < len(rows) else self.look.frame(Row([]))
 
     def all_of(self, unit: Unit) -> list[Line]:
-        """The lines of a unit."""
         rows, lines = self._made_of(unit)
         return [self._line(rows, lines, at) for at in range(len(rows))]
 
@@ -333,7 +330,6 @@ class Laid(Lookup[Line]):
         return text, joint
 
     def mark(self, line: int) -> Mark:
-        """The place of a line."""
         number, place = self._unit_at(line)
         if number < 0:
             return Mark(-1, -1, 0.0, len(self) - line)
@@ -343,7 +339,6 @@ class Laid(Lookup[Line]):
         return Mark(number, said.begin(place) if said is not None and known else -1, place / height, height - place)
 
     def line_of(self, mark: Mark) -> int:
-        """The line of a place."""
         if not 0 <= mark.unit < len(self._units):
             return max(len(self) - mark.left, 0)
         top = self._tops[mark.unit]

@@ -169,7 +169,6 @@ def _placed(picture: Pixels, small: Pixels, canvas: PictureCanvas) -> PlacedPict
 
 
 def _cells(placed: PlacedPicture, palette: Palette) -> list[Row]:
-    """The cells in whose place the terminal draws it."""
     ink = Style(color=placed.ink, bgcolor=palette.base.bgcolor)
     return [Row([(line := placed.cells(row), ink)], gutter=len(line)) for row in range(placed.rows)]
 

@@ -158,7 +158,6 @@ class Records:
 
     @property
     def count(self) -> int:
-        """Count the rows."""
         return len(self.values)
 
     def rows(self, first: int, last: int) -> list[list[str]]:

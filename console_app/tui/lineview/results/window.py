@@ -54,7 +54,6 @@ class ShownLines:
             self._joined = []
 
     def extend(self, lines: list[str]) -> None:
-        """More of them."""
         assert isinstance(self.lines, list)
         self.lines += lines
         text = "\n".join(lines)
@@ -131,7 +130,6 @@ class RowWindow(Lookup[Row]):
         return number, row - self._tops[number]
 
     def top_of(self, line: int) -> int:
-        """The first row of a line."""
         return self._tops[line] if self._tops else line
 
     def past(self, line: int) -> int:
@@ -139,7 +137,6 @@ class RowWindow(Lookup[Row]):
         return self.top_of(line + 1) if self._tops else line + 1
 
     def row_of(self, line: int, character: int) -> int:
-        """The row on which a character of a line stands."""
         if not self._tops:
             return line
         return min(self.top_of(line) + bisect_right(self._ends_of(line), character), self.past(line) - 1)

@@ -141,8 +141,6 @@ class _Painters:
 
 
 class DiffLines(PageLines):
-    """A diff with the numbers of its lines."""
-
     def __init__(self, page: TextPage) -> None:
         super().__init__(page)
         self._lines: list[str] = []
@@ -220,8 +218,6 @@ class MarkdownLines(PageLines):
 
 
 class TreeLines:
-    """The first lines of a tree."""
-
     def __init__(self, tree: JsonTree) -> None:
         self.count = 0
         self._tree = tree
@@ -235,8 +231,6 @@ class TreeLines:
         self.count += len(lines)
 
     def rows(self, width: int, palette: Palette, _: Style) -> RowWindow:
-        """The rows of it."""
-
         def rows(number: int) -> list[Row]:
             return indented(tree_rows(self._tree, self._lines[number], width, palette), palette)
 

@@ -23,9 +23,7 @@ class Sliced(Protocol):
         """Tell whether some work is left."""
         ...
 
-    def lay_out(self) -> None:
-        """Does a little of it."""
-        ...
+    def lay_out(self) -> None: ...
 
 
 class Slices:

@@ -73,20 +73,16 @@ class BackgroundLine(Widget, can_focus=True):
         return Content("").join([*parts, Content.styled(keys, "$muted")])
 
     def action_choose(self, delta: int) -> None:
-        """Choose another of them."""
         self._chosen = min(max(self._chosen + delta, 0), max(len(self._calls) - 1, 0))
         self.refresh()
 
     def action_end(self) -> None:
-        """End the chosen one."""
         self._tell(end=True)
 
     def action_go(self) -> None:
-        """Go to the chosen one in the conversation."""
         self._tell(end=False)
 
     def on_click(self) -> None:
-        """A click goes to the chosen one."""
         self._tell(end=False)
 
     def _tell(self, *, end: bool) -> None:

@@ -72,7 +72,6 @@ class FindBar(Horizontal):
         self._name_keys()
 
     def on_descendant_focus(self) -> None:
-        """Back from the conversation."""
         self._name_keys()
 
     def on_descendant_blur(self) -> None:
@@ -80,7 +79,6 @@ class FindBar(Horizontal):
         self._name_keys()
 
     def _name_keys(self) -> None:
-        """The keys that do something where the focus is."""
         here = self.has_focus_within
         finder = self._finder
         several = [OTHERS if here else OTHERS_THERE] if finder.total - bool(finder.place) else []
@@ -89,7 +87,6 @@ class FindBar(Horizontal):
 
     @property
     def is_open(self) -> bool:
-        """Tell whether the bar is open."""
         return self.has_class("-open")
 
     @property
@@ -138,7 +135,6 @@ class FindBar(Horizontal):
             self._view.call_later(self._finder.show)
 
     def action_step(self, delta: int) -> None:
-        """The match so many on."""
         self.run_worker(partial(self._step, delta), group="find", exclusive=True)
 
     def jump(self, kind: Kind, delta: int) -> str:

@@ -122,7 +122,6 @@ class TodoPane(Vertical, can_focus=True):
             self.post_message(self.Edited((*self.items[:at], *self.items[at + 1 :])))
 
     def action_move(self, delta: int) -> None:
-        """Move to the next or previous item."""
         if self.items:
             self._cursor = (self._cursor + delta) % len(self.items)
             self.refresh_pane()
@@ -155,7 +154,6 @@ class TodoPane(Vertical, can_focus=True):
             self.refresh_pane()
 
     def on_click(self, event: events.Click) -> None:
-        """A click brings you here."""
         if not self.has_focus:
             self.open()
 

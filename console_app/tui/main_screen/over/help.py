@@ -109,7 +109,6 @@ class HelpScreen(Dialog[None]):
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
 
     def action_leave(self) -> None:
-        """Escape."""
         self.dismiss(None)
 
 

@@ -32,7 +32,6 @@ class ModelPicker(PickList):
         self._wanted = ""  # typed and entered while the list was not there yet
 
     def on_mount(self) -> None:
-        """Asks in the background."""
         super().on_mount()
         self.run_worker(self._ask, exclusive=True)
 
@@ -74,7 +73,6 @@ class ThemePicker(PickList):
         self._before = current
 
     def highlighted(self, choice: Choice | None) -> None:
-        """Wears the highlighted theme."""
         if choice is not None and self.app.theme != choice.value:
             self.app.theme = choice.value
 

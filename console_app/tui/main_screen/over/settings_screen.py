@@ -78,11 +78,9 @@ class SettingsScreen(Dialog[None]):
             yield Static(classes="dialog--note")
 
     def on_mount(self) -> None:
-        """Reads them."""
         self.run_worker(self._read)
 
     def on_resize(self) -> None:
-        """The columns are as wide as there is room."""
         if self.query(OptionList):  # else it is the first size, before there is anything
             self._fill()
 

@@ -82,8 +82,6 @@ class StartupScreen(MainScreen):
     """Shows the status bar, the opening page, the prompt and hints. `sent` are the messages that were sent."""
 
     class Ready(Message):
-        """It can be written in."""
-
         def __init__(self, screen: StartupScreen) -> None:
             super().__init__()
             self.screen = screen
@@ -96,7 +94,6 @@ class StartupScreen(MainScreen):
         self.sent: list[str] = []  # the oldest first
 
     def compose(self) -> ComposeResult:
-        """Top to bottom."""
         yield StatusBar()
         yield Welcome(id="welcome")
         yield SentPreview(id="conversation")

@@ -65,7 +65,6 @@ class Notices(Widget):
         return len(self._rows(width))
 
     def render(self) -> Content:
-        """Its rows at the width that it has."""
         return Content("\n").join(self._rows(self.content_size.width))
 
     def _rows(self, width: int) -> list[Content]:
@@ -95,7 +94,6 @@ class Welcome(Vertical):
         self._facts = Content("")
 
     def compose(self) -> ComposeResult:
-        """Top to bottom."""
         self.on_resize()
         yield Static(ABOUT, markup=False)
         yield Static(self._facts, classes="welcome--text")
