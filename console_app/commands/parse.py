@@ -13,7 +13,7 @@ from console_app.config.files import disk
 from console_app.domain import ConfigError, UsageError, safe_text
 from console_app.providers import checked_dialect, level_of, usual_dialect
 from console_app.textcalls import ReadingLevel, ToolSignature
-from console_app.textcalls.report import report_line, report_text, signatures
+from console_app.textcalls import report
 
 _MOST_TOOLS = 100_000_000  # bytes of a file of tools
 
@@ -29,12 +29,12 @@ def run_parse(arguments: Namespace) -> int:
     with open(0, "rb", closefd=False) as standard_input:
         if not arguments.jsonl:
             text = standard_input.read().decode("utf-8", "replace")
-            _print(report_text(text, tools, arguments.chunk, None, reads.level, reads.form(tools)))
+            _print(report.report_text(text, tools, arguments.chunk, None, reads.level, reads.form(tools)))
             return 0
         for line in standard_input:
             if line.strip():
                 text = line.decode("utf-8", "replace")
-                _print(report_line(text, arguments.chunk, reads.level, reads.form))
+                _print(report.report_line(text, arguments.chunk, reads.level, reads.form))
     return 0
 
 
@@ -58,7 +58,7 @@ def _print(value: Any) -> None:
 
 def _tools(path: Path) -> list[ToolSignature]:
     try:
-        return signatures(json.loads(disk.read_text(path, most=_MOST_TOOLS, piped=True)))
+        return report.signatures(json.loads(disk.read_text(path, most=_MOST_TOOLS, piped=True)))
     except json.JSONDecodeError as error:
         raise ConfigError(f"{path}:{error.lineno}:{error.colno}: {error.msg.lower()}", "It has to be JSON.") from None
     except RecursionError:

@@ -19,7 +19,7 @@ OWNERS = {  # the one file of each face that makes something to look at or to he
     "console": set[str](),
 }
 PARTS = {  # these read an event that they look for, and not what happens: where a stored message stands, say
-    "console": {"talk/rewind.py", "talk/delivery.py"},
+    "console": {"talk/sessions.py", "talk/conversation.py"},
 }
 
 
