@@ -12,8 +12,7 @@ from console_app.commands.standard_output import write_out
 from console_app.config.files import disk
 from console_app.domain import ConfigError, UsageError, safe_text
 from console_app.providers import checked_dialect, level_of, usual_dialect
-from console_app.textcalls import ReadingLevel, ToolSignature
-from console_app.textcalls import report
+from console_app.textcalls import ReadingLevel, ToolSignature, report
 
 _MOST_TOOLS = 100_000_000  # bytes of a file of tools
 
