@@ -89,23 +89,8 @@ async def _choices(editor: Editor, model: Model, session: schema.NewSessionRespo
 
 async def _commands(editor: Editor, model: Model, session_id: str) -> None:
     listed = editor.of(schema.AvailableCommandsUpdate)[-1].available_commands
-    ours = [
-        "run",
-        "retry",
-        "agents",
-        "agent",
-        "tell",
-        "race",
-        "take",
-        "choose",
-        "compare",
-        "diff",
-        "context",
-        "request",
-        "cost",
-        "compact",
-        "results",
-    ]
+    ours = ["run", "retry", "agents", "agent", "tell", "race", "take", "choose", "compare", "diff", "context"]
+    ours += ["request", "cost", "compact", "results"]
     assert [one.name for one in listed] == [*ours, "greet", "look", "asks:review"]
     assert listed[-1].input.root.hint == "language [style]"
     assert await editor.ask(session_id, "/context") == "end_turn"
