@@ -60,6 +60,7 @@ class AgentSession:
         self._offered: dict[str, Any] = {}  # modes and options, as the agent says them
         self._answer: asyncio.Future[dict[str, Any]] | None = None  # of the newest prompt
         self._spent = 0.0
+        self._ways: Any = None  # to sign in, as the agent says them
         self._listening = asyncio.create_task(self._peer.listen(), name=f"acp {program.name}")
 
     @classmethod
@@ -91,6 +92,9 @@ class AgentSession:
         """Return an error of the wire as one that names the agent, any other as it is."""
         if isinstance(error, AgentError):
             return AgentError(f"{self._program.name}: {error.detail}", error.hint)
+        if isinstance(error, AgentRefusal) and error.code == AUTHENTICATION:  # of its session, or of the first prompt
+            said, hint = _sign_in(self._program.name, str(error), self._ways)
+            return AgentError(f"{self._program.name}: {said}", hint)
         return AgentError(f"{self._program.name}: {error}") if isinstance(error, AgentRefusal) else error
 
     async def _begin(self, model: str) -> None:
@@ -107,15 +111,10 @@ class AgentSession:
             raise AgentError(
                 f"it speaks version {one_line(str(version), 20)} of the protocol, and Fanout version {VERSION}"
             )
-        try:
-            if self._program.sign_in:
-                await self._peer.ask("authenticate", {"methodId": self._program.sign_in}, STARTING)
-            opened = await self._peer.ask("session/new", {"cwd": str(self._program.folder), "mcpServers": []}, STARTING)
-        except AgentRefusal as refused:
-            if refused.code == AUTHENTICATION:
-                ways = hello.get("authMethods")
-                raise AgentError(*_sign_in(self._program.name, str(refused), ways)) from None
-            raise
+        self._ways = hello.get("authMethods")
+        if self._program.sign_in:
+            await self._peer.ask("authenticate", {"methodId": self._program.sign_in}, STARTING)
+        opened = await self._peer.ask("session/new", {"cwd": str(self._program.folder), "mcpServers": []}, STARTING)
         if not isinstance(session := opened.get("sessionId"), str) or not session:
             raise AgentError("it gave its session no id")
         self._id, self._offered = session, opened

@@ -14,6 +14,7 @@ from collections import deque
 from typing import Any
 
 scenario = sys.argv[1]
+SIGNED_OUT = {("session/new", "sign_in"), ("session/prompt", "sign_in_late")}
 waiting: deque[dict[str, Any]] = deque()  # messages that were read while an answer was waited for
 numbers = iter(range(100, 100_000))
 
@@ -280,7 +281,7 @@ while True:
             version = 7 if scenario == "version" else 1
             ways = [{"id": "login", "name": "Log in", "description": "Run scripted login"}]
             result = {"protocolVersion": version, "agentCapabilities": {}, "authMethods": ways}
-        case "session/new" if scenario == "sign_in":
+        case "session/new" | "session/prompt" if (message["method"], scenario) in SIGNED_OUT:
             error = {"code": -32000, "message": "Authentication required"}
         case "session/new":
             say("before the session")
