@@ -6,7 +6,8 @@ import json
 import shlex
 
 from console_app import wiring
-from console_app.commands.standard_output import agreed, write_out
+from console_app.commands.asking import agreed
+from console_app.commands.standard_output import write_out
 from console_app.config.files import disk
 from console_app.config.settings import own_settings
 from console_app.domain import UsageError, one_line, visible

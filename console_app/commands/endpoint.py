@@ -11,7 +11,7 @@ from console_app import wiring
 from console_app._version import __version__
 from console_app.command_line import json_outputs
 from console_app.commands import junit
-from console_app.commands.standard_output import agreed
+from console_app.commands.asking import agreed
 from console_app.config.models import KnownEndpoints
 from console_app.domain import UsageError, one_line, safe_text
 from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding

@@ -13,8 +13,8 @@ from typing import Any, cast
 from console_app import resources, wiring
 from console_app.command_line import json_outputs
 from console_app.commands import junit
+from console_app.commands.asking import agreed
 from console_app.commands.junit import Case
-from console_app.commands.standard_output import agreed
 from console_app.config import trust
 from console_app.config.files import Paths, disk, trusted
 from console_app.config.secrets import Redactor, secret_sources

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from console_app.console.activity import Around as Around
     from console_app.console.activity import Doing as Doing
     from console_app.console.connecting import Connecting as Connecting
     from console_app.console.connecting import Listing as Listing
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from console_app.console.talk.question_queue import PendingQuestion as PendingQuestion
     from console_app.console.talk.question_queue import QuestionQueue as QuestionQueue
     from console_app.console.talk.question_queue import Reply as Reply
+    from console_app.console.talk.queued import Around as Around
     from console_app.console.talk.sessions import READ_ONLY as READ_ONLY
     from console_app.console.talk.sessions import Disk as Disk
     from console_app.console.talk.sessions import full_looks as full_looks

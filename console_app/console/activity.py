@@ -7,17 +7,17 @@ and when it was last heard of.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from console_app.console.talk.readiness import Readiness
-from console_app.domain import CallState, UserMessage, event_news
+from console_app.domain import CallState, event_news
 from console_app.domain import events as ev
 from console_app.domain.transcript import CallView, Transcript
 
 if TYPE_CHECKING:
     from console_app.console.talk.conversation import Conversation
+    from console_app.console.talk.queued import Sent
 
 LATE = 30.0  # seconds without progress after which it takes longer than expected
 CHARACTERS_A_TOKEN = 4
@@ -162,25 +162,3 @@ def _whole(value: float) -> str:
     """`4 s`, `1 m 05 s`: a duration that is read while it grows."""
     whole = max(int(value), 0)
     return f"{whole} s" if whole < 60 else f"{whole // 60} m {whole % 60:02} s"
-
-
-Around = Callable[[], AbstractAsyncContextManager[None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Queued:
-    """A prompt in the queue. Where some of `text` was pasted, only names in `typed` count. `message` is ready to go.
-    The turn runs within what `around` gives, which raises UsageError where it can't begin."""
-
-    text: str
-    typed: str | None = None
-    message: UserMessage | None = None
-    around: Around = nullcontext
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """A prompt whose turn has not begun: it waits for servers to connect, say, or for what it names at one."""
-
-    text: str
-    since: float  # seconds of the conversation's clock

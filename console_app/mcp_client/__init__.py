@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from console_app.mcp_client.connecting.status import ServerStatus as ServerStatus
     from console_app.mcp_client.hub import Hub as Hub
     from console_app.mcp_client.hub import HubSwitch as HubSwitch
+    from console_app.mcp_client.offering.composing import MOST_TEXT as MOST_TEXT
+    from console_app.mcp_client.offering.composing import compose as compose
+    from console_app.mcp_client.offering.composing import names_something as names_something
+    from console_app.mcp_client.offering.composing import read_attachments as read_attachments
     from console_app.mcp_client.offering.offers import PromptArgument as PromptArgument
     from console_app.mcp_client.offering.offers import PromptMessage as PromptMessage
     from console_app.mcp_client.offering.offers import Resource as Resource
     from console_app.mcp_client.offering.offers import ResourceTemplate as ResourceTemplate
     from console_app.mcp_client.offering.offers import ServerPrompt as ServerPrompt
-    from console_app.mcp_client.offering.reading import MOST_TEXT as MOST_TEXT
-    from console_app.mcp_client.offering.reading import compose as compose
-    from console_app.mcp_client.offering.reading import names_something as names_something
-    from console_app.mcp_client.offering.reading import read_attachments as read_attachments
     from console_app.mcp_client.registry import find_servers as find_servers
     from console_app.mcp_client.tools.definitions import Definitions as Definitions
     from console_app.mcp_client.traffic import RawMessage as RawMessage

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated
@@ -15,6 +15,7 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from console_app.domain import events as ev
+from console_app.sessions.recent import NEWEST_FIRST, SHORT_ID
 
 TITLE_LENGTH = 300  # characters; lists cut it to their room
 # Only what people look for is indexed, and of a long result or argument only its beginning.
@@ -209,6 +210,7 @@ def keep_drafts(db: sqlite3.Connection, session_id: str) -> None:
 
 
 def rename(db: sqlite3.Connection, session_id: str, title: str) -> None:
+    """Give a session a title of its own."""
     db.execute("UPDATE sessions SET title = ?, named = 1 WHERE id = ?", (title, session_id))
 
 
@@ -319,23 +321,3 @@ def _settle_drafts(db: sqlite3.Connection, session_id: str, agent: str) -> None:
     db.execute(
         "DELETE FROM drafts WHERE session_id = ? AND ifnull(json_extract(body, '$.agent'), '') = ?", (session_id, agent)
     )
-
-
-# A session dated tomorrow or later was written while the clock was wrong: any other is newer. The number is
-# the day before 1970 as SQLite counts days; its own `unixepoch` is not in all that are in use.
-NEWEST_FIRST = "updated_at > (julianday('now') - 2440586.5) * 86400, updated_at DESC"
-SHORT_ID = 8  # letters of an id: enough to tell sessions apart, and to name one by
-
-
-def recent_sessions(db: sqlite3.Connection, limit: int) -> Iterator[tuple[str, str]]:
-    """Yield short id and title of the newest sessions, the newest first. Raises sqlite3.Error."""
-    for row in db.execute(f"SELECT id, title FROM sessions ORDER BY {NEWEST_FIRST} LIMIT ?", (limit,)):
-        yield str(row[0])[:SHORT_ID], str(row[1])
-
-
-def recent_models(db: sqlite3.Connection, limit: int) -> Iterator[str]:
-    """Yield PROVIDER/MODEL of the models that answered, the newest first. Raises sqlite3.Error."""
-    rows = db.execute(
-        "SELECT provider, model FROM sessions GROUP BY 1, 2 ORDER BY max(updated_at) DESC LIMIT ?", (limit,)
-    )
-    yield from (f"{provider}/{model}" for provider, model in rows if provider and model)

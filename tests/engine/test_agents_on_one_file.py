@@ -6,6 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from console_app.domain import ApprovalMode, Decision
 from console_app.domain import events as ev
 from console_app.engine import Turn
@@ -16,6 +18,11 @@ from tests.engine.virtual_time import run
 
 HERE = Path.cwd() / "a.py"
 Script = list[list[Line]]
+
+
+@pytest.fixture(autouse=True)
+def in_its_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(HERE.parent)
 
 
 def read(path: str = "a.py") -> list[Line]:

@@ -27,10 +27,10 @@ def licences(name: str) -> list[dict[str, Any]]:
         said = metadata.metadata(name)
     except metadata.PackageNotFoundError:
         return []
-    if expression := said["License-Expression"]:
+    if expression := said.get("License-Expression"):
         return [{"expression": expression}]
     classified = [one.rpartition(" :: ")[2] for one in said.get_all("Classifier") or [] if one.startswith("License ::")]
-    plain = (said["License"] or "").strip()
+    plain = (said.get("License") or "").strip()
     names = [plain] if plain and len(plain) <= _LONGEST and "\n" not in plain else classified
     return [{"license": {"name": one}} for one in names]
 

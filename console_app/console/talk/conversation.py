@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from console_app.console.activity import Around, Queued, Sent
+from console_app.console.talk.queued import Around, Queued, Sent
 from console_app.console.ui_port import UiPort
 from console_app.domain import Attachment, Event, FanoutError, UsageError, UserMessage, one_line
 from console_app.domain import events as ev

@@ -9,12 +9,14 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 
 from textual.app import App
+from textual.binding import Binding
 from textual.content import Content
 from textual.screen import Screen
 
 from console_app.console import Console, Services
 from console_app.domain import CallState, Event, Level, call_description, event_news, one_line, plural, ports
 from console_app.domain.transcript import CallView, Transcript, TurnView
+from console_app.tui.approvals import board
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.agent_pane import AgentPane
 from console_app.tui.main_screen.bars.activity_line import ActivityLine
@@ -22,7 +24,6 @@ from console_app.tui.main_screen.bars.background_line import BackgroundLine
 from console_app.tui.main_screen.bars.find_bar import FindBar
 from console_app.tui.main_screen.bars.status_bar import Status, StatusBar
 from console_app.tui.main_screen.base import MainScreen
-from console_app.tui.main_screen.hints import pressed
 from console_app.tui.main_screen.shown_conversation import ShownConversation
 from console_app.tui.main_screen.start.survival import Survival, line_of
 from console_app.tui.prompt.draft_keeping import DraftKeeping
@@ -444,3 +445,9 @@ def _storage(services: Services) -> str:
         return "read only"
     problem = library.store.problem
     return "" if problem is None else f"not saved: {problem.reason}"
+
+
+def pressed(act: call_description.Act) -> Binding:
+    """The binding by which a user does something with a call: of the board, or of the call's panel."""
+    name = {"approve": "board.once", "deny": "board.deny"}.get(act, f"panel.{act}")
+    return next(one for one in (*board.KEYS, *ConversationView.BINDINGS) if isinstance(one, Binding) and one.id == name)

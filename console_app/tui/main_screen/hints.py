@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from textual.binding import Binding
-
-from console_app.domain import call_description, one_line
-from console_app.tui.approvals import board
-from console_app.tui.lineview import ConversationView
+from console_app.domain import one_line
 
 if TYPE_CHECKING:
     from console_app.console import Console
@@ -17,12 +13,6 @@ if TYPE_CHECKING:
 
 IDLE = (("/", "commands"), ("@", "files"), ("prompt.help", "help"))
 WATCHED = (("/", "commands"), ("prompt.help", "help"))  # in a replay, where nothing can be sent
-
-
-def pressed(act: call_description.Act) -> Binding:
-    """The binding by which a user does something with a call: of the board, or of the call's panel."""
-    name = {"approve": "board.once", "deny": "board.deny"}.get(act, f"panel.{act}")
-    return next(one for one in (*board.KEYS, *ConversationView.BINDINGS) if isinstance(one, Binding) and one.id == name)
 
 
 def hints_of(ui: ConsoleUi, console: Console) -> Sequence[tuple[str, str]]:

@@ -15,7 +15,8 @@ from textual.widgets import Input
 
 from console_app.console.servers import Offered, ServerSwitches
 from console_app.domain import FanoutError, one_line
-from console_app.tui.servers.server_form import ServerForm, ServerLogDialog
+from console_app.tui.servers.server_form import ServerForm
+from console_app.tui.servers.server_log import ServerLogDialog
 from console_app.tui.servers.tree import ItemRow, NoteRow, Row, ServerRow, SwitchTree
 from console_app.tui.servers.tree_view import INDENT, SWITCH_CELLS, Details, ServerTree, identity
 from console_app.tui.terminal.key_names import key_name, writes_text
