@@ -85,7 +85,10 @@ class HookRuns:
                 with suppress(ProcessLookupError, PermissionError):  # what it left running ends with it
                     os.killpg(process.pid, signal.SIGKILL)
                 # Its pipes close once what is in them was read, unless somebody outside its group holds them.
-                await asyncio.wait({asyncio.ensure_future(process.communicate())}, timeout=_CLOSING)
+                await asyncio.wait({rest := asyncio.ensure_future(process.communicate())}, timeout=_CLOSING)
+                rest.cancel()
+                process._transport.close()  # pyright: ignore # asyncio has no public way to close them
+                await asyncio.sleep(0)
 
 
 async def _talked(hook: trust.Hook, process: asyncio.subprocess.Process, text: bytes) -> Ran:
