@@ -135,7 +135,7 @@ async def test_tab_goes_to_the_newest_batch_and_an_old_call_runs_again_only_when
         await decide(pilot, "r")
         await until(pilot, lambda: len(bench.ran) == 3)
         assert not screen.boards.approvals.is_waiting
-        assert "r again" not in seen(pilot.app)
+        await until(pilot, lambda: "r again" not in seen(pilot.app))
 
 
 async def test_alt_and_a_digit_goes_to_a_call_from_anywhere(tmp_path: Path) -> None:
