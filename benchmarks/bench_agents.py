@@ -68,7 +68,7 @@ class Endpoint:
 
 
 async def measure(agents: int, steps: int, stagger: float) -> tuple[float, float]:
-    """What the agents' input cost, in tokens of plain input, and how long the turn took."""
+    """Return the cost of the agents' input, in tokens of plain input, and the seconds that the turn took."""
     engine_agents.STAGGER = stagger
     endpoint, tools = (
         Endpoint(agents, steps),

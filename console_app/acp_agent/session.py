@@ -169,7 +169,7 @@ class EditorSession(UiPort):
             self._work.cancel()
 
     def cancel_call(self, call_id: str) -> bool:
-        """One call ends and its siblings live; tells whether there is such a call."""
+        """End one call, while its siblings live; False where there is no such call."""
         call = self.transcript.calls.get(call_id)
         if call is None or call.outcome is not None:
             return False

@@ -49,7 +49,7 @@ class AcpModel:
 
     @property
     def offers(self) -> Sequence[agents.AgentOffer]:
-        """What may be chosen of the agent: nothing before it was started."""
+        """Return the choices that the agent offers now; none before it was started."""
         return self._session.offers if self._session is not None else ()
 
     async def choose(self, name: str, wanted: str) -> agents.AgentOffer:

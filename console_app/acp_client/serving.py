@@ -26,11 +26,10 @@ class _Terminal:
     most: int  # bytes of output that the agent wants at most, the newest
 
     def output(self) -> dict[str, Any]:
-        """What is there of it: what it wrote is given at its end, and seen on its own panel before."""
+        """Return the terminal's output, which is empty until the command ends: until then its own panel shows it."""
         if not self.run.done():
             return {"output": "", "truncated": False}
-        text, data = _written(self.run), b""
-        data = text.encode("utf-8", "replace")
+        data = _written(self.run).encode("utf-8", "replace")
         kept = data[-self.most :].decode("utf-8", "ignore")
         return {"output": kept, "truncated": len(data) > self.most, "exitStatus": self.exit_status()}
 
@@ -49,7 +48,7 @@ class _Terminal:
 
 
 class Served:
-    """What an agent is served while it answers."""
+    """Serves an agent the files and terminals that it asks for while it answers."""
 
     def __init__(self, host: agents.AgentHost, folder: Path) -> None:
         self._host = host
@@ -58,7 +57,7 @@ class Served:
         self._number = 0
 
     def capabilities(self) -> dict[str, Any]:
-        """What the agent may ask for, as the protocol writes it."""
+        """Return the services that the agent may ask for, as the protocol writes them."""
         tools = self._host.tools()
         return {"fs": {"readTextFile": READ in tools, "writeTextFile": WRITE in tools}, "terminal": RUN in tools}
 

@@ -126,7 +126,7 @@ class AgentSession:
 
     @property
     def offers(self) -> list[agents.AgentOffer]:
-        """What may be chosen of the agent, as it is now."""
+        """Return the agent's choices, each with its present value."""
         found = [offer for one in _mappings(self._offered.get("configOptions")) if (offer := _option(one)) is not None]
         for name, listed, key, chosen in (
             ("mode", "availableModes", "id", "currentModeId"),
@@ -331,7 +331,7 @@ def _sign_in(name: str, said: str, ways: Any) -> tuple[str, str]:
 
 
 class _Errors:
-    """What the program writes to standard error: its newest line, for the reason of an end, and the log."""
+    """Keeps the newest line of the program's standard error, which gives the reason of its end, and logs all of it."""
 
     def __init__(self) -> None:
         self.last_line = ""

@@ -22,7 +22,7 @@ from console_app.domain.tools import ServerIdentity, ToolAnnotations
 MOST_TEXT = 4 * 2**20  # characters that one task may say
 MOST_CALLS = 2_000
 MOST_CONTENT = 2**20  # characters of a call's result
-MOST_TODOS = 200
+MOST_LISTED = 200  # steps of a plan, and pieces of what a call gave
 _GATHERED = 0.03  # seconds in which pieces of text become one
 _FENCED = re.compile(r"\A```[\w-]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 _READS = frozenset({"read", "search", "think", "fetch"})
@@ -141,7 +141,7 @@ class AgentUpdates:
             waiting = waiting[count:]
 
     def end_segment(self) -> None:
-        """What was said so far is one message; what follows begins another."""
+        """Make one message of the words so far; the next words begin another."""
         self.flush()
         if text := "".join(self._segment).strip():
             self._last = text
@@ -154,7 +154,7 @@ class AgentUpdates:
                 content=one_line(str(entry.get("content", "")), 300),
                 status=_TODO.get(str(entry.get("status")), ev.TodoStatus.PENDING),
             )
-            for entry in map(_mapping, _list(entries)[:MOST_TODOS])
+            for entry in map(_mapping, _list(entries)[:MOST_LISTED])
         ]
         self._host.tell(ev.TodoChanged(items=tuple(items)))
 
@@ -204,7 +204,7 @@ class AgentUpdates:
         elif raw not in (None, {}, "", []):
             call.arguments = {"input": raw}
         if isinstance(content := said.get("content"), list):
-            call.content = tuple(cast("list[Any]", content)[:MOST_TODOS])
+            call.content = tuple(cast("list[Any]", content)[:MOST_LISTED])
         if said.get("rawOutput") is not None:
             call.raw_output = said["rawOutput"]
         status = said.get("status")

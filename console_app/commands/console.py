@@ -181,7 +181,7 @@ class StoredTools:
         self._tools = [ToolSpec(name=name, server="", tool=name) for name in names if not name.startswith(_OWN)]
 
     def tools(self) -> Sequence[ToolSpec]:
-        """Those of servers."""
+        """Return the tools of the servers."""
         return self._tools
 
     async def call(self, invocation: ports.Invocation, reporter: ports.CallReporter) -> ToolResult:

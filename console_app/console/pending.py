@@ -40,7 +40,7 @@ class Pending:
 
     @property
     def left(self) -> tuple[str, float] | None:
-        """What becomes of it by itself, in words, and when, as `at` of events; None where nothing does."""
+        """Return how the call is decided by itself, in words, and when, as `at` of events; None where it never is."""
         late = None if self.program is None else self.program.ends_at
         ends = ("denied", self.until), ("too late for its program", late)
         return min(((word, at) for word, at in ends if at is not None), key=lambda end: end[1], default=None)

@@ -131,7 +131,7 @@ def act_behind(event: ev.Event) -> Act | None:
 
 
 def acts_in_words(call: CallView) -> list[str]:
-    """What was decided and done about a call, in order: `Approved by you.`, `Run again by you, try 2.`"""
+    """Return the decisions and acts of people on a call, in order: `Approved by you.`, `Run again by you, try 2.`"""
     told = [decided_in_words(one) for one in call.decided]
     if call.attempt > 1:
         told.append(f"run again by you, try {call.attempt}")

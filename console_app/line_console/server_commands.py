@@ -140,7 +140,7 @@ class Examining:
         return Pings(self._hub, self._statuses, self._services.redact)
 
     async def act(self, act: str, server: str) -> None:
-        """One of `acts`. Raises FanoutError."""
+        """Do one of `acts` for a server. Raises FanoutError."""
         match act:
             case "about":
                 self._d.say(self._pings.report(server, not_asked="not asked yet", wire="/mcp, wire"))

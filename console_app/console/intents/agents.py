@@ -137,7 +137,7 @@ async def choose(console: Console, rest: str) -> None:
 
 
 def offers(console: Console) -> Sequence[str]:
-    """What may be chosen of the agent that answers."""
+    """Return the choices that the agent which answers offers."""
     agent = console.services.engine.provider
     there = agent.offers if ports.speaks(agent, ag.Converses) else ()
     return [f"{offer.id} {value}" for offer in there for value in offer.choices]

@@ -154,4 +154,4 @@ CHAT_TOKENS = (
 """Tokens by which models end a turn; left over where an endpoint does not strip them."""
 
 MAY_BE_TEXT = frozenset({"</s>", "<eos>", "<turn|>", "<sep>", "</assistant>", "<end_of_sentence>", "[e~["})
-"""Those of them that are dropped only where the text ends, for people write them too."""
+"""These of them are dropped only where the text ends, since people write them too."""

@@ -27,7 +27,7 @@ class ReadView(ConversationView):
     """A conversation that is only read: no key acts on its calls."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What would go to the console is not offered."""
+        """Offer no key that would act on the console."""
         return action not in ("call", "menu", "files", "copy", "filter", "failed") and super().check_action(
             action, parameters
         )
@@ -114,7 +114,7 @@ class CompareScreen(Screen[None]):
             column.reveal(call)
 
     def on_resize(self, event: events.Resize) -> None:
-        """One or two columns."""
+        """Show one column where two have no room."""
         self.set_class(event.size.width < WIDE, "-narrow")
 
     def action_other(self) -> None:
