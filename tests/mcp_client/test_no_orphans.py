@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
+from console_app.mcp_client.connecting.server_log import ServerLog
+from console_app.mcp_client.transport import Guard, Program
+from console_app.mcp_client.transport.process import ServerProcess
 from tests.mcp_client.conftest import FIXTURES, Bench, StartHub, faulty
 from tests.patience import until_so
 from tests.program.process import children
@@ -49,6 +54,10 @@ def _alive(pid: int) -> bool:
 
 def _pids(file: Path) -> list[int]:
     return [int(pid) for pid in file.read_text().split()]
+
+
+def descriptors() -> int:
+    return psutil.Process().num_fds()
 
 
 @pytest.mark.parametrize("mode", ["stubborn", "stubborn-detached", "launcher", "escaping"])
@@ -141,3 +150,26 @@ async def test_the_keeper_adds_nothing_to_the_environment_and_holds_no_pipe(
     assert {os.readlink(f"/proc/{keeper.pid}/fd/{number}") for number in range(3)} == {os.devnull}
     assert os.getpgid(server.pid) == server.pid
     await bench.hub.close()
+
+
+async def test_a_start_that_is_called_off_at_any_moment_leaves_nothing_open(tmp_path: Path) -> None:
+    guard = Guard()
+    program = Program("cat", environment=dict(os.environ))
+    open_before, heard = descriptors(), list[object]()
+    for steps in range(24):
+        starting = asyncio.create_task(ServerProcess.start(program, ServerLog(tmp_path, "cat"), guard))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        starting.cancel()
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            await asyncio.wait({starting})
+            if not starting.cancelled():
+                await starting.result().stop()
+            del starting
+            gc.collect()
+        heard += [warning.message for warning in seen]
+    await guard.close()
+    await until_so(lambda: not children(os.getpid()), "the end of all that was started")
+    assert heard == []
+    await until_so(lambda: descriptors() <= open_before, "the end of their pipes")

@@ -134,9 +134,10 @@ class Log(Protocol):
 class ServerProcess(asyncio.SubprocessProtocol):
     """A running server program. Made by `start`, ended by `stop`."""
 
-    def __init__(self, log: Log, guard: Guard) -> None:
+    def __init__(self, log: Log, guard: Guard, control: int) -> None:
         self._log = log
         self._guard = guard
+        self._control = control  # our end of the pipe that has the keeper end everything once it is closed
         self._splitter = LineSplitter()
         self._lines: deque[bytes | Oversized] = deque()
         self.waiting = 0  # bytes that the lines take which nobody has taken yet
@@ -144,7 +145,6 @@ class ServerProcess(asyncio.SubprocessProtocol):
         self._arrived = asyncio.Event()
         self._exited = asyncio.Event()
         self._transport: asyncio.SubprocessTransport | None = None
-        self._control = -1  # our end of the pipe that has the keeper end everything once it is closed
         self.output_ended = False  # nothing more comes: it has exited, or closed its stdout
         self.pid = 0
 
@@ -164,45 +164,39 @@ class ServerProcess(asyncio.SubprocessProtocol):
             str(failure),
             str(int("LC_CTYPE" in environment)),
         )
-        try:
-            transport, process = await loop.subprocess_exec(
-                lambda: cls(log, guard),
-                *keeper,
-                program.command,
-                *program.arguments,
-                env=environment,
-                cwd=program.folder or None,
-                start_new_session=True,
-                pass_fds=(kept, failure),
-            )
-        except BaseException:
-            os.close(control)
-            os.close(failed)
-            raise
-        finally:
-            os.close(kept)
-            os.close(failure)
-        process._begin(transport, control)
-        try:
-            number = await asyncio.to_thread(_read_all, failed)
-        except BaseException:
-            await to_the_end(process.stop())
-            raise
-        if number:
-            await process.stop()
-            raise OSError(int(number), os.strerror(int(number)), program.command)
+        process = cls(log, guard, control)
+        with open(failed, "rb") as said:
+            try:
+                try:
+                    await to_the_end(  # cancelled half-way, the loop would leave pipes of the program open
+                        loop.subprocess_exec(
+                            lambda: process,
+                            *keeper,
+                            program.command,
+                            *program.arguments,
+                            env=environment,
+                            cwd=program.folder or None,
+                            start_new_session=True,
+                            pass_fds=(kept, failure),
+                        )
+                    )
+                finally:
+                    os.close(kept)
+                    os.close(failure)
+                if number := await asyncio.to_thread(said.read):
+                    raise OSError(int(number), os.strerror(int(number)), program.command)
+            except BaseException:
+                await to_the_end(process.stop())
+                raise
         return process
-
-    def _begin(self, transport: asyncio.SubprocessTransport, control: int) -> None:
-        self._control = control
-        self.pid = transport.get_pid()
-        self._guard.watch(self.pid)
 
     # What the event loop tells us.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the transport before any output comes: a flood has to be held back from its first byte."""
         self._transport = cast("asyncio.SubprocessTransport", transport)
+        self.pid = self._transport.get_pid()
+        self._guard.watch(self.pid)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         """Take output of the server: protocol lines on stdout, anything on stderr."""
@@ -279,6 +273,7 @@ class ServerProcess(asyncio.SubprocessProtocol):
     async def stop(self) -> None:
         """End the program and all below it: end of input, then SIGTERM, then SIGKILL. At most some two seconds."""
         if self._transport is None:
+            os.close(self._control)
             return
         stdin = cast("asyncio.WriteTransport | None", self._pipe(0))
         if stdin is not None:
@@ -322,9 +317,9 @@ def describe_exit(code: int | None) -> str:
         return f"was ended by signal {-code}"
 
 
-async def to_the_end(closing: Coroutine[Any, Any, None]) -> None:
-    """Wait for `closing` even when cancelled meanwhile: half ended, a server's program would be left behind."""
-    task = asyncio.ensure_future(closing)
+async def to_the_end(work: Coroutine[Any, Any, object]) -> None:
+    """Wait for `work` even when cancelled meanwhile: half started or ended, a server's program would be left behind."""
+    task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
         try:
@@ -334,8 +329,3 @@ async def to_the_end(closing: Coroutine[Any, Any, None]) -> None:
     task.result()
     if cancelled is not None:
         raise cancelled
-
-
-def _read_all(descriptor: int) -> bytes:
-    with open(descriptor, "rb") as pipe:
-        return pipe.read()
