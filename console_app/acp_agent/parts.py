@@ -16,11 +16,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SessionParts:
-    """Holds the parts that one conversation is made from.
-
-    `start` returns when a turn may begin, with notices for the user. `stored` are the events of a conversation that is
-    continued, and `notes` are notices about it.
-    """
+    """Parts of one conversation. `start` returns when a turn may begin, with notices. `stored` are events to go on
+    with, `notes` notices about it."""
 
     services: Services
     hub: Hub
@@ -31,8 +28,8 @@ class SessionParts:
 
 
 class OpenSession(Protocol):
-    """Makes the parts of a conversation in `folder`, with the editor's `servers` beside Fanout's; with `session_id`, of
-    that stored one. Raises FanoutError."""
+    """Makes the parts of a conversation in `folder`, with the editor's `servers` beside Fanout's. Raises
+    FanoutError."""
 
     async def __call__(
         self, folder: Path, servers: Sequence[ServerConfig], session_id: str | None = None

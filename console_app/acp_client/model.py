@@ -12,11 +12,8 @@ from console_app.mcp_client import transport
 
 
 class AcpModel:
-    """An agent that answers prompts. Implements `ports.Provider` and `domain.agents.Converses`.
-
-    Its program is started with the first prompt, keeps the conversation in its own session, and is started anew where
-    it has ended; then it is told what was said before.
-    """
+    """An agent that answers prompts (`ports.Provider`, `domain.agents.Converses`). Its program starts with the first
+    prompt and keeps the conversation. Started anew where it ended, it is told what was said before."""
 
     name = "acp"
     protocol = "acp"
@@ -29,11 +26,9 @@ class AcpModel:
         self._session: AgentSession | None = None
 
     def stream(self, request: ports.ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[ch.Chunk]]:
-        """Never answers: an agent takes prompts, and no requests."""
         raise errors.ProviderError(f"{self.model} is an agent, which can't be asked for that", "/model picks a model.")
 
     async def converse(self, prompt: str, earlier: str, host: agents.AgentHost) -> None:
-        """Answer a prompt. `earlier` is what was said before, for an agent that does not know it. Raises AgentError."""
         if self._session is not None and self._session.ended:
             await self._end()
         if self._session is None:
@@ -49,11 +44,9 @@ class AcpModel:
 
     @property
     def offers(self) -> Sequence[agents.AgentOffer]:
-        """Return the choices that the agent offers now; none before it was started."""
         return self._session.offers if self._session is not None else ()
 
     async def choose(self, name: str, wanted: str) -> agents.AgentOffer:
-        """Choose a mode, a model or another option of the agent. Raises FanoutError."""
         if self._session is None:
             raise errors.UsageError(f"{self.model} has not been started", "It starts with your first prompt.")
         return await self._session.choose(name, wanted)
@@ -64,6 +57,5 @@ class AcpModel:
             await transport.to_the_end(session.close())
 
     async def close(self) -> None:
-        """End the program."""
         await self._end()
         await self._guard.close()

@@ -24,7 +24,6 @@ def servers_of(settings: Settings, environ: Mapping[str, str]) -> Mapping[str, S
 
 
 def agent_programs(settings: Settings, environ: Mapping[str, str], folder: Path) -> Mapping[str, AgentProgram]:
-    """Return the programs of agents that work in `folder`."""
     agents = settings.agents
     return {
         name: AgentProgram(

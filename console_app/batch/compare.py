@@ -12,10 +12,8 @@ from console_app.domain.transcript import comparison
 
 
 def compare_results(first: Path, second: Path) -> dict[str, list[str]]:
-    """Return what differs of each item in either file, in the order of the first; nothing where an item is the same.
-
-    Times, tokens and prices are no difference. Raises UsageError for what is no file of results.
-    """
+    """Return what differs of each item, in the order of the first file; times, tokens and prices don't. Raises
+    UsageError."""
     one, other = _read(first), _read(second)
     return {name: list(_differences(one.get(name), other.get(name), first, second)) for name in (one | other)}
 

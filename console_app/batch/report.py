@@ -11,7 +11,6 @@ _CAUSES = 8
 
 
 def summary(run: batch.BatchSnapshot) -> Iterator[str]:
-    """Sum up a run that has ended: how many items, how long, what failed and why, and the cost."""
     counts = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in run.counts.items())
     before = f" ({run.earlier} from before)" if run.earlier else ""
     yield f"{run.ended + run.earlier} of {plural(run.total, 'item')} done{before}: {counts or 'none ran'}."

@@ -78,8 +78,7 @@ class SharedModels:
         self._scripts: dict[str, Script] = {}
 
     async def load(self, name: str = "") -> ModelChoice:
-        """Imports what the first request to PROVIDER/MODEL needs ("": the settings' model). Raises FanoutError for one
-        that isn't there."""
+        """Import what the first request to PROVIDER/MODEL needs ("": the settings' model). Raises FanoutError."""
         if name not in self._choices:
             choice = self._source.choose(name)
             await asyncio.to_thread(self._load, choice)
@@ -90,17 +89,15 @@ class SharedModels:
         return self._choices[name]
 
     def open(self, name: str = "") -> ports.Provider:
-        """A provider for one conversation; it isn't closed."""
         return self._source.open(self._choices[name], self._wire)
 
     @property
     def jobs(self) -> int:
-        """The number of turns at once that use what the endpoints allow; `DEFAULT_JOBS` while none has said."""
         return self._source.limits.fit or DEFAULT_JOBS
 
     @property
     def paused(self) -> float:
-        """Seconds for which every endpoint holds its requests back; 0 where one doesn't."""
+        """Return the seconds for which every endpoint holds its requests back."""
         return self._source.limits.paused
 
     async def close(self) -> None:
@@ -146,11 +143,10 @@ class EventFiles:
             raise ConfigError(f"can't write {folder}: {error.strerror or error}") from None
 
     async def write(self, item_id: str, events: Sequence[Event]) -> None:
-        """Put an item's events into its file, in place of those of an earlier run. Raises ConfigError."""
         await asyncio.to_thread(self._write, self.path(item_id), events)
 
     def path(self, item_id: str) -> Path:
-        """The file of an item; an id that can't be a file's name is hashed."""
+        """Return the file of an item; an id that can't be a file's name is hashed."""
         plain = _PLAIN.fullmatch(item_id) is not None
         name = item_id if plain else hashlib.sha256(item_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         return self._folder / f"{name}.jsonl"
@@ -168,11 +164,8 @@ class EventFiles:
 
 @dataclass(frozen=True, slots=True)
 class SharedParts:
-    """Holds the parts that all items of a process share.
-
-    `attach` reads the files that go with an item, and may raise FanoutError. `instructions` returns what the servers
-    say of themselves.
-    """
+    """Parts that all items of a process share. `attach` reads an item's files, and may raise FanoutError.
+    `instructions` gives the servers' words."""
 
     models: SharedModels
     toolset: ports.Toolset
@@ -197,7 +190,7 @@ class TurnWorker:
         self._events_missed = False
 
     async def run(self, item: batch.WorkItem, tell: Tell, note: Note) -> batch.ItemResult:
-        """One item to its end. Whatever goes wrong is in the result; cancelling the task makes it `cancelled`."""
+        """Run one item to its end. Whatever goes wrong is in the result; cancelling the task makes it `cancelled`."""
         running = self._running[item.id] = _Running(item, tell, note, watched=self._watched == item.id)
         try:
             return await self._result(running)
@@ -208,7 +201,7 @@ class TurnWorker:
                 gc.collect()
 
     def watch(self, item_id: str | None) -> None:
-        """Tells the turn events of this item from now on, those that there were first."""
+        """Tell the turn events of this item from now on, those that there were first."""
         if (before := self._running.get(self._watched or "")) is not None:
             before.watched = False
         self._watched = item_id
@@ -236,7 +229,7 @@ class TurnWorker:
             await self._keep_events(running)
 
     async def _keep_events(self, running: _Running) -> None:
-        """A disk that doesn't take them costs no result; the first time is told."""
+        """Keep the events; a disk that doesn't take them costs no result, and the first time is told."""
         try:
             if (files := self._shared.event_files) is not None:
                 await files.write(running.item.id, running.events)
@@ -317,8 +310,6 @@ class TurnWorker:
 
 
 class _Running:
-    """Holds an item that runs, and the events that it told."""
-
     def __init__(self, item: batch.WorkItem, tell: Tell, note: Note, *, watched: bool) -> None:
         self.item = item
         self.tell = tell
@@ -331,7 +322,6 @@ class _Running:
         self.events: list[ev.Event] = []  # without those that are only shown
 
     def keep(self, event: ev.Event) -> None:
-        """An event of its turn happened."""
         if not event.shown_only:
             self.events.append(event)
         if self.watched:
@@ -339,10 +329,22 @@ class _Running:
         if event_news.News.of(event) & event_news.News.MOVES and self.engine is not None:
             call = self.engine.transcript.calls.get(event_news.call_of(event))
             if call is not None:
-                self._changed(call)
+                spec = self.engine.spec(call.name)
+                label = f"{call.server}.{call.tool}" if call.server else call.name
+                read_only = spec is not None and (spec.builtin or spec.annotations.read_only)
+                self.tell(
+                    batch.ItemCallChanged(
+                        item=self.item.id,
+                        call_id=call.id,
+                        label=label,
+                        state=call.state,
+                        outcome=call.outcome,
+                        read_only=read_only,
+                        at=steady_time(),
+                    )
+                )
 
     def show_all(self) -> None:
-        """Show the events so far, and all later ones as they come."""
         self.watched = True
         step = self.engine.transcript.step if self.engine is not None else None
         begun = next((event for event in reversed(self.events) if isinstance(event, ev.StepStarted)), None)
@@ -354,25 +356,8 @@ class _Running:
     def _show(self, event: ev.Event) -> None:
         self.tell(batch.ItemTurnEvent(item=self.item.id, event=event.model_dump(mode="json")))
 
-    def _changed(self, call: CallView) -> None:
-        spec = self.engine.spec(call.name) if self.engine is not None else None
-        label = f"{call.server}.{call.tool}" if call.server else call.name
-        read_only = spec is not None and (spec.builtin or spec.annotations.read_only)
-        self.tell(
-            batch.ItemCallChanged(
-                item=self.item.id,
-                call_id=call.id,
-                label=label,
-                state=call.state,
-                outcome=call.outcome,
-                read_only=read_only,
-                at=steady_time(),
-            )
-        )
-
     @property
     def answer(self) -> str:
-        """Return the text of the newest answer, or the results of given calls."""
         if self.engine is None:
             return ""
         if self.item.calls:
@@ -383,7 +368,6 @@ class _Running:
         return ""
 
     def result(self, status: batch.ItemStatus, *, error: str | None = None, structured: Any = None) -> batch.ItemResult:
-        """Return the result of this item, with what it cost and how often it was tried."""
         transcript = self.engine.transcript if self.engine is not None else None
         model, usage = self.item.model, batch.ItemUsage()
         if transcript is not None and self.engine is not None:
@@ -413,8 +397,6 @@ class _Running:
 
 
 class AllowedTools:
-    """The tools of another toolset whose SERVER.TOOL one of `patterns` fits."""
-
     def __init__(self, inner: ports.Toolset, patterns: Sequence[str]) -> None:
         self._inner = inner
         self._patterns = patterns
@@ -425,7 +407,6 @@ class AllowedTools:
         ]
 
     async def call(self, invocation: ports.Invocation, reporter: ports.CallReporter) -> ToolResult:
-        """Run a call by the inner toolset."""
         return await self._inner.call(invocation, reporter)
 
 

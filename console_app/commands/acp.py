@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 async def acp(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    """Serves the editor on standard input and output until it goes. Raises UsageError."""
+    """Serve the editor on standard input and output until it goes. Raises UsageError."""
     try:
         from acp.core import AgentSideConnection
     except ModuleNotFoundError as error:
@@ -71,8 +71,6 @@ async def acp(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> Ru
 
 
 class OpenedSessions:
-    """Make the parts of conversations, as `OpenSession` asks for them."""
-
     def __init__(self, setup: Setup, to_end: TimeToEnd) -> None:
         self._setup = setup
         self._to_end = to_end

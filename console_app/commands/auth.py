@@ -16,7 +16,6 @@ from console_app.wiring import Setup
 
 
 def auth(setup: Setup) -> int:
-    """Does what the action says: set, remove, list. Raises UsageError and ConfigError."""
     action: str = setup.arguments.action
     keys = StoredKeys(setup.paths)
     if action == "list" and setup.arguments.json:
@@ -47,7 +46,6 @@ def _variable(provider: str | None, settings: Settings) -> str:
 
 
 def _read(variable: str) -> str:
-    """Read a key from the terminal without showing it, else from standard input."""
     if sys.stdin.isatty():
         import getpass
 

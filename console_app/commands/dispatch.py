@@ -33,7 +33,6 @@ _FLUSHING = 1.5  # seconds for the last lines of an interrupted run
 
 
 def run_command(arguments: Namespace) -> int:
-    """Runs the command that `arguments` names."""
     match arguments.command:
         case "run" | "console":
             return _headless(arguments, _run)
@@ -116,7 +115,7 @@ def run_command(arguments: Namespace) -> int:
 
 
 def _headless(arguments: Namespace, work: Work) -> int:
-    """Runs `work` on a loop of its own. An error is one line, after everything that was printed before it."""
+    """Run `work` on a loop of its own. An error is one line, after everything printed before it."""
     return asyncio.run(_guarded(wiring.prepare(arguments), work))
 
 

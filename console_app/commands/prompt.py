@@ -19,11 +19,8 @@ _WRITE_ONE = 'Write fanout run "PROMPT", or pipe one in.'
 
 
 async def read_prompt(words: Sequence[str], note: Callable[[str], None], descriptor: int = 0) -> str:
-    """The prompt. Standard input is read where `-` or nothing stands for it, and beside a prompt when it is piped.
-
-    A pipe beside a prompt may be one that was merely inherited and never ends, so its first byte is waited for
-    `PATIENCE` seconds only; `note` is told then. Raises UsageError when there is no prompt.
-    """
+    """Read the prompt, with what is piped in or stands for `-`. An inherited pipe may never end, so its first byte is
+    waited for `PATIENCE` seconds; `note` is told. Raises UsageError without a prompt."""
     asked = "-" in words or not words
     text = " ".join(word for word in words if word != "-").strip()
     terminal = os.isatty(descriptor)
@@ -37,8 +34,8 @@ async def read_prompt(words: Sequence[str], note: Callable[[str], None], descrip
 
 
 async def with_attachments(attachments: files.Attachments, words: Sequence[str], prompt: str) -> files.Composed:
-    """The message of a prompt, with what its `words` name. What was piped in may be anybody's, and names nothing.
-    Raises AttachmentError, ServerError and UsageError."""
+    """Return the message of a prompt with what its `words` name; what was piped in names nothing. Raises
+    AttachmentError, ServerError and UsageError."""
     text = " ".join(word for word in words if word != "-").strip()
     composed = await attachments.compose(text)
     parts = (composed.message.content, prompt.removeprefix(text).strip())
@@ -47,7 +44,7 @@ async def with_attachments(attachments: files.Attachments, words: Sequence[str],
 
 
 async def _read(descriptor: int, patience: float | None, note: Callable[[str], None]) -> str:
-    """Everything up to the end of `descriptor`, without blocking the loop."""
+    """Read `descriptor` to its end, without blocking the loop."""
     loop = asyncio.get_running_loop()
     data = bytearray()
     first, ended = asyncio.Event(), asyncio.Event()

@@ -16,7 +16,6 @@ from console_app.wiring import Setup
 
 
 def themes(setup: Setup) -> int:
-    """Print the themes; return the exit code."""
     entries, problems = load_themes((resources.themes_dir(), setup.paths.themes))
     found = [
         json_outputs.ThemeEntry(

@@ -1,9 +1,6 @@
-"""Everything that happens in a turn, as one ordered stream of frozen events.
-
-The console shows it, `--output-format stream-json` prints it, the session store keeps it, replay plays it and tests
-compare it; so an event is pure data (no Future, class or widget) and the union is discriminated on `type`. Events
-marked `shown_only` are painted but never stored: what they add up to is stored by a later event.
-"""
+"""Everything that happens in a turn, as one ordered stream of frozen events: shown, printed, stored, replayed and
+compared, so pure data (no Future, class or widget). Events marked `shown_only` are painted but never stored: a later
+event has what they add up to."""
 
 from __future__ import annotations
 
@@ -32,11 +29,8 @@ PROGRAM = "program"
 
 
 class BaseEvent(Frozen):
-    """The fields of every event: `seq` orders a session's events, `at` is seconds since the epoch (UTC).
-
-    `agent` is the path of the agent in whose conversation it happened: its name, and before that the names of those
-    that sent it, with `/`. It is empty for the conversation of the user.
-    """
+    """Fields of every event: `seq` orders a session's, `at` is seconds since the epoch (UTC). `agent` is the path of
+    the agent whose conversation it is: its name behind those that sent it, with `/`; "" for the user's."""
 
     shown_only: ClassVar[bool] = False
 
@@ -49,14 +43,12 @@ class BaseEvent(Frozen):
 
 
 class Decision(StrEnum):
-    """The answer to an approval request."""
-
     ALLOW = "allow"
     DENY = "deny"
 
 
 class DecidedBy(StrEnum):
-    """The one who answered an approval request."""
+    """Whoever answered an approval request."""
 
     USER = "user"
     RULE = "rule"
@@ -66,25 +58,21 @@ class DecidedBy(StrEnum):
 
 
 class TodoStatus(StrEnum):
-    """The progress of an item of the to-do list."""
-
     PENDING = "pending"
     IN_PROGRESS = "in_progress"
     COMPLETED = "completed"
 
 
 class TodoItem(Frozen):
-    """One item; `content` is one line of text."""
+    """An item of the to-do list; `content` is one line of text."""
 
     content: str
     status: TodoStatus = TodoStatus.PENDING
 
 
 class CallAnnounced(BaseEvent):
-    """The name of a call is known; `index` is its place among the calls of the answer, from 0.
-
-    With the origin `provider` the provider runs it itself, and its result is none of the history.
-    """
+    """The name of a call is known; `index` is its place in the answer, from 0. A call of the origin `provider` runs
+    there, and its result is none of the history."""
 
     type: Literal["call.announced"] = "call.announced"
     call_id: str
@@ -105,15 +93,11 @@ class CallArguments(BaseEvent):
 
 
 class CallDropped(BaseEvent):
-    """An announced call proved to be none (text protocols only): it has no result, its panel goes."""
-
     type: Literal["call.dropped"] = "call.dropped"
     call_id: str
 
 
 class CallReady(BaseEvent):
-    """The arguments of a call are complete."""
-
     type: Literal["call.ready"] = "call.ready"
     call_id: str
     arguments: dict[str, Any]
@@ -122,9 +106,8 @@ class CallReady(BaseEvent):
 
 
 class ApprovalRequested(BaseEvent):
-    """`always`: no rule and no mode could have let this call run. `form` is how its text is written, where its model
-    isn't known to write calls so: an approval may license the form. `passage` is what the model was given that says the
-    call."""
+    """`always`: no rule or mode could have let it run. `form` is a form of text that an approval may license, `passage`
+    the given text that says the call."""
 
     type: Literal["approval.requested"] = "approval.requested"
     call_id: str
@@ -135,9 +118,9 @@ class ApprovalRequested(BaseEvent):
 
 
 class ApprovalResolved(BaseEvent):
-    """`arguments` is set when they were edited: it is what runs. Hashes tell what a person decided on: `definition` of
-    the tool and its server, `displayed` of the lines that were displayed. `licensed` is the form of text in which the
-    model is known to write calls from now on."""
+    """`arguments` runs, where it was edited. `definition` and `displayed` are hashes of the tool with its server and of
+    the lines that a person saw. `licensed` is the form of text in which the model is known to write calls from now
+    on."""
 
     type: Literal["approval.resolved"] = "approval.resolved"
     call_id: str
@@ -188,8 +171,8 @@ class CallLog(BaseEvent):
 
 
 class CallOutput(BaseEvent):
-    """A piece of the output of a running call, at most 20 a second. `offset` counts the bytes of all its output before
-    `text`, kept or not; the newest `dropped` of them came too fast to keep."""
+    """A piece of a running call's output, at most 20 a second. `offset` counts all bytes before `text`, kept or not;
+    the newest `dropped` of them came too fast to keep."""
 
     shown_only: ClassVar[bool] = True
     type: Literal["call.output"] = "call.output"
@@ -202,8 +185,7 @@ class CallOutput(BaseEvent):
 
 
 class CallExtended(BaseEvent):
-    """The user gave a running call its whole time again, as news of it would; or its provider has said, with `limit`,
-    how many seconds it has from now."""
+    """A running call has its whole time again, or, with `limit`, so many seconds from now, as its provider said."""
 
     type: Literal["call.extended"] = "call.extended"
     call_id: str
@@ -218,11 +200,7 @@ class CallDetached(BaseEvent):
 
 
 class CallRestarted(BaseEvent):
-    """The user runs a call again: what came of it before is superseded, and the last `call.finished` counts.
-
-    `attempt` counts from 1, so it is at least 2 here. `arguments` is set when they differ from those of the attempt
-    before: it is what runs now.
-    """
+    """The user runs a call again, with other `arguments` where these are set. `attempt` counts from 1."""
 
     type: Literal["call.restarted"] = "call.restarted"
     call_id: str
@@ -249,7 +227,7 @@ class CallAsked(BaseEvent):
 
 
 class CallAnswered(BaseEvent):
-    """A `call.asked` of the call is open no longer; `how` in a word or a few, as "accepted"."""
+    """A `call.asked` is open no longer; `how` in a word or a few, as "accepted"."""
 
     type: Literal["call.answered"] = "call.answered"
     call_id: str
@@ -258,10 +236,8 @@ class CallAnswered(BaseEvent):
 
 
 class CallFinished(BaseEvent):
-    """The end of a call. The last one of a call counts: there are several only with `call.restarted` between.
-
-    `by_user`: the user wrote `content` in place of what the tool gave, in a fork of the session.
-    """
+    """The last of a call counts; several come only with `call.restarted` between. `by_user`: the user wrote `content`
+    in a fork."""
 
     type: Literal["call.finished"] = "call.finished"
     call_id: str
@@ -275,8 +251,6 @@ class CallFinished(BaseEvent):
 
 
 class BatchFinished(BaseEvent):
-    """All calls of an answer have ended: `wall_ms` from the first start to the last end, `summed_ms` of all runs."""
-
     type: Literal["batch.finished"] = "batch.finished"
     calls: int
     wall_ms: int
@@ -332,8 +306,6 @@ class TextRevised(BaseEvent):
 
 
 class ThoughtDelta(BaseEvent):
-    """More of a thought that is being written."""
-
     shown_only: ClassVar[bool] = True
     type: Literal["thought.delta"] = "thought.delta"
     label: ThoughtLabel
@@ -349,19 +321,15 @@ class Thought(BaseEvent):
 
 
 class TodoChanged(BaseEvent):
-    """The whole to-do list as it is now."""
-
     type: Literal["todo.changed"] = "todo.changed"
     items: tuple[TodoItem, ...]
     by: Literal["model", "user"] = "model"
 
 
 class AnswerKept(BaseEvent):
-    """A part of the answer being written that its `endpoint` wants back, kept as soon as it came: a piece of reasoning,
-    or `provider_data`. This is the call's (`call_id`) or else the message's, and takes the place of the one before.
-
-    The message that joins the history has all of it. `partial` reasoning may still grow: the next piece replaces it.
-    """
+    """A part of the answer being written that its `endpoint` wants back: reasoning, or `provider_data` of the call or
+    else the message, in place of the one before. The message has all of it. The next piece replaces `partial`
+    reasoning."""
 
     shown_only: ClassVar[bool] = True
     type: Literal["answer.kept"] = "answer.kept"
@@ -373,8 +341,6 @@ class AnswerKept(BaseEvent):
 
 
 class MessageAdded(BaseEvent):
-    """The exact message that joins the history."""
-
     type: Literal["message.added"] = "message.added"
     role: Literal["user", "assistant", "tool"]
     content: str
@@ -395,7 +361,7 @@ class MessageAdded(BaseEvent):
 
     @classmethod
     def of(cls, message: UserMessage | AssistantMessage | ToolMessage) -> MessageAdded:
-        """The event that adds `message`, and holds it: everybody who folds it in shares that one."""
+        """Return the event that adds `message`, and holds it: everybody who folds it in shares that one."""
         event = cls(**cls.fields_of(message))
         vars(event)["message"] = message
         return event
@@ -403,69 +369,20 @@ class MessageAdded(BaseEvent):
     @classmethod
     def fields_of(cls, message: UserMessage | AssistantMessage | ToolMessage) -> dict[str, Any]:
         """The event's own fields for `message`; `event.message` is the way back."""
-        match message:
-            case UserMessage():
-                return {
-                    "role": "user",
-                    "content": message.content,
-                    "origin": message.origin,
-                    "attachments": message.attachments,
-                    "source": message.source,
-                }
-            case AssistantMessage():
-                return {
-                    "role": "assistant",
-                    "content": message.content,
-                    "tool_calls": message.tool_calls or None,
-                    "reasoning": message.reasoning,
-                    "interrupted": message.interrupted,
-                    "paused": message.paused,
-                    "endpoint": message.endpoint,
-                    "provider_data": message.provider_data,
-                    "label": message.label,
-                }
-            case ToolMessage():
-                return {
-                    "role": "tool",
-                    "content": message.content,
-                    "tool_call_id": message.tool_call_id,
-                    "name": message.name,
-                    "outcome": message.outcome,
-                    "images": message.images,
-                }
+        shared = {name: getattr(message, name) for name in type(message).model_fields if name in cls.model_fields}
+        return {**shared, "tool_calls": shared.get("tool_calls") or None}
 
     @cached_property
     def message(self) -> UserMessage | AssistantMessage | ToolMessage:
-        """The message that this event added."""
-        if self.role == "user":
-            return UserMessage(
-                content=self.content, origin=self.origin, attachments=self.attachments, source=self.source
-            )
-        if self.role == "assistant":
-            return AssistantMessage(
-                content=self.content,
-                tool_calls=self.tool_calls or (),
-                reasoning=self.reasoning,
-                interrupted=self.interrupted,
-                paused=self.paused,
-                endpoint=self.endpoint,
-                provider_data=self.provider_data,
-                label=self.label,
-            )
-        return ToolMessage(
-            tool_call_id=self.tool_call_id or "",
-            content=self.content,
-            name=self.name or "",
-            outcome=self.outcome or Outcome.SUCCEEDED,
-            images=self.images,
-        )
+        kind = {"user": UserMessage, "assistant": AssistantMessage, "tool": ToolMessage}[self.role]
+        given: dict[str, Any] = {"tool_call_id": ""}  # which a stored message may lack
+        given |= {name: value for name in kind.model_fields if (value := getattr(self, name, None)) is not None}
+        return kind(**given)
 
 
 class UsageReported(BaseEvent):
-    """Tokens of one request. `cached_tokens` are part of the input; `cost` is in US dollars, None when unknown.
-
-    `call_id` is set when a call's server asked the model (sampling), and not the conversation.
-    """
+    """Tokens of one request. `cached_tokens` are part of the input; `cost` is in US dollars, None when unknown. With a
+    `call_id` a call's server asked the model (sampling)."""
 
     type: Literal["usage.reported"] = "usage.reported"
     call_id: str = ""
@@ -476,8 +393,6 @@ class UsageReported(BaseEvent):
 
 
 class RetryScheduled(BaseEvent):
-    """The request failed before anything of the answer was shown, and is sent again after `delay` seconds."""
-
     type: Literal["retry.scheduled"] = "retry.scheduled"
     attempt: int
     delay: float
@@ -494,13 +409,9 @@ class ShownCall(Frozen):
 
 
 class Notice(BaseEvent):
-    """Something the user should know.
-
-    `without_reasoning_of`, when not empty, is an endpoint, as its reasoning names its source: it refused that of the
-    answers so far, which no request carries any more. `shortened` are calls, and how many characters of their results
-    requests carry from now on: they were too much for the model, and stay whole in the history. `shown` is a call that
-    the answer only showed, which you may run.
-    """
+    """News for the user. Requests no longer carry reasoning whose source is `without_reasoning_of`, and only so many
+    characters of results that are `shortened`, by call. `shown` is a call that the answer only showed, which you may
+    run."""
 
     type: Literal["notice"] = "notice"
     level: Level = "info"
@@ -511,7 +422,6 @@ class Notice(BaseEvent):
 
     @property
     def to_user(self) -> str:
-        """Return the text for somebody who can act on it."""
         runs = self.shown is not None and self.shown.arguments is not None
         return f"{self.text} /run runs it: it asks first." if runs else self.text
 
@@ -523,21 +433,15 @@ class TurnFinished(BaseEvent):
 
 
 class TurnUndone(BaseEvent):
-    """The user took a turn back: it leaves the history and the screen, and stays stored. Always the newest left.
-
-    `undone` is the number of that turn; what it cost stays counted.
-    """
+    """The user took the newest turn back: it leaves history and screen and stays stored, its cost counted."""
 
     type: Literal["turn.undone"] = "turn.undone"
     undone: int
 
 
 class HistoryCompacted(BaseEvent):
-    """From now on the model reads `summary` in place of the oldest `covers` messages, which stay stored and shown.
-
-    `covers` of 0 takes the last compaction back. `automatic`: because the model's window was nearly full, or because a
-    request was `refused` as too large for it.
-    """
+    """The model reads `summary` in place of the oldest `covers` messages, which stay stored and shown; 0 takes the last
+    one back. `automatic`: the window was nearly full, or a request was `refused` as too large."""
 
     type: Literal["history.compacted"] = "history.compacted"
     summary: str

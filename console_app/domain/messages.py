@@ -14,12 +14,8 @@ ThoughtLabel = Literal["think", "reason", "plan", "observe"]
 
 
 class Reasoning(Frozen):
-    """Reasoning, and any other part of an answer that its provider wants back unchanged with the next request.
-
-    `text` is for people. `data` is the provider's own block (an Anthropic thinking block with its signature, an
-    OpenAI Responses reasoning item, a server tool's call or result, a mark where a text begins, the name of a
-    `reasoning_content` field): only `provider`, the wire format that wrote it, may send it.
-    """
+    """Reasoning, and any other part of an answer that its provider wants back unchanged. `text` is for people. `data`
+    is the provider's own block: only `provider`, the wire format that wrote it, may send it."""
 
     provider: str
     text: str = ""
@@ -31,12 +27,8 @@ LARGEST_PICTURE = 1_600  # tokens: larger ones are made smaller where they are r
 
 
 class Attachment(Frozen):
-    """A copy that goes with a message of something that was read for it: a server's resource or part of a prompt, else
-    a file or folder of this machine.
-
-    `text` is what the model reads: the content itself or, of bytes, words that name their file. `path` is where the
-    bytes were saved: that copy is sent, whatever becomes of the file they came from.
-    """
+    """A copy that goes with a message: a server's resource or part of a prompt, else a file or folder. The model reads
+    `text`: the content or, of bytes, words that name their file. The saved bytes at `path` are sent."""
 
     server: str = ""  # "" for a file or folder
     uri: str = ""
@@ -52,23 +44,20 @@ class Attachment(Frozen):
 
     @property
     def label(self) -> str:
-        """The name for people: the server and URI of a resource, the path of a file."""
         return f"{self.server} {self.uri or self.name}" if self.server else self.name
 
     @property
     def is_picture(self) -> bool:
-        """Tell whether a model that sees is shown the attachment as a picture."""
         return bool(self.path) and self.mime.startswith("image/")
 
     @property
     def tokens(self) -> int:
-        """About how many it costs in every request: its text, and a picture by its size, as most models count."""
         picture = min(-(-self.pixels // PIXELS_A_TOKEN), LARGEST_PICTURE)
         return -(-len(self.text) // amounts.CHARACTERS_A_TOKEN) + picture
 
     @property
     def costs(self) -> str:
-        """The attachment's cost and kind in a few words: `~2.1k tokens · lines 10-40 of 200`."""
+        """Return cost and kind in a few words: `~2.1k tokens · lines 10-40 of 200`."""
         costs = f"~{amounts.tokens(self.tokens)} token{'' if self.tokens == 1 else 's'}"
         if self.mime.startswith("image/"):
             costs = f"{costs} · picture" if self.pixels else f"picture · {amounts.size(self.size)}"
@@ -76,10 +65,8 @@ class Attachment(Frozen):
 
 
 class UserMessage(Frozen):
-    """A message of the user, or one that Fanout writes in the user's place (`origin`), as a note after a stop.
-
-    `source` is the command, as `/server:prompt words`, that had a server write the content.
-    """
+    """A message of the user, or of Fanout in the user's place (`origin`). `source` is the command that had a server
+    write it."""
 
     role: Literal["user"] = "user"
     content: str
@@ -96,7 +83,6 @@ class UserMessage(Frozen):
 
     @property
     def written_out(self) -> UserMessage:
-        """Return the message with its attachments as text and pictures, since no wire format knows attachments."""
         if not self.attachments:
             return self
         pictures = tuple(one.path for one in self.attachments if one.is_picture)
@@ -104,11 +90,8 @@ class UserMessage(Frozen):
 
 
 class AssistantMessage(Frozen):
-    """A message of the model: text, the calls it asked for in order, and reasoning to send back.
-
-    `provider_data` is what the endpoint gave beside that, in the words of its wire format; `tool_calls` have theirs.
-    Only requests to `endpoint`, the one that gave it (`domain.settings.identity`), carry it.
-    """
+    """Text, the calls asked for in order, and reasoning to send back. `provider_data` is whatever the endpoint gave
+    beside that; only requests to the same `endpoint` (`domain.settings.identity`) carry it."""
 
     role: Literal["assistant"] = "assistant"
     content: str = ""
@@ -122,8 +105,6 @@ class AssistantMessage(Frozen):
 
 
 class ToolMessage(Frozen):
-    """The one result of a call."""
-
     role: Literal["tool"] = "tool"
     tool_call_id: str
     content: str

@@ -22,7 +22,6 @@ class ForkPoint:
 
     @classmethod
     def all_of(cls, events: Sequence[ev.Event]) -> list[ForkPoint]:
-        """Return all places, in order. Those of a turn that was undone are there too, marked: a fork brings it back."""
         found: list[ForkPoint] = []
         answer: ForkPoint | None = None
         for event in events:
@@ -50,7 +49,6 @@ class ForkPoint:
 
     @staticmethod
     def end_of(events: Sequence[ev.Event], turn: int) -> int | None:
-        """Return the `seq` of the last event of a turn, or None when there is no such turn."""
         return max((event.seq for event in events if event.turn == turn), default=None)
 
 

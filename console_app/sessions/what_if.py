@@ -15,14 +15,12 @@ _PLACE = ("session_id", "turn", "step", "seq", "at")
 
 @dataclass(frozen=True, slots=True)
 class OtherResult:
-    """The text that takes the place of a call's result."""
-
     call_id: str
     content: str
 
     def put_into(self, events: Sequence[ev.Event]) -> list[ev.Event]:
-        """Return the events up to the results of the call's answer, with this one in its place and marked as the
-        user's. Raises UsageError where the call has no result in the history."""
+        """Return events up to the results of the call's answer, with this one as the user's. Raises UsageError for a
+        call without a result."""
         own = next((at for at, event in enumerate(events) if self._joins(event)), None)
         if own is None:
             raise UsageError("the model read no result of this call")
@@ -61,7 +59,6 @@ class OtherResult:
 
 
 def _goes_along(event: ev.Event) -> bool:
-    """Tell whether an event behind the call's result still belongs to the results of its answer."""
     if event.agent:
         return True
     if isinstance(event, ev.MessageAdded):

@@ -17,7 +17,6 @@ NONE = "no agents can be sent here"
 
 
 async def kinds(console: Console, _rest: str) -> None:
-    """Show the kinds of agents, and what those that run are at."""
     if (agents := console.services.engine.agents) is None:
         raise UsageError(NONE)
 
@@ -38,7 +37,6 @@ async def kinds(console: Console, _rest: str) -> None:
 
 
 def send(console: Console, rest: str) -> None:
-    """Sends an agent of a kind to do a task, as a call made by hand."""
     kind, _, task = rest.partition(" ")
     if (agents := console.services.engine.agents) is None:
         raise UsageError(NONE)
@@ -53,8 +51,8 @@ def send(console: Console, rest: str) -> None:
 
 
 def race(console: Console, rest: str) -> None:
-    """Has several kinds or models do the same task side by side, by hand. Those that may change files do so in git
-    worktrees of their own, where the folder is a checkout."""
+    """Has several kinds or models do the same task side by side; those that may change files, in git worktrees of their
+    own."""
     named, _, task = rest.partition(" ")
     if (agents := console.services.engine.agents) is None:
         raise UsageError(NONE)
@@ -79,8 +77,8 @@ def race(console: Console, rest: str) -> None:
 
 
 async def take(console: Console, rest: str) -> None:
-    """Takes the answer of an agent: the model is told that it counts, and what the agent changed in a worktree of its
-    own is made in the files here."""
+    """Take the answer of an agent: the model is told that it counts, and changes of its worktree are made in the files
+    here."""
     from console_app.workplace import Worktree
 
     calls = console.ui.transcript.calls.values()
@@ -102,7 +100,6 @@ async def take(console: Console, rest: str) -> None:
 
 
 def tell(console: Console, rest: str) -> None:
-    """Says something to an agent that runs: it reads that before its next answer."""
     name, _, words = rest.partition(" ")
     if (agents := console.services.engine.agents) is None:
         raise UsageError(NONE)
@@ -118,7 +115,6 @@ def tell(console: Console, rest: str) -> None:
 
 
 async def choose(console: Console, rest: str) -> None:
-    """Choose something of the agent that answers in the place of a model; alone, show what there is to choose."""
     agent = console.services.engine.provider
     if not ports.speaks(agent, ag.Converses):
         raise UsageError("no agent answers here", "/model acp/NAME has one of [agents.NAME] answer.")
@@ -137,25 +133,21 @@ async def choose(console: Console, rest: str) -> None:
 
 
 def offers(console: Console) -> Sequence[str]:
-    """Return the choices that the agent which answers offers."""
     agent = console.services.engine.provider
     there = agent.offers if ports.speaks(agent, ag.Converses) else ()
     return [f"{offer.id} {value}" for offer in there for value in offer.choices]
 
 
 def names(console: Console) -> Sequence[str]:
-    """The kinds of agents."""
     agents = console.services.engine.agents
     return sorted(agents.kinds) if agents is not None else ()
 
 
 def answered(console: Console) -> Sequence[str]:
-    """The agents that have answered."""
     calls = console.ui.transcript.calls.values()
     return [call.runs for call in calls if call.runs and call.outcome is Outcome.SUCCEEDED]
 
 
 def running(console: Console) -> Sequence[str]:
-    """The agents that run."""
     agents = console.services.engine.agents
     return list(agents.running) if agents is not None else ()

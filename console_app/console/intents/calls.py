@@ -12,12 +12,10 @@ if TYPE_CHECKING:
 
 
 def run_shown(console: Console, rest: str) -> None:
-    """Runs the newest call that an answer showed and did not make, or one that is typed; it asks first."""
     console.calls.run_shown(rest)
 
 
 def retry(console: Console, rest: str) -> None:
-    """Runs a call again; with none named, sends a message that had no answer, or runs what was cut off."""
     if rest:
         console.calls.run_again(console.ui.call(rest).id)
     else:
@@ -25,7 +23,6 @@ def retry(console: Console, rest: str) -> None:
 
 
 async def result(console: Console, rest: str) -> None:
-    """Goes on with another result of a call, in a copy; asks for the result where none is typed."""
     name, _, text = rest.partition(" ")
     call = console.ui.call(name)
     if why := call_description.refusal(call, call_description.Act.RESULT):
@@ -35,12 +32,10 @@ async def result(console: Console, rest: str) -> None:
 
 
 def send_now(console: Console, _rest: str) -> None:
-    """Sends the model the results that are there."""
     console.calls.send_now()
 
 
 async def inspect(console: Console, rest: str) -> None:
-    """Tells what a call sent and got, whole."""
     call = console.ui.call(rest)
     exchange = console.services.exchange
     await console.ui.report(one_line(call.label, 60), lambda: call_text(call, exchange(call.id)), every=0.5)

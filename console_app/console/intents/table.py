@@ -1,8 +1,5 @@
-"""Everything that a user can do, once: each command and key of every face is an entry, in the order of its use.
-
-A face gives an entry a way (`Slash`, `Key`, or `Cannot` with its reason) and says nothing of what it means. Where a
-face gives none, an entry that says what it does is a slash command there.
-"""
+"""Everything that a user can do, once, in the order of its use. A face gives an entry a way (`Slash`, `Key`, or
+`Cannot` with its reason); without one, an entry that says what it does is a slash command there."""
 
 from __future__ import annotations
 

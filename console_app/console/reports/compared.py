@@ -10,7 +10,6 @@ from console_app.domain.transcript import Transcript, comparison, results
 
 
 def compared(one: Transcript, other: Transcript) -> str:
-    """Say what differs from `one` to `other`, in lines."""
     lines = list(_differences(one, other))
     return "\n".join(lines) if lines else "They are the same: every call, its result and every answer."
 

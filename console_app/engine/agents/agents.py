@@ -1,9 +1,6 @@
-"""The agents of an engine at every depth: who may be sent, what runs, one pool for all of it, and how each ends.
-
-An agent is a call. Its conversation is a turn of its own (`AgentTurn`), with a model or with an agent of others;
-what it comes to is the result of the call. Whoever ends the call ends the agent first, at once and with all that it
-runs, so that nothing is left without a result.
-"""
+"""The agents of an engine at every depth. An agent is a call, whose conversation is a turn of its own (`AgentTurn`)
+with a model or an agent of others. Whoever ends the call ends the agent first, at once and with all that it runs, so
+that nothing is left without a result."""
 
 from __future__ import annotations
 
@@ -17,7 +14,6 @@ from pydantic import ValidationError
 
 from console_app.domain import ApprovalMode, Outcome, ToolResult, ToolSpec, errors, one_line, plural, ports
 from console_app.domain import agents as ag
-from console_app.domain import events as ev
 from console_app.engine.activity import Activity
 from console_app.engine.agents.child import AgentTurn, Relay, child_session, unknown_tools
 from console_app.engine.calls import results
@@ -39,7 +35,6 @@ OpenModel = Callable[[str], Awaitable[ports.Provider]]
 
 
 async def no_other_model(name: str) -> ports.Provider:
-    """Stand where no other model can be had. Raises UsageError."""
     raise errors.UsageError(f"no other model than the one that answers can be had here, so not {one_line(name, 60)}")
 
 
@@ -86,13 +81,18 @@ class Agents:
         return {**ag.KINDS, **self._written()}
 
     def spec(self, session: Session) -> ToolSpec | None:
-        if session.settings.send_agents == "off" or _depth(session) >= DEEPEST:
+        if session.settings.send_agents == "off" or (session.agent.count("/") + bool(session.agent)) >= DEEPEST:
             return None
         return agent_spec({name: kind.description for name, kind in sorted(self.kinds.items())})
 
     def question(self, session: Session, calls: Sequence[CallExecution]) -> str:
         settings, usage = session.settings, self._base().transcript.usage
-        tokens = self._typical()
+        ended = [
+            one.usage.input_tokens + one.usage.output_tokens
+            for one in self._base().transcript.agents.values()
+            if one.turn is not None and one.turn.outcome is not None
+        ]
+        tokens = round(sum(ended) / len(ended) / 100) * 100 if ended and sum(ended) else TYPICAL
         spent = usage.input_tokens + usage.output_tokens
         cost = None if usage.cost is None or not spent else usage.cost / spent * tokens * len(calls)
         dear = settings.ask_agent_cost is not None and cost is not None and cost > settings.ask_agent_cost
@@ -101,15 +101,6 @@ class Agents:
         base = self._base()
         money = f", about ${cost:.2f} together" if cost is not None else ""
         return f"{plural(len(calls), 'agent')}, {base.provider.model}, about {tokens:,} tokens each{money}"
-
-    def _typical(self) -> int:
-        """Return about how many tokens an agent takes: as many as those that ended here did, on average."""
-        ended = [
-            one.usage.input_tokens + one.usage.output_tokens
-            for one in self._base().transcript.agents.values()
-            if one.turn is not None and one.turn.outcome is not None
-        ]
-        return round(sum(ended) / len(ended) / 100) * 100 if ended and sum(ended) else TYPICAL
 
     # -- one of them
 
@@ -204,18 +195,8 @@ class Agents:
             session, message, activity.number, relay, lambda: self._spent(activity, above), first.set, place
         )
         running.turn, running.session = turn, session
-        turn.emit(
-            ev.SessionStarted(
-                model=provider.model,
-                provider=provider.name,
-                protocol=provider.protocol,
-                strategy=session.settings.strategy,
-                policy=session.settings.policy_for(provider.protocol),
-                tools=tuple(spec.name for spec in session.toolset.tools()),
-                parent=task.call_id,
-                folder=session.folder,
-            )
-        )
+        names = [spec.name for spec in session.toolset.tools()]
+        turn.emit(session.started(names, parent=task.call_id, folder=session.folder))
         missing = unknown_tools(task.kind.tools or (), above.toolset.tools())
         if missing:
             turn.notice(
@@ -231,10 +212,6 @@ class Agents:
                 await provider.close()
             if isinstance(activity, Turn):
                 activity.approvals_missed.extend(turn.approvals_missed)
-        return self._result(turn, session)
-
-    def _result(self, turn: AgentTurn, session: Session) -> ToolResult:
-        """Return what its parent reads: the final answer, or why there is none and what it had."""
         history = session.transcript.history
         final = next((one.content for one in reversed(history) if one.role == "assistant" and one.content), turn.said)
         if turn.outcome in ("completed", "step_limit") and final.strip():
@@ -264,7 +241,6 @@ class Agents:
         return {one.task.path: call_id for call_id, one in self._running.items()}
 
     def steer(self, call_id: str, text: str) -> bool:
-        """Say something to a running agent; False where it takes nothing now."""
         running = self._running.get(call_id)
         if running is None or running.turn is None or not running.turn.running:
             return False
@@ -283,7 +259,6 @@ class Agents:
 
     @property
     def any_turn(self) -> Turn | None:
-        """Return the turn of an agent that runs, if one does."""
         return next((one.turn for one in self._running.values() if one.turn is not None), None)
 
     # -- what they share
@@ -325,13 +300,11 @@ class Agents:
         return self._opened[name]
 
     async def close(self) -> None:
-        """Close the models that were opened for agents."""
         opened, self._opened = list(self._opened.values()), {}
         for provider in opened:
             await provider.close()
 
     def _path(self, above: Session, name: str) -> str:
-        """Return a path that no agent of this session has."""
         wanted = _NAME.sub("-", one_line(name, 40)).strip("-.") or ag.GENERAL
         start = f"{above.agent}/{wanted}" if above.agent else wanted
         path, number, used = start, 2, {*self._base().transcript.agents, *self.running}
@@ -340,7 +313,6 @@ class Agents:
         return path
 
     def _cut_before(self, call_id: str) -> str:
-        """Return the path of the agent of this call that was cut off before, and can go on; "" where there is none."""
         transcript = self._base().transcript
         call = transcript.calls.get(call_id)
         if call is None or not call.runs or not call.superseded:
@@ -356,7 +328,3 @@ async def _closed(place: ports.PlaceApart) -> ports.HandedBack | None:
     except errors.FanoutError as error:
         words = f"Its changes could not be handed back, and stay in {place.folder}: {error.line}"
         return ports.HandedBack(words, place.branch, "")
-
-
-def _depth(session: Session) -> int:
-    return session.agent.count("/") + bool(session.agent)

@@ -28,8 +28,7 @@ EQUAL_FAILURES = 3  # of one call: the last ends the agent
 
 
 class Relay(Outbox):
-    """The outbox of an agent: what it tells goes to the activity that sent it, or, where its call went to the
-    background, to that."""
+    """The outbox of an agent tells the activity that sent it, or, of a call in the background, tells that."""
 
     def __init__(self, call_id: str, activity: Activity, background: Background) -> None:
         super().__init__()
@@ -67,8 +66,6 @@ class ToolsApart:
 
 
 class SelectedTools:
-    """The toolset of an agent holds those tools of another set that it may use. Implements Toolset."""
-
     def __init__(self, tools: ports.Toolset, only: Sequence[Sequence[str]], without: Sequence[str]) -> None:
         self._tools, self._only, self._without = tools, only, without
 
@@ -98,7 +95,6 @@ def _meant(patterns: Sequence[str], specs: dict[str, ToolSpec]) -> set[str]:
 
 
 def unknown_tools(patterns: Sequence[str], specs: Sequence[ToolSpec]) -> list[str]:
-    """Return the patterns that name no tool."""
     every = {spec.name: spec for spec in specs}
     return [one for one in patterns if one not in ("Agent", "Task", f"fanout.{AGENT}") and not _meant([one], every)]
 
@@ -113,10 +109,7 @@ def child_session(
     skills: Sequence[str],
     place: ports.PlaceApart | None,
 ) -> Session:
-    """Return the session of an agent, which has what `above` has, or less.
-
-    `transcript` is its conversation, and `place` the folder of its own, if it has one.
-    """
+    """Return an agent's session, which has what `above` has, or less. `place` is a folder of its own."""
     settings = replace(
         above.settings,
         system_prompt="\n\n".join((task.kind.prompt, *skills)),
@@ -179,7 +172,6 @@ class AgentTurn(Turn):
 
     @property
     def said(self) -> str:
-        """Return its newest answer in text."""
         return self._said
 
     def _begin(self) -> None:
@@ -204,21 +196,17 @@ class AgentTurn(Turn):
             self._begun()
         super().emit(event)
         if isinstance(event, ev.CallFinished) and event.outcome.is_error and event.agent == self._session.agent:
-            self._failed(event)
-
-    def _failed(self, event: ev.CallFinished) -> None:
-        """Count the failures that are all alike; the third ends the agent, since it would go on so."""
-        call = self._session.transcript.calls.get(event.call_id)
-        if call is None:
-            return
-        key = (call.name, canonical(call.arguments or {}), event.error or event.content)
-        self._failures[key] += 1
-        if self._failures[key] == EQUAL_FAILURES - 1:
-            again = plural(self._failures[key], "time")
-            self.notice("warning", f"{call.label} failed {again} alike: once more ends the agent.")
-        elif self._failures[key] >= EQUAL_FAILURES:
-            why = one_line(event.error or event.content, 200)
-            self._stop(Ending("failed", f"{call.label} failed {EQUAL_FAILURES} times alike: {why}"))
+            call = self._session.transcript.calls.get(event.call_id)
+            if call is None:
+                return
+            key = (call.name, canonical(call.arguments or {}), event.error or event.content)
+            self._failures[key] += 1
+            if self._failures[key] == EQUAL_FAILURES - 1:
+                again = plural(self._failures[key], "time")
+                self.notice("warning", f"{call.label} failed {again} alike: once more ends the agent.")
+            elif self._failures[key] >= EQUAL_FAILURES:
+                why = one_line(event.error or event.content, 200)
+                self._stop(Ending("failed", f"{call.label} failed {EQUAL_FAILURES} times alike: {why}"))
 
     def end_now(self, ending: Ending) -> None:
         """End at once, with all that it runs: before this returns everything has its result, and is told."""
