@@ -24,8 +24,8 @@ from console_app.sessions import NoSuchSession
 if TYPE_CHECKING:
     from console_app.acp_agent.asking import Editor
     from console_app.acp_agent.json_lines import JsonLines
-    from console_app.acp_agent.parts import OpenSession
     from console_app.acp_agent.prompts import Block
+    from console_app.acp_agent.session import OpenSession
     from console_app.sessions import Library
 
 _NO_KEY, _NOT_FOUND, _INVALID, _FAILED = -32000, -32002, -32602, -32603

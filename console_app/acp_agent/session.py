@@ -5,37 +5,62 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from acp import RequestError, schema
 
 from console_app.acp_agent import prompts
 from console_app.acp_agent.asking import CallQuestions, EditorQuestions
-from console_app.acp_agent.parts import SessionParts
 from console_app.acp_agent.updates import Updates
 from console_app.console import MODES, Around, Console, UiPort, turn_of
 from console_app.console.intents import INTENTS, Cannot, Commands, Ways, intent_of, parse
 from console_app.domain import ApprovalMode, CallState, Event, FanoutError, Level, UsageError, event_news, one_line
 from console_app.domain.settings import EFFORTS
 from console_app.domain.transcript import Transcript
-from console_app.engine import FILTERED, QUESTION, TOKEN_LIMIT
+from console_app.engine import CUT_BY, QUESTION
 
 if TYPE_CHECKING:
     from console_app.acp_agent.asking import Editor
     from console_app.acp_agent.json_lines import JsonLines
+    from console_app.config.servers import ServerConfig
+    from console_app.console import Services
+    from console_app.domain import Event
     from console_app.engine import Turn
     from console_app.mcp_client import Hub
 
+
+@dataclass(frozen=True, slots=True)
+class SessionParts:
+    """Parts of one conversation. `start` returns when a turn may begin, with notices. `stored` are events to go on
+    with, `notes` notices about it."""
+
+    services: Services
+    hub: Hub
+    start: Callable[[], Awaitable[Sequence[str]]]
+    question_limit: float | None
+    stored: Sequence[Event] = ()
+    notes: Sequence[str] = ()
+
+
+class OpenSession(Protocol):
+    """Makes the parts of a conversation in `folder`, with the editor's `servers` beside Fanout's. Raises
+    FanoutError."""
+
+    async def __call__(
+        self, folder: Path, servers: Sequence[ServerConfig], session_id: str | None = None
+    ) -> SessionParts: ...
+
+
 DEFAULT = "default"
 _REASONS: Mapping[str, schema.StopReason] = {
-    TOKEN_LIMIT: "max_tokens",
-    FILTERED: "refusal",
+    "length": "max_tokens",
+    "filtered": "refusal",
     "step_limit": "max_turn_requests",
     "cancelled": "cancelled",
 }
@@ -195,9 +220,9 @@ class EditorSession(UiPort):
             return "cancelled"
         if self._fault and (turn is None or outcome == "cancelled"):  # it was not sent, or could not be stored
             raise FanoutError(self._fault)
-        if outcome == "failed" and error not in _REASONS:
+        if outcome == "failed" and error not in CUT_BY:
             raise FanoutError(error or "the turn failed")
-        return _REASONS.get((error if outcome == "failed" else outcome) or "", "end_turn")
+        return _REASONS.get(CUT_BY[error] if outcome == "failed" and error else outcome or "", "end_turn")
 
     async def _tell_title(self) -> None:
         library = self.parts.services.library

@@ -164,7 +164,26 @@ class AgentUpdates:
                 raise AgentError(f"it made more than {MOST_CALLS:,} calls in one answer")
             call = self.calls[given] = self._announced(given, said)
         if not call.finished:
-            self._grow(call, said)
+            if isinstance(title := said.get("title"), str):
+                call.title = one_line(title, 300)
+            before = call.shown
+            raw = said.get("rawInput")
+            if isinstance(raw, dict) and raw:
+                call.arguments = cast("dict[str, Any]", raw)
+            elif raw not in (None, {}, "", []):
+                call.arguments = {"input": raw}
+            if isinstance(content := said.get("content"), list):
+                call.content = tuple(cast("list[Any]", content)[:MOST_LISTED])
+            if said.get("rawOutput") is not None:
+                call.raw_output = said["rawOutput"]
+            status = said.get("status")
+            if call.arguments or status in ("in_progress", "completed", "failed"):
+                self.make_ready(call, again=call.shown != before)
+            if status == "in_progress" and not call.started:
+                self.start(call)
+            self._tell_output(call, said)
+            if isinstance(status, str) and (outcome := _DONE.get(status)) is not None:
+                self._finish(call, outcome)
         return call
 
     def _announced(self, given: str, said: Mapping[str, Any]) -> AgentCall:
@@ -184,28 +203,6 @@ class AgentUpdates:
             )
         )
         return call
-
-    def _grow(self, call: AgentCall, said: Mapping[str, Any]) -> None:
-        if isinstance(title := said.get("title"), str):
-            call.title = one_line(title, 300)
-        before = call.shown
-        raw = said.get("rawInput")
-        if isinstance(raw, dict) and raw:
-            call.arguments = cast("dict[str, Any]", raw)
-        elif raw not in (None, {}, "", []):
-            call.arguments = {"input": raw}
-        if isinstance(content := said.get("content"), list):
-            call.content = tuple(cast("list[Any]", content)[:MOST_LISTED])
-        if said.get("rawOutput") is not None:
-            call.raw_output = said["rawOutput"]
-        status = said.get("status")
-        if call.arguments or status in ("in_progress", "completed", "failed"):
-            self.make_ready(call, again=call.shown != before)
-        if status == "in_progress" and not call.started:
-            self.start(call)
-        self._tell_output(call, said)
-        if isinstance(status, str) and (outcome := _DONE.get(status)) is not None:
-            self._finish(call, outcome)
 
     def make_ready(self, call: AgentCall, *, again: bool = False) -> None:
         if not call.ready or again:

@@ -221,10 +221,7 @@ def make_items(rows: Sequence[InputRow], plan: ItemPlan) -> list[batch.WorkItem]
             except ValueError as error:
                 problems.append(f"{row.source}: {error}")
                 break
-    problems += _twice(items)
-    if problems:
-        raise UsageError(told(problems))
-    return items
+    return _told_apart(items, problems)
 
 
 def given_calls(rows: Sequence[InputRow]) -> list[batch.WorkItem]:
@@ -242,10 +239,7 @@ def given_calls(rows: Sequence[InputRow]) -> list[batch.WorkItem]:
             items.append(batch.WorkItem(id=row.id, calls=calls, prompt=_words(calls), source=row.source))
         except ValueError as error:
             problems.append(f"{row.source}: {error}")
-    problems += _twice(items)
-    if problems:
-        raise UsageError(told(problems))
-    return items
+    return _told_apart(items, problems)
 
 
 def _item(row: InputRow, item_id: str, fields: Mapping[str, Any], plan: ItemPlan) -> batch.WorkItem:
@@ -294,14 +288,15 @@ def _multiplied(row: InputRow, plan: ItemPlan) -> Iterator[tuple[str, Mapping[st
             yield suffix + (f"#{number}" if plan.repeat > 1 else ""), {**row.fields, **changes}
 
 
-def _twice(items: Sequence[batch.WorkItem]) -> list[str]:
+def _told_apart(items: list[batch.WorkItem], problems: list[str]) -> list[batch.WorkItem]:
     first: dict[str, str] = {}
-    problems: list[str] = []
     for item in items:
         if item.id in first:
             problems.append(f"{item.source}: the id “{item.id}” is that of {first[item.id]}")
         first.setdefault(item.id, item.source)
-    return problems
+    if problems:
+        raise UsageError(told(problems))
+    return items
 
 
 def _call(entry: Any) -> batch.GivenCall:

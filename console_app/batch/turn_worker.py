@@ -6,7 +6,6 @@ import asyncio
 import gc
 import hashlib
 import logging
-import os
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -143,23 +142,14 @@ class EventFiles:
             raise ConfigError(f"can't write {folder}: {error.strerror or error}") from None
 
     async def write(self, item_id: str, events: Sequence[Event]) -> None:
-        await asyncio.to_thread(self._write, self.path(item_id), events)
+        text = export.as_json_lines(events, self.redactor)
+        await asyncio.to_thread(disk.write_private, self.path(item_id), text)
 
     def path(self, item_id: str) -> Path:
         """Return the file of an item; an id that can't be a file's name is hashed."""
         plain = _PLAIN.fullmatch(item_id) is not None
         name = item_id if plain else hashlib.sha256(item_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         return self._folder / f"{name}.jsonl"
-
-    def _write(self, path: Path, events: Sequence[Event]) -> None:
-        new = path.with_suffix(".new")
-        try:
-            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, disk.PRIVATE_FILE)
-            with open(descriptor, "w", encoding="utf-8", errors="surrogatepass") as file:
-                file.write(export.as_json_lines(events, self.redactor))
-            new.replace(path)
-        except OSError as error:
-            raise ConfigError(f"can't write {path}: {error.strerror or error}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,26 +233,21 @@ class TurnWorker:
     async def _answered(self, running: _Running, engine: Engine, message: UserMessage) -> batch.ItemResult:
         item, schema = running.item, running.item.answer_schema
         running.keep(engine.session_event())
-        turn = await self._turn(running, engine.start(message))
-        status, error = _ending(turn)
-        if status != "completed" or schema is None:
-            failed = [call for call in engine.transcript.calls.values() if call.outcome is not Outcome.SUCCEEDED]
-            if status == "completed" and item.calls and failed:
-                return running.result("failed", error=failed[0].error or f"{failed[0].label} {failed[0].outcome}")
-            return running.result(status, error=error)
-        try:
-            return running.result("completed", structured=answer_schema.read(running.answer, schema))
-        except answer_schema.NotFitting as wrong:
-            reason = str(wrong)
-        running.tries = 2
-        turn = await self._turn(running, engine.start(UserMessage(content=answer_schema.again(reason))))
-        status, error = _ending(turn)
-        if status != "completed":
-            return running.result(status, error=error)
-        try:
-            return running.result("completed", structured=answer_schema.read(running.answer, schema))
-        except answer_schema.NotFitting as wrong:
-            return running.result("invalid", error=f"the answer doesn't fit its schema: {wrong}")
+        while True:
+            turn = await self._turn(running, engine.start(message))
+            status, error = _ending(turn)
+            if status != "completed" or schema is None:
+                failed = [call for call in engine.transcript.calls.values() if call.outcome is not Outcome.SUCCEEDED]
+                if status == "completed" and item.calls and failed:
+                    return running.result("failed", error=failed[0].error or f"{failed[0].label} {failed[0].outcome}")
+                return running.result(status, error=error)
+            try:
+                return running.result("completed", structured=answer_schema.read(running.answer, schema))
+            except answer_schema.NotFitting as wrong:
+                if running.tries > 1:
+                    return running.result("invalid", error=f"the answer doesn't fit its schema: {wrong}")
+                message = UserMessage(content=answer_schema.again(str(wrong)))
+            running.tries += 1
 
     async def _turn(self, running: _Running, turn: Turn) -> Turn:
         async with turn:
@@ -372,13 +357,7 @@ class _Running:
         model, usage = self.item.model, batch.ItemUsage()
         if transcript is not None and self.engine is not None:
             model = "" if self.item.calls else f"{self.engine.provider.name}/{self.engine.provider.model}"
-            spent = transcript.usage
-            usage = batch.ItemUsage(
-                input_tokens=spent.input_tokens,
-                output_tokens=spent.output_tokens,
-                cached_tokens=spent.cached_tokens,
-                cost=spent.cost,
-            )
+            usage = batch.ItemUsage.model_validate(transcript.usage, from_attributes=True)
         return batch.ItemResult(
             id=self.item.id,
             item=self.item.digest,

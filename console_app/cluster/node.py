@@ -16,7 +16,6 @@ from distributed import Scheduler, Worker, WorkerPlugin
 
 from console_app import batch_worker, wiring
 from console_app.batch import LocalEngine
-from console_app.batch_worker import OpenWorker
 from console_app.cluster.messages import OpenedNode, Opening, Orders, Told, versions
 from console_app.domain import FanoutError, batch
 from console_app.engine import ManualCall, find_tools
@@ -98,7 +97,7 @@ class ClusterNode:
 
 
 class _Inside:
-    def __init__(self, worker: OpenWorker, jobs: int | None) -> None:
+    def __init__(self, worker: batch_worker.OpenWorker, jobs: int | None) -> None:
         self.ended = asyncio.Event()
         self._jobs: Callable[[], int] = lambda: jobs or worker.models.jobs
         self._engine = LocalEngine(worker.worker, self._jobs)
@@ -136,7 +135,9 @@ class _Inside:
         clock = asyncio.get_running_loop().time
         self._heard = clock()
         self._obey(orders)
-        if orders.wait and not self._has_news:
+        if orders.wait and not bool(
+            self._events or self._results.keys() - self._told or self._asking.keys() - self._asked
+        ):
             self._news.clear()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait(), orders.wait)
@@ -147,10 +148,6 @@ class _Inside:
         self._asked.update(asks)
         events, self._events[:] = tuple(self._events), []
         return Told(jobs=self._jobs(), results=tuple(results), events=events, asks=tuple(asks))
-
-    @property
-    def _has_news(self) -> bool:
-        return bool(self._events or self._results.keys() - self._told or self._asking.keys() - self._asked)
 
     def _obey(self, orders: Orders) -> None:
         if orders.again:

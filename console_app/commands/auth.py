@@ -9,9 +9,7 @@ from console_app.commands.standard_output import write_out
 from console_app.config.secrets import StoredKeys
 from console_app.config.settings import Settings
 from console_app.domain import UsageError, safe_text, visible
-from console_app.headless import (
-    Exit,
-)
+from console_app.headless import Exit
 from console_app.wiring import Setup
 
 

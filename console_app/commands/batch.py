@@ -33,7 +33,6 @@ from console_app.batch import (
     schema_problem,
     summary,
 )
-from console_app.batch_worker import OpenWorker
 from console_app.command_line import json_outputs
 from console_app.commands import junit
 from console_app.config.models import ModelChoice
@@ -54,14 +53,7 @@ from console_app.domain import (
 from console_app.domain import events as ev
 from console_app.domain.steady_time import steady_time
 from console_app.engine import ManualCall, find_tools
-from console_app.headless import (
-    Exit,
-    Interrupts,
-    OutputStreams,
-    RunEnding,
-    needed_servers,
-    servers,
-)
+from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding, needed_servers, servers
 from console_app.wiring import Setup
 
 ACTIONS = ("status", "show", "stop")
@@ -295,7 +287,7 @@ class _Command:
             yield engine, set(), lambda: worker.models.paused
 
     @asynccontextmanager
-    async def _worker(self, items: Sequence[batch.WorkItem]) -> AsyncGenerator[OpenWorker]:
+    async def _worker(self, items: Sequence[batch.WorkItem]) -> AsyncGenerator[batch_worker.OpenWorker]:
         replay = self._path(self.arguments.replay)
         opening = batch_worker.open_worker(
             self.setup,

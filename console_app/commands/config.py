@@ -21,17 +21,9 @@ from console_app.command_line import json_outputs
 from console_app.commands.standard_output import write_out
 from console_app.config.files import Paths, disk, project_mcp, project_settings
 from console_app.config.secrets import Redactor, child_environment
-from console_app.config.settings import (
-    MEANINGS,
-    LayeredSettings,
-    Setting,
-    own_settings,
-    unknown_variables,
-)
+from console_app.config.settings import MEANINGS, LayeredSettings, Setting, own_settings, unknown_variables
 from console_app.domain import ConfigError, UsageError, one_line, plural, safe_text, visible
-from console_app.headless import (
-    Exit,
-)
+from console_app.headless import Exit
 from console_app.wiring import Setup
 
 _EDITORS = ("nano", "vim", "vi")

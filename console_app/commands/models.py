@@ -8,12 +8,7 @@ from console_app import wiring
 from console_app.command_line import json_outputs
 from console_app.config.settings import OFFLINE, OFFLINE_MODEL
 from console_app.domain import ConfigError, FanoutError, one_line, safe_text
-from console_app.headless import (
-    Exit,
-    Interrupts,
-    OutputStreams,
-    RunEnding,
-)
+from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding
 from console_app.wiring import Setup
 
 

@@ -10,14 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, TypeAdapter
 
-from console_app.domain.messages import (
-    AssistantMessage,
-    Attachment,
-    Reasoning,
-    ThoughtLabel,
-    ToolMessage,
-    UserMessage,
-)
+from console_app.domain.messages import AssistantMessage, Attachment, Reasoning, ThoughtLabel, ToolMessage, UserMessage
 from console_app.domain.tools import Artifact, CallOrigin, Frozen, Outcome, ToolCall
 
 Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]

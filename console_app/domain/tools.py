@@ -54,10 +54,6 @@ OWN_SERVER = "fanout"
 """The server that Fanout's own tools are of."""
 FAILED = "Tool execution failed: "
 """The beginning of the result of a call that its tool failed; the tool's words follow."""
-UNKNOWN_TOOL = "Unknown tool"
-"""The beginning of the result of a call whose tool isn't there; the reason that follows may be a server's words."""
-AVAILABLE = ". Available: "
-"""The words in that result before the names of the tools that are there."""
 
 # The way a call came: by the API's own tool calls, as text, or as one that the provider runs itself.
 CallOrigin = Literal["native", "text", "provider"]

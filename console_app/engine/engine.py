@@ -15,7 +15,7 @@ from console_app.domain import events as ev
 from console_app.domain.settings import EngineSettings
 from console_app.domain.steady_time import steady_time
 from console_app.domain.transcript import Transcript
-from console_app.engine.agents.agents import Agents, OpenModel, no_other_model
+from console_app.engine.agents import Agents, OpenModel, no_other_model
 from console_app.engine.background import Background
 from console_app.engine.calls.approval_gate import ApprovalGate
 from console_app.engine.calls.file_uses import FileUses

@@ -27,11 +27,6 @@ class _Asked:
 
 def normalise(messages: Iterable[Message], taken: Set[str] = frozenset()) -> tuple[Message, ...]:
     """Return `messages` as every wire format accepts them. Ids that are `taken` belong to messages before these."""
-    return tuple(_in_turns(_with_results(_paired(messages), set(taken) if taken else set())))
-
-
-def _paired(messages: Iterable[Message]) -> list[UserMessage | _Asked]:
-    """Put each result beside the call it answers, wherever it stood; second results and orphans are left out."""
     paired: list[UserMessage | _Asked] = []
     open_calls: dict[str, deque[tuple[_Asked, int]]] = {}
     for message in messages:
@@ -49,7 +44,7 @@ def _paired(messages: Iterable[Message]) -> list[UserMessage | _Asked]:
                 if places := open_calls.get(message.tool_call_id):
                     asked, index = places.popleft()
                     asked.results[index] = message
-    return paired
+    return tuple(_in_turns(_with_results(paired, set(taken) if taken else set())))
 
 
 def _with_results(paired: list[UserMessage | _Asked], used: set[str]) -> Iterable[Message]:
@@ -72,7 +67,12 @@ def _with_results(paired: list[UserMessage | _Asked], used: set[str]) -> Iterabl
 def _legal(call: ToolCall, used: set[str], used_later: set[str]) -> ToolCall:
     changes: dict[str, str] = {}
     if not call.id or call.id in used:
-        changes["id"] = _fresh_id(call.id or "call", used | used_later)
+        base = call.id or "call"
+        taken = used | used_later
+        number = 2
+        while f"{base}_{number}" in taken:
+            number += 1
+        changes["id"] = f"{base}_{number}"
     used.add(changes.get("id", call.id))
     name = _ILLEGAL_IN_NAME.sub("_", call.name)[:_NAME_LENGTH] or "unnamed"
     if name != call.name:
@@ -80,13 +80,6 @@ def _legal(call: ToolCall, used: set[str], used_later: set[str]) -> ToolCall:
     if not is_object(call.arguments):
         changes["arguments"] = "{}"
     return call.model_copy(update=changes) if changes else call
-
-
-def _fresh_id(base: str, taken: set[str]) -> str:
-    number = 2
-    while f"{base}_{number}" in taken:
-        number += 1
-    return f"{base}_{number}"
 
 
 def _result_of(call: ToolCall, result: ToolMessage | None) -> ToolMessage:

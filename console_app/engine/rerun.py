@@ -240,7 +240,9 @@ def _again(session: Session, call_id: str, arguments: dict[str, Any] | None) -> 
         specs[agent.name] = agent
     spec = specs.get(old.name)
     if old.name == PROGRAM_SPEC.name:
-        if arguments is not None or not _is_paused(session, call_id):
+        if arguments is not None or not (
+            session.programs is not None and session.programs.is_paused(key_of(session.stamper.session_id, call_id))
+        ):
             raise errors.ToolError("a program goes on only where Fanout ended before it did, and as it was written")
         cut = [one for one in session.transcript.calls.values() if one.parent == call_id and one.was_cut]
         if gone := next((one.name for one in cut if one.name not in specs), ""):
@@ -257,10 +259,6 @@ def _again(session: Session, call_id: str, arguments: dict[str, Any] | None) -> 
     fresh.spec = limited(spec, settings.never_parallel, settings.limits)
     fresh.taken_up = spec is PROGRAM_SPEC
     return _Attempt(old, fresh, fresh.spec)
-
-
-def _is_paused(session: Session, call_id: str) -> bool:
-    return session.programs is not None and session.programs.is_paused(key_of(session.stamper.session_id, call_id))
 
 
 def _from_history(session: Session, call_id: str) -> CallExecution | None:

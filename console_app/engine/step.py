@@ -136,7 +136,25 @@ class Step:
         )
         self._answer = answer
         ended = asyncio.get_running_loop().create_future()
-        reader = self._turn.spawn(self._read(self._request(), answer, ended), "answer")
+        settings = self._settings
+        note = UserMessage(content=self._ask.note, origin="fanout") if self._ask.note else None
+        session = self._session
+        session.last_request = request = ports.ModelRequest(
+            messages=session.messages(note),
+            system=settings.whole_prompt,
+            tools=tuple(self._specs.values()),
+            deferred=self._deferred,
+            programs=settings.programs if ports.runs_programs(session.provider) else "off",
+            tool_choice=self._ask.tool_choice,
+            parallel=self._policy is not CallPolicy.SINGLE,
+            conversation=session.stamper.session_id,
+            summed_up=session.transcript.summed_up,
+            called_before=frozenset(session.transcript.native_callers),
+            sampling=Sampling(effort=settings.effort),
+        )
+        if session.given is not None:
+            session.given.read(request, session.transcript.history)
+        reader = self._turn.spawn(self._read(request, answer, ended), "answer")
         try:
             await ended
             self.batch.seal(answer.cut, lost=answer.finish is None)
@@ -188,27 +206,6 @@ class Step:
         for call in waiting:
             self.executor.end(call, results.not_waited_for(self.executor.sent_by(call), started=call.ran))
         return len(waiting)
-
-    def _request(self) -> ports.ModelRequest:
-        settings = self._settings
-        note = UserMessage(content=self._ask.note, origin="fanout") if self._ask.note else None
-        session = self._session
-        session.last_request = request = ports.ModelRequest(
-            messages=session.messages(note),
-            system=settings.whole_prompt,
-            tools=tuple(self._specs.values()),
-            deferred=self._deferred,
-            programs=settings.programs if ports.runs_programs(session.provider) else "off",
-            tool_choice=self._ask.tool_choice,
-            parallel=self._policy is not CallPolicy.SINGLE,
-            conversation=session.stamper.session_id,
-            summed_up=session.transcript.summed_up,
-            called_before=frozenset(session.transcript.native_callers),
-            sampling=Sampling(effort=settings.effort),
-        )
-        if session.given is not None:
-            session.given.read(request, session.transcript.history)
-        return request
 
     async def _read(self, request: ports.ModelRequest, answer: Answer, ended: asyncio.Future[None]) -> None:
         taken, session = 0, self._session

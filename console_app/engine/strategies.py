@@ -103,6 +103,7 @@ MOST_CUTS = 3
 MOST_UNREAD = 2  # times in a turn that the model hears why its text called nothing
 TOKEN_LIMIT = "The answer was cut off by the token limit."
 FILTERED = "The answer was stopped by the provider's content filter."
+CUT_BY = {TOKEN_LIMIT: "length", FILTERED: "filtered"}  # errors of turns whose answer is whole as far as it came
 ASK = re.compile(r"^[\W_]*Ask:[*_]*[ \t]*(?P<question>[^\s*_].*)\s*\Z", re.MULTILINE)
 MOST_PAUSES = 10
 

@@ -125,10 +125,6 @@ class _Closing:
         if from_drafts.content or from_drafts.tool_calls or from_drafts.reasoning:
             self._add(ev.MessageAdded, **ev.MessageAdded.fields_of(from_drafts))
 
-    def _seen(self, call: CallView) -> int:
-        """Return how long a call ran as far as the session tells, in ms: up to the last thing that was stored."""
-        return 0 if call.started_at is None else max(round((self._common["at"] - call.started_at) * 1000), 0)
-
     def _cut_beside(self, call: CallView) -> None:
         text = f"[Fanout: the call {call.name}, which went to the background, was interrupted.{_so_far(call)}]"
         self._add(ev.MessageAdded, **ev.MessageAdded.fields_of(UserMessage(content=text, origin="fanout")))
@@ -144,7 +140,9 @@ class _Closing:
                     outcome=Outcome.INTERRUPTED,
                     content=INTERRUPTED + (f"\n{ag.account(had, self._common['at'])}" if had else _so_far(call)),
                     error=INTERRUPTED,
-                    duration_ms=self._seen(call),
+                    duration_ms=0
+                    if call.started_at is None
+                    else max(round((self._common["at"] - call.started_at) * 1000), 0),
                 )
                 if call.detached and call.id in recorded:
                     self._cut_beside(call)

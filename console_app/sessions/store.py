@@ -16,10 +16,10 @@ from console_app.domain import UsageError, safe_text
 from console_app.domain import events as ev
 from console_app.sessions import salvage, tables
 from console_app.sessions.database import DamagedFile, Database, Result, SetAside, StoreError
+from console_app.sessions.places import OtherResult
 from console_app.sessions.repair import closing_events
 from console_app.sessions.salvage import Wreck
 from console_app.sessions.tables import SessionInfo, StoredEvents
-from console_app.sessions.what_if import OtherResult
 
 RETRY = 1.0  # seconds between two tries of a disk that failed
 SALVAGING = 20.0  # seconds that closing waits for a damaged file to be read

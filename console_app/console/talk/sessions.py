@@ -9,19 +9,44 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from console_app.console.reports.compared import compared
 from console_app.console.ui_port import UiPort
-from console_app.domain import FanoutError, Outcome, one_line, plural
+from console_app.domain import FanoutError, Outcome, call_description, one_line, plural
 from console_app.domain import events as ev
-from console_app.domain.transcript import CallView, Transcript, TurnView
+from console_app.domain.transcript import CallView, Transcript, TurnView, comparison, results
 
 if TYPE_CHECKING:
     from console_app.console.talk.conversation import Conversation
     from console_app.sessions import ForkPoint, Library, Opened, SessionInfo
+
+
+def compared(one: Transcript, other: Transcript) -> str:
+    lines = list(_differences(one, other))
+    return "\n".join(lines) if lines else "They are the same: every call, its result and every answer."
+
+
+def _differences(one: Transcript, other: Transcript) -> Iterator[str]:
+    yield from comparison.call_differences(_calls(one), _calls(other))
+    for number, (text, again) in enumerate(zip_longest(_answers(one), _answers(other), fillvalue=""), 1):
+        yield from comparison.text_difference(f"answer {number}", text, again)
+
+
+def _calls(transcript: Transcript) -> list[comparison.ComparedCall]:
+    return [
+        comparison.ComparedCall(
+            one_line(call.label, 80), call_description.in_words(call), call.arguments, results.shown_text(call)
+        )
+        for turn in transcript.turns
+        for call in turn.calls
+    ]
+
+
+def _answers(transcript: Transcript) -> list[str]:
+    return [step.text for turn in transcript.turns for step in turn.steps if step.text.strip()]
+
 
 EXPORTS_ABOUT = {"md": "Markdown", "html": "a page", "jsonl": "events, to import", "trace": "calls, for Perfetto"}
 NOT_SAVED = "Sessions are not kept in this console: save_sessions is off."

@@ -281,7 +281,16 @@ class Transcript:
                 elif self._compactions:
                     self._compactions.pop()
             case ev.Notice():
-                self._noticed(event)
+                self.shown_call = event.shown or self.shown_call
+                if event.shortened:
+                    self.shortened.update(event.shortened)
+                    self.usage.stale, self.overflowed = True, False
+                if not (source := event.without_reasoning_of):
+                    return
+                for place, message in enumerate(self.history):
+                    if isinstance(message, AssistantMessage) and message.reasoning:
+                        kept = tuple(block for block in message.reasoning if block.data.get("source", source) != source)
+                        self.history[place] = message.model_copy(update={"reasoning": kept})
             case ev.RetryScheduled():
                 pass
             case ev.CallAnnounced():
@@ -293,18 +302,6 @@ class Transcript:
                 if call := self.calls.get(event.call_id):
                     _apply_to_call(call, event)
                     self._keep_if_open(call)
-
-    def _noticed(self, event: ev.Notice) -> None:
-        self.shown_call = event.shown or self.shown_call
-        if event.shortened:
-            self.shortened.update(event.shortened)
-            self.usage.stale, self.overflowed = True, False
-        if not (source := event.without_reasoning_of):
-            return
-        for place, message in enumerate(self.history):
-            if isinstance(message, AssistantMessage) and message.reasoning:
-                kept = tuple(block for block in message.reasoning if block.data.get("source", source) != source)
-                self.history[place] = message.model_copy(update={"reasoning": kept})
 
     def _keep_if_open(self, call: CallView) -> None:
         if call.state is CallState.FINISHED:
@@ -458,7 +455,16 @@ def _apply_to_call(call: CallView, event: CallChange) -> None:
             if event.message is not None:
                 call.message = event.message
         case ev.CallLog():
-            _log(call, event)
+            line = LogLine(event.at, event.level, event.text, event.dropped)
+            if not event.sure:
+                call.server_log = [*call.server_log, line][-MOST_SERVER_LINES:]
+                return
+            call.log.append(line)
+            call.logged += 1 + event.dropped
+            call.dropped += event.dropped
+            call.message = event.text
+            if len(call.log) > MOST_LOG_LINES:
+                del call.log[: MOST_LOG_LINES // 5]
         case ev.CallOutput():
             call.output = call.output or OutputTail()
             call.output.add(event.stream, event.text, event.offset)
@@ -511,19 +517,6 @@ def _restarted(call: CallView, event: ev.CallRestarted) -> None:
     call.asked.clear()
     call.detached = call.by_user = False
     _waited(call, event.at)
-
-
-def _log(call: CallView, event: ev.CallLog) -> None:
-    line = LogLine(event.at, event.level, event.text, event.dropped)
-    if not event.sure:
-        call.server_log = [*call.server_log, line][-MOST_SERVER_LINES:]
-        return
-    call.log.append(line)
-    call.logged += 1 + event.dropped
-    call.dropped += event.dropped
-    call.message = event.text
-    if len(call.log) > MOST_LOG_LINES:
-        del call.log[: MOST_LOG_LINES // 5]
 
 
 def _finished(call: CallView, event: ev.CallFinished) -> None:

@@ -9,8 +9,9 @@ from typing import Any, cast
 
 from console_app.domain import AssistantMessage, Message, Outcome, ToolMessage, ToolSpec, UserMessage, ports
 from console_app.domain import schema as json_schema
-from console_app.domain.tools import AVAILABLE, FAILED, UNKNOWN_TOOL
+from console_app.domain.tools import FAILED
 from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.calls.results import AVAILABLE, UNKNOWN_TOOL
 from console_app.textcalls.provenance import GivenText, Provenance
 
 MAYBE = "maybe quoted: "

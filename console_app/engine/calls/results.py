@@ -9,10 +9,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from console_app.domain import FanoutError, Outcome, ToolResult, ToolSpec, plural, safe_text
-from console_app.domain.tools import AVAILABLE, FAILED, UNKNOWN_TOOL
+from console_app.domain.tools import FAILED
 from console_app.domain.transcript import ToModel, results
 from console_app.engine.calls.arguments import compact
 
+UNKNOWN_TOOL = "Unknown tool"  # how a result on a tool that isn't there begins; a server's words may follow
+AVAILABLE = ". Available: "  # before the names of tools in it
 INTERRUPTED = "Interrupted before completion."
 SINGLE = "not executed: one tool a message"
 QUOTATION = "It is a quotation, and no call."

@@ -146,7 +146,12 @@ class AnswerTools:
             if tool == AGENT and (agents := self._session.agents) is not None:
                 return await agents.run(self._session, self._activity, invocation, reporter)
             if tool == FINISHED:
-                return self._finish(Finished.model_validate(arguments))
+                finished = Finished.model_validate(arguments)
+                finish_todos = self._session.settings.finish_todos
+                if problem := _stands_against(self._calls(), self._session.transcript.todo, finish_todos=finish_todos):
+                    return ToolResult(outcome=Outcome.BLOCKED, content=problem, error=problem.splitlines()[0])
+                self.final_answer = finished.final_answer
+                return ToolResult(outcome=Outcome.SUCCEEDED, content="Completed.")
             if tool == TODO:
                 return self._update(UpdateTodoList.model_validate(arguments))
             if tool == ev.PROGRAM and (runner := self._session.programs) is not None:
@@ -160,7 +165,11 @@ class AnswerTools:
             if tool == ENABLE:
                 return await self._enable(EnableServer.model_validate(arguments))
             if tool == SKILL:
-                return await self._skill(ReadSkill.model_validate(arguments))
+                wanted = ReadSkill.model_validate(arguments)
+                if (workplace := self._session.workplace) is None:
+                    return results.unreadable("there are no skills here", "")
+                text = await workplace.skill(wanted.name, wanted.file)
+                return ToolResult(outcome=Outcome.SUCCEEDED, content=text)
             if tool == QUESTION:
                 return await self._ask(invocation.call_id, AskFollowupQuestion.model_validate(arguments))
         except ValidationError as error:
@@ -173,13 +182,6 @@ class AnswerTools:
             return False
         question.set_result(text and text.strip())
         return True
-
-    def _finish(self, finished: Finished) -> ToolResult:
-        finish_todos = self._session.settings.finish_todos
-        if problem := _stands_against(self._calls(), self._session.transcript.todo, finish_todos=finish_todos):
-            return ToolResult(outcome=Outcome.BLOCKED, content=problem, error=problem.splitlines()[0])
-        self.final_answer = finished.final_answer
-        return ToolResult(outcome=Outcome.SUCCEEDED, content="Completed.")
 
     def _update(self, update: UpdateTodoList) -> ToolResult:
         if self._session.todo_edited:
@@ -197,12 +199,6 @@ class AnswerTools:
         tools = await servers.switch_on(wanted.server)
         names = ", ".join(spec.name for spec in tools) or "none"
         text = f"The user switched {wanted.server} on. Its tools, from your next answer on: {names}."
-        return ToolResult(outcome=Outcome.SUCCEEDED, content=text)
-
-    async def _skill(self, wanted: ReadSkill) -> ToolResult:
-        if (workplace := self._session.workplace) is None:
-            return results.unreadable("there are no skills here", "")
-        text = await workplace.skill(wanted.name, wanted.file)
         return ToolResult(outcome=Outcome.SUCCEEDED, content=text)
 
     async def _ask(self, call_id: str, asked: AskFollowupQuestion) -> ToolResult:
