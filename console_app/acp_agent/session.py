@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from console_app.acp_agent.json_lines import JsonLines
     from console_app.config.servers import ServerConfig
     from console_app.console import Services
-    from console_app.domain import Event
     from console_app.engine import Turn
     from console_app.mcp_client import Hub
 

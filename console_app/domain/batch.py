@@ -37,6 +37,8 @@ _CHANGING = re.compile(r"0x[0-9a-f]+|\d+(\.\d+)?|“[^”]*”|'[^']*'|\"[^\"]*\
 
 
 class GivenCall(Frozen):
+    """A call that an item runs without a model."""
+
     tool: str  # SERVER.TOOL
     arguments: dict[str, Any] = Field(default_factory=dict)
 
@@ -63,6 +65,8 @@ class WorkItem(Frozen):
 
 
 class ItemUsage(Frozen):
+    """Tokens of all requests of an item; `cost` is in US dollars, None where no price is known."""
+
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
@@ -82,8 +86,11 @@ class ItemCall(Frozen):
 
 
 class ItemResult(Frozen):
-    """The result of an item, a line of the results file; the last line of an id counts. `item` is the item's `digest`,
-    `structured` the answer as JSON by its schema. Times are seconds since 1970."""
+    """The result of an item: one line of the results file. Where several lines have one id, the last one counts.
+
+    `item` is the item's `digest`. `structured` is the answer as JSON, where the item asked for a schema. Times are
+    seconds since 1970.
+    """
 
     version: int = RESULT_VERSION
     id: str
@@ -117,6 +124,8 @@ class ItemResult(Frozen):
 
 
 class ItemStarted(Frozen):
+    """An item began to run."""
+
     type: Literal["item.started"] = "item.started"
     item: str
     model: str = ""
@@ -124,7 +133,7 @@ class ItemStarted(Frozen):
 
 
 class ItemCallChanged(Frozen):
-    """A call of a running item has another state. `read_only` is its server's word on the tool."""
+    """A call of a running item came to another state. `read_only` is what its server says of the tool."""
 
     type: Literal["item.call"] = "item.call"
     item: str
@@ -145,7 +154,7 @@ class ItemTurnEvent(Frozen):
 
 
 class EngineNotice(Frozen):
-    """News of the engine for the user: a worker that was lost, an endpoint that is slowed down."""
+    """Something the user should know of the engine: a worker that was lost, an endpoint that is slowed down."""
 
     type: Literal["engine.notice"] = "engine.notice"
     text: str
@@ -158,12 +167,16 @@ BATCH_EVENT: TypeAdapter[BatchEvent] = TypeAdapter(
 
 
 class Lane(Frozen):
+    """A call of a running item."""
+
     label: str
     state: CallState
     outcome: Outcome | None = None
 
 
 class RunningItem(Frozen):
+    """An item that runs, with the calls of its turn in their order."""
+
     id: str
     model: str = ""
     started_at: float
@@ -171,6 +184,8 @@ class RunningItem(Frozen):
 
 
 class Cause(Frozen):
+    """A reason why items failed, in the words of the first of them, which is `example`."""
+
     status: ItemStatus
     words: str
     count: int
@@ -178,11 +193,15 @@ class Cause(Frozen):
 
 
 class Bar(Frozen):
+    """Items that took up to so many seconds, and longer than the bar before."""
+
     up_to: float
     count: int
 
 
 class Slow(Frozen):
+    """An item of those that took longest."""
+
     id: str
     seconds: float
 
@@ -255,8 +274,11 @@ class _Running:
 
 
 class BatchProgress:
-    """The progress of a batch, folded from its events and results. It keeps no results: its size is that of what runs,
-    and a number an item."""
+    """The progress of a batch, folded from its events and results.
+
+    It keeps no results: its size is that of what runs, and a number an item. `total` counts all items, `earlier` those
+    whose results were there before.
+    """
 
     def __init__(self, total: int, earlier: int = 0) -> None:
         self.total = total

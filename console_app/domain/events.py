@@ -22,8 +22,11 @@ PROGRAM = "program"
 
 
 class BaseEvent(Frozen):
-    """Fields of every event: `seq` orders a session's, `at` is seconds since the epoch (UTC). `agent` is the path of
-    the agent whose conversation it is: its name behind those that sent it, with `/`; "" for the user's."""
+    """The fields of every event: `seq` orders a session's events, `at` is seconds since the epoch (UTC).
+
+    `agent` is the path of the agent in whose conversation it happened: its name, and before that the names of those
+    that sent it, with `/`. It is empty for the conversation of the user.
+    """
 
     shown_only: ClassVar[bool] = False
 
@@ -36,12 +39,14 @@ class BaseEvent(Frozen):
 
 
 class Decision(StrEnum):
+    """The answer to an approval request."""
+
     ALLOW = "allow"
     DENY = "deny"
 
 
 class DecidedBy(StrEnum):
-    """Whoever answered an approval request."""
+    """The one who answered an approval request."""
 
     USER = "user"
     RULE = "rule"
@@ -51,21 +56,25 @@ class DecidedBy(StrEnum):
 
 
 class TodoStatus(StrEnum):
+    """The progress of an item of the to-do list."""
+
     PENDING = "pending"
     IN_PROGRESS = "in_progress"
     COMPLETED = "completed"
 
 
 class TodoItem(Frozen):
-    """An item of the to-do list; `content` is one line of text."""
+    """An item; `content` is one line of text."""
 
     content: str
     status: TodoStatus = TodoStatus.PENDING
 
 
 class CallAnnounced(BaseEvent):
-    """The name of a call is known; `index` is its place in the answer, from 0. A call of the origin `provider` runs
-    there, and its result is none of the history."""
+    """The name of a call is known; `index` is its place among the calls of the answer, from 0.
+
+    With the origin `provider` the provider runs it itself, and its result is none of the history.
+    """
 
     type: Literal["call.announced"] = "call.announced"
     call_id: str
@@ -86,11 +95,15 @@ class CallArguments(BaseEvent):
 
 
 class CallDropped(BaseEvent):
+    """An announced call proved to be none (text protocols only): it has no result, its panel goes."""
+
     type: Literal["call.dropped"] = "call.dropped"
     call_id: str
 
 
 class CallReady(BaseEvent):
+    """The arguments of a call are complete."""
+
     type: Literal["call.ready"] = "call.ready"
     call_id: str
     arguments: dict[str, Any]
@@ -99,8 +112,9 @@ class CallReady(BaseEvent):
 
 
 class ApprovalRequested(BaseEvent):
-    """`always`: no rule or mode could have let it run. `form` is a form of text that an approval may license, `passage`
-    the given text that says the call."""
+    """`always`: no rule and no mode could have let this call run. `form` is how its text is written, where its model
+    isn't known to write calls so: an approval may license the form. `passage` is what the model was given that says the
+    call."""
 
     type: Literal["approval.requested"] = "approval.requested"
     call_id: str
@@ -111,9 +125,9 @@ class ApprovalRequested(BaseEvent):
 
 
 class ApprovalResolved(BaseEvent):
-    """`arguments` runs, where it was edited. `definition` and `displayed` are hashes of the tool with its server and of
-    the lines that a person saw. `licensed` is the form of text in which the model is known to write calls from now
-    on."""
+    """`arguments` is set when they were edited: it is what runs. Hashes tell what a person decided on: `definition` of
+    the tool and its server, `displayed` of the lines that were displayed. `licensed` is the form of text in which the
+    model is known to write calls from now on."""
 
     type: Literal["approval.resolved"] = "approval.resolved"
     call_id: str
@@ -164,8 +178,8 @@ class CallLog(BaseEvent):
 
 
 class CallOutput(BaseEvent):
-    """A piece of a running call's output, at most 20 a second. `offset` counts all bytes before `text`, kept or not;
-    the newest `dropped` of them came too fast to keep."""
+    """A piece of the output of a running call, at most 20 a second. `offset` counts the bytes of all its output before
+    `text`, kept or not; the newest `dropped` of them came too fast to keep."""
 
     shown_only: ClassVar[bool] = True
     type: Literal["call.output"] = "call.output"
@@ -178,7 +192,8 @@ class CallOutput(BaseEvent):
 
 
 class CallExtended(BaseEvent):
-    """A running call has its whole time again, or, with `limit`, so many seconds from now, as its provider said."""
+    """The user gave a running call its whole time again, as news of it would; or its provider has said, with `limit`,
+    how many seconds it has from now."""
 
     type: Literal["call.extended"] = "call.extended"
     call_id: str
@@ -193,7 +208,11 @@ class CallDetached(BaseEvent):
 
 
 class CallRestarted(BaseEvent):
-    """The user runs a call again, with other `arguments` where these are set. `attempt` counts from 1."""
+    """The user runs a call again: what came of it before is superseded, and the last `call.finished` counts.
+
+    `attempt` counts from 1, so it is at least 2 here. `arguments` is set when they differ from those of the attempt
+    before: it is what runs now.
+    """
 
     type: Literal["call.restarted"] = "call.restarted"
     call_id: str
@@ -220,7 +239,7 @@ class CallAsked(BaseEvent):
 
 
 class CallAnswered(BaseEvent):
-    """A `call.asked` is open no longer; `how` in a word or a few, as "accepted"."""
+    """A `call.asked` of the call is open no longer; `how` in a word or a few, as "accepted"."""
 
     type: Literal["call.answered"] = "call.answered"
     call_id: str
@@ -229,8 +248,10 @@ class CallAnswered(BaseEvent):
 
 
 class CallFinished(BaseEvent):
-    """The last of a call counts; several come only with `call.restarted` between. `by_user`: the user wrote `content`
-    in a fork."""
+    """The end of a call. The last one of a call counts: there are several only with `call.restarted` between.
+
+    `by_user`: the user wrote `content` in place of what the tool gave, in a fork of the session.
+    """
 
     type: Literal["call.finished"] = "call.finished"
     call_id: str
@@ -244,6 +265,8 @@ class CallFinished(BaseEvent):
 
 
 class BatchFinished(BaseEvent):
+    """All calls of an answer have ended: `wall_ms` from the first start to the last end, `summed_ms` of all runs."""
+
     type: Literal["batch.finished"] = "batch.finished"
     calls: int
     wall_ms: int
@@ -299,6 +322,8 @@ class TextRevised(BaseEvent):
 
 
 class ThoughtDelta(BaseEvent):
+    """More of a thought that is being written."""
+
     shown_only: ClassVar[bool] = True
     type: Literal["thought.delta"] = "thought.delta"
     label: ThoughtLabel
@@ -314,15 +339,19 @@ class Thought(BaseEvent):
 
 
 class TodoChanged(BaseEvent):
+    """The whole to-do list as it is now."""
+
     type: Literal["todo.changed"] = "todo.changed"
     items: tuple[TodoItem, ...]
     by: Literal["model", "user"] = "model"
 
 
 class AnswerKept(BaseEvent):
-    """A part of the answer being written that its `endpoint` wants back: reasoning, or `provider_data` of the call or
-    else the message, in place of the one before. The message has all of it. The next piece replaces `partial`
-    reasoning."""
+    """A part of the answer being written that its `endpoint` wants back, kept as soon as it came: a piece of reasoning,
+    or `provider_data`. This is the call's (`call_id`) or else the message's, and takes the place of the one before.
+
+    The message that joins the history has all of it. `partial` reasoning may still grow: the next piece replaces it.
+    """
 
     shown_only: ClassVar[bool] = True
     type: Literal["answer.kept"] = "answer.kept"
@@ -334,6 +363,8 @@ class AnswerKept(BaseEvent):
 
 
 class MessageAdded(BaseEvent):
+    """The exact message that joins the history."""
+
     type: Literal["message.added"] = "message.added"
     role: Literal["user", "assistant", "tool"]
     content: str
@@ -374,8 +405,10 @@ class MessageAdded(BaseEvent):
 
 
 class UsageReported(BaseEvent):
-    """Tokens of one request. `cached_tokens` are part of the input; `cost` is in US dollars, None when unknown. With a
-    `call_id` a call's server asked the model (sampling)."""
+    """Tokens of one request. `cached_tokens` are part of the input; `cost` is in US dollars, None when unknown.
+
+    `call_id` is set when a call's server asked the model (sampling), and not the conversation.
+    """
 
     type: Literal["usage.reported"] = "usage.reported"
     call_id: str = ""
@@ -386,6 +419,8 @@ class UsageReported(BaseEvent):
 
 
 class RetryScheduled(BaseEvent):
+    """The request failed before anything of the answer was shown, and is sent again after `delay` seconds."""
+
     type: Literal["retry.scheduled"] = "retry.scheduled"
     attempt: int
     delay: float
@@ -402,9 +437,13 @@ class ShownCall(Frozen):
 
 
 class Notice(BaseEvent):
-    """News for the user. Requests no longer carry reasoning whose source is `without_reasoning_of`, and only so many
-    characters of results that are `shortened`, by call. `shown` is a call that the answer only showed, which you may
-    run."""
+    """Something the user should know.
+
+    `without_reasoning_of`, when not empty, is an endpoint, as its reasoning names its source: it refused that of the
+    answers so far, which no request carries any more. `shortened` are calls, and how many characters of their results
+    requests carry from now on: they were too much for the model, and stay whole in the history. `shown` is a call that
+    the answer only showed, which you may run.
+    """
 
     type: Literal["notice"] = "notice"
     level: Level = "info"
@@ -426,15 +465,21 @@ class TurnFinished(BaseEvent):
 
 
 class TurnUndone(BaseEvent):
-    """The user took the newest turn back: it leaves history and screen and stays stored, its cost counted."""
+    """The user took a turn back: it leaves the history and the screen, and stays stored. Always the newest left.
+
+    `undone` is the number of that turn; what it cost stays counted.
+    """
 
     type: Literal["turn.undone"] = "turn.undone"
     undone: int
 
 
 class HistoryCompacted(BaseEvent):
-    """The model reads `summary` in place of the oldest `covers` messages, which stay stored and shown; 0 takes the last
-    one back. `automatic`: the window was nearly full, or a request was `refused` as too large."""
+    """From now on the model reads `summary` in place of the oldest `covers` messages, which stay stored and shown.
+
+    `covers` of 0 takes the last compaction back. `automatic`: because the model's window was nearly full, or because a
+    request was `refused` as too large for it.
+    """
 
     type: Literal["history.compacted"] = "history.compacted"
     summary: str

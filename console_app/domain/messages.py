@@ -14,8 +14,12 @@ ThoughtLabel = Literal["think", "reason", "plan", "observe"]
 
 
 class Reasoning(Frozen):
-    """Reasoning, and any other part of an answer that its provider wants back unchanged. `text` is for people. `data`
-    is the provider's own block: only `provider`, the wire format that wrote it, may send it."""
+    """Reasoning, and any other part of an answer that its provider wants back unchanged with the next request.
+
+    `text` is for people. `data` is the provider's own block (an Anthropic thinking block with its signature, an
+    OpenAI Responses reasoning item, a server tool's call or result, a mark where a text begins, the name of a
+    `reasoning_content` field): only `provider`, the wire format that wrote it, may send it.
+    """
 
     provider: str
     text: str = ""
@@ -27,8 +31,12 @@ LARGEST_PICTURE = 1_600  # tokens: larger ones are made smaller where they are r
 
 
 class Attachment(Frozen):
-    """A copy that goes with a message: a server's resource or part of a prompt, else a file or folder. The model reads
-    `text`: the content or, of bytes, words that name their file. The saved bytes at `path` are sent."""
+    """A copy that goes with a message of something that was read for it: a server's resource or part of a prompt, else
+    a file or folder of this machine.
+
+    `text` is what the model reads: the content itself or, of bytes, words that name their file. `path` is where the
+    bytes were saved: that copy is sent, whatever becomes of the file they came from.
+    """
 
     server: str = ""  # "" for a file or folder
     uri: str = ""
@@ -65,8 +73,10 @@ class Attachment(Frozen):
 
 
 class UserMessage(Frozen):
-    """A message of the user, or of Fanout in the user's place (`origin`). `source` is the command that had a server
-    write it."""
+    """A message of the user, or one that Fanout writes in the user's place (`origin`), as a note after a stop.
+
+    `source` is the command, as `/server:prompt words`, that had a server write the content.
+    """
 
     role: Literal["user"] = "user"
     content: str
@@ -90,8 +100,11 @@ class UserMessage(Frozen):
 
 
 class AssistantMessage(Frozen):
-    """Text, the calls asked for in order, and reasoning to send back. `provider_data` is whatever the endpoint gave
-    beside that; only requests to the same `endpoint` (`domain.settings.identity`) carry it."""
+    """A message of the model: text, the calls it asked for in order, and reasoning to send back.
+
+    `provider_data` is what the endpoint gave beside that, in the words of its wire format; `tool_calls` have theirs.
+    Only requests to `endpoint`, the one that gave it (`domain.settings.identity`), carry it.
+    """
 
     role: Literal["assistant"] = "assistant"
     content: str = ""
@@ -105,6 +118,8 @@ class AssistantMessage(Frozen):
 
 
 class ToolMessage(Frozen):
+    """The one result of a call."""
+
     role: Literal["tool"] = "tool"
     tool_call_id: str
     content: str

@@ -60,6 +60,8 @@ CallOrigin = Literal["native", "text", "provider"]
 
 
 class CallState(StrEnum):
+    """The stage that a call has reached."""
+
     ANNOUNCED = "announced"
     WAITING = "waiting"
     QUEUED = "queued"
@@ -155,6 +157,8 @@ PICTURES = frozenset({"image/png", "image/jpeg", "image/jpg", "image/gif", "imag
 
 
 class Artifact(Frozen):
+    """A file that a call made: kept on disk, named on screen, never base64 in the conversation."""
+
     name: str
     mime: str = "application/octet-stream"
     path: str = ""  # where it was saved, or "" when it is only a link

@@ -33,6 +33,8 @@ class NoSuchSession(StoreError, UsageError):
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
+    """A session that a search found; `snippet` marks the words with U+0001 and U+0002, "" where only the title fits."""
+
     info: SessionInfo
     snippet: str = ""
 

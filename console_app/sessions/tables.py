@@ -48,6 +48,8 @@ class SessionInfo:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
+    """A place that a search found; `snippet` marks the words with U+0001 and U+0002 around them."""
+
     session_id: str
     title: str
     seq: int
