@@ -1,7 +1,5 @@
-"""The `fanout` command: arguments to a command, errors to one line, everything to an exit code.
-
-Next to nothing is imported before the version is answered (0.02 s); each command then imports what it needs.
-"""
+"""The `fanout` command: arguments to a command, errors to one line, everything to an exit code. Next to nothing is
+imported before the version is answered (0.02 s)."""
 
 from __future__ import annotations
 
@@ -21,7 +19,6 @@ EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
 
 def main() -> NoReturn:
-    """Run the command line of this process and exit."""
     arguments = sys.argv[1:]
     if arguments in (["--version"], ["-V"]):
         raise SystemExit(_ended(lambda: _versions(libraries=False)))
@@ -31,8 +28,6 @@ def main() -> NoReturn:
 
 
 def run(arguments: Sequence[str], *, own_process: bool = False) -> int:
-    """Run `arguments` as the command line; return the exit code. With `own_process` the process ends then."""
-
     def work() -> int:
         import gc
 
@@ -49,9 +44,19 @@ def run(arguments: Sequence[str], *, own_process: bool = False) -> int:
 
 
 def _ended(work: Callable[[], int], *, debug: bool = False) -> int:
-    """Return the exit code of `work`; what goes wrong in it is said."""
     try:
-        _open_descriptors()
+        import os
+
+        for descriptor in range(3):
+            try:
+                os.fstat(descriptor)
+            except OSError:
+                # It gets the lowest free number, this one. What standard output loses is an error, as on a full disk.
+                os.open(os.devnull, os.O_RDONLY if descriptor < 2 else os.O_WRONLY)
+        # Typed as never None, but that is what Python leaves there for a closed descriptor.
+        sys.stdin = sys.stdin or os.fdopen(0, closefd=False)
+        sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
+        sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
         return work()
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
@@ -83,7 +88,13 @@ def _dispatch(parsed: Namespace) -> int:
             return _console(parsed)
     if parsed.command == "program" and (opened := _opened_by_program(parsed)) is not None:
         return _console(opened)
-    _terminate_as_interrupt()
+    import signal
+
+    from console_app.domain.ending_signals import ending_signals
+
+    for number in ending_signals():
+        if number is not signal.SIGINT:
+            signal.signal(number, signal.default_int_handler)
     match parsed.command:
         case "parse":
             from console_app.commands import run_parse
@@ -98,7 +109,13 @@ def _dispatch(parsed: Namespace) -> int:
 
             return _write(SCRIPTS[parsed.shell])
         case "man":
-            return _manual(parsed.words)
+            from console_app.command_line import COMMANDS, CONSOLE, page
+            from console_app.domain import UsageError
+
+            command = COMMANDS.get(parsed.words[0]) if parsed.words else CONSOLE
+            if command is None:
+                raise UsageError(f"no command {parsed.words[0]!r}", f"There are: {', '.join(COMMANDS)}.")
+            return _write(page(command))
         case _:
             pass
     from console_app.commands import run_command
@@ -123,7 +140,6 @@ def _opened_by_program(parsed: Namespace) -> Namespace | None:
 
 
 def _in_a_folder(parsed: Namespace) -> None:
-    """Raise UsageError where the working folder was removed under us."""
     import os
 
     from console_app.domain import UsageError
@@ -148,16 +164,6 @@ def _versions(*, libraries: bool) -> int:
         for name, (extra, version) in extras.optional().items()
     ]
     return _write("".join(f"{line}\n" for line in lines))
-
-
-def _manual(words: Sequence[str]) -> int:
-    from console_app.command_line import COMMANDS, CONSOLE, page
-    from console_app.domain import UsageError
-
-    command = COMMANDS.get(words[0]) if words else CONSOLE
-    if command is None:
-        raise UsageError(f"no command {words[0]!r}", f"There are: {', '.join(COMMANDS)}.")
-    return _write(page(command))
 
 
 def _write(text: str) -> int:
@@ -188,7 +194,6 @@ def _console(parsed: Namespace) -> int:
 
 
 def _in_lines(parsed: Namespace) -> bool:
-    """Tell whether the console is to be one of lines: by its flag, or as the user's settings have it."""
     if parsed.screen_reader:
         return True
     import os
@@ -201,7 +206,7 @@ def _in_lines(parsed: Namespace) -> bool:
 
 
 def _report(error: Exception, *, debug: bool) -> int:
-    """Says `error` in one line; where it is our own mistake, a file (and with --debug standard error) has the rest."""
+    """Say `error` in one line; where it is our own mistake, a file (and with --debug standard error) has the rest."""
     import os
 
     from console_app.config.secrets import redactor_in_use
@@ -221,7 +226,7 @@ def _report(error: Exception, *, debug: bool) -> int:
 
 
 def _write_report(error: Exception, redactor: Redactor, debug: bool) -> str:
-    """Puts what happened into a file, and says where that is."""
+    """Write what happened to a file, and say where that is."""
     import logging
     import traceback
 
@@ -235,30 +240,3 @@ def _write_report(error: Exception, redactor: Redactor, debug: bool) -> str:
         logging.getLogger(__name__).error("unexpected error", exc_info=error)
     path = write_report(Paths.find().state, error, redactor)
     return "--debug shows more." if path is None else f"What happened: {path}"
-
-
-def _open_descriptors() -> None:
-    """Opens the null device for standard streams that the caller closed: the next file would get their number."""
-    import os
-
-    for descriptor in range(3):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            # It gets the lowest free number, this one. What is lost on standard output is an error, as on a full disk.
-            os.open(os.devnull, os.O_RDONLY if descriptor < 2 else os.O_WRONLY)
-    # Typed as never None, but that is what Python leaves there for a closed descriptor.
-    sys.stdin = sys.stdin or os.fdopen(0, closefd=False)
-    sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
-    sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
-
-
-def _terminate_as_interrupt() -> None:
-    """SIGTERM and SIGHUP before the event loop has its own handlers end the process as SIGINT does."""
-    import signal
-
-    from console_app.domain.ending_signals import ending_signals
-
-    for number in ending_signals():
-        if number is not signal.SIGINT:
-            signal.signal(number, signal.default_int_handler)

@@ -1,8 +1,6 @@
-"""Conversations as OpenTelemetry spans by the conventions for generative AI: turns, requests and calls as one tree.
-
-A span a turn (`invoke_agent`), below it one a request (`chat`) and one a call (`execute_tool`); what a call made itself
-lies below that one. The SDK takes 0.3 s to import, so nobody imports this module who isn't asked for a trace.
-"""
+"""Conversations as OpenTelemetry spans by the conventions for generative AI: a span a turn (`invoke_agent`), below it
+requests (`chat`) and calls (`execute_tool`). The SDK takes 0.3 s to import, so nobody imports this module who isn't
+asked for a trace."""
 
 from __future__ import annotations
 
@@ -58,7 +56,6 @@ class Trace:
         self._calls: dict[str, dict[str, Span]] = {}  # of a session with its agents
 
     def see(self, event: ev.Event, provider: str, model: str) -> None:
-        """Take an event of any conversation in its order, with the model that it is held with."""
         if event.shown_only:
             return
         key = (event.session_id, event.agent)
@@ -71,7 +68,6 @@ class Trace:
     def start(
         self, name: str, event: ev.Event, attributes: Mapping[str, Any], parent: Span | None, kind: SpanKind
     ) -> Span:
-        """Begin a span where `event` happened."""
         return self._tracer.start_span(
             name,
             context=set_span_in_context(parent) if parent is not None else None,
@@ -81,13 +77,11 @@ class Trace:
         )
 
     def say(self, span: Span, name: str, value: Any) -> None:
-        """Give a span something of what was said, where that was asked for."""
         if self._contents:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
             span.set_attribute(name, self._redactor.without_known(text))
 
     async def close(self) -> None:
-        """Send what waits. A collector that doesn't answer is waited for two seconds."""
         sending = threading.Thread(target=self._provider.shutdown, name="trace", daemon=True)
         sending.start()
         await asyncio.to_thread(sending.join, _FLUSHING)

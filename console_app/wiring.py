@@ -1,8 +1,5 @@
-"""Puts the program together: the one place where settings become a provider, servers, an engine and a front end.
-
-What a command needs is imported where it is needed: a console must paint before the SDKs load, and headless never
-loads Textual.
-"""
+"""Puts the program together: settings become a provider, servers, an engine and a front end. Imports stand where they
+are needed: a console must paint before the SDKs load, and headless never loads Textual."""
 
 from __future__ import annotations
 
@@ -55,8 +52,6 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """The setup that every command starts from."""
-
     arguments: Namespace
     paths: Paths
     cwd: Path
@@ -71,13 +66,12 @@ class Setup:
         return self.layered.settings
 
     async def close(self) -> None:
-        """Hand over what waits to be sent elsewhere: the last that a command does."""
         if self.trace is not None:
             await self.trace.close()
 
 
 def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Setup:
-    """Goes to the working folder, opens the log and reads the settings."""
+    """Go to the working folder, open the log and read the settings."""
     paths, cwd = Paths.find(environ), working_folder(arguments)
     headless = arguments.command != "console" or arguments.print_answer
     log_path = Path(arguments.log_file).absolute() if arguments.log_file else paths.log
@@ -103,7 +97,6 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
 
 
 def _opened_trace(settings: Settings, cwd: Path, redactor: Redactor) -> Trace | None:
-    """Open what `trace` names. Raises UsageError where it can't be written, or the extra isn't installed."""
     if not settings.trace:
         return None
     try:
@@ -115,8 +108,8 @@ def _opened_trace(settings: Settings, cwd: Path, redactor: Redactor) -> Trace | 
 
 
 def _secrets_in_files(setup: Setup) -> Iterator[str]:
-    """Yield the secrets of every sign-in, and of every mcp.json that may have been in force: the user's own, the one
-    that settings name, and the project's. A pipe gives what it holds once, to `choose_servers`."""
+    """Yield the secrets of sign-ins and of each mcp.json that may be in force: the user's, the settings' and the
+    project's. A pipe gives its own once, to `choose_servers`."""
     from console_app.config.files import trusted
     from console_app.config.secrets import UserCredentials
     from console_app.config.servers import load_mcp_config
@@ -133,7 +126,6 @@ def _secrets_in_files(setup: Setup) -> Iterator[str]:
 
 
 def working_folder(arguments: Namespace) -> Path:
-    """Change to the working folder and return it. Raises UsageError where it is not there."""
     if arguments.cwd:
         try:
             os.chdir(arguments.cwd)
@@ -145,8 +137,8 @@ def working_folder(arguments: Namespace) -> Path:
 def read_settings(
     paths: Paths, cwd: Path, arguments: Namespace, environ: Mapping[str, str], *, forgiving: bool = False
 ) -> LayeredSettings:
-    """Read all layers of settings as they are now. Raises ConfigError or UsageError for the first thing wrong; with
-    `forgiving`, nothing in the project's file is an error."""
+    """Read all layers of settings. Raises ConfigError or UsageError; with `forgiving`, nothing in the project's file is
+    an error."""
     chosen = vars(arguments)
     flags = {name: chosen[name] for name in Settings.model_fields if name in chosen}
     allow, deny = chosen.get("allow_tool") or (), chosen.get("deny_tool") or ()
@@ -156,7 +148,7 @@ def read_settings(
 
 
 def apply_setting(engine: Engine, name: str, settings: Settings) -> bool:
-    """Has one changed setting hold from the next answer on; False for one that is not the engine's."""
+    """Have one changed setting hold from the next answer on; False for one that is not the engine's."""
     known = {field.name for field in fields(EngineSettings)}
     names = {"timeout": ("turn_timeout",), "policy": ("policy", "text_single")}.get(name, (name,))
     if not known.issuperset(names):
@@ -167,7 +159,6 @@ def apply_setting(engine: Engine, name: str, settings: Settings) -> bool:
 
 
 def model_source(setup: Setup, limits: EndpointLimits | None = None) -> ConfiguredModels:
-    """The models of the settings. `limits` are those of other conversations in this process."""
     source, paths = setup.layered.sources.get("model", ""), setup.paths
     refusals = KnownRefusals(paths.refusals, __version__, KnownEndpoints(paths.endpoints, __version__))
     limits = limits or EndpointLimits()
@@ -175,18 +166,15 @@ def model_source(setup: Setup, limits: EndpointLimits | None = None) -> Configur
 
 
 def preload_servers() -> None:
-    """Imports the SDK of the servers (0.7 s): for a thread, before the model's.
-
-    They share packages, and Python can't import one package in two threads at once; servers shake hands while the
-    other is imported.
-    """
+    """Import the SDK of the servers (0.7 s) in a thread, before the model's: they share packages, which two threads
+    can't import at once."""
     from console_app.mcp_client import preload
 
     preload()
 
 
 async def remember_tools(setup: Setup, hub: Hub) -> None:
-    """Keeps the names of the tools that there are, for a shell to complete."""
+    """Keep the names of the tools, for a shell to complete."""
     import asyncio
 
     from console_app.config.servers import keep_tool_names
@@ -195,17 +183,15 @@ async def remember_tools(setup: Setup, hub: Hub) -> None:
 
 
 def freeze_collector() -> None:
-    """Hide everything big that was imported from the garbage collector, now and at the exit, as it lives on.
-
-    That takes 0.3 s off the end of the process, and every long pause off the console.
-    """
+    """Hide what was imported from the garbage collector, now and at the exit. That takes 0.3 s off the end, and long
+    pauses off the console."""
     gc.freeze()
     gc.enable()
 
 
 async def build_models(base: type[Frozen] = Frozen) -> None:
-    """Build all models of events and messages, which are else built when first used. It goes on between others' work,
-    and on the loop, since two threads must not build one."""
+    """Build all models of events and messages, on the loop between others' work, since two threads must not build
+    one."""
     for model in base.__subclasses__():
         model.model_rebuild()
         await asyncio.sleep(0)
@@ -213,7 +199,6 @@ async def build_models(base: type[Frozen] = Frozen) -> None:
 
 
 def choose_servers(setup: Setup) -> ServerChoice:
-    """Choose which mcp.json counts, and which of its servers."""
     from console_app import resources
     from console_app.config import trust
     from console_app.config.servers import choose_servers as choose
@@ -252,14 +237,13 @@ def _is_answered(setup: Setup) -> bool:
 
 
 def open_library(setup: Setup) -> Library | None:
-    """The sessions of this user, or None where none is to be kept. The file is opened when it is first used."""
+    """Return this user's sessions, None where none is to be kept. The file is opened when it is first used."""
     if not setup.settings.save_sessions:
         return None
     return stored_sessions(setup)
 
 
 def stored_sessions(setup: Setup) -> Library:
-    """The sessions of this user, whether new ones are kept or not."""
     from console_app.sessions import Library, Store
 
     store = Store(setup.paths.sessions, folder=str(setup.cwd))
@@ -267,13 +251,11 @@ def stored_sessions(setup: Setup) -> Library:
 
 
 async def open_session(setup: Setup, library: Library | None) -> Opened | None:
-    """Open the session that the command line asks to go on with, if any. Raises UsageError where that can't be."""
     info = await asked_session(setup, library)
     return await library.open(info.id) if library is not None and info is not None else None
 
 
 async def asked_session(setup: Setup, library: Library | None) -> SessionInfo | None:
-    """Return the session that -c or -r names; None without them. Raises UsageError when there is none such."""
     newest, prefix = setup.arguments.resume_newest, setup.arguments.resume
     if library is None:
         if newest or prefix is not None:
@@ -285,8 +267,8 @@ async def asked_session(setup: Setup, library: Library | None) -> SessionInfo | 
 def model_of_session(
     setup: Setup, source: ConfiguredModels, choice: ModelChoice, session: SessionInfo | None
 ) -> tuple[ModelChoice, str]:
-    """Return the model that a session goes on with, and a line where that can't be its own. It is `choice` where this
-    very run names a model, and for a demo's session."""
+    """Return the model that a session goes on with, and a line where that can't be its own. A named model, or a demo's
+    session, has `choice`."""
     named = setup.arguments.model or setup.arguments.base_url or setup.environ.get("FANOUT_MODEL")
     if session is None or named or not session.model or session.provider in ("", OFFLINE, SCRIPTED):
         return choice, ""
@@ -304,7 +286,6 @@ def build_hub(
     *,
     picks: Selection | None = None,
 ) -> Hub:
-    """Build the hub of the chosen servers, switched as `picks` says; nothing is started or imported yet."""
     from console_app.config.secrets import UserCredentials
     from console_app.mcp_client import Asking, Definitions, Hub
 
@@ -326,15 +307,14 @@ def build_hub(
 
 
 def picks(setup: Setup) -> Selection:
-    """Return what the user switched in this folder; servers that the command line names are taken as named."""
     from console_app.config.servers import Selection
 
     return Selection() if setup.arguments.mcp else Selection.load(setup.paths, setup.cwd)
 
 
 def join(engine: Engine, hub: Hub) -> Callable[[], None]:
-    """Let servers ask the engine's model (sampling). Return a function that gives the model the servers' instructions
-    as they are now, to be called when they have changed."""
+    """Let servers ask the engine's model (sampling). Return a function that gives the model their instructions as they
+    are now."""
     from console_app.mcp_client import ProviderSampler
 
     hub.asking.sampler = ProviderSampler(lambda: engine.provider)
@@ -348,7 +328,7 @@ def join(engine: Engine, hub: Hub) -> Callable[[], None]:
 
 
 def build_gate(setup: Setup, servers: ServerChoice, *, headless: bool) -> ApprovalGate:
-    """The gate with the rules of all layers; the bundled servers' tools are allowed unless a rule says otherwise."""
+    """Return the gate with the rules of all layers; bundled servers' tools are allowed unless a rule says otherwise."""
     rules = [Rule(rule.action, rule.parsed.pattern, rule.source, rule.parsed.arguments) for rule in setup.layered.rules]
     bindings = RuleBindings(user_file=str(setup.paths.settings), own_servers=servers.own)
     gate = ApprovalGate(setup.settings.approval_mode, rules, headless=headless, bindings=bindings)
@@ -360,7 +340,7 @@ def build_gate(setup: Setup, servers: ServerChoice, *, headless: bool) -> Approv
 
 
 def use_bundled(gate: ApprovalGate, servers: ServerChoice) -> None:
-    """Has run without asking what came along, and still is what came along; called again when `servers` are others."""
+    """Let what came along, and still is that, run without asking; called again when `servers` change."""
     gate.rules = [rule for rule in gate.rules if rule.source != BUNDLED]
     gate.bindings.own_servers, gate.bindings.foreign, gate.shell = servers.own, servers.plugins, None
     for server in servers.servers:
@@ -386,8 +366,8 @@ def build_engine(
     workplace: WorkingFolder | None = None,
     kept: bool = False,
 ) -> Engine:
-    """An engine under the settings' limits. With a `workplace` its model may send agents. Of a session that is `kept`,
-    programs that wait are kept too."""
+    """Return an engine under the settings' limits. With a `workplace` its model may send agents; `kept` sessions keep
+    programs that wait."""
 
     async def open_model(name: str) -> ports.Provider:
         source = model_source(setup)
@@ -416,7 +396,6 @@ def build_engine(
 
 
 def agent_kinds(setup: Setup, workplace: WorkingFolder) -> Callable[[], ag.Kinds]:
-    """Return what gives the kinds of agents: those of files, and over them the programs of the settings."""
     if not (named := setup.settings.agents):
         return workplace.agents
     from console_app import acp_client
@@ -443,7 +422,6 @@ class Apart:
 
     @classmethod
     async def open(cls, setup: Setup, workplace: WorkingFolder, beside: ports.Toolset, name: str) -> Apart:
-        """Make the worktree and start the servers there that are on `beside` it. Raises ToolError."""
         from console_app.workplace import Worktree
 
         worktree = await asyncio.to_thread(Worktree.open, setup.cwd, setup.paths.data / "worktrees", name)
@@ -457,20 +435,17 @@ class Apart:
         return cls(worktree, workplace, hub, frozenset(one.name for one in own))
 
     async def close(self) -> ports.HandedBack | None:
-        """End the servers; return the branch and the diff."""
         await self._hub.close()
         return await asyncio.to_thread(self._worktree.close)
 
 
 def workplace(setup: Setup) -> WorkingFolder:
-    """The folder of a conversation, with the user's hooks. Raises ConfigError where these can't be read."""
     from console_app.workplace import WorkingFolder
 
     return WorkingFolder(setup.paths, setup.cwd, setup.environ, setup.settings.hooks)
 
 
 def engine_settings(settings: Settings, *, headless: bool) -> EngineSettings:
-    """The limits and habits of engines, as the settings have them."""
     builtin_tools = settings.builtin_tools
     if builtin_tools is None:  # a question that nobody can answer need not be offered
         builtin_tools = ("update_todo_list", "enable_server", "skill")

@@ -24,8 +24,8 @@ from console_app.sessions import NoSuchSession
 if TYPE_CHECKING:
     from console_app.acp_agent.asking import Editor
     from console_app.acp_agent.json_lines import JsonLines
-    from console_app.acp_agent.parts import OpenSession
     from console_app.acp_agent.prompts import Block
+    from console_app.acp_agent.session import OpenSession
     from console_app.sessions import Library
 
 _NO_KEY, _NOT_FOUND, _INVALID, _FAILED = -32000, -32002, -32602, -32603
@@ -56,7 +56,6 @@ class EditorAgent:
         self._editor = conn
 
     async def close(self) -> None:
-        """Ends every conversation, all at once."""
         await asyncio.gather(*(session.close() for session in self._sessions.values()), self._stored.close())
 
     # -- the protocol
@@ -64,7 +63,7 @@ class EditorAgent:
     async def initialize(
         self, protocol_version: int, client_capabilities: schema.ClientCapabilities | None = None, **_: Any
     ) -> schema.InitializeResponse:
-        """The one version there is, and what Fanout can."""
+        """Return the one version there is, and Fanout's capabilities."""
         self._can = client_capabilities or schema.ClientCapabilities()
         capabilities = schema.AgentCapabilities(
             load_session=True,
@@ -117,7 +116,7 @@ class EditorAgent:
         additional_directories: Folders = None,
         **_: Any,
     ) -> schema.ResumeSessionResponse:
-        """The same of one that the editor still shows."""
+        """Continue a conversation that the editor still shows."""
         session = await self._opened(cwd, mcp_servers, additional_directories, session_id)
         session.remember()
         return schema.ResumeSessionResponse(modes=session.modes, config_options=session.options)
@@ -125,7 +124,6 @@ class EditorAgent:
     async def list_sessions(
         self, cwd: str | None = None, cursor: str | None = None, **_: Any
     ) -> schema.ListSessionsResponse:
-        """The stored conversations, the newest first."""
         if cursor is not None and not cursor.isdecimal():
             raise RequestError(_INVALID, "that cursor was not given here")
         begin = int(cursor or 0)
@@ -148,13 +146,14 @@ class EditorAgent:
         return schema.ListSessionsResponse(sessions=sessions, next_cursor=more)
 
     async def close_session(self, session_id: str, **_: Any) -> None:
-        """Ends a conversation here; it stays stored."""
         await self._end(self._session(session_id))
 
     async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Takes the methods of the protocol that the SDK has no name for."""
+        """Take the methods of the protocol that the SDK has no name for."""
         if method == AGENT_METHODS["logout"]:
-            return await self._logout()
+            self._signed_out = True
+            await asyncio.gather(*(self._end(session) for session in [*self._sessions.values()]))
+            return {}
         if method not in (AGENT_METHODS["session_delete"], CANCEL_CALL):
             raise RequestError.method_not_found(f"_{method}")
         try:
@@ -170,14 +169,8 @@ class EditorAgent:
         await told(self._delete(wanted))
         return {}
 
-    async def _logout(self) -> dict[str, Any]:
-        """End all conversations and begin none until the editor signs in. Keys stay where Fanout keeps them."""
-        self._signed_out = True
-        await asyncio.gather(*(self._end(session) for session in [*self._sessions.values()]))
-        return {}
-
     async def _delete(self, session_id: str) -> None:
-        """One that is gone already is no error, as the protocol has it; an id is never shortened here."""
+        """Delete a session; one that is gone is no error, as the protocol has it. An id is never shortened here."""
         found = await self._stored.store.sessions(_MOST)
         if any(one.id == session_id for one in found):
             await self._stored.delete(session_id)
@@ -186,12 +179,10 @@ class EditorAgent:
         return schema.PromptResponse(stop_reason=await told(self._session(session_id).prompt(prompt)))
 
     async def cancel(self, session_id: str, **_: Any) -> None:
-        """Ends what a conversation does; one that there is not does nothing."""
         if (session := self._sessions.get(session_id)) is not None:
             session.cancel()
 
     async def set_session_mode(self, session_id: str, mode_id: str, **_: Any) -> None:
-        """Another approval mode holds."""
         session = self._session(session_id)
 
         async def switch() -> None:
@@ -203,7 +194,6 @@ class EditorAgent:
     async def set_config_option(
         self, config_id: str, session_id: str, value: str | bool, **_: Any
     ) -> schema.SetSessionConfigOptionResponse:
-        """A mode, a model, an effort."""
         session = self._session(session_id)
         await told(session.set_option(config_id, value))
         return schema.SetSessionConfigOptionResponse(config_options=session.options)
@@ -241,7 +231,7 @@ class EditorAgent:
 
 
 async def told(work: Awaitable[T]) -> T:
-    """The result of `work`; an error that people read is the editor's, in the same words."""
+    """Return the result of `work`; an error that people read is the editor's, in the same words."""
     try:
         return await work
     except NoSuchSession as error:
@@ -253,7 +243,7 @@ async def told(work: Awaitable[T]) -> T:
 
 
 def server_of(server: Any) -> ServerConfig:
-    """A server of the editor's as mcp.json would have it. Raises RequestError."""
+    """Return an editor's server as mcp.json would have it. Raises RequestError."""
     name: str = server.name
     if isinstance(server, schema.McpServerStdio):
         how: dict[str, Any] = {

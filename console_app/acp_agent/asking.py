@@ -1,8 +1,6 @@
-"""Ask an editor: whether a call may run, and what the model or a server wants to know. Several questions may be open.
-
-Each is a request of its own. It is taken back when its call has ended or was decided elsewhere, and an answer that
-comes all the same counts for nothing. An editor that can't ask, or answers what was not offered, has said no.
-"""
+"""Ask an editor: whether a call may run, and what the model or a server wants to know. A question is a request of its
+own, taken back when its call ended or was decided elsewhere; a late answer counts for nothing. An editor that can't ask
+has said no."""
 
 from __future__ import annotations
 
@@ -59,8 +57,8 @@ class Editor(Protocol):
 
 
 class EditorQuestions:
-    """The HumanPort of one conversation. `forms` and `pages`: whether its editor can ask so; `limit`: seconds in which
-    what a server asks has to be answered."""
+    """The HumanPort of one conversation. `forms` and `pages`: whether its editor can ask so; `limit`: seconds for an
+    answer."""
 
     def __init__(
         self,
@@ -85,7 +83,7 @@ class EditorQuestions:
     async def choose(
         self, call_id: str, shown: Mapping[str, Any], options: list[Option], asker: str | None = None
     ) -> str | None:
-        """The option that is taken, None for none of them; asked for the call `asker`, where that is another. Raises
+        """Return the option that is taken, None for none; asked for the call `asker`, where that is another. Raises
         Withdrawn."""
         offered = [schema.PermissionOption(option_id=one, name=name, kind=kind) for one, name, kind in options]
         call = schema.ToolCallUpdate(tool_call_id=call_id, **shown)
@@ -97,7 +95,7 @@ class EditorQuestions:
         return next((one for one, _, _ in options if outcome is not None and one == outcome.option_id), None)
 
     async def fill_in(self, call_id: str, message: str, fields: Mapping[str, Any]) -> questions.ElicitationAnswer:
-        """The values of a form. Raises Withdrawn."""
+        """Return the values of a form. Raises Withdrawn."""
         if not self._forms:
             return questions.ElicitationAnswer("decline")
         try:
@@ -111,14 +109,13 @@ class EditorQuestions:
         return _answer(await self._asked(call_id, self._editor.create_elicitation(message, mode)))
 
     def withdraw(self, call_id: str) -> None:
-        """Take back everything that is asked for a call."""
         for task in self._open.pop(call_id, ()):
             task.cancel()
 
     # -- as a HumanPort
 
     async def ask(self, question: questions.Elicitation) -> questions.ElicitationAnswer:
-        """A HumanPort. What the editor has no way to ask is declined, and said."""
+        """Ask as a HumanPort. What the editor has no way to ask is declined, and said."""
         message = f"{one_line(question.server, 60)}: {displayed.folded_text(question.message)}"
         if not (self._pages if question.mode == "url" else self._forms):
             what = "to open a page" if question.mode == "url" else "for values"
@@ -174,7 +171,7 @@ class EditorQuestions:
         return picked in (ONCE, SESSION)
 
     async def _asked(self, call_id: str, request: Coroutine[Any, Any, T]) -> T | None:
-        """The answer of the editor, None for an error in its place. Raises Withdrawn where nobody wants it any more."""
+        """Return the editor's answer, None for an error. Raises Withdrawn where nobody wants it any more."""
         task = asyncio.ensure_future(request)
         self._open.setdefault(call_id, set()).add(task)
         try:
@@ -191,12 +188,11 @@ class EditorQuestions:
         return task.result()
 
 
-class Withdrawn(Exception):
-    """The question is open no longer: its call has ended, or the editor has gone or taken it back."""
+class Withdrawn(Exception): ...
 
 
 def _block(lines: Sequence[displayed.ArgumentLine], *words: str) -> schema.ContentToolCallContent:
-    """Words, and lines indented as a block, which no line of a value can end."""
+    """Join words, and lines indented as a block, which no line of a value can end."""
     return tool_calls.content("\n\n".join((*words, indent(displayed.as_text(lines), "    "))))
 
 
@@ -224,21 +220,17 @@ class CallQuestions:
         self._locks: dict[str, asyncio.Lock] = {}  # by what would let calls run
 
     def approve(self, call: CallView) -> None:
-        """A call waits for approval."""
         self._begin(call, self._approve(call))
 
     def answer(self, call: CallView) -> None:
-        """A call asks the user."""
         self._begin(call, self._answer(call))
 
     def over(self, call_id: str) -> None:
-        """Nothing is asked for this call any more."""
         if (task := self._tasks.pop(call_id, None)) is not None:
             task.cancel()
         self._asking.withdraw(call_id)
 
     def close(self) -> None:
-        """Nothing is asked any more."""
         for call_id in [*self._tasks]:
             self.over(call_id)
 
@@ -263,15 +255,12 @@ class CallQuestions:
             running.resolve(call.id, Decision.DENY, feedback="it could not be approved as it is")
 
     def _lock(self, call: CallView) -> asyncio.Lock:
-        """Return the lock of the rule that would let a call run, so that one of its calls asks at a time.
-
-        An editor may go on to show a question that was taken back.
-        """
+        """Return the lock of the rule that would let a call run: one of its calls asks at a time, as editors may show a
+        question that was taken back."""
         rule = next(iter(self.pending.one(call).rules), "")
         return self._locks.setdefault(rule, asyncio.Lock()) if rule else asyncio.Lock()
 
     async def _decided(self, call: CallView) -> bool:
-        """Ask for a call, and tell whether there is nothing more to ask."""
         pending = self.pending.one(call)
         rule, fingerprint = next(iter(pending.rules), ""), pending.fingerprint or ""
         if (running := self._conversation.calls_of) is None or not running.is_as_shown(call.id, fingerprint):
@@ -312,7 +301,7 @@ class CallQuestions:
         return [*options, (REJECT, "Reject", "reject_once")]
 
     def _shown(self, pending: Pending) -> dict[str, Any]:
-        """All that a person needs: some editors show nothing but what comes with the question."""
+        """Return all that a person needs: some editors show nothing but what comes with the question."""
         call = pending.call
         said = _block(pending.lines(), *pending.reasons())
         shape = tool_calls.shape(call, pending.spec, self._folder)
@@ -331,4 +320,4 @@ class CallQuestions:
         given = answer.content or {}
         words = str(given.get("answer") or given.get("choice") or "")
         if (turn := self._conversation.turn) is not None and not (words and turn.answer(call.id, words)):
-            turn.decline(call.id)
+            turn.answer(call.id, None)

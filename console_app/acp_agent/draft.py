@@ -1,8 +1,6 @@
-"""The draft of version 2 of the protocol, put into version 1 and back, a message at a time.
-
-The agent speaks version 1 alone. In the draft a prompt is answered once it is accepted and a state ends its turn, every
-update is an upsert by id, and one call can be cancelled. Shapes: schema-v2 of agentclientprotocol.com.
-"""
+"""The draft of version 2 of the protocol, put into version 1 and back, a message at a time. In it a prompt is answered
+once accepted and a state ends its turn, updates are upserts by id, and one call can be cancelled (schema-v2 of
+agentclientprotocol.com)."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ Message = dict[str, Any]
 
 
 class DraftVersion:
-    """One connection. `on` is set by the editor's first message, where that offers the draft."""
+    """A connection. `on` is set by the editor's first message, where that offers the draft."""
 
     def __init__(self) -> None:
         self.on = False
@@ -26,7 +24,6 @@ class DraftVersion:
         self._asking: dict[Any, str] = {}  # questions that the editor has not answered, and their conversations
 
     def read(self, message: Message) -> Iterator[Message]:
-        """Yield what the editor means in version 1."""
         method, params = message.get("method"), table(message.get("params"))
         if method == "initialize" and isinstance(params.get("protocolVersion"), int):
             self.on = params["protocolVersion"] == VERSION
@@ -58,12 +55,10 @@ class DraftVersion:
         yield {**message, "method": method, "params": params}
 
     def answered(self, number: Any) -> Iterator[Message]:
-        """Yield what the editor is told when it answered a question."""
         if (session := self._asking.pop(number, None)) is not None and session not in self._asking.values():
             yield _update(session, _state("running"))
 
     def accepted(self, session: str) -> Iterator[Message]:
-        """Yield the answer to the oldest prompt of a conversation that has none, and the message that it became."""
         for number, params in self._prompts.items():
             if params.get("sessionId") == session:
                 del self._prompts[number]
@@ -75,7 +70,6 @@ class DraftVersion:
                 return
 
     def written(self, message: Message) -> Iterator[Message]:
-        """Yield what a message of ours is in the draft."""
         number, method, params = message.get("id"), message.get("method"), table(message.get("params"))
         if not self.on:
             yield message
@@ -118,12 +112,11 @@ def _state(state: str) -> Message:
 
 
 def table(value: Any) -> Message:
-    """Return a copy of an object of JSON; an empty one for anything else."""
     return {**cast("Message", value)} if isinstance(value, dict) else {}
 
 
 def _without_type(server: Any) -> Any:
-    """Version 1 knows a program by its having no type."""
+    """Drop the type of a program, which version 1 knows by its having none."""
     fields = table(server)
     if fields.get("type") != "stdio":
         return server
@@ -160,7 +153,6 @@ def _options(options: Sequence[Message]) -> list[Message]:
 
 
 def _upsert(update: Message) -> Message | None:
-    """Return an update as the draft has it; None for what it has not."""
     match update["sessionUpdate"]:
         case "current_mode_update":  # a mode is an option there
             return None

@@ -1,8 +1,6 @@
-"""The messages of an editor as lines of JSON: the Transport that the SDK's connection is given.
-
-The SDK's own leaves what is no JSON without an answer, ends at a message that is no object, and keeps a line of any
-length. Standard input is read in a thread: it may be a file or a terminal, which an event loop can't wait for.
-"""
+"""An editor's messages as lines of JSON: the Transport for the SDK's connection, whose own leaves non-JSON unanswered,
+ends at a message that is no object, and keeps lines of any length. Standard input is read in a thread: a file or a
+terminal can't be waited for."""
 
 from __future__ import annotations
 
@@ -30,13 +28,10 @@ Message = dict[str, Any]
 
 
 class LineOutput(Protocol):
-    """Writes lines in their order."""
-
     def out(self, text: str) -> None: ...
 
     async def drain(self) -> None:
         """Returns when there is room for more."""
-        ...
 
 
 class JsonLines:
@@ -55,7 +50,6 @@ class JsonLines:
         threading.Thread(target=self._read, name="editor", daemon=True).start()
 
     async def receive(self) -> Message | None:
-        """Return the next message; None once no more come. A line that is no message is answered with an error."""
         while (message := await self._arrived.get()) is not None:
             if not isinstance(message, int):
                 for one in self._draft.read(message):
@@ -69,7 +63,7 @@ class JsonLines:
         return None
 
     async def send(self, message: Message) -> None:
-        """Sends a message; only what a turn tells waits for room. A request is known by its task, to be taken back."""
+        """Send a message; only what a turn tells waits for room. A request is known by its task, to be taken back."""
         task = asyncio.current_task()
         assert task is not None
         if "method" in message and "id" in message:
@@ -82,7 +76,7 @@ class JsonLines:
                 then()
 
     def behind_the_answer(self, then: Callable[[], None]) -> None:
-        """`then` is called once the request that this task answers has a result."""
+        """Call `then` once the request that this task answers has a result."""
         if (task := asyncio.current_task()) is not None:
             self._behind[task] = then
 
@@ -90,7 +84,7 @@ class JsonLines:
         """Standard input and output are not ours to close."""
 
     def tell(self, session_id: str, update: Any) -> None:
-        """Tells of an update, behind all that was sent before; one that the SDK has no type for comes as its JSON."""
+        """Tell of an update, behind all that was sent before; one that the SDK has no type for comes as its JSON."""
         if isinstance(update, dict):
             params: Message = {"sessionId": session_id, "update": update}
         else:
@@ -98,20 +92,15 @@ class JsonLines:
         self._put({"method": CLIENT_METHODS["session_update"], "params": params})
 
     def accepted(self, session_id: str) -> None:
-        """Tell the editor that its prompt is being answered, where its version has a word for that."""
         self._write(self._draft.accepted(session_id))
 
     async def room(self) -> None:
-        """Return when the editor keeps up, and other tasks had their turn."""
         await asyncio.sleep(0)
         await self._output.drain()
 
     def _meant(self, message: Message) -> Message | None:
-        """Return the message as the SDK is to have it, or None to drop it.
-
-        The SDK knows none of the protocol's own `$/` methods. Cancelling a prompt's request becomes a `session/cancel`;
-        any other request runs to its end.
-        """
+        """Return the message as the SDK is to have it, or None. It knows no `$/` methods: cancelling a prompt's request
+        becomes a `session/cancel`, any other runs to its end."""
         method, params = message.get("method"), message.get("params")
         known = cast("dict[str, Any]", params) if isinstance(params, dict) else {}
         if method == AGENT_METHODS["session_prompt"]:
@@ -155,7 +144,7 @@ class JsonLines:
 
 
 def lines(piece: Callable[[], bytes]) -> Iterator[bytes | None]:
-    """The lines that pieces add up to, up to an empty one or an OSError; None for one that is too long."""
+    """Yield the lines of pieces, up to an empty one or an OSError; None for one that is too long."""
     kept: list[bytes] = []
     size = 0
     while True:
@@ -175,7 +164,7 @@ def lines(piece: Callable[[], bytes]) -> Iterator[bytes | None]:
 
 
 def read(line: bytes | None) -> Message | int | None:
-    """The message of a line, or the code of the error that it is; None for an empty line."""
+    """Return the message of a line, or the code of its error; None for an empty line."""
     if line is None:
         return _INVALID
     if not line.strip():
@@ -198,7 +187,7 @@ def read(line: bytes | None) -> Message | int | None:
 
 
 def clean(value: Any) -> Any:
-    """`value` of JSON without halves of characters, which escapes can smuggle in and nothing can store or send."""
+    """Return JSON without halves of characters, which escapes can smuggle in and nothing can store or send."""
     if isinstance(value, str):
         return safe_text.encodable(value)
     if isinstance(value, dict):

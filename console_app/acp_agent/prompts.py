@@ -27,15 +27,15 @@ Edited = Callable[[Path], Awaitable[str | None]]  # the text of a file as the ed
 
 
 def words_of(blocks: Sequence[Block]) -> str:
-    """The text of a prompt: what stands between words by its name."""
+    """Return a prompt's text: what stands between words by its name."""
     return "".join(_words(block) for block in blocks).strip()
 
 
 async def message_of(
     words: str, blocks: Sequence[Block], attachments: files.Attachments, edited: Edited
 ) -> tuple[UserMessage, Sequence[str]]:
-    """The message that these words mean, with what goes along with a prompt, and what its sender should know of it.
-    Raises FanoutError."""
+    """Return the message that these words mean, with its attachments, and what its sender should know. Raises
+    FanoutError."""
     composed = await attachments.compose(words)
     own = [one for block in blocks if (one := await _attached(block, attachments, edited)) is not None]
     if sum(len(one.text) for one in own) > MOST_TEXT:
@@ -86,7 +86,7 @@ def _bytes(data: str) -> bytes:
 
 
 def _path(uri: str) -> Path | None:
-    """The file of a URI, None where it names none of this machine."""
+    """Return the file of a URI, None where it names none of this machine."""
     try:
         parts = urlsplit(uri)
     except ValueError:
@@ -102,6 +102,6 @@ def _name(uri: str) -> str:
 
 
 def _range(uri: str) -> files.LineRange | None:
-    """The lines behind a `#`, as L10:20."""
+    """Return the lines behind a `#`, as L10:20."""
     found = _LINES.fullmatch(uri.partition("#")[2])
     return files.LineRange(int(found[1]), int(found[2] or found[1])) if found else None

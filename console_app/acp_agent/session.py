@@ -1,46 +1,65 @@
-"""One conversation that an editor holds: its prompts, its modes and models, and what it is told of all that happens.
-
-It is the front end of a `Conversation` like any other; each prompt is answered with how its turn ended.
-
-The slash commands that an editor is offered: of Fanout those that work without its console, those that people wrote
-and the prompts of servers.
-"""
+"""A conversation that an editor holds, as a front end of `Conversation`: its prompts, modes, models, and slash
+commands, those that work without a console, people's own and servers' prompts."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from acp import RequestError, schema
 
 from console_app.acp_agent import prompts
 from console_app.acp_agent.asking import CallQuestions, EditorQuestions
-from console_app.acp_agent.parts import SessionParts
 from console_app.acp_agent.updates import Updates
 from console_app.console import MODES, Around, Console, UiPort, turn_of
 from console_app.console.intents import INTENTS, Cannot, Commands, Ways, intent_of, parse
 from console_app.domain import ApprovalMode, CallState, Event, FanoutError, Level, UsageError, event_news, one_line
 from console_app.domain.settings import EFFORTS
 from console_app.domain.transcript import Transcript
-from console_app.engine import FILTERED, QUESTION, TOKEN_LIMIT
+from console_app.engine import CUT_BY, QUESTION
 
 if TYPE_CHECKING:
     from console_app.acp_agent.asking import Editor
     from console_app.acp_agent.json_lines import JsonLines
+    from console_app.config.servers import ServerConfig
+    from console_app.console import Services
     from console_app.engine import Turn
     from console_app.mcp_client import Hub
 
+
+@dataclass(frozen=True, slots=True)
+class SessionParts:
+    """Parts of one conversation. `start` returns when a turn may begin, with notices. `stored` are events to go on
+    with, `notes` notices about it."""
+
+    services: Services
+    hub: Hub
+    start: Callable[[], Awaitable[Sequence[str]]]
+    question_limit: float | None
+    stored: Sequence[Event] = ()
+    notes: Sequence[str] = ()
+
+
+class OpenSession(Protocol):
+    """Makes the parts of a conversation in `folder`, with the editor's `servers` beside Fanout's. Raises
+    FanoutError."""
+
+    async def __call__(
+        self, folder: Path, servers: Sequence[ServerConfig], session_id: str | None = None
+    ) -> SessionParts: ...
+
+
 DEFAULT = "default"
 _REASONS: Mapping[str, schema.StopReason] = {
-    TOKEN_LIMIT: "max_tokens",
-    FILTERED: "refusal",
+    "length": "max_tokens",
+    "filtered": "refusal",
     "step_limit": "max_turn_requests",
     "cancelled": "cancelled",
 }
@@ -83,12 +102,10 @@ class EditorSession(UiPort):
     # -- its life
 
     def begin(self) -> None:
-        """Start everything, and list the models, now that the editor knows the conversation."""
         self._starting = asyncio.create_task(self._start(), name="editor-session")
         self._listing = asyncio.create_task(self._list_models(), name="models")
 
     async def _start(self) -> None:
-        """Start the parts. The next prompt says what went wrong."""
         self._hindrance = ""
         try:
             self._notes += await self.parts.start()
@@ -99,19 +116,8 @@ class EditorSession(UiPort):
             self._hindrance = f"Fanout could not start everything: {error!r}. The log has the details."
         await self._commands.tell()
 
-    async def _ready(self) -> None:
-        if self._starting is None or (self._starting.done() and self._hindrance):
-            self.begin()  # what was out of reach may be there now
-        assert self._starting is not None
-        await asyncio.wait({self._starting})
-        if self._hindrance:
-            raise FanoutError(self._hindrance)
-        for note in self._notes:
-            self.updates.note(note, grave=True)
-        self._notes.clear()
-
     async def _list_models(self) -> None:
-        """Endpoints are asked which models they have: nobody waits for that."""
+        """List the models of all endpoints, for which nobody waits."""
         try:
             self._known = await self.console.models.known()
         except Exception as error:
@@ -120,7 +126,6 @@ class EditorSession(UiPort):
             self.tell_options()
 
     async def close(self) -> None:
-        """Ends what runs, and all that it ran on."""
         self.cancel()
         for task in filter(None, (self._starting, self._listing)):
             task.cancel()
@@ -130,18 +135,17 @@ class EditorSession(UiPort):
         await self.parts.services.close()
 
     async def replay(self) -> None:
-        """Send the editor everything that was said before."""
         for _ in self.updates.replay(Transcript.of(self.parts.stored)):
             await self._lines.room()
 
     def remember(self) -> None:
-        """The same untold: the editor has it."""
+        """Take everything that was said before as told."""
         self.updates.transcript = Transcript.of(self.parts.stored)
 
     # -- prompts
 
     async def prompt(self, blocks: Sequence[prompts.Block]) -> schema.StopReason:
-        """Sends a prompt; why its turn stopped. Raises FanoutError, which says why there is no answer."""
+        """Send a prompt; return why its turn stopped. Raises FanoutError, which says why there is no answer."""
         if self._work is not None and not self._cancelled:
             raise UsageError("this conversation still answers a prompt", "Cancel that, or wait for its end.")
         stops = self._stops
@@ -160,7 +164,7 @@ class EditorSession(UiPort):
         return "cancelled" if work.cancelled() else work.result()
 
     def cancel(self) -> None:
-        """The prompt that is answered ends, with all its calls, and so do those that wait for that."""
+        """End the prompt that is answered, with all its calls, and those that wait."""
         if self._work is None:
             return
         self._cancelled = True
@@ -169,7 +173,6 @@ class EditorSession(UiPort):
             self._work.cancel()
 
     def cancel_call(self, call_id: str) -> bool:
-        """End one call, while its siblings live; False where there is no such call."""
         call = self.transcript.calls.get(call_id)
         if call is None or call.outcome is not None:
             return False
@@ -177,7 +180,15 @@ class EditorSession(UiPort):
         return True
 
     async def _answer(self, blocks: Sequence[prompts.Block]) -> schema.StopReason:
-        await self._ready()
+        if self._starting is None or (self._starting.done() and self._hindrance):
+            self.begin()  # what was out of reach may be there now
+        assert self._starting is not None
+        await asyncio.wait({self._starting})
+        if self._hindrance:
+            raise FanoutError(self._hindrance)
+        for note in self._notes:
+            self.updates.note(note, grave=True)
+        self._notes.clear()
         before = self.console.conversation.last_turn
         words = prompts.words_of(blocks)
         if not await self._commands.run(words):
@@ -194,7 +205,6 @@ class EditorSession(UiPort):
         return self._reason(None if turn is before else turn)
 
     async def _edited(self, path: Path) -> str | None:
-        """Return the text of a file as the editor has it, saved or not; None where the disk has to do."""
         if self._editor is None:
             return None
         try:
@@ -204,15 +214,14 @@ class EditorSession(UiPort):
             return None
 
     def _reason(self, turn: Turn | None) -> schema.StopReason:
-        """Return why a turn stopped, as the protocol names it; a command has no turn. Raises FanoutError."""
         outcome, error = ("completed", None) if turn is None else (turn.outcome, turn.error)
         if self._cancelled:
             return "cancelled"
         if self._fault and (turn is None or outcome == "cancelled"):  # it was not sent, or could not be stored
             raise FanoutError(self._fault)
-        if outcome == "failed" and error not in _REASONS:
+        if outcome == "failed" and error not in CUT_BY:
             raise FanoutError(error or "the turn failed")
-        return _REASONS.get((error if outcome == "failed" else outcome) or "", "end_turn")
+        return _REASONS.get(CUT_BY[error] if outcome == "failed" and error else outcome or "", "end_turn")
 
     async def _tell_title(self) -> None:
         library = self.parts.services.library
@@ -232,13 +241,11 @@ class EditorSession(UiPort):
 
     @property
     def modes(self) -> schema.SessionModeState:
-        """The approval modes, and the one that holds."""
         modes = [schema.SessionMode(id=mode, name=mode.title(), description=about) for mode, about in MODES.items()]
         return schema.SessionModeState(current_mode_id=self.console.permissions.mode, available_modes=modes)
 
     @property
     def options(self) -> list[schema.SessionConfigOptionSelect | schema.SessionConfigOptionBoolean]:
-        """Return the settings to choose from: the mode, the model, how much it thinks."""
         models = list(dict.fromkeys((*filter(None, [self.console.models.name]), *self._known)))
         effort = self.parts.services.engine.settings.effort or DEFAULT
         modes = [(mode.value, mode.title(), about) for mode, about in MODES.items()]
@@ -250,14 +257,14 @@ class EditorSession(UiPort):
         return [*options, _select("effort", "Effort", "thought_level", effort, efforts)]
 
     def use_mode(self, mode: str) -> None:
-        """Another mode holds. Raises UsageError."""
+        """Have another mode hold. Raises UsageError."""
         if mode not in [one.value for one in MODES]:
             raise UsageError(f"there is no mode {mode!r}", f"There are {', '.join(MODES)}.")
         self.console.permissions.use_mode(ApprovalMode(mode))
         self._tell(schema.CurrentModeUpdate(session_update="current_mode_update", current_mode_id=mode))
 
     async def set_option(self, option: str, value: Any) -> None:
-        """Changes what can be chosen. Raises FanoutError."""
+        """Change an option. Raises FanoutError."""
         match option, value:
             case "mode", str():
                 self.use_mode(value)
@@ -269,7 +276,6 @@ class EditorSession(UiPort):
                 raise UsageError(f"there is nothing to choose that is called {option!r} with the value {value!r}")
 
     def tell_options(self) -> None:
-        """Tell the editor the settings to choose from, which have changed or are known only now."""
         self._tell(schema.ConfigOptionUpdate(session_update="config_option_update", config_options=self.options))
 
     def _servers_changed(self, before: Callable[[], None] | None) -> Callable[[], None]:
@@ -291,7 +297,6 @@ class EditorSession(UiPort):
 
     @property
     def transcript(self) -> Transcript:
-        """The conversation as the editor was told of it."""
         return self.updates.transcript
 
     def show(self, event: Event) -> None:
@@ -308,7 +313,7 @@ class EditorSession(UiPort):
             self._questions.over(event_news.call_of(event))
 
     async def next_slice(self) -> None:
-        """Waits for room: an editor that takes no more slows the turn and doesn't fill the memory."""
+        """Wait for room: an editor that takes no more slows the turn and doesn't fill the memory."""
         self.updates.flush()
         await self._lines.room()
 
@@ -328,7 +333,7 @@ class EditorSession(UiPort):
         every: float | None = None,
         whole: asyncio.Task[None] | None = None,
     ) -> None:
-        """Tells a text as it stands, once it is whole."""
+        """Tell a text as it stands, once it is whole."""
         if whole is not None:
             await asyncio.wait({whole})
         self.updates.note(f"```\n{read()}\n```", grave=True)
@@ -370,8 +375,7 @@ def editor_ways() -> Ways:
 
 
 class EditorCommands:
-    """Lists the slash commands of one conversation for its editor, and runs them. `tell` takes the update with the
-    list."""
+    """Lists one conversation's slash commands for its editor, and runs them. `tell` takes the list."""
 
     def __init__(self, console: Console, hub: Hub, tell: Callable[[Any], None]) -> None:
         self._console = console
@@ -383,13 +387,12 @@ class EditorCommands:
         self._listed: list[tuple[str, str, str]] = []
 
     async def tell(self) -> None:
-        """Reads those that people wrote, and lists them all."""
+        """Read those that people wrote, and list them all."""
         await self._commands.read()
         self._read = True
         self.changed()
 
     def changed(self) -> None:
-        """Servers may have other prompts now."""
         if not self._read or (now := [*self._all()]) == self._listed:
             return
         self._listed = now
@@ -407,15 +410,15 @@ class EditorCommands:
             yield one.name, one.about, one.argument
 
     def written(self, words: str) -> tuple[str, Around]:
-        """The words that people wrote for the command that `words` are, and what its turn runs within; others as they
-        are. A server's prompt is for the message to read."""
+        """Return the text of a command that people wrote, and what its turn runs within; others as they are. A server's
+        prompt is for the message to read."""
         name, rest = parse(words) or ("", "")
         if (written := self._commands.prompts.get(name)) is None:
             return words, nullcontext
         return written.prompt(rest), partial(turn_of, written, self._console.services.engine, self._console.models)
 
     async def run(self, words: str) -> bool:
-        """Does what of Fanout `words` are the command for; False for others."""
+        """Run a command of Fanout; False for other words."""
         name, rest = parse(words) or ("", "")
         if (command := self._commands.own.get(name)) is None:
             return False

@@ -42,10 +42,8 @@ def content(words: str) -> schema.ContentToolCallContent:
 
 
 def kind_of(call: CallView, spec: ToolSpec | None) -> schema.ToolKind:
-    """Return the kind of a call, which chooses its icon.
-
-    Only a tool that calls itself read-only is of a reading kind: an editor may let those run without asking.
-    """
+    """Return the kind of a call, which chooses its icon. Only a declared read-only tool reads: an editor may let those
+    run without asking."""
     if spec is not None and spec.builtin:
         return "other" if spec.asks else "think"
     reads = spec is not None and spec.annotations.read_only
@@ -57,21 +55,16 @@ def kind_of(call: CallView, spec: ToolSpec | None) -> schema.ToolKind:
 
 
 def shape(call: CallView, spec: ToolSpec | None, folder: Path) -> dict[str, Any]:
-    """Return the fields of a tool call that its name and its arguments decide."""
     arguments = call.arguments or {}
+    shown = displayed.path_of(arguments) or next(
+        (value for value in arguments.values() if isinstance(value, str) and value), ""
+    )
     return {
-        "title": _title(call, arguments),
+        "title": one_line(f"{call.label}: {one_line(shown, _BRIEF)}" if shown else call.label, 200),
         "kind": kind_of(call, spec),
         "raw_input": call.arguments,
         "locations": _locations(arguments, Path(call.folder or folder)) or None,
     }
-
-
-def _title(call: CallView, arguments: Mapping[str, Any]) -> str:
-    shown = displayed.path_of(arguments) or next(
-        (value for value in arguments.values() if isinstance(value, str) and value), ""
-    )
-    return one_line(f"{call.label}: {one_line(shown, _BRIEF)}" if shown else call.label, 200)
 
 
 def _locations(arguments: Mapping[str, Any], folder: Path) -> list[schema.ToolCallLocation]:
@@ -83,7 +76,7 @@ def _locations(arguments: Mapping[str, Any], folder: Path) -> list[schema.ToolCa
 
 
 def absolute(path: str, folder: Path) -> Path:
-    """A path that a call names; one of somebody whose home nobody knows is as it stands."""
+    """Return a path that a call names; one of an unknown user's home is as it stands."""
     try:
         return folder / Path(path).expanduser()
     except RuntimeError:
@@ -91,15 +84,13 @@ def absolute(path: str, folder: Path) -> Path:
 
 
 def edits(arguments: Mapping[str, Any], folder: Path) -> Contents:
-    """The replacements that a call asks for."""
     path = displayed.path_of(arguments)
     found = displayed.edits_of(arguments)[0] if path else []
     return [_diff(absolute(path, folder), old, new) for old, new in found]
 
 
 def whole_change(call: CallView, folder: Path) -> Contents:
-    """Diff a file that a call writes whole against the file as it is now. This reads it, so the event loop must not
-    wait."""
+    """Diff a file that a call writes whole against the file now. It reads that: not for the event loop."""
     arguments, folder = call.arguments or {}, Path(call.folder or folder)
     path, whole = displayed.path_of(arguments), displayed.whole_of(call.tool or call.name, arguments)
     if not path or not whole or len(arguments[whole]) > files.LARGEST:
@@ -116,7 +107,6 @@ def _diff(path: Path, old: str | None, new: str) -> schema.FileEditToolCallConte
 
 
 def progress(call: CallView) -> schema.ContentToolCallContent:
-    """Describe how far a running call is, below the newest lines of its log and its output."""
     parts = [call.message] if call.message else []
     if call.progress is not None:
         parts.append(f"({call.progress:g} of {call.total:g})" if call.total is not None else f"({call.progress:g})")
@@ -126,7 +116,7 @@ def progress(call: CallView) -> schema.ContentToolCallContent:
 
 
 def ending(call: CallView, diffs: Contents) -> dict[str, Any]:
-    """Return the fields that end a tool call. A stored call that has no verdict never finished, so it has failed."""
+    """Return the fields that end a tool call. A stored call without a verdict has failed."""
     whole = results.shown_text(call) or call.error or ""
     cut = len(whole) - LONGEST_OUTPUT
     said = f"{whole[:LONGEST_OUTPUT]}\n[{cut:,} more characters]" if cut > 0 else whole

@@ -1,8 +1,6 @@
-"""Translate the events of a conversation into the updates that an editor is sent. Nothing is decided here.
-
-Each call is a tool call of its own from the moment that its name is known, with updates of its own. One that was read
-from text may be taken back until it is about to run, which the protocol has no word for: it is told of then.
-"""
+"""Translate events into the updates that an editor is sent. A call is a tool call from the moment its name is known.
+One read from text may be taken back until it is about to run, which the protocol has no word for: it is told of
+then."""
 
 from __future__ import annotations
 
@@ -15,17 +13,14 @@ from acp import schema
 from console_app.acp_agent import tool_calls
 from console_app.domain import ToolSpec, event_news, one_line
 from console_app.domain import events as ev
-from console_app.domain.transcript import CallView, StepView, Transcript, TurnView
+from console_app.domain.transcript import CallView, Transcript, TurnView
 
 _GRAVE = frozenset({"warning", "error", "critical", "alert", "emergency"})
 Update = Any  # one of the SDK's: it has no name for their union
 
 
 class Updates:
-    """Sends the updates of one conversation.
-
-    `tell` takes each update, and `spec_of` returns the tool of a call as it is now.
-    """
+    """Sends the updates of one conversation through `tell`. `spec_of` returns a call's tool as it is now."""
 
     def __init__(
         self,
@@ -48,10 +43,14 @@ class Updates:
         self._message = 0
 
     def show(self, event: ev.Event) -> None:
-        """Tells of an event, where there is something to tell."""
         inside = event_news.is_inside(event)
         if not inside and isinstance(event, ev.MessageAdded) and event.role == "assistant" and event.label is None:
-            self._whole(event.content)
+            step = self.transcript.step
+            said = step.text if step is not None else ""
+            if step is None or step.done or not event.content.startswith(said):
+                self.new_message()
+                said = ""
+            self.say(event.content[len(said) :])
         self.transcript.apply(event)
         if inside:
             return
@@ -95,7 +94,6 @@ class Updates:
                 assert_never(event)
 
     def flush(self) -> None:
-        """Send the news of running calls, once for all that came together."""
         for call_id in self._news:
             if call_id in self._told and (call := self.transcript.calls.get(call_id)) is not None:
                 self._update(call_id, content=[*self.diffs(call_id), tool_calls.progress(call)])
@@ -104,34 +102,22 @@ class Updates:
     # -- words
 
     def new_message(self) -> None:
-        """Begin a new message with the text that follows."""
         self._message += 1
 
     def say(self, text: str) -> None:
-        """Words of the answer."""
         if text:
             self._tell(schema.AgentMessageChunk(
                 session_update="agent_message_chunk", content=tool_calls.text(text), message_id=f"m{self._message}"
             ))  # fmt: skip
 
-    def _whole(self, text: str) -> None:
-        """The answer as it joins the history: what of it was not said yet, as what the model gave to `finished`."""
-        step = self.transcript.step
-        said = step.text if step is not None else ""
-        if step is None or step.done or not text.startswith(said):
-            self.new_message()
-            said = ""
-        self.say(text[len(said) :])
-
     def think(self, text: str) -> None:
-        """Words that lead to it."""
         if text:
             self._tell(schema.AgentThoughtChunk(
                 session_update="agent_thought_chunk", content=tool_calls.text(text), message_id=f"t{self._message}"
             ))  # fmt: skip
 
     def note(self, words: str, *, grave: bool = False) -> None:
-        """Words of Fanout itself: a notice, else beside the answer where they matter and among the thoughts if not."""
+        """Tell words of Fanout: beside the answer where they are `grave`, else among the thoughts."""
         if "notices" in self._offers:
             title, _, rest = words.strip().partition("\n")
             said = {"description": rest} if rest else {}
@@ -195,11 +181,9 @@ class Updates:
         ))  # fmt: skip
 
     def diffs(self, call_id: str) -> tool_calls.Contents:
-        """Return the changes that a call which has not ended would make, as far as they are known."""
         return self._diffs.get(call_id, [])
 
     def keep_diffs(self, call_id: str, diffs: tool_calls.Contents) -> None:
-        """Keep the changes that a call would make."""
         self._diffs[call_id] = diffs
 
     def _edits(self, call: CallView) -> tool_calls.Contents:
@@ -214,7 +198,6 @@ class Updates:
         self._update(call.id, **tool_calls.ending(call, diffs))
 
     def _drop(self, call_id: str) -> None:
-        """Tell the editor that something it took for a call is none."""
         if call_id in self._told:
             self._told.discard(call_id)
             self._update(call_id, status="failed", content=[tool_calls.content("This was no call, and did not run.")])
@@ -225,7 +208,7 @@ class Updates:
     # -- what was said before
 
     def replay(self, transcript: Transcript) -> Iterator[None]:
-        """Tells of a whole conversation, a step at a time; it is the one that goes on from here."""
+        """Tell a whole conversation, a step at a time; it is the one that goes on from here."""
         self.transcript = transcript
         for turn in transcript.turns:
             yield from self._replay_turn(turn)
@@ -236,25 +219,22 @@ class Updates:
     def _replay_turn(self, turn: TurnView) -> Iterator[None]:
         self._asked(turn.prompt)
         for step in turn.steps:
-            self._replay_step(step)
+            self.new_message()
+            self.think(step.reasoning)
+            for thought in step.thoughts:
+                self.think(f"{thought.text}\n\n")
+            self.say(step.text)
+            for call in step.batch.calls:
+                self.begin(call)
+                self._end(call)
+            for message in step.steered:
+                self._asked(message.source or message.content)
             yield
         for event in self.transcript.compactions:
             if event.turn == turn.number:
                 self._compacted(event)
         if turn.error and turn.outcome == "failed":
             self.note(turn.error, grave=True)
-
-    def _replay_step(self, step: StepView) -> None:
-        self.new_message()
-        self.think(step.reasoning)
-        for thought in step.thoughts:
-            self.think(f"{thought.text}\n\n")
-        self.say(step.text)
-        for call in step.batch.calls:
-            self.begin(call)
-            self._end(call)
-        for message in step.steered:
-            self._asked(message.source or message.content)
 
     def _asked(self, words: str) -> None:
         self.new_message()

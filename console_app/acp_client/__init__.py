@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from console_app.acp_client.model import AcpModel as AcpModel
-    from console_app.acp_client.programs import agent_programs as agent_programs
+    from console_app.acp_client.model import agent_programs as agent_programs
     from console_app.acp_client.registry import ListedAgent as ListedAgent
     from console_app.acp_client.registry import agent_named as agent_named
     from console_app.acp_client.registry import listed_agents as listed_agents

@@ -2,21 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 
 from console_app.acp_client.session import AgentProgram, AgentSession
+from console_app.config.secrets import child_environment
+from console_app.config.servers import ServerConfig, read_mcp_config
+from console_app.config.settings import Settings
 from console_app.domain import agents, errors, ports
 from console_app.domain import chunks as ch
 from console_app.mcp_client import transport
 
 
-class AcpModel:
-    """An agent that answers prompts. Implements `ports.Provider` and `domain.agents.Converses`.
+def servers_of(settings: Settings, environ: Mapping[str, str]) -> Mapping[str, ServerConfig]:
+    """Return each program as if it were a server, with `${VAR}` filled in; `problem` says why one can't be started."""
+    entries = {
+        name: {"command": [*agent.command], "env": agent.env, **({"cwd": agent.cwd} if agent.cwd else {})}
+        for name, agent in settings.agents.items()
+    }
+    config = read_mcp_config(json.dumps({"mcpServers": entries}), Path("config.toml"), environ)
+    told = {problem.server: problem.text for problem in config.problems}
+    return {one.name: one.model_copy(update={"problem": told.get(one.name, "")}) for one in config.servers}
 
-    Its program is started with the first prompt, keeps the conversation in its own session, and is started anew where
-    it has ended; then it is told what was said before.
-    """
+
+def agent_programs(settings: Settings, environ: Mapping[str, str], folder: Path) -> Mapping[str, AgentProgram]:
+    agents = settings.agents
+    return {
+        name: AgentProgram(
+            name,
+            (server.command or "", *server.args),
+            server.identity(folder),
+            {**child_environment.for_servers(environ), **server.env},
+            folder / Path(server.cwd or "").expanduser(),
+            agents[name].mode or "",
+            agents[name].model or "",
+            agents[name].sign_in or "",
+            server.problem,
+        )
+        for name, server in servers_of(settings, environ).items()
+    }
+
+
+class AcpModel:
+    """An agent that answers prompts (`ports.Provider`, `domain.agents.Converses`). Its program starts with the first
+    prompt and keeps the conversation. Started anew where it ended, it is told what was said before."""
 
     name = "acp"
     protocol = "acp"
@@ -29,11 +60,9 @@ class AcpModel:
         self._session: AgentSession | None = None
 
     def stream(self, request: ports.ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[ch.Chunk]]:
-        """Never answers: an agent takes prompts, and no requests."""
         raise errors.ProviderError(f"{self.model} is an agent, which can't be asked for that", "/model picks a model.")
 
     async def converse(self, prompt: str, earlier: str, host: agents.AgentHost) -> None:
-        """Answer a prompt. `earlier` is what was said before, for an agent that does not know it. Raises AgentError."""
         if self._session is not None and self._session.ended:
             await self._end()
         if self._session is None:
@@ -49,11 +78,9 @@ class AcpModel:
 
     @property
     def offers(self) -> Sequence[agents.AgentOffer]:
-        """Return the choices that the agent offers now; none before it was started."""
         return self._session.offers if self._session is not None else ()
 
     async def choose(self, name: str, wanted: str) -> agents.AgentOffer:
-        """Choose a mode, a model or another option of the agent. Raises FanoutError."""
         if self._session is None:
             raise errors.UsageError(f"{self.model} has not been started", "It starts with your first prompt.")
         return await self._session.choose(name, wanted)
@@ -64,6 +91,5 @@ class AcpModel:
             await transport.to_the_end(session.close())
 
     async def close(self) -> None:
-        """End the program."""
         await self._end()
         await self._guard.close()

@@ -1,8 +1,5 @@
-"""Finds agents in a registry of the Agent Client Protocol, and says how the settings would name them.
-
-A registry is a file or an address that its user gave; without one there are the few agents that are named here. What it
-says is anybody's: it is shown before it is written, and nothing is started or fetched here.
-"""
+"""Finds agents in a registry of the Agent Client Protocol, a file or an address that its user gave, or the few known
+here. What it says is anybody's: it is shown before it is written, and nothing is started or fetched."""
 
 from __future__ import annotations
 
@@ -37,8 +34,6 @@ _KNOWN: list[dict[str, Any]] = [  # in the shape of a registry; packages as thei
 
 @dataclass(frozen=True, slots=True)
 class ListedAgent:
-    """An agent of a registry. `command` is empty where it comes as an archive alone, which is unpacked by hand."""
-
     name: str
     description: str
     command: tuple[str, ...] = ()
@@ -48,8 +43,7 @@ class ListedAgent:
 
 
 async def listed_agents(source: str) -> list[ListedAgent]:
-    """Read the registry in a file or at an address, "" for those that are known here. Raises UsageError for a file that
-    can't be read, and ServerError where an address gives no answer."""
+    """Read the registry in a file or at an address, "" for the known ones. Raises UsageError or ServerError."""
     if not source:
         found: Any = {"agents": _KNOWN}
     else:
@@ -66,7 +60,6 @@ async def listed_agents(source: str) -> list[ListedAgent]:
 
 
 def agent_named(agents: Sequence[ListedAgent], name: str) -> ListedAgent:
-    """Return the agent of that name. Raises UsageError for one that is not there, or can't be started here."""
     agent = next((one for one in agents if one.name == name), None)
     if agent is None:
         there = one_line(", ".join(sorted(one.name for one in agents)), 400) or "none"

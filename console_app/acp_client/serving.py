@@ -34,7 +34,7 @@ class _Terminal:
         return {"output": kept, "truncated": len(data) > self.most, "exitStatus": self.exit_status()}
 
     def exit_status(self) -> dict[str, Any]:
-        """How it ended: a code, or a signal where it was stopped."""
+        """Return a code, or a signal where it was stopped."""
         if self.run.cancelled():
             return {"exitCode": None, "signal": "SIGTERM"}
         if self.run.exception() is not None:
@@ -57,15 +57,24 @@ class Served:
         self._number = 0
 
     def capabilities(self) -> dict[str, Any]:
-        """Return the services that the agent may ask for, as the protocol writes them."""
         tools = self._host.tools()
         return {"fs": {"readTextFile": READ in tools, "writeTextFile": WRITE in tools}, "terminal": RUN in tools}
 
     async def answer(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Do what a request asks for. Raises AgentRefusal."""
         match method:
             case "fs/read_text_file":
-                return await self._read(params)
+                path, line, limit = _path(params), params.get("line"), params.get("limit")
+                first = line if isinstance(line, int) and line > 0 else 1
+                asked = {"path": path} | ({"offset": first} if first > 1 else {})
+                await self._made(READ, asked)  # by its rules, in its folders, and remembered as read
+                try:
+                    text = await asyncio.to_thread(_text_of, self._folder / path)
+                except OSError as error:
+                    raise AgentRefusal(f"{path}: {error.strerror or error}") from None
+                if first > 1 or isinstance(limit, int):
+                    lines = text.splitlines(keepends=True)[first - 1 :]
+                    text = "".join(lines[:limit] if isinstance(limit, int) else lines)
+                return {"content": text}
             case "fs/write_text_file":
                 await self._made(WRITE, {"path": _path(params), "content": str(params.get("content", ""))})
                 return {}
@@ -86,20 +95,6 @@ class Served:
                 return {}
             case _:
                 raise AgentRefusal(f"Fanout has no {method}", METHOD_NOT_FOUND)
-
-    async def _read(self, params: dict[str, Any]) -> dict[str, Any]:
-        path, line, limit = _path(params), params.get("line"), params.get("limit")
-        first = line if isinstance(line, int) and line > 0 else 1
-        asked = {"path": path} | ({"offset": first} if first > 1 else {})
-        await self._made(READ, asked)  # by its rules, in its folders, and remembered as read
-        try:
-            text = await asyncio.to_thread(_text_of, self._folder / path)
-        except OSError as error:
-            raise AgentRefusal(f"{path}: {error.strerror or error}") from None
-        if first > 1 or isinstance(limit, int):
-            lines = text.splitlines(keepends=True)[first - 1 :]
-            text = "".join(lines[:limit] if isinstance(limit, int) else lines)
-        return {"content": text}
 
     def _create(self, params: dict[str, Any]) -> dict[str, Any]:
         if len(self._terminals) >= MOST_TERMINALS:
@@ -139,7 +134,6 @@ class Served:
         return result
 
     async def close(self) -> None:
-        """End what runs in terminals."""
         runs = [terminal.run for terminal in self._terminals.values()]
         for run in runs:
             run.cancel()
@@ -162,7 +156,6 @@ def _text_of(path: Path) -> str:
 
 
 def _written(run: asyncio.Task[ToolResult]) -> str:
-    """Return what a command wrote, without what our shell says of its end."""
     if run.cancelled():
         return ""
     if (error := run.exception()) is not None:
@@ -173,6 +166,5 @@ def _written(run: asyncio.Task[ToolResult]) -> str:
 
 
 def _looked_at(run: asyncio.Task[ToolResult]) -> None:
-    """Take note of an error that no agent may ask for."""
     if not run.cancelled():
         run.exception()

@@ -67,7 +67,6 @@ class AgentSession:
     async def open(
         cls, program: AgentProgram, guard: transport.Guard, host: agents.AgentHost, model: str = ""
     ) -> AgentSession:
-        """Start the program and begin its session. Raises AgentError."""
         if program.problem:
             raise AgentError(f"{program.name} can't be started: {program.problem}")
         guard.start()
@@ -89,7 +88,6 @@ class AgentSession:
         return session
 
     def _named(self, error: BaseException) -> BaseException:
-        """Return an error of the wire as one that names the agent, any other as it is."""
         if isinstance(error, AgentError):
             return AgentError(f"{self._program.name}: {error.detail}", error.hint)
         if isinstance(error, AgentRefusal) and error.code == AUTHENTICATION:  # of its session, or of the first prompt
@@ -126,7 +124,6 @@ class AgentSession:
 
     @property
     def offers(self) -> list[agents.AgentOffer]:
-        """Return the agent's choices, each with its present value."""
         found = [offer for one in _mappings(self._offered.get("configOptions")) if (offer := _option(one)) is not None]
         for name, listed, key, chosen in (
             ("mode", "availableModes", "id", "currentModeId"),
@@ -140,7 +137,6 @@ class AgentSession:
         return found
 
     async def choose(self, name: str, wanted: str) -> agents.AgentOffer:
-        """Choose a mode, a model or another option. Raises AgentError for one that the agent doesn't have."""
         try:
             return await self._choose(name, wanted)
         except (AgentError, AgentRefusal) as error:
@@ -165,16 +161,13 @@ class AgentSession:
 
     @property
     def ended(self) -> bool:
-        """Tell whether the program is gone."""
         return self._process.exit_code is not None or self._listening.done()
 
     @property
     def stuck(self) -> bool:
-        """Tell whether it goes on with an answer that was stopped."""
         return self._answer is not None and not self._answer.done()
 
     async def prompt(self, text: str, host: agents.AgentHost) -> str:
-        """Have it answer, and return its last words. Raises AgentError. Cancelled, it is told to stop."""
         if self._answer is not None:
             await asyncio.wait({self._answer}, timeout=STOPPING)
         if self.stuck:
@@ -215,7 +208,6 @@ class AgentSession:
         return words
 
     async def _answered_all(self, served: Served) -> None:
-        """Answer what is still asked, which the protocol wants where a prompt is over, and end what it was served."""
         await asyncio.gather(self._peer.close(), served.close())
 
     # What the agent asks and tells
@@ -273,7 +265,6 @@ class AgentSession:
         return f"{self._program.name} asks: {call.title or call.tool} ({words})"
 
     async def close(self) -> None:
-        """Tell the agent to stop, and end its program."""
         if self._id:
             self._peer.tell("session/cancel", {"sessionId": self._id})
         self._updates.end()
@@ -292,12 +283,10 @@ def _mappings(value: Any) -> list[dict[str, Any]]:
 
 
 def _known(said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that a message says anew."""
     return {"configOptions": said["configOptions"]} if isinstance(said.get("configOptions"), list) else {}
 
 
 def _option(said: Mapping[str, Any]) -> agents.AgentOffer | None:
-    """Return an option that has values to choose from; they may stand in groups."""
     values = _mappings(said.get("options"))
     values += [inner for group in values for inner in _mappings(group.get("options"))]
     choices = {str(one["value"]): str(one.get("name", "")) for one in values[:MOST_CHOICES] if "value" in one}
@@ -307,7 +296,6 @@ def _option(said: Mapping[str, Any]) -> agents.AgentOffer | None:
 
 
 def _chosen(offered: Mapping[str, Any], offer: agents.AgentOffer, value: str) -> dict[str, Any]:
-    """Return what is offered where a value was chosen; an agent may say it anew, or not."""
     if offer.own:
         options = _mappings(offered.get("configOptions"))
         return {
@@ -318,7 +306,6 @@ def _chosen(offered: Mapping[str, Any], offer: agents.AgentOffer, value: str) ->
 
 
 def _sign_in(name: str, said: str, ways: Any) -> tuple[str, str]:
-    """Return what is wrong and what to do where an agent wants its user to sign in."""
     known = _mappings(ways)
     listed = "; ".join(
         one_line(f"{one.get('id')}: {one.get('description') or one.get('name') or ''}", 160) for one in known[:6]

@@ -1,8 +1,6 @@
-"""The updates of an agent as events of its conversation. Calls are kept by their ids, and grow by what is said of them.
-
-An agent may tell of a call in any order, only in part, or after its end. What it doesn't say is not made up: a call
-whose start nobody told of starts where it ends, and an update for an id that nobody named is none.
-"""
+"""The updates of an agent as events of its conversation. It may tell of a call in any order, only in part, or after its
+end. What it doesn't say is not made up: a call of unknown start starts where it ends, and an update for an unknown id
+is none."""
 
 from __future__ import annotations
 
@@ -33,8 +31,6 @@ _TODO = {one.value: one for one in ev.TodoStatus}
 
 @dataclass(slots=True)
 class AgentCall:
-    """A call of an agent as far as it was told of."""
-
     id: str  # ours
     tool: str = "other"
     kind: str = "other"
@@ -50,13 +46,13 @@ class AgentCall:
 
     @property
     def shown(self) -> dict[str, Any]:
-        """The arguments that a panel shows: the agent's own, else its title for the call."""
+        """Return the arguments for a panel: the agent's own, else its title for the call."""
         return self.arguments or ({"title": self.title} if self.title else {})
 
 
 class AgentUpdates:
-    """The answer to one prompt, told to `host`. `name` is the agent's, `identity` its program, and `spent` the dollars
-    that earlier answers of it took."""
+    """The answer to one prompt, told to `host`. `name` is the agent's, `identity` its program, `spent` earlier
+    dollars."""
 
     def __init__(self, name: str, identity: ServerIdentity, host: agents.AgentHost, spent: float = 0.0) -> None:
         self._name, self._identity = name, identity
@@ -74,7 +70,6 @@ class AgentUpdates:
     # What the agent says
 
     def take(self, update: Mapping[str, Any]) -> None:
-        """Take one update. Raises AgentError for more than a task may say."""
         if self.over:
             return
         match update.get("sessionUpdate"):
@@ -100,7 +95,6 @@ class AgentUpdates:
                 pass  # what it offers, its title, and what newer versions of the protocol add
 
     def report_usage(self, said: Any) -> None:
-        """Tell the tokens of the answer, as far as the agent does; its price came with its updates."""
         tokens = {name: value for name, value in _mapping(said).items() if isinstance(value, int) and value >= 0}
         if tokens:
             self._host.tell(
@@ -128,7 +122,6 @@ class AgentUpdates:
             raise AgentError(f"it said more than {MOST_TEXT:,} characters in one answer")
 
     def flush(self) -> None:
-        """Tell the text that waits."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -141,7 +134,6 @@ class AgentUpdates:
             waiting = waiting[count:]
 
     def end_segment(self) -> None:
-        """Make one message of the words so far; the next words begin another."""
         self.flush()
         if text := "".join(self._segment).strip():
             self._last = text
@@ -154,14 +146,13 @@ class AgentUpdates:
                 content=one_line(str(entry.get("content", "")), 300),
                 status=_TODO.get(str(entry.get("status")), ev.TodoStatus.PENDING),
             )
-            for entry in map(_mapping, _list(entries)[:MOST_LISTED])
+            for entry in map(_mapping, (cast("list[Any]", entries) if isinstance(entries, list) else [])[:MOST_LISTED])
         ]
         self._host.tell(ev.TodoChanged(items=tuple(items)))
 
     # Its calls
 
     def call(self, said: Mapping[str, Any], *, begin: bool) -> AgentCall | None:
-        """Take what is said of a call; None for one that nobody began. A request for permission may begin one too."""
         given = said.get("toolCallId")
         if not isinstance(given, str) or not given:
             return None
@@ -173,7 +164,26 @@ class AgentUpdates:
                 raise AgentError(f"it made more than {MOST_CALLS:,} calls in one answer")
             call = self.calls[given] = self._announced(given, said)
         if not call.finished:
-            self._grow(call, said)
+            if isinstance(title := said.get("title"), str):
+                call.title = one_line(title, 300)
+            before = call.shown
+            raw = said.get("rawInput")
+            if isinstance(raw, dict) and raw:
+                call.arguments = cast("dict[str, Any]", raw)
+            elif raw not in (None, {}, "", []):
+                call.arguments = {"input": raw}
+            if isinstance(content := said.get("content"), list):
+                call.content = tuple(cast("list[Any]", content)[:MOST_LISTED])
+            if said.get("rawOutput") is not None:
+                call.raw_output = said["rawOutput"]
+            status = said.get("status")
+            if call.arguments or status in ("in_progress", "completed", "failed"):
+                self.make_ready(call, again=call.shown != before)
+            if status == "in_progress" and not call.started:
+                self.start(call)
+            self._tell_output(call, said)
+            if isinstance(status, str) and (outcome := _DONE.get(status)) is not None:
+                self._finish(call, outcome)
         return call
 
     def _announced(self, given: str, said: Mapping[str, Any]) -> AgentCall:
@@ -194,42 +204,18 @@ class AgentUpdates:
         )
         return call
 
-    def _grow(self, call: AgentCall, said: Mapping[str, Any]) -> None:
-        if isinstance(title := said.get("title"), str):
-            call.title = one_line(title, 300)
-        before = call.shown
-        raw = said.get("rawInput")
-        if isinstance(raw, dict) and raw:
-            call.arguments = cast("dict[str, Any]", raw)
-        elif raw not in (None, {}, "", []):
-            call.arguments = {"input": raw}
-        if isinstance(content := said.get("content"), list):
-            call.content = tuple(cast("list[Any]", content)[:MOST_LISTED])
-        if said.get("rawOutput") is not None:
-            call.raw_output = said["rawOutput"]
-        status = said.get("status")
-        if call.arguments or status in ("in_progress", "completed", "failed"):
-            self.make_ready(call, again=call.shown != before)
-        if status == "in_progress" and not call.started:
-            self.start(call)
-        self._tell_output(call, said)
-        if isinstance(status, str) and (outcome := _DONE.get(status)) is not None:
-            self._finish(call, outcome)
-
     def make_ready(self, call: AgentCall, *, again: bool = False) -> None:
-        """Tell the arguments, which may be told again where they grew."""
         if not call.ready or again:
             self._count(len(json.dumps(call.shown, default=str)))
             call.ready = True
             self._host.tell(ev.CallReady(call_id=call.id, arguments=call.shown))
 
     def start(self, call: AgentCall) -> None:
-        """It runs, as its agent says or a person allowed."""
+        """Start a call, as its agent says or a person allowed."""
         call.started = True
         self._host.tell(ev.CallStarted(call_id=call.id))
 
     def _tell_output(self, call: AgentCall, said: Mapping[str, Any]) -> None:
-        """Tell output while it comes: whole so far as content, or in pieces beside it."""
         delta = _mapping(said.get("_meta")).get(
             "terminal_output_delta", _mapping(said.get("_meta")).get("terminal_output")
         )
@@ -267,8 +253,8 @@ class AgentUpdates:
         self._host.tell(ev.CallFinished(call_id=call.id, outcome=outcome, content=content, error=error))
 
     def spec(self, call: AgentCall) -> ToolSpec:
-        """The call's tool as rules and the board see it: of a server that is called as the agent. What it says of its
-        effect is a hint, as with any server."""
+        """Return the call's tool as rules and the board see it: of a server called as the agent, whose word on its
+        effect is a hint."""
         reads = call.kind in _READS
         return ToolSpec(
             name=f"{self._name}_{call.tool}",
@@ -281,7 +267,7 @@ class AgentUpdates:
         )
 
     def end_prompt(self, outcome: Outcome) -> str:
-        """An answer has ended: calls that have no end get this one. Return the last words."""
+        """End an answer and its open calls with this outcome. Return the last words."""
         self.end_segment()
         for call in self.calls.values():
             if not call.finished:
@@ -294,7 +280,6 @@ class AgentUpdates:
 
 
 def _own_name(said: Mapping[str, Any]) -> str:
-    """Return what the agent itself calls the tool, where it says so."""
     if isinstance(name := said.get("name"), str) and name:
         return name
     for about in _mapping(said.get("_meta")).values():
@@ -308,19 +293,15 @@ def _result_of(content: Sequence[Any]) -> str:
     for one in map(_mapping, content):
         match one.get("type"):
             case "diff":
-                parts.append(_diff(one))
+                path = one_line(str(one.get("path", "")), 500)
+                old, new = (str(one.get(name) or "").splitlines() for name in ("oldText", "newText"))
+                before = "/dev/null" if one.get("oldText") is None else f"a/{path.lstrip('/')}"
+                parts.append("\n".join(difflib.unified_diff(old, new, before, f"b/{path.lstrip('/')}", lineterm="")))
             case "content":
                 parts.append(_text(one.get("content")))
             case _:
                 pass  # a terminal is a call of its own here
     return "\n".join(part for part in parts if part)
-
-
-def _diff(said: Mapping[str, Any]) -> str:
-    path = one_line(str(said.get("path", "")), 500)
-    old, new = (str(said.get(name) or "").splitlines() for name in ("oldText", "newText"))
-    before = "/dev/null" if said.get("oldText") is None else f"a/{path.lstrip('/')}"
-    return "\n".join(difflib.unified_diff(old, new, before, f"b/{path.lstrip('/')}", lineterm=""))
 
 
 def _text(content: Any) -> str:
@@ -339,7 +320,6 @@ def _text(content: Any) -> str:
 
 
 def _raw(output: Any) -> str:
-    """Return an output that was given as data as text: its own text, where it says which that is."""
     if isinstance(output, dict):
         for name in ("formatted_output", "output", "text", "stdout"):
             if isinstance(text := cast("dict[str, Any]", output).get(name), str) and text:
@@ -354,7 +334,3 @@ def _without_fence(text: str) -> str:
 
 def _mapping(value: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return cast("list[Any]", value) if isinstance(value, list) else []

@@ -1,8 +1,5 @@
-"""JSON-RPC with the program of an agent, a message a line, in the order in which it writes them.
-
-The SDK of the protocol has a client. It starts a task for each message, so that updates overtake each other, drops
-what its schema doesn't know, and takes more than a second to import: so the wire is read here.
-"""
+"""JSON-RPC with the program of an agent, a message a line, in order. The SDK's client takes a second to import, lets
+updates overtake each other, and drops what its schema doesn't know: so the wire is read here."""
 
 from __future__ import annotations
 
@@ -29,13 +26,11 @@ _NOBODY: tuple[asyncio.Future[Any] | None, Callable[[], None]] = (None, lambda: 
 
 
 class AgentError(FanoutError):
-    """An agent that could not do its task."""
-
     title = "Agent"
 
 
 class AgentRefusal(Exception):
-    """The answer to a request is an error."""
+    """An error in answer to a request."""
 
     def __init__(self, message: str, code: int = INTERNAL) -> None:
         super().__init__(message)
@@ -54,7 +49,6 @@ class Peer:
         self._ended = ""  # why nothing more comes
 
     async def listen(self) -> None:
-        """Take what it writes until it ends. Whoever waits for an answer then hears why."""
         stray, read = 0, 0
         try:
             while (line := await self._process.receive()) is not None:
@@ -111,7 +105,6 @@ class Peer:
             self._send({"id": number, "result": answer})
 
     def tell(self, method: str, params: dict[str, Any]) -> None:
-        """Send a notification; nobody hears where it can't be sent."""
         self._send({"method": method, "params": params})
 
     async def ask(
@@ -121,8 +114,8 @@ class Peer:
         seconds: float | None = None,
         answered: Callable[[], None] = lambda: None,
     ) -> dict[str, Any]:
-        """Send a request and wait for its answer. `answered` is called as it comes, before anything behind it is taken.
-        Raises AgentRefusal with its error, AgentError where none comes."""
+        """Send a request and wait for its answer; `answered` is called before anything behind it is taken. Raises
+        AgentRefusal with its error, AgentError where none comes."""
         if self._ended:
             raise AgentError(self._ended)
         self._number += 1
@@ -149,7 +142,6 @@ class Peer:
                 waiting.set_exception(AgentError(self._ended))
 
     async def close(self) -> None:
-        """Answer all that it still asks as cancelled."""
         tasks = list(self._answering.values())
         for task in tasks:
             task.cancel()
@@ -157,7 +149,6 @@ class Peer:
 
 
 def _messages(line: bytes) -> list[dict[str, Any]]:
-    """Return the messages of a line, none where it is none. Some writers put several into one."""
     try:
         read: Any = json.loads(line)
     except (ValueError, RecursionError):

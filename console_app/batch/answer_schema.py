@@ -13,23 +13,20 @@ _FENCED = re.compile(r"\A```[\w-]*\s*\n(.*?)\n?```\Z", re.DOTALL)
 _LONGEST = 500  # characters of a complaint
 
 
-class NotFitting(ValueError):
-    """An answer that isn't what its schema says; the message says where, in one line."""
+class NotFitting(ValueError): ...
 
 
 def request(schema: dict[str, Any]) -> str:
-    """Return the words of the system prompt that ask for the schema."""
     text = json.dumps(schema, ensure_ascii=False)
     return f"Your last message has to be one JSON value that fits this JSON Schema, and nothing else:\n{text}"
 
 
 def again(reason: str) -> str:
-    """Return the message to the model about an answer that doesn't fit."""
     return f"That answer doesn't fit the JSON Schema: {reason}. Answer again, with the JSON value alone."
 
 
 def read(answer: str, schema: dict[str, Any]) -> Any:
-    """The value of an answer, which a code fence may enclose. Raises NotFitting."""
+    """Return an answer's value, which a code fence may enclose. Raises NotFitting."""
     library = _library()
     text = answer.strip()
     fenced = _FENCED.match(text)
@@ -45,7 +42,6 @@ def read(answer: str, schema: dict[str, Any]) -> Any:
 
 
 def schema_problem(schema: Any) -> str:
-    """Return why something is no JSON Schema, "" where it is one. References to other documents are refused."""
     if not isinstance(schema, dict):
         return "it is no JSON object"
     library, schema = _library(), cast("dict[str, Any]", schema)
@@ -57,7 +53,7 @@ def schema_problem(schema: Any) -> str:
 
 
 def _library() -> Any:
-    """60 ms to import, and only where a schema is asked for; it has no types."""
+    """Import the library (60 ms), only where a schema is asked for; it has no types."""
     import jsonschema
 
     return jsonschema

@@ -1,8 +1,6 @@
-"""The traffic of items with models and servers, kept in a file each, and played back without either.
-
-A line holds the tools that were offered, an answer as its chunks, or the result of a call. Answers are played in their
-order, where the request says what it said then; results are found by the tool and the arguments of the call.
-"""
+"""The traffic of items with models and servers, a file each, played back without either: a line is offered tools, an
+answer's chunks or a call's result. Answers play in order where the request is the same; results are found by tool and
+arguments."""
 
 from __future__ import annotations
 
@@ -28,8 +26,6 @@ _AGAIN = "Record it anew with --record."
 
 
 class ItemRecording:
-    """The traffic of one item while it runs."""
-
     def __init__(self, path: Path, toolset: ports.Toolset, redactor: Redactor) -> None:
         self.lines: list[dict[str, Any]] = []
         self.toolset = _RecordedTools(toolset, self.lines)
@@ -40,7 +36,7 @@ class ItemRecording:
         return _RecordedModel(provider, self.lines, self._redactor)
 
     def write(self) -> None:
-        """Put it into a file, in place of an earlier one, without known secrets. Raises ConfigError."""
+        """Write it to a file, without known secrets. Raises ConfigError."""
         new = self._path.with_suffix(".new")
         specs = [spec.model_dump(mode="json") for spec in self.toolset.tools()]
         try:
@@ -54,10 +50,8 @@ class ItemRecording:
 
 
 class ItemPlayback:
-    """The recorded traffic of one item, in place of models and servers."""
-
     def __init__(self, path: Path, redactor: Redactor) -> None:
-        """Raises ConfigError where there is no recording of it."""
+        """Raise ConfigError where there is no recording of it."""
         self._answers: deque[dict[str, Any]] = deque()
         self._results: defaultdict[str, deque[ToolResult | str]] = defaultdict(deque)
         self._redactor = redactor
@@ -144,7 +138,7 @@ class _RecordedModel(ports.Forwarding):
 
 
 def _in_one(line: dict[str, Any]) -> dict[str, Any]:
-    """A line whose texts are in one piece each: a secret in two would not be found."""
+    """Join a line's texts: a secret in two pieces would not be found."""
     chunks, first = list[list[Any]](), dict[object, dict[str, Any]]()
     for kind, fields in line.get("chunks", ()):
         whole = (kind, fields.get("index"))
@@ -183,13 +177,13 @@ class _RecordedTools:
 
 
 def _key(invocation: ports.Invocation) -> str:
-    """A call as it is found again: its tool and its arguments, in whatever order these stand."""
+    """Return a call as it is found again: its tool and its arguments in any order."""
     arguments = json.dumps(dict(invocation.arguments), sort_keys=True, ensure_ascii=False)
     return f"{invocation.spec.label} {arguments}"
 
 
 def _digest(request: ports.ModelRequest, redactor: Redactor) -> str:
-    """The hash of what was said so far, without secrets. Instructions, which name the day, are left out."""
+    """Hash what was said so far, without secrets. Instructions, which name the day, are left out."""
     said: list[object] = []
     for message in request.messages:
         calls = message.tool_calls if isinstance(message, AssistantMessage) else ()

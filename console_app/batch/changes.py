@@ -1,8 +1,5 @@
-"""Note items that may have changed something: on the disk, before the first call of an item that isn't read-only
-starts.
-
-Whoever finds a note and no result knows that the item was cut short, and that running it again may do a thing twice.
-"""
+"""Notes items on the disk before their first call that isn't read-only starts: a note without a result says that
+running the item again may do a thing twice."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ class ChangeNotes:
     CUT_SHORT = "cut short after it began a call that may change something; --rerun-changes runs it again"
 
     def __init__(self, results: ResultsFile) -> None:
-        """Reads what an earlier run left. Raises ResultsError or UsageError."""
+        """Read what an earlier run left. Raises ResultsError or UsageError."""
         self._results = results
         self._path = self.path_of(results.path)
         self._file = ResultsFile(self._path, look=results.look) if self._path.exists() else None
@@ -32,27 +29,24 @@ class ChangeNotes:
 
     @staticmethod
     def path_of(results: Path) -> Path:
-        """The file of notes beside a file of results."""
         return results.with_name(f"{results.name}.changes")
 
     @classmethod
     def interrupted(cls, item: batch.WorkItem) -> batch.ItemResult:
-        """Return the result of an item that was cut short after it may have changed something."""
         return batch.ItemResult(
             id=item.id, item=item.digest, status="interrupted", error=cls.CUT_SHORT, source=item.source
         )
 
     def __contains__(self, item_id: str) -> bool:
-        """Tell whether the item is noted and has no result."""
         return item_id in self._open
 
     def check(self, items: Sequence[batch.WorkItem]) -> None:
-        """Raises UsageError where a note is of an item that isn't one of `items`."""
+        """Raise UsageError where a note is of an item that isn't one of `items`."""
         if self._file is not None:
             self._file.check(items)
 
     async def note(self, item: batch.WorkItem) -> bool:
-        """Returns once the note is on the disk; False where it can't be."""
+        """Return once the note is on the disk; False where it can't be."""
         if item.id in self._open:
             return True
         if item.id not in self._noting:
@@ -61,12 +55,12 @@ class ChangeNotes:
         return await asyncio.shield(self._noting[item.id])
 
     def settle(self, item_id: str) -> None:
-        """The item has a result on the disk."""
+        """Take note that the item has a result on the disk."""
         self._open.discard(item_id)
 
     async def close(self) -> None:
-        """Lets go of the file, which goes once every item in it has a result. Where results aren't in their place any
-        more, all that may have changed something is noted. Raises ResultsError where it can't be."""
+        """Remove the file once every item has a result. Where results aren't in their place, all that may have changed
+        something is noted. Raises ResultsError."""
         if self._file is not None:
             self._file.give_up()
         if self._noting:
@@ -106,8 +100,6 @@ class ChangeNotes:
 
 
 class NotedChanges:
-    """The tools of another toolset. Before the first call of one that isn't read-only, `note` has to say yes."""
-
     def __init__(self, inner: ports.Toolset, note: Callable[[], Awaitable[bool]]) -> None:
         self._inner = inner
         self._note = note
@@ -116,7 +108,6 @@ class NotedChanges:
         return self._inner.tools()
 
     async def call(self, invocation: ports.Invocation, reporter: ports.CallReporter) -> ToolResult:
-        """Run one call. Its deadline doesn't run while the note is written."""
         if not invocation.spec.annotations.read_only:
             with reporter.held():
                 noted = await self._note()

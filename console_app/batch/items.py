@@ -50,15 +50,12 @@ class Template:
 
     @property
     def fields(self) -> list[str]:
-        """The fields it names, once each."""
         return list(dict.fromkeys(field for _, field in self._parts if field is not None))
 
     def missing(self, fields: Mapping[str, Any]) -> list[str]:
-        """Return the fields that the template names and `fields` doesn't have."""
         return [name for name in self.fields if _look_up(fields, name) is _MISSING]
 
     def filled(self, fields: Mapping[str, Any]) -> str:
-        """Return the text with the values in their places; a value that is no text is written as JSON."""
         return "".join(text if name is None else text + _written(_look_up(fields, name)) for text, name in self._parts)
 
 
@@ -79,15 +76,13 @@ def _written(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class InputRow:
-    """The fields of one item as they were written. `id` is its own, or else its line."""
-
     fields: dict[str, Any]
     source: str
     id: str
 
 
 def read_rows(paths: Sequence[str], form: Form | None = None) -> list[InputRow]:
-    """All rows of the files; `-` is standard input. Blank lines are left out. Raises UsageError with file and line."""
+    """Read all rows of the files; `-` is standard input. Raises UsageError with file and line."""
     rows: list[InputRow] = []
     for path in paths:
         name = "standard input" if path == "-" else path
@@ -105,7 +100,7 @@ def read_rows(paths: Sequence[str], form: Form | None = None) -> list[InputRow]:
 
 
 def told(problems: Sequence[str]) -> str:
-    """The first of some problems, and how many more there are."""
+    """Return the first of some problems, and how many more there are."""
     more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
     return "; ".join(problems[:_SHOWN]) + more
 
@@ -193,7 +188,7 @@ class ItemPlan:
 
     @staticmethod
     def read_each(texts: Sequence[str]) -> dict[str, list[str]]:
-        """`FIELD=a,b,c` (or `FIELD=["a, b", "c"]`) as field and values. Raises UsageError."""
+        """Read `FIELD=a,b,c` (or `FIELD=["a, b", "c"]`) as field and values. Raises UsageError."""
         found: dict[str, list[str]] = {}
         for text in texts:
             name, mark, values = text.partition("=")
@@ -209,8 +204,14 @@ class ItemPlan:
 
 
 def make_items(rows: Sequence[InputRow], plan: ItemPlan) -> list[batch.WorkItem]:
-    """The items of all rows, in order. Raises UsageError that names the lines which can't be used."""
-    _check_each(rows, plan)
+    """Return the items of all rows, in order. Raises UsageError that names the lines which can't be used."""
+    named = {name.partition(".")[0] for one in (plan.prompt, plan.system) if one is not None for name in one.fields}
+    told_apart = _MEANT if plan.prompt is not None else _MEANT | {"prompt", "text"}
+    for name in plan.each:
+        if name not in told_apart | named:
+            raise UsageError(
+                f"--each {name}: no template names the field {name}", "It would make items that are alike."
+            )
     problems: list[str] = []
     items: list[batch.WorkItem] = []
     for row in rows:
@@ -220,15 +221,12 @@ def make_items(rows: Sequence[InputRow], plan: ItemPlan) -> list[batch.WorkItem]
             except ValueError as error:
                 problems.append(f"{row.source}: {error}")
                 break
-    problems += _twice(items)
-    if problems:
-        raise UsageError(told(problems))
-    return items
+    return _told_apart(items, problems)
 
 
 def given_calls(rows: Sequence[InputRow]) -> list[batch.WorkItem]:
-    """Items that are calls: `{"tool": "SERVER.TOOL", "arguments": {...}}`, or `{"calls": [...]}` with several that run
-    at once. Raises UsageError."""
+    """Return items that are calls: `{"tool": "SERVER.TOOL", "arguments": {...}}`, or `{"calls": [...]}` at once. Raises
+    UsageError."""
     problems: list[str] = []
     items: list[batch.WorkItem] = []
     for row in rows:
@@ -241,14 +239,11 @@ def given_calls(rows: Sequence[InputRow]) -> list[batch.WorkItem]:
             items.append(batch.WorkItem(id=row.id, calls=calls, prompt=_words(calls), source=row.source))
         except ValueError as error:
             problems.append(f"{row.source}: {error}")
-    problems += _twice(items)
-    if problems:
-        raise UsageError(told(problems))
-    return items
+    return _told_apart(items, problems)
 
 
 def _item(row: InputRow, item_id: str, fields: Mapping[str, Any], plan: ItemPlan) -> batch.WorkItem:
-    """Raises ValueError, without saying where."""
+    """Raise ValueError, without saying where."""
     system = fields.get("system")
     schema = _schema(fields.get("schema")) or plan.schema
     attachments = tuple(_texts(fields.get("attachments"), "attachments"))
@@ -293,24 +288,15 @@ def _multiplied(row: InputRow, plan: ItemPlan) -> Iterator[tuple[str, Mapping[st
             yield suffix + (f"#{number}" if plan.repeat > 1 else ""), {**row.fields, **changes}
 
 
-def _check_each(rows: Sequence[InputRow], plan: ItemPlan) -> None:
-    named = {name.partition(".")[0] for one in (plan.prompt, plan.system) if one is not None for name in one.fields}
-    told_apart = _MEANT if plan.prompt is not None else _MEANT | {"prompt", "text"}
-    for name in plan.each:
-        if name not in told_apart | named:
-            raise UsageError(
-                f"--each {name}: no template names the field {name}", "It would make items that are alike."
-            )
-
-
-def _twice(items: Sequence[batch.WorkItem]) -> list[str]:
+def _told_apart(items: list[batch.WorkItem], problems: list[str]) -> list[batch.WorkItem]:
     first: dict[str, str] = {}
-    problems: list[str] = []
     for item in items:
         if item.id in first:
             problems.append(f"{item.source}: the id “{item.id}” is that of {first[item.id]}")
         first.setdefault(item.id, item.source)
-    return problems
+    if problems:
+        raise UsageError(told(problems))
+    return items
 
 
 def _call(entry: Any) -> batch.GivenCall:
@@ -354,7 +340,7 @@ def _text(value: Any, name: str) -> str | None:
 
 
 def _texts(value: Any, name: str, *, split: bool = False) -> list[str]:
-    """A list of texts; in CSV it may be one text, or JSON."""
+    """Return a list of texts; in CSV it may be one text, or JSON."""
     if value in (None, ""):
         return []
     if isinstance(value, str) and value.lstrip().startswith("["):

@@ -15,17 +15,14 @@ _MOST_EVENTS = 10_000  # that nobody has read
 
 
 class ItemWorker(Protocol):
-    """Runs single items."""
-
     async def run(
         self, item: batch.WorkItem, tell: Callable[[batch.BatchEvent], None], note: Callable[[], Awaitable[bool]]
     ) -> batch.ItemResult:
-        """One item to its end; cancelling the task ends it with a result. `note`: see BatchEngine."""
+        """Run one item to its end; cancelling the task ends it with a result. `note`: see BatchEngine."""
         ...
 
     def watch(self, item_id: str | None) -> None:
         """Send on the turn events of this item; None sends those of no item."""
-        ...
 
 
 class LocalEngine:
@@ -77,8 +74,7 @@ class LocalEngine:
         self._events.end()
 
     def _start(self) -> None:
-        """Start as many items as there is room for, a few in each round of the loop, or all would hold it up
-        together."""
+        """Start items where there is room, a few in each round of the loop, or all would hold it up together."""
         for _ in range(_TOGETHER):
             if not self._waiting or len(self._tasks) >= self.capacity:
                 return
@@ -133,12 +129,10 @@ class TextStream:
         self._changed.set()
 
     def end(self) -> None:
-        """No more texts come."""
         self._ended = True
         self._changed.set()
 
     async def read(self) -> AsyncIterator[str]:
-        """The texts, until the end."""
         while True:
             while self._texts:
                 yield self._texts.popleft()

@@ -1,9 +1,6 @@
-"""The file of results: a line an item, written as it ends, and the memory of what need not run again.
-
-What was written is what is done. A line goes to the disk as a whole before its item counts; one that a killed process
-left half-written is cut off when the run goes on. The promise is about the path: where that names another file, or one
-that another program changed, nothing counts as written any more.
-"""
+"""The file of results, a line an item: what was written is what is done. A line goes to the disk before its item
+counts; a half-written one is cut off when the run goes on. Where the path names another file, or one that another
+program changed, nothing counts as written any more."""
 
 from __future__ import annotations
 
@@ -21,6 +18,7 @@ from pydantic import ValidationError
 
 from console_app.config.files import disk
 from console_app.domain import FanoutError, UsageError, batch, safe_text
+from console_app.domain.transcript import comparison
 
 _BEGINNING = b'{"version":'
 _OTHER = "Name another file with -o, or move that one away."
@@ -47,18 +45,16 @@ class Earlier:
 
     @property
     def spent(self) -> str:
-        """The tokens and the money that the results took, in words."""
         price = f"${self.cost:.4f}" if self.priced else "price not known"
         return f"{self.tokens:,} tokens: {price}"
 
 
 class ResultsFile:
-    """Open for one run at a time, or with `look` for who only reads it. Writing is done by a thread, which `close`
-    ends."""
+    """Open for one run at a time, or with `look` for readers. A thread writes, which `close` ends."""
 
     def __init__(self, path: Path, *, look: bool = False) -> None:
-        """Opens the file, or makes it, and locks it; with `look` it has to be there, and nothing is made, locked or
-        mended. Raises UsageError, and ResultsError where it is in use."""
+        """Open or make the file, and lock it; `look` makes, locks and mends nothing. Raises UsageError, and
+        ResultsError where it is in use."""
         self.path = path
         self.look = look
         self.earlier = Earlier()
@@ -92,7 +88,7 @@ class ResultsFile:
         self._thread: threading.Thread | None = None
 
     def check(self, items: Sequence[batch.WorkItem]) -> None:
-        """Raises UsageError where the file holds the result of an item that isn't one of `items`."""
+        """Raise UsageError where the file holds a result of an item that isn't one of `items`."""
         digests = {item.id: item for item in items}
         for name, (digest, line) in self.digests.items():
             item = digests.get(name)
@@ -104,12 +100,13 @@ class ResultsFile:
                 )
 
     def append(self, result: batch.ItemResult) -> asyncio.Future[bool]:
-        """Done once the line is in the file; False where the disk would not take it. `problem` says why that waits."""
+        """Return once the line is in the file; False where the disk would not take it. `problem` says why that
+        waits."""
         self.digests[result.id] = (result.item, 0)
         return self._put(line_of(result))
 
     def hold(self) -> asyncio.Future[bool]:
-        """Done once it is known whether the path holds all that was written: else `harm` says what happened."""
+        """Return once it is known whether the path holds all that was written, else `harm` says what happened."""
         return self._put("")
 
     @property
@@ -119,11 +116,11 @@ class ResultsFile:
         return there is not None and there.st_size == self._size
 
     def give_up(self) -> None:
-        """Wait no longer for the disk: everything that it doesn't take at once is in `unwritten`."""
+        """Wait no longer for the disk: what it doesn't take at once is in `unwritten`."""
         self._giving_up.set()
 
     async def close(self) -> None:
-        """Writes what waits, and lets go of the file."""
+        """Write what waits, and let go of the file."""
         self.give_up()
         if self._thread is not None:
             self._lines.put(None)
@@ -176,8 +173,8 @@ class ResultsFile:
             yield from file
 
     def _mend(self, torn: bytes, end: int, number: int) -> None:
-        """The last line has no end: its writer was killed, an editor took it, or zeros stand there, as after a power
-        cut. No other file is touched."""
+        """Give the last line an end: its writer was killed, an editor took it, or zeros stand there after a power
+        cut."""
         with_zeros, torn = torn, torn.rstrip(b"\0")
         whole = True
         try:
@@ -236,7 +233,7 @@ class ResultsFile:
                 loop.call_soon_threadsafe(_done, [written for _, written in entries], whole)
 
     def _write(self, data: bytes) -> bool:
-        """Append `data`, and tell whether all of it is in the file. After a part was written, only the rest is tried
+        """Append `data`; tell whether all of it is in the file. After a part was written, only the rest is tried
         again."""
         if not self.in_place and not self.lost:
             self._save()
@@ -257,11 +254,15 @@ class ResultsFile:
                     return True  # a file that can't be synced, as a pipe
                 self.problem = f"can't write {self.path}: {error.strerror or error}"
                 if self._giving_up.wait(_PATIENCE):
-                    self._cut(len(data) - len(rest))
+                    try:
+                        self._size -= len(data) - len(rest)
+                        os.ftruncate(self._descriptor, self._size)
+                    except OSError:
+                        pass  # the next run cuts off the one that has no end
                     return False
 
     def _save(self) -> None:
-        """Writes the file anew where its path names nothing any more. What another put there is left alone."""
+        """Write the file anew where its path names nothing any more; another's file is left alone."""
         self.harm = f"{self.path} was removed under this run, and written anew"
         try:
             if os.path.lexists(self.path) or os.fstat(self._descriptor).st_size != self._size:
@@ -278,17 +279,8 @@ class ResultsFile:
             self.lost = True
             self.problem = self.harm = f"{self.path} was replaced, changed or removed by another program"
 
-    def _cut(self, written: int) -> None:
-        """Nothing stays of lines that are given back whole."""
-        try:
-            self._size -= written
-            os.ftruncate(self._descriptor, self._size)
-        except OSError:
-            pass  # the next run cuts off the one that has no end
-
 
 def line_of(result: batch.ItemResult) -> str:
-    """Write a result as a line of the file."""
     return safe_text.json_line(result.model_dump(mode="json")) + "\n"
 
 
@@ -296,3 +288,50 @@ def _done(written: Sequence[asyncio.Future[bool]], whole: bool) -> None:
     for one in written:
         if not one.done():
             one.set_result(whole)
+
+
+def compare_results(first: Path, second: Path) -> dict[str, list[str]]:
+    """Return what differs of each item, in the order of the first file; times, tokens and prices don't. Raises
+    UsageError."""
+    one, other = _read(first), _read(second)
+    return {name: list(_differences(one.get(name), other.get(name), first, second)) for name in (one | other)}
+
+
+def _read(path: Path) -> dict[str, batch.ItemResult]:
+    found: dict[str, batch.ItemResult] = {}
+    try:
+        with open(path, "rb") as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    result = batch.ItemResult.model_validate_json(line)
+                except ValidationError:
+                    raise UsageError(f"{path}:{number} is no result of a batch") from None
+                found[result.id] = result
+    except OSError as error:
+        raise UsageError(f"can't read {path}: {error.strerror or error}") from None
+    return found
+
+
+def _differences(
+    one: batch.ItemResult | None, other: batch.ItemResult | None, first: Path, second: Path
+) -> Iterator[str]:
+    if one is None or other is None:
+        yield f"only in {second if one is None else first}"
+        return
+    if one.item != other.item:
+        yield "the item is another: its prompt, model or tools changed"
+    if one.status != other.status:
+        yield f"status: {one.status} → {other.status}"
+    yield from comparison.text_difference("error", one.error or "", other.error or "")
+    yield from comparison.text_difference("answer", one.answer, other.answer)
+    yield from comparison.text_difference(
+        "structured", comparison.as_json(one.structured), comparison.as_json(other.structured)
+    )
+    yield from comparison.call_differences(_calls(one), _calls(other))
+
+
+def _calls(result: batch.ItemResult) -> list[comparison.ComparedCall]:
+    return [
+        comparison.ComparedCall(f"{call.server}.{call.tool}", call.outcome, call.arguments, call.content)
+        for call in result.calls
+    ]

@@ -1,8 +1,5 @@
-"""A run of a batch: hands items to an engine, writes what comes of them, and stops when it has to.
-
-An item counts as done when its line is in the results file. An item that a stop cut short has no line, and runs again
-the next time.
-"""
+"""A run of a batch: hands items to an engine, writes their results, and stops when it has to. A line in the results
+file is what counts: an item that a stop cut short has none, and runs again the next time."""
 
 from __future__ import annotations
 
@@ -26,60 +23,45 @@ log = logging.getLogger(__name__)
 
 
 class BatchEngine(Protocol):
-    """Runs items. All members belong to one event loop; none but the two streams and `close` waits.
+    """Runs items. All members belong to one event loop; only the streams and `close` wait. A lost worker's item may run
+    again, so the caller takes the first result of an id. Errors of an item are results; a FanoutError from a stream
+    means that the engine is gone.
 
-    A worker may be lost and an item run again, so a result may come more than once an id, and the caller takes the
-    first. An item that started a call which isn't read-only is never run again by the engine: its result says
-    `interrupted`. Errors of an item are results; a FanoutError from a stream means that the engine itself is gone.
-
-    The caller sets `note` before anything is submitted. The engine awaits it with an item's id before the item's first
-    call that isn't read-only starts, wherever it runs. When it returns False the call doesn't start.
-    """
+    The caller sets `note`, awaited with an item's id before its first call that isn't read-only; False keeps that from
+    starting. Such an item never runs again: its result says `interrupted`."""
 
     note: Callable[[str], Awaitable[bool]]
 
     @property
-    def capacity(self) -> int:
-        """Items that it can work on at once, as far as is known now: more may be submitted, and wait."""
-        ...
+    def capacity(self) -> int: ...
 
-    def submit(self, item: str) -> None:
-        """Takes a `WorkItem` as JSON. Its id is unique among those without a result."""
-        ...
+    def submit(self, item: str) -> None: ...
 
     def results(self) -> AsyncIterator[str]:
-        """An `ItemResult` as JSON for each item, in the order in which they end, cancelled ones too. Ends after
-        `close`."""
+        """Yield an `ItemResult` as JSON for each item as they end, cancelled ones too. Ends after `close`."""
         ...
 
     def events(self) -> AsyncIterator[str]:
-        """`BatchEvent`s as JSON, while they happen; a slow reader loses the oldest. Ends after `close`."""
+        """Yield `BatchEvent`s as JSON; a slow reader loses the oldest. Ends after `close`."""
         ...
 
     def watch(self, item_id: str | None) -> None:
-        """Have `events` carry the turn events of this one running item, from its beginning, or with None those of no
-        item."""
-        ...
+        """Have `events` carry the turn events of this running item from its beginning; None: of none."""
 
     def cancel(self, item_id: str | None = None) -> None:
-        """Stops one item, or all: each ends soon with a result that says `cancelled`."""
-        ...
+        """Stop one item, or all: each ends soon with a result that says `cancelled`."""
 
     def kept(self, item_id: str) -> None:
         """The result of this item is on the caller's disk: the engine may forget it."""
-        ...
 
     async def close(self) -> None:
-        """Stops what runs, waits for its end, and ends both streams. Again does nothing."""
-        ...
+        """Stop what runs, wait for its end, and end both streams. Again does nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Stops a run early at these limits. `max_price` is in US dollars, and `max_tokens` counts input and output.
-
-    Both add up all results in the file, those of earlier runs included.
-    """
+    """Stops a run early. `max_price` is in US dollars, `max_tokens` counts input and output; results of earlier runs
+    count."""
 
     max_price: float | None = None
     max_tokens: int | None = None
@@ -87,7 +69,7 @@ class Limits:
 
 
 class BatchRun:
-    """One run of the items on an engine. `seen` is told every event, `fault` is what the engine died of."""
+    """A run of the items on an engine. `seen` is told every event, `fault` is what the engine died of."""
 
     def __init__(
         self,
@@ -122,7 +104,7 @@ class BatchRun:
         self._changed = asyncio.Event()
 
     async def run(self) -> None:
-        """All items, or as many as there are before the run stops. Raises nothing that an item or an engine did."""
+        """Run all items until the run stops. Raises nothing that an item or an engine did."""
         self.progress.begin(steady_time())
         reading = [
             asyncio.create_task(self._read_results(), name="batch results"),
@@ -137,14 +119,21 @@ class BatchRun:
                 try:
                     await asyncio.wait_for(self._changed.wait(), _LOOK)
                 except TimeoutError:
-                    self._notice_disk()
+                    now = asyncio.get_running_loop().time()
+                    if not self._results.problem:
+                        self._full_since = None
+                    elif self._full_since is None:
+                        self._full_since = now
+                        self.stop("drain", self._results.problem)
+                    elif now - self._full_since >= self._disk_patience and len(self._writing) == len(self._out):
+                        self._results.give_up()
         finally:
             self.progress.state = "ended"
             await self._engine.close()
             await asyncio.wait(reading)
 
     def stop(self, how: Stop, why: str) -> None:
-        """No more items begin; with `now` those that run are stopped too, and run again another time."""
+        """Begin no more items; with `now` running ones stop too, and run again another time."""
         if self._stopping is None:
             self.progress.ending = why
             self.progress.state = "stopping"
@@ -156,7 +145,7 @@ class BatchRun:
         self._changed.set()
 
     def stop_item(self, item_id: str) -> bool:
-        """Stops one item for good: its result says `cancelled`. False when it doesn't run."""
+        """Stop one item for good: its result says `cancelled`. False when it doesn't run."""
         if item_id not in self._out:
             return False
         self._stopped_items.add(item_id)
@@ -164,7 +153,6 @@ class BatchRun:
         return True
 
     def watch(self, item_id: str | None) -> None:
-        """Has the turn events of one item among those that are seen."""
         self._engine.watch(item_id)
 
     def _submit(self) -> None:
@@ -236,30 +224,14 @@ class BatchRun:
             self.stop("drain", self._results.problem)
         self._writing.discard(result.id)
         del self._out[result.id]
-        self._count(result)
-        self._changed.set()
-
-    def _count(self, result: batch.ItemResult) -> None:
         self.progress.finished(result)
         self._price += result.usage.cost or 0.0
         self._tokens += result.usage.input_tokens + result.usage.output_tokens
-        if self._limits.max_price is not None and result.usage.cost is None and result.usage.input_tokens:
-            self._unpriced()
+        unpriced = result.usage.cost is None and result.usage.input_tokens
+        if self._limits.max_price is not None and unpriced and not self._unpriced_told:
+            self._unpriced_told = True
+            self.progress.notice("The price of a model isn't known, so --max-price can't be kept.")
         self.seen(result)
         if self._limits.fail_fast and not result.ok:
             self.stop("now", f"item “{result.id}” {result.status} (--fail-fast)")
-
-    def _unpriced(self) -> None:
-        if not self._unpriced_told:
-            self._unpriced_told = True
-            self.progress.notice("The price of a model isn't known, so --max-price can't be kept.")
-
-    def _notice_disk(self) -> None:
-        now = asyncio.get_running_loop().time()
-        if not self._results.problem:
-            self._full_since = None
-        elif self._full_since is None:
-            self._full_since = now
-            self.stop("drain", self._results.problem)
-        elif now - self._full_since >= self._disk_patience and len(self._writing) == len(self._out):
-            self._results.give_up()
+        self._changed.set()

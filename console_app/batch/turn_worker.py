@@ -6,7 +6,6 @@ import asyncio
 import gc
 import hashlib
 import logging
-import os
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -78,8 +77,7 @@ class SharedModels:
         self._scripts: dict[str, Script] = {}
 
     async def load(self, name: str = "") -> ModelChoice:
-        """Imports what the first request to PROVIDER/MODEL needs ("": the settings' model). Raises FanoutError for one
-        that isn't there."""
+        """Import what the first request to PROVIDER/MODEL needs ("": the settings' model). Raises FanoutError."""
         if name not in self._choices:
             choice = self._source.choose(name)
             await asyncio.to_thread(self._load, choice)
@@ -90,17 +88,15 @@ class SharedModels:
         return self._choices[name]
 
     def open(self, name: str = "") -> ports.Provider:
-        """A provider for one conversation; it isn't closed."""
         return self._source.open(self._choices[name], self._wire)
 
     @property
     def jobs(self) -> int:
-        """The number of turns at once that use what the endpoints allow; `DEFAULT_JOBS` while none has said."""
         return self._source.limits.fit or DEFAULT_JOBS
 
     @property
     def paused(self) -> float:
-        """Seconds for which every endpoint holds its requests back; 0 where one doesn't."""
+        """Return the seconds for which every endpoint holds its requests back."""
         return self._source.limits.paused
 
     async def close(self) -> None:
@@ -146,33 +142,20 @@ class EventFiles:
             raise ConfigError(f"can't write {folder}: {error.strerror or error}") from None
 
     async def write(self, item_id: str, events: Sequence[Event]) -> None:
-        """Put an item's events into its file, in place of those of an earlier run. Raises ConfigError."""
-        await asyncio.to_thread(self._write, self.path(item_id), events)
+        text = export.as_json_lines(events, self.redactor)
+        await asyncio.to_thread(disk.write_private, self.path(item_id), text)
 
     def path(self, item_id: str) -> Path:
-        """The file of an item; an id that can't be a file's name is hashed."""
+        """Return the file of an item; an id that can't be a file's name is hashed."""
         plain = _PLAIN.fullmatch(item_id) is not None
         name = item_id if plain else hashlib.sha256(item_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         return self._folder / f"{name}.jsonl"
 
-    def _write(self, path: Path, events: Sequence[Event]) -> None:
-        new = path.with_suffix(".new")
-        try:
-            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, disk.PRIVATE_FILE)
-            with open(descriptor, "w", encoding="utf-8", errors="surrogatepass") as file:
-                file.write(export.as_json_lines(events, self.redactor))
-            new.replace(path)
-        except OSError as error:
-            raise ConfigError(f"can't write {path}: {error.strerror or error}") from None
-
 
 @dataclass(frozen=True, slots=True)
 class SharedParts:
-    """Holds the parts that all items of a process share.
-
-    `attach` reads the files that go with an item, and may raise FanoutError. `instructions` returns what the servers
-    say of themselves.
-    """
+    """Parts that all items of a process share. `attach` reads an item's files, and may raise FanoutError.
+    `instructions` gives the servers' words."""
 
     models: SharedModels
     toolset: ports.Toolset
@@ -197,7 +180,7 @@ class TurnWorker:
         self._events_missed = False
 
     async def run(self, item: batch.WorkItem, tell: Tell, note: Note) -> batch.ItemResult:
-        """One item to its end. Whatever goes wrong is in the result; cancelling the task makes it `cancelled`."""
+        """Run one item to its end. Whatever goes wrong is in the result; cancelling the task makes it `cancelled`."""
         running = self._running[item.id] = _Running(item, tell, note, watched=self._watched == item.id)
         try:
             return await self._result(running)
@@ -208,7 +191,7 @@ class TurnWorker:
                 gc.collect()
 
     def watch(self, item_id: str | None) -> None:
-        """Tells the turn events of this item from now on, those that there were first."""
+        """Tell the turn events of this item from now on, those that there were first."""
         if (before := self._running.get(self._watched or "")) is not None:
             before.watched = False
         self._watched = item_id
@@ -236,7 +219,7 @@ class TurnWorker:
             await self._keep_events(running)
 
     async def _keep_events(self, running: _Running) -> None:
-        """A disk that doesn't take them costs no result; the first time is told."""
+        """Keep the events; a disk that doesn't take them costs no result, and the first time is told."""
         try:
             if (files := self._shared.event_files) is not None:
                 await files.write(running.item.id, running.events)
@@ -250,26 +233,21 @@ class TurnWorker:
     async def _answered(self, running: _Running, engine: Engine, message: UserMessage) -> batch.ItemResult:
         item, schema = running.item, running.item.answer_schema
         running.keep(engine.session_event())
-        turn = await self._turn(running, engine.start(message))
-        status, error = _ending(turn)
-        if status != "completed" or schema is None:
-            failed = [call for call in engine.transcript.calls.values() if call.outcome is not Outcome.SUCCEEDED]
-            if status == "completed" and item.calls and failed:
-                return running.result("failed", error=failed[0].error or f"{failed[0].label} {failed[0].outcome}")
-            return running.result(status, error=error)
-        try:
-            return running.result("completed", structured=answer_schema.read(running.answer, schema))
-        except answer_schema.NotFitting as wrong:
-            reason = str(wrong)
-        running.tries = 2
-        turn = await self._turn(running, engine.start(UserMessage(content=answer_schema.again(reason))))
-        status, error = _ending(turn)
-        if status != "completed":
-            return running.result(status, error=error)
-        try:
-            return running.result("completed", structured=answer_schema.read(running.answer, schema))
-        except answer_schema.NotFitting as wrong:
-            return running.result("invalid", error=f"the answer doesn't fit its schema: {wrong}")
+        while True:
+            turn = await self._turn(running, engine.start(message))
+            status, error = _ending(turn)
+            if status != "completed" or schema is None:
+                failed = [call for call in engine.transcript.calls.values() if call.outcome is not Outcome.SUCCEEDED]
+                if status == "completed" and item.calls and failed:
+                    return running.result("failed", error=failed[0].error or f"{failed[0].label} {failed[0].outcome}")
+                return running.result(status, error=error)
+            try:
+                return running.result("completed", structured=answer_schema.read(running.answer, schema))
+            except answer_schema.NotFitting as wrong:
+                if running.tries > 1:
+                    return running.result("invalid", error=f"the answer doesn't fit its schema: {wrong}")
+                message = UserMessage(content=answer_schema.again(str(wrong)))
+            running.tries += 1
 
     async def _turn(self, running: _Running, turn: Turn) -> Turn:
         async with turn:
@@ -317,8 +295,6 @@ class TurnWorker:
 
 
 class _Running:
-    """Holds an item that runs, and the events that it told."""
-
     def __init__(self, item: batch.WorkItem, tell: Tell, note: Note, *, watched: bool) -> None:
         self.item = item
         self.tell = tell
@@ -331,7 +307,6 @@ class _Running:
         self.events: list[ev.Event] = []  # without those that are only shown
 
     def keep(self, event: ev.Event) -> None:
-        """An event of its turn happened."""
         if not event.shown_only:
             self.events.append(event)
         if self.watched:
@@ -339,10 +314,22 @@ class _Running:
         if event_news.News.of(event) & event_news.News.MOVES and self.engine is not None:
             call = self.engine.transcript.calls.get(event_news.call_of(event))
             if call is not None:
-                self._changed(call)
+                spec = self.engine.spec(call.name)
+                label = f"{call.server}.{call.tool}" if call.server else call.name
+                read_only = spec is not None and (spec.builtin or spec.annotations.read_only)
+                self.tell(
+                    batch.ItemCallChanged(
+                        item=self.item.id,
+                        call_id=call.id,
+                        label=label,
+                        state=call.state,
+                        outcome=call.outcome,
+                        read_only=read_only,
+                        at=steady_time(),
+                    )
+                )
 
     def show_all(self) -> None:
-        """Show the events so far, and all later ones as they come."""
         self.watched = True
         step = self.engine.transcript.step if self.engine is not None else None
         begun = next((event for event in reversed(self.events) if isinstance(event, ev.StepStarted)), None)
@@ -354,25 +341,8 @@ class _Running:
     def _show(self, event: ev.Event) -> None:
         self.tell(batch.ItemTurnEvent(item=self.item.id, event=event.model_dump(mode="json")))
 
-    def _changed(self, call: CallView) -> None:
-        spec = self.engine.spec(call.name) if self.engine is not None else None
-        label = f"{call.server}.{call.tool}" if call.server else call.name
-        read_only = spec is not None and (spec.builtin or spec.annotations.read_only)
-        self.tell(
-            batch.ItemCallChanged(
-                item=self.item.id,
-                call_id=call.id,
-                label=label,
-                state=call.state,
-                outcome=call.outcome,
-                read_only=read_only,
-                at=steady_time(),
-            )
-        )
-
     @property
     def answer(self) -> str:
-        """Return the text of the newest answer, or the results of given calls."""
         if self.engine is None:
             return ""
         if self.item.calls:
@@ -383,18 +353,11 @@ class _Running:
         return ""
 
     def result(self, status: batch.ItemStatus, *, error: str | None = None, structured: Any = None) -> batch.ItemResult:
-        """Return the result of this item, with what it cost and how often it was tried."""
         transcript = self.engine.transcript if self.engine is not None else None
         model, usage = self.item.model, batch.ItemUsage()
         if transcript is not None and self.engine is not None:
             model = "" if self.item.calls else f"{self.engine.provider.name}/{self.engine.provider.model}"
-            spent = transcript.usage
-            usage = batch.ItemUsage(
-                input_tokens=spent.input_tokens,
-                output_tokens=spent.output_tokens,
-                cached_tokens=spent.cached_tokens,
-                cost=spent.cost,
-            )
+            usage = batch.ItemUsage.model_validate(transcript.usage, from_attributes=True)
         return batch.ItemResult(
             id=self.item.id,
             item=self.item.digest,
@@ -413,8 +376,6 @@ class _Running:
 
 
 class AllowedTools:
-    """The tools of another toolset whose SERVER.TOOL one of `patterns` fits."""
-
     def __init__(self, inner: ports.Toolset, patterns: Sequence[str]) -> None:
         self._inner = inner
         self._patterns = patterns
@@ -425,7 +386,6 @@ class AllowedTools:
         ]
 
     async def call(self, invocation: ports.Invocation, reporter: ports.CallReporter) -> ToolResult:
-        """Run a call by the inner toolset."""
         return await self._inner.call(invocation, reporter)
 
 

@@ -26,7 +26,6 @@ _PATIENCE = 20.0  # seconds for an answer of the scheduler
 
 
 def address_of(engine: str, *, insecure: bool) -> str:
-    """Return the scheduler's address, "" for a cluster of this machine. Raises UsageError for one that is refused."""
     if engine == LOCAL:
         return ""
     try:
@@ -53,8 +52,13 @@ def address_of(engine: str, *, insecure: bool) -> str:
 
 @asynccontextmanager
 async def connected(address: str) -> AsyncGenerator[DaskCluster]:
-    """Return the cluster at an address of `address_of`. Raises ClusterError where it can't be used."""
-    distributed = _distributed()
+    try:
+        distributed = importlib.import_module("distributed")
+    except ImportError:
+        raise UsageError("--engine needs Dask, which is not installed", extras.how_to_install("dask")) from None
+    for name in ("distributed", "tornado", "asyncio"):  # what they say of connections goes to the log alone
+        logging.getLogger(name).handlers.clear()
+        logging.getLogger(name).propagate = True
     async with AsyncExitStack() as stack:
         try:
             security: Any = _certificates(distributed) if address.startswith("tls:") else None
@@ -63,7 +67,19 @@ async def connected(address: str) -> AsyncGenerator[DaskCluster]:
                 # Workers import modules from their folders, and Dask's own place for these is the same for all users.
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="fanout-", ignore_cleanup_errors=True))
                 stack.enter_context(importlib.import_module("dask.config").set({"temporary-directory": folder}))
-                local = _local(distributed, security)
+                from console_app.cluster.node import PrivateScheduler, PrivateWorker
+
+                common = {"host": "127.0.0.1", "protocol": "tls", "security": security}
+                worker = {"worker_class": PrivateWorker, "nthreads": 1, "silence_logs": logging.CRITICAL, **common}
+                local = distributed.SpecCluster(
+                    scheduler={"cls": PrivateScheduler, "options": common},
+                    workers={
+                        number: {"cls": distributed.Nanny, "options": worker} for number in range(os.cpu_count() or 1)
+                    },
+                    security=security,
+                    asynchronous=True,
+                    silence_logs=logging.CRITICAL,
+                )
                 stack.push_async_callback(local.close)
                 await local
                 address = local.scheduler_address
@@ -88,7 +104,6 @@ class DaskCluster:
         self._client = client
 
     async def check(self) -> None:
-        """Raise ClusterError where the scheduler isn't of the same versions."""
         found: Any = await self._client.get_versions(check=False)
         _same("the scheduler", found["client"]["packages"], found["scheduler"]["packages"])
 
@@ -100,7 +115,6 @@ class DaskCluster:
         return list(found["workers"])
 
     async def open(self, worker: str, opening: str) -> str:
-        """Open a run at a worker. One with other versions has a problem."""
         from console_app.cluster import node
 
         if problem := await self._problem(worker):
@@ -125,7 +139,6 @@ class DaskCluster:
         await self._run(worker, node.end_node, run)
 
     async def _problem(self, worker: str) -> str:
-        """Return an `OpenedNode` with the reason why a worker's versions won't do; "" if they do."""
         from console_app.cluster import node
         from console_app.cluster.messages import OpenedNode
 
@@ -155,23 +168,7 @@ def _same(who: str, here: Any, there: Any) -> None:
             raise ClusterError(f"{who} has {name} {other}, and here is {mine}", "Install the same on all machines.")
 
 
-def _local(distributed: Any, security: Any) -> Any:
-    """Processes of this machine that only who has the keys of `security` is let into, and no pages."""
-    from console_app.cluster.node import PrivateScheduler, PrivateWorker
-
-    common = {"host": "127.0.0.1", "protocol": "tls", "security": security}
-    worker = {"worker_class": PrivateWorker, "nthreads": 1, "silence_logs": logging.CRITICAL, **common}
-    return distributed.SpecCluster(
-        scheduler={"cls": PrivateScheduler, "options": common},
-        workers={number: {"cls": distributed.Nanny, "options": worker} for number in range(os.cpu_count() or 1)},
-        security=security,
-        asynchronous=True,
-        silence_logs=logging.CRITICAL,
-    )
-
-
 def _certificates(distributed: Any) -> Any:
-    """Return the certificates that Dask's settings name. Raises ClusterError where none can be used."""
     security = distributed.Security(require_encryption=True)
     names = {"CA_FILE": "tls_ca_file", "CLIENT__CERT": "tls_client_cert", "CLIENT__KEY": "tls_client_key"}
     if missing := [
@@ -184,18 +181,6 @@ def _certificates(distributed: Any) -> Any:
         named = filter(None, (security.tls_ca_file, security.tls_client_cert, security.tls_client_key))
         raise ClusterError(f"the certificates can't be used: {_words(error)}: {', '.join(named)}") from None
     return security
-
-
-def _distributed() -> Any:
-    """Half a second to import, and only where --engine names it."""
-    try:
-        library = importlib.import_module("distributed")
-    except ImportError:
-        raise UsageError("--engine needs Dask, which is not installed", extras.how_to_install("dask")) from None
-    for name in ("distributed", "tornado", "asyncio"):  # what they say of connections goes to the log alone
-        logging.getLogger(name).handlers.clear()
-        logging.getLogger(name).propagate = True
-    return library
 
 
 def _words(error: object) -> str:
@@ -215,7 +200,6 @@ _OF_THE_CLIENT = (
 async def cluster_engine(
     setup: Setup, items: Sequence[batch.WorkItem], results: Path, tell: Callable[[str], None], *, calls: bool
 ) -> AsyncGenerator[ClusterEngine]:
-    """Return an engine whose first worker is ready. Raises UsageError or ClusterError."""
     arguments = setup.arguments
     if arguments.events is not None:
         raise UsageError("--events keeps files of this machine, and --engine runs elsewhere", "Leave out one.")

@@ -1,8 +1,6 @@
-"""The engine of a batch on many workers: deals items, and says which may be run again when a worker is lost.
-
-No task of the cluster's own scheduler is an item: it would run one again as it likes. A call that isn't read-only waits
-at its worker until the client has noted it on its disk, so that what a lost worker can have changed is known.
-"""
+"""The engine of a batch on many workers. No task of the cluster's scheduler is an item: it would run one again as it
+likes. A call that isn't read-only waits until the client noted it on its disk, so that a lost worker's changes are
+known."""
 
 from __future__ import annotations
 
@@ -33,23 +31,19 @@ class Dealer:
 
     @property
     def capacity(self) -> int:
-        """Items that all of them take at once."""
         return sum(self._size.values())
 
     def resize(self, worker: str, size: int) -> None:
-        """Take note that a worker, which may be new, takes `size` items at once."""
         grown = size - self._size.get(worker, 0)
         self._size[worker] = size
         if grown or worker not in self._room:
             self._change(worker, grown)
 
     def leave(self, worker: str) -> None:
-        """Forget a worker that is gone."""
         self._size.pop(worker, None)
         self._room.pop(worker, None)
 
     def take(self) -> str | None:
-        """Room for one item, at this worker; None where there is no room."""
         while self._heap:
             negative, worker = self._heap[0]
             if self._room.get(worker) != -negative or negative >= 0:
@@ -61,11 +55,9 @@ class Dealer:
         return None
 
     def fill(self, worker: str) -> None:
-        """Take note that a worker has an item that it wasn't dealt here."""
         self._change(worker, -1)
 
     def free(self, worker: str) -> None:
-        """Take note that a worker has ended an item."""
         if worker in self._room:
             self._change(worker, 1)
 
@@ -76,8 +68,6 @@ class Dealer:
 
 
 class ClusterError(FanoutError):
-    """The cluster can't be used, or not any longer."""
-
     title = "Cluster"
 
 
@@ -88,9 +78,7 @@ class WorkerUnreachable(Exception):
 class Cluster(Protocol):
     """Processes that can be reached. Raises ClusterError where the cluster itself is gone."""
 
-    async def workers(self) -> Sequence[str]:
-        """Names of those that are there now."""
-        ...
+    async def workers(self) -> Sequence[str]: ...
 
     async def open(self, worker: str, opening: str) -> str:
         """Return an `Opening` to an `OpenedNode`, as JSON. Raises WorkerUnreachable."""
@@ -102,13 +90,10 @@ class Cluster(Protocol):
 
     async def end(self, worker: str, run: str) -> None:
         """End the run at a worker. Raises WorkerUnreachable."""
-        ...
 
 
 @dataclass(slots=True)
 class _Link:
-    """A worker that works for the run."""
-
     worker: str
     node: str
     items: dict[str, batch.WorkItem] = field(default_factory=dict[str, batch.WorkItem])
@@ -126,7 +111,6 @@ class _Link:
     tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
 
     def orders(self, run: str, watch: str, wait: float) -> Orders:
-        """Take what has to be sent."""
         orders = Orders(
             run=run,
             node=self.node,
@@ -145,7 +129,7 @@ class _Link:
         return orders
 
     def again(self, orders: Orders) -> None:
-        """Send orders again that may not have arrived; whoever gets them twice doesn't mind."""
+        """Send orders again that may not have arrived; getting them twice doesn't matter."""
         self.lost = True
         self.new[:0] = orders.items
         self.cancel += orders.cancel
@@ -155,11 +139,8 @@ class _Link:
 
 
 class ClusterEngine:
-    """Runs items on workers of other machines, as a BatchEngine.
-
-    Each worker is opened with `opening`. `items` are those of the run, from id to digest. An item that a worker still
-    holds from an earlier start is cancelled where it is none of these.
-    """
+    """A BatchEngine on workers of other machines, opened with `opening`. `items` are the run's, id to digest: an item
+    from an earlier start that is none of these is cancelled."""
 
     def __init__(self, cluster: Cluster, opening: Opening, items: Mapping[str, str]) -> None:
         self.note: Callable[[str], Awaitable[bool]] = noted_nowhere
@@ -181,7 +162,6 @@ class ClusterEngine:
         self._closed = False
 
     async def start(self, tell: Callable[[str], None]) -> None:
-        """Return once a worker can work. Raises ClusterError where none of those that are there can."""
         told = False
         while not self._links:
             await self._look()
@@ -198,7 +178,7 @@ class ClusterEngine:
 
     @property
     def known(self) -> set[str]:
-        """Items of an earlier start that a worker runs or has a result of."""
+        """Name items of an earlier start that a worker runs or has a result of."""
         return {name for link in self._links.values() for name in link.held}
 
     @property
@@ -304,7 +284,6 @@ class ClusterEngine:
         ]
 
     def _lose(self, link: _Link) -> None:
-        """Drop a worker that is gone. Its items go elsewhere, unless they may have changed something."""
         if self._links.get(link.worker) is not link:
             return
         del self._links[link.worker]
@@ -358,7 +337,6 @@ class ClusterEngine:
             await asyncio.sleep(len(self._links) / EXCHANGES)
 
     async def _exchange(self, link: _Link, wait: float) -> bool:
-        """Exchange orders and news with a worker; return whether it is still there."""
         orders = link.orders(self._opening.run, self._watched, wait)
         try:
             told = Told.model_validate_json(await self._cluster.exchange(link.worker, orders.model_dump_json()))
@@ -387,8 +365,8 @@ class ClusterEngine:
         return True
 
     def _take_up(self, holders: Sequence[_Link], item: batch.WorkItem) -> None:
-        """Workers run this item since an earlier start, or have ended it: one that may have changed something goes on,
-        else the first."""
+        """Settle an item that workers run since an earlier start: one that may have changed something goes on, else the
+        first."""
         link = next((one for one in holders if item.id in one.changing), holders[0])
         for one in holders:
             one.held.discard(item.id)
@@ -424,7 +402,7 @@ class ClusterEngine:
             link.changed.set()
 
     async def _ask(self, link: _Link, name: str) -> None:
-        """An item is about to start a call that isn't read-only; only the worker that it was dealt to may."""
+        """Answer for an item about to start a call that isn't read-only: only the worker that it was dealt to may."""
         mine = self._links.get(link.worker) is link and name in link.items
         if mine and name not in self._noted:
             mine = await self.note(name)

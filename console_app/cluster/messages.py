@@ -1,8 +1,5 @@
-"""The messages between a client and its workers, as JSON: no key, no environment and no settings file travels.
-
-A client speaks and a worker answers. What an answer lost on its way said comes again with the next one, since a worker
-keeps results until the client has them on its disk.
-"""
+"""Messages between a client and its workers, as JSON: no key, environment or settings file travels. A lost answer comes
+again with the next, since workers keep results until the client has them on its disk."""
 
 from __future__ import annotations
 
@@ -17,7 +14,6 @@ from console_app.domain.tools import Frozen
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of all that both ends must have alike, by name."""
     return {"Fanout": __version__, "Python": ".".join(platform.python_version_tuple()[:2])}
 
 
@@ -32,8 +28,6 @@ class Opening(Frozen):
 
 
 class OpenedNode(Frozen):
-    """The answer. `problem` says in one line why it can't work here, "" if it can."""
-
     problem: str = ""
     node: str = ""  # which start of the worker this is
     jobs: int = 1  # items that it takes at once
@@ -42,8 +36,6 @@ class OpenedNode(Frozen):
 
 
 class Orders(Frozen):
-    """The wishes of a client since its last orders."""
-
     run: str
     node: str
     wait: float = 0.0  # seconds until it wants an answer at the latest, even if there is nothing to tell
@@ -57,8 +49,6 @@ class Orders(Frozen):
 
 
 class Told(Frozen):
-    """The answer: what happened since the last."""
-
     gone: bool = False  # the worker was started again since, and knows nothing
     jobs: int = 1
     results: tuple[str, ...] = ()

@@ -1,7 +1,5 @@
-"""Runs items on a worker of a cluster, in a thread with a loop, servers and models of its own.
-
-The worker's own loop, whose heartbeats turns would starve, only carries orders here and answers back.
-"""
+"""Runs items on a worker of a cluster, in a thread with its own loop, servers and models, as turns would starve the
+heartbeats of the worker's."""
 
 from __future__ import annotations
 
@@ -18,7 +16,6 @@ from distributed import Scheduler, Worker, WorkerPlugin
 
 from console_app import batch_worker, wiring
 from console_app.batch import LocalEngine
-from console_app.batch_worker import OpenWorker
 from console_app.cluster.messages import OpenedNode, Opening, Orders, Told, versions
 from console_app.domain import FanoutError, batch
 from console_app.engine import ManualCall, find_tools
@@ -30,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 class ClusterNode:
-    """One run on one worker. `exchange` and `end` may be called from any thread."""
+    """A run on one worker. `exchange` and `end` may be called from any thread."""
 
     def __init__(self, opening: Opening) -> None:
         self.opening = opening
@@ -42,31 +39,26 @@ class ClusterNode:
         self._thread = threading.Thread(target=self._work, name="fanout node", daemon=True)
 
     def start(self) -> str:
-        """Start it and wait until it can work; "" or why it can't."""
         self._thread.start()
         self._started.wait()
         return self._problem
 
     @property
     def alive(self) -> bool:
-        """True while it works."""
         return self._thread.is_alive() and self._inside is not None
 
     def opened(self) -> OpenedNode:
-        """Tell a client that has come, or come again, how the node is."""
         if self._inside is None:
             return OpenedNode(problem=self._problem or "it has ended")
         return asyncio.run_coroutine_threadsafe(self._inside.opened(self.id), self._loop).result()
 
     async def exchange(self, orders: Orders) -> Told:
-        """Do what a client wants, and tell what there is."""
         inside = self._inside
         if inside is None or orders.node != self.id:
             return Told(gone=True)
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(inside.exchange(orders), self._loop))
 
     def end(self) -> None:
-        """Stop what runs, and wait until the servers are closed."""
         if (inside := self._inside) is not None:
             with suppress(RuntimeError):  # it ends by itself just now
                 self._loop.call_soon_threadsafe(inside.ended.set)
@@ -105,9 +97,7 @@ class ClusterNode:
 
 
 class _Inside:
-    """The part of a node that lives on its own loop."""
-
-    def __init__(self, worker: OpenWorker, jobs: int | None) -> None:
+    def __init__(self, worker: batch_worker.OpenWorker, jobs: int | None) -> None:
         self.ended = asyncio.Event()
         self._jobs: Callable[[], int] = lambda: jobs or worker.models.jobs
         self._engine = LocalEngine(worker.worker, self._jobs)
@@ -124,7 +114,6 @@ class _Inside:
         self._heard = asyncio.get_running_loop().time()
 
     async def run(self) -> None:
-        """Work until it is ended, or abandoned."""
         reading = [
             asyncio.create_task(self._read(self._engine.results(), self._take_result)),
             asyncio.create_task(self._read(self._engine.events(), self._events.append)),
@@ -138,7 +127,6 @@ class _Inside:
         self._news.set()
 
     async def opened(self, node: str) -> OpenedNode:
-        """Tell a client that begins anew everything again."""
         self._told.clear()
         self._asked.clear()
         return OpenedNode(node=node, jobs=self._jobs(), held=dict(self._held), noted=tuple(self._noted))
@@ -147,7 +135,9 @@ class _Inside:
         clock = asyncio.get_running_loop().time
         self._heard = clock()
         self._obey(orders)
-        if orders.wait and not self._has_news:
+        if orders.wait and not bool(
+            self._events or self._results.keys() - self._told or self._asking.keys() - self._asked
+        ):
             self._news.clear()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait(), orders.wait)
@@ -158,10 +148,6 @@ class _Inside:
         self._asked.update(asks)
         events, self._events[:] = tuple(self._events), []
         return Told(jobs=self._jobs(), results=tuple(results), events=events, asks=tuple(asks))
-
-    @property
-    def _has_news(self) -> bool:
-        return bool(self._events or self._results.keys() - self._told or self._asking.keys() - self._asked)
 
     def _obey(self, orders: Orders) -> None:
         if orders.again:
@@ -239,7 +225,6 @@ def worker_versions() -> dict[str, str]:
 
 
 async def open_node(text: str, dask_worker: Any) -> str:
-    """Open a node for an `Opening`, or find the one that is there; return an `OpenedNode`, both as JSON."""
     opening = Opening.model_validate_json(text)
     found = _node(dask_worker, opening.run)
     if found is not None and (not found.alive or found.opening != opening):

@@ -18,23 +18,14 @@ from console_app.config.trust import CustomCommands
 from console_app.console import Models, Services
 from console_app.domain import ConfigError, UsageError
 from console_app.domain.transcript import Transcript
-from console_app.headless import (
-    DEADLINE,
-    Exit,
-    Interrupts,
-    OutputStreams,
-    RunEnding,
-    TimeToEnd,
-    end_within,
-    servers,
-)
+from console_app.headless import DEADLINE, Exit, Interrupts, OutputStreams, RunEnding, TimeToEnd, end_within, servers
 from console_app.mcp_client import HubSwitch
 from console_app.providers import EndpointLimits
 from console_app.sessions import NoSuchSession
 from console_app.wiring import Setup
 
 if TYPE_CHECKING:
-    from console_app.acp_agent.parts import SessionParts
+    from console_app.acp_agent.session import SessionParts
     from console_app.config.servers import ServerConfig
     from console_app.engine import Engine
     from console_app.mcp_client import Hub
@@ -42,7 +33,7 @@ if TYPE_CHECKING:
 
 
 async def acp(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    """Serves the editor on standard input and output until it goes. Raises UsageError."""
+    """Serve the editor on standard input and output until it goes. Raises UsageError."""
     try:
         from acp.core import AgentSideConnection
     except ModuleNotFoundError as error:
@@ -71,8 +62,6 @@ async def acp(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> Ru
 
 
 class OpenedSessions:
-    """Make the parts of conversations, as `OpenSession` asks for them."""
-
     def __init__(self, setup: Setup, to_end: TimeToEnd) -> None:
         self._setup = setup
         self._to_end = to_end
@@ -82,7 +71,7 @@ class OpenedSessions:
     async def __call__(
         self, folder: Path, servers: Sequence[ServerConfig], session_id: str | None = None
     ) -> SessionParts:
-        from console_app.acp_agent.parts import SessionParts
+        from console_app.acp_agent.session import SessionParts
 
         setup = await asyncio.to_thread(self._setup_in, folder)
         chosen, foreign = await asyncio.to_thread(self._servers, setup, servers)

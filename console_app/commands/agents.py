@@ -27,7 +27,6 @@ Say here what the agent does, and what its answer is to hold.
 
 
 def agents(setup: Setup) -> int:
-    """Do what the action says; return the exit code. Raises UsageError for a kind that is not there, or is there."""
     arguments, there = setup.arguments, {**ag.KINDS, **wiring.agent_kinds(setup, wiring.workplace(setup))()}
     if arguments.action == "list":
         width = max(len(name) for name in there)
@@ -36,7 +35,14 @@ def agents(setup: Setup) -> int:
         return Exit.DONE
     (name,) = arguments.words
     if arguments.action == "make":
-        return _make(setup, name, there)
+        path = setup.paths.config / "agents" / f"{name}.md"
+        if name in there or path.exists():
+            raise UsageError(f"there is a kind of agent {one_line(name, 60)} already", f"fanout agents show {name}")
+        if not name.replace("-", "").replace("_", "").isalnum():
+            raise UsageError(f"{one_line(name, 60)} is no name for a kind", "Use letters, digits, - and _.")
+        disk.write_private(path, _BEGUN.format(name=name))
+        write_out(f"{path}\n")
+        return Exit.DONE
     if name not in there:
         raise UsageError(f"there is no kind of agent {one_line(name, 60)}", f"There are {', '.join(sorted(there))}.")
     write_out(visible(_described(there[name])) + "\n")
@@ -44,7 +50,6 @@ def agents(setup: Setup) -> int:
 
 
 async def add(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    """Write an agent of others to the user's settings, once it was shown and agreed to."""
     from console_app import acp_client
 
     words = list[str](setup.arguments.words or [])
@@ -72,17 +77,6 @@ async def add(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> Ru
     own_settings.write_table(setup.paths.settings, ("agents", name), table)
     output.report(f"{name} is written: fanout -m acp/{name}, or @{name} TASK in a conversation.")
     return RunEnding(Exit.DONE)
-
-
-def _make(setup: Setup, name: str, there: ag.Kinds) -> int:
-    path = setup.paths.config / "agents" / f"{name}.md"
-    if name in there or path.exists():
-        raise UsageError(f"there is a kind of agent {one_line(name, 60)} already", f"fanout agents show {name}")
-    if not name.replace("-", "").replace("_", "").isalnum():
-        raise UsageError(f"{one_line(name, 60)} is no name for a kind", "Use letters, digits, - and _.")
-    disk.write_private(path, _BEGUN.format(name=name))
-    write_out(f"{path}\n")
-    return Exit.DONE
 
 
 def _described(kind: ag.AgentKind) -> str:

@@ -22,7 +22,7 @@ async def agreed(question: str, flag: str, output: OutputStreams, interrupts: In
 
 
 async def _line() -> str:
-    """Read the next line of standard input. No thread waits for it, since that could not be ended."""
+    """Read the next line of standard input. No thread waits for it, since none could be ended."""
     loop = asyncio.get_running_loop()
     came: asyncio.Future[str] = loop.create_future()
 

@@ -9,14 +9,11 @@ from console_app.commands.standard_output import write_out
 from console_app.config.secrets import StoredKeys
 from console_app.config.settings import Settings
 from console_app.domain import UsageError, safe_text, visible
-from console_app.headless import (
-    Exit,
-)
+from console_app.headless import Exit
 from console_app.wiring import Setup
 
 
 def auth(setup: Setup) -> int:
-    """Does what the action says: set, remove, list. Raises UsageError and ConfigError."""
     action: str = setup.arguments.action
     keys = StoredKeys(setup.paths)
     if action == "list" and setup.arguments.json:
@@ -47,7 +44,6 @@ def _variable(provider: str | None, settings: Settings) -> str:
 
 
 def _read(variable: str) -> str:
-    """Read a key from the terminal without showing it, else from standard input."""
     if sys.stdin.isatty():
         import getpass
 

@@ -33,7 +33,6 @@ from console_app.batch import (
     schema_problem,
     summary,
 )
-from console_app.batch_worker import OpenWorker
 from console_app.command_line import json_outputs
 from console_app.commands import junit
 from console_app.config.models import ModelChoice
@@ -54,14 +53,7 @@ from console_app.domain import (
 from console_app.domain import events as ev
 from console_app.domain.steady_time import steady_time
 from console_app.engine import ManualCall, find_tools
-from console_app.headless import (
-    Exit,
-    Interrupts,
-    OutputStreams,
-    RunEnding,
-    needed_servers,
-    servers,
-)
+from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding, needed_servers, servers
 from console_app.wiring import Setup
 
 ACTIONS = ("status", "show", "stop")
@@ -70,7 +62,6 @@ _ANSWER = 500  # tokens that an answer is taken to have where no limit is set
 
 
 async def run_batch(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    """Run `fanout batch`."""
     words: Sequence[str] = setup.arguments.words
     if words[0] in ACTIONS:
         return _other_run(setup, output, words[0], words[1:])
@@ -81,7 +72,6 @@ async def run_batch(setup: Setup, output: OutputStreams, interrupts: Interrupts)
 
 
 async def run_calls(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    """Run `fanout call --from`."""
     if setup.arguments.words:
         raise UsageError("--from takes its calls from the file alone", "Leave out the others.")
     path: str = setup.arguments.from_file
@@ -96,7 +86,6 @@ async def run_calls(setup: Setup, output: OutputStreams, interrupts: Interrupts)
 
 
 async def diff(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    """Run `fanout diff`: compare the results of two runs, and fail where they differ."""
     first, second = (setup.cwd / Path(name).expanduser() for name in setup.arguments.words)
     found = await interrupts.race(asyncio.to_thread(compare_results, first, second))
     differing = {name: told for name, told in found.items() if told}
@@ -142,7 +131,6 @@ def _schema(path: str | None) -> dict[str, Any] | None:
 
 
 def _other_run(setup: Setup, output: OutputStreams, action: str, names: Sequence[str]) -> RunEnding:
-    """Do `status`, `show` or `stop` for a run in another terminal."""
     known = KnownRuns(setup.paths.batches)
     if action != "status" and len(names) != 1:
         raise UsageError(f"{action} needs the name of one batch", "fanout batch status lists them.")
@@ -262,14 +250,16 @@ class _Command:
             todo = sorted(todo, key=lambda one: one.id not in known)[: self.arguments.limit]
             cut = [] if rerun else [one for one in todo if one.id in changes and one.id not in known]
             if cut:
-                await _interrupt(cut, results, changes)
+                for item in cut:
+                    if await results.append(ChangeNotes.interrupted(item)):
+                        results.earlier.statuses[item.id] = "interrupted"
+                        changes.settle(item.id)
                 self.output.error_line(f"{one_line(', '.join(one.id for one in cut), 80)}: {ChangeNotes.CUT_SHORT}.")
                 todo = [one for one in todo if one not in cut]
             progress = batch.BatchProgress(earlier + len(cut) + len(todo), earlier + len(cut))
             return await self._run(engine, paused, results, changes, todo, progress)
 
     def _todo(self, results: ResultsFile, changes: ChangeNotes) -> list[batch.WorkItem]:
-        """Return the items without a result that counts."""
         done = results.earlier.statuses
         for name in done:
             changes.settle(name)
@@ -297,8 +287,7 @@ class _Command:
             yield engine, set(), lambda: worker.models.paused
 
     @asynccontextmanager
-    async def _worker(self, items: Sequence[batch.WorkItem]) -> AsyncGenerator[OpenWorker]:
-        """Open servers and models, and wait for them. The error for what an item asks for in vain has its line."""
+    async def _worker(self, items: Sequence[batch.WorkItem]) -> AsyncGenerator[batch_worker.OpenWorker]:
         replay = self._path(self.arguments.replay)
         opening = batch_worker.open_worker(
             self.setup,
@@ -328,8 +317,7 @@ class _Command:
             yield worker
 
     async def _left(self) -> tuple[list[batch.WorkItem], str]:
-        """Return the items that a run would begin, and what earlier ones spent; another run may be at it: nothing is
-        written."""
+        """Return the items that a run would begin, and what earlier ones spent; nothing is written."""
         path = self._results_path() if self.arguments.output is not None else None
         if path is None or not path.exists():
             return self.items, ""
@@ -391,7 +379,14 @@ class _Command:
             status.close()
         now = {item.id for item in todo}
         failed = any(status != "completed" for name, status in results.earlier.statuses.items() if name not in now)
-        return await self._ending(run, ended, failed=failed)
+        for text in summary(ended):
+            self.output.error_line(text)
+        await self._write_report(ended)
+        if self.interrupts.asked.is_set() or run.asked_to_stop:
+            return RunEnding(Exit.INTERRUPTED, "Interrupted.")
+        if run.fault:
+            return RunEnding(Exit.FAILED, run.fault)
+        return RunEnding(Exit.FAILED if failed or ended.failed or ended.left or ended.ending else Exit.DONE)
 
     @property
     def on_screen(self) -> bool:
@@ -423,30 +418,11 @@ class _Command:
                 app.exit()
             await asyncio.wait((showing,))
 
-    async def _ending(self, run: BatchRun, ended: batch.BatchSnapshot, *, failed: bool) -> RunEnding:
-        """Report the end of the run. `failed` says that an earlier run left an item that failed."""
-        for text in summary(ended):
-            self.output.error_line(text)
-        await self._write_report(ended)
-        if self.interrupts.asked.is_set() or run.asked_to_stop:
-            return RunEnding(Exit.INTERRUPTED, "Interrupted.")
-        if run.fault:
-            return RunEnding(Exit.FAILED, run.fault)
-        return RunEnding(Exit.FAILED if failed or ended.failed or ended.left or ended.ending else Exit.DONE)
-
     async def _write_report(self, run: batch.BatchSnapshot) -> None:
         if self._report is not None:
             from console_app import page  # with the words of the screen: only where a page is wanted
 
             await asyncio.to_thread(page.write_batch, self._report, run, Path(run.results), self.setup.redactor)
-
-
-async def _interrupt(items: Sequence[batch.WorkItem], results: ResultsFile, changes: ChangeNotes) -> None:
-    """Mark items as interrupted that an earlier run cut short after they may have changed something."""
-    for item in items:
-        if await results.append(ChangeNotes.interrupted(item)):
-            results.earlier.statuses[item.id] = "interrupted"
-            changes.settle(item.id)
 
 
 def _given(item: batch.WorkItem) -> list[ManualCall]:
@@ -455,7 +431,6 @@ def _given(item: batch.WorkItem) -> list[ManualCall]:
 
 @contextmanager
 def _told_at(item: batch.WorkItem) -> Generator[None]:
-    """Put the item's line before its error."""
     try:
         yield
     except FanoutError as error:
@@ -463,7 +438,6 @@ def _told_at(item: batch.WorkItem) -> Generator[None]:
 
 
 def _lanes(item: batch.RunningItem) -> str:
-    """Draw the calls of a running item, a character each, and name the newest open one."""
     marks = "".join(call_description.sign_of(lane.state, lane.outcome) or "●" for lane in item.lanes)
     open_ones = [lane.label for lane in item.lanes if lane.state is not CallState.FINISHED]
     return f"{marks} {open_ones[-1]}" if open_ones else marks

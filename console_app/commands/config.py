@@ -21,27 +21,23 @@ from console_app.command_line import json_outputs
 from console_app.commands.standard_output import write_out
 from console_app.config.files import Paths, disk, project_mcp, project_settings
 from console_app.config.secrets import Redactor, child_environment
-from console_app.config.settings import (
-    MEANINGS,
-    LayeredSettings,
-    Setting,
-    own_settings,
-    unknown_variables,
-)
+from console_app.config.settings import MEANINGS, LayeredSettings, Setting, own_settings, unknown_variables
 from console_app.domain import ConfigError, UsageError, one_line, plural, safe_text, visible
-from console_app.headless import (
-    Exit,
-)
+from console_app.headless import Exit
 from console_app.wiring import Setup
 
 _EDITORS = ("nano", "vim", "vi")
 
 
 def config(arguments: Namespace) -> int:
-    """Does what the action says; the exit code. Raises UsageError and ConfigError."""
     match arguments.action:
         case "edit":
-            return _edit_config(arguments)
+            cwd, paths = wiring.working_folder(arguments), Paths.find()
+            path = _edit(paths, cwd, project=arguments.project)
+            # What is wrong in it now is said; in a project's file that nobody trusted, only where that one was edited.
+            wiring.read_settings(paths, cwd, arguments, os.environ, forgiving=not arguments.project)
+            _print(str(path))
+            return Exit.DONE
         case "set" | "unset":
             return _change_config(arguments)
         case _:
@@ -68,7 +64,6 @@ def _printed(setup: Setup) -> int:
 
 
 def _change_config(arguments: Namespace) -> int:
-    """Change a setting. Settings are not read before, as this may be to mend what is wrong in one of their files."""
     cwd, paths, redactor = wiring.working_folder(arguments), Paths.find(), Redactor.of(os.environ)
     _check_theme(arguments, paths)
     read = partial(wiring.read_settings, paths, cwd, arguments, os.environ)
@@ -80,7 +75,6 @@ def _change_config(arguments: Namespace) -> int:
 
 
 def _check_theme(arguments: Namespace, paths: Paths) -> None:
-    """Raise UsageError for a theme that doesn't exist: the type of a setting can't tell that."""
     match arguments.action, arguments.words:
         case "set", ["theme", name]:
             from console_app import resources
@@ -93,18 +87,7 @@ def _check_theme(arguments: Namespace, paths: Paths) -> None:
             pass
 
 
-def _edit_config(arguments: Namespace) -> int:
-    """Open a settings file in the editor. It is not read before, so that a broken one can be mended."""
-    cwd, paths = wiring.working_folder(arguments), Paths.find()
-    path = _edit(paths, cwd, project=arguments.project)
-    # What is wrong in it now is said; in a project's file that nobody trusted, only where that one was edited.
-    wiring.read_settings(paths, cwd, arguments, os.environ, forgiving=not arguments.project)
-    _print(str(path))
-    return Exit.DONE
-
-
 def _validate(setup: Setup) -> int:
-    """Check what the settings name: they themselves were read before."""
     choice, chosen = wiring.model_source(setup).choose(), wiring.choose_servers(setup)
     project = setup.layered.project
     untrusted = setup.layered.notes if project is not None and not project.trusted else ()
@@ -125,7 +108,6 @@ def _validate(setup: Setup) -> int:
 
 
 def _places(paths: Paths, cwd: Path, bundled: Sequence[Path]) -> json_outputs.PlacesReport:
-    """Return every path that Fanout uses, and whether it is there."""
     named = {
         "settings": paths.settings,
         "servers": paths.mcp,
@@ -154,10 +136,8 @@ def _place_lines(report: json_outputs.PlacesReport) -> Iterator[str]:
 
 
 def _settings(layered: LayeredSettings, model: str, why: str, only: Sequence[str] = ()) -> json_outputs.SettingsReport:
-    """Each setting, or `only` some, with where it comes from; headers, which may hold keys, are hidden.
-
-    Raises UsageError for a name that is no setting.
-    """
+    """Return each setting (or `only` some) and its source; headers, which may hold keys, are hidden. Raises UsageError
+    for unknown names."""
     known = type(layered.settings).model_fields
     for name in only:
         if name not in known:
@@ -177,7 +157,6 @@ def _settings(layered: LayeredSettings, model: str, why: str, only: Sequence[str
 
 
 def _setting_lines(report: json_outputs.SettingsReport) -> Iterator[str]:
-    """Write the settings as TOML would have them."""
     for entry in report.settings:
         if entry.value is not None and entry.value != {}:
             yield f"{entry.name} = {_toml(entry.value)}  # {entry.source}"
@@ -196,7 +175,6 @@ def _toml(value: Any) -> str:
 
 
 def _lines(layered: LayeredSettings, arguments: Namespace) -> Iterator[str]:
-    """Yield the lines of `list` and `get`. Raises UsageError for a name that can't be."""
     words: list[str] = getattr(arguments, "words", [])
     match arguments.action, words:
         case "list", []:
@@ -211,9 +189,8 @@ def _lines(layered: LayeredSettings, arguments: Namespace) -> Iterator[str]:
 
 
 def _change(paths: Paths, cwd: Path, arguments: Namespace, read: Callable[[], LayeredSettings]) -> tuple[str, str]:
-    """Set or unset a setting; return what to say of it, and what is wrong still, "" for nothing. `read` reads all
-    settings anew: a fault elsewhere keeps nobody from changing one of them. Raises UsageError for a name or a value
-    that can't be, ConfigError for a file that can't be changed."""
+    """Set or unset a setting; return what to say of it, and what is wrong still. A fault elsewhere keeps nobody from
+    it. Raises UsageError or ConfigError."""
     path = _file(paths, cwd, project=arguments.project)
     file = path if arguments.project else path.resolve()  # your own link stays one
     match arguments.action, arguments.words:
@@ -233,7 +210,6 @@ def _change(paths: Paths, cwd: Path, arguments: Namespace, read: Callable[[], La
 
 
 def _edit(paths: Paths, cwd: Path, *, project: bool = False) -> Path:
-    """Open the file in $VISUAL or $EDITOR, made where there is none; return its path. Raises ConfigError."""
     path = _file(paths, cwd, project=project)
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     command = shlex.split(named) if named else [found for name in _EDITORS if (found := shutil.which(name))][:1]
@@ -290,7 +266,6 @@ def _value(layered: LayeredSettings, name: str) -> Any:
 
 
 def _outranked(layered: LayeredSettings, name: str, path: Path) -> str:
-    """Return the remark about a layer that says otherwise and is stronger than a file."""
     source = layered.sources.get(name if name in MEANINGS else name.partition(".")[0], "default")
     return f"; {source} outranks it" if source not in ("default", str(path)) and "." not in name else ""
 

@@ -1,7 +1,5 @@
-"""Build what the console runs on: plain callables over an engine, a hub and a choice of model, for the screen to use.
-
-It is put together in a thread, behind the first paint. SDKs are imported and servers started later still, by `start`.
-"""
+"""Build what the console runs on, in a thread behind the first paint. SDKs are imported and servers started later, by
+`start`."""
 
 from __future__ import annotations
 
@@ -63,7 +61,6 @@ log = logging.getLogger(__name__)
 
 
 def open_services(arguments: Namespace) -> Services:
-    """Build what the console runs on. Raises FanoutError where a flag or a settings file is wrong."""
     parts = ConsoleParts(wiring.prepare(arguments))
     if arguments.resume_newest or arguments.resume is not None:
         asyncio.run(parts.find_session())
@@ -71,14 +68,12 @@ def open_services(arguments: Namespace) -> Services:
 
 
 def run_in_lines(arguments: Namespace) -> int:
-    """Run the console as lines until it is left; return the exit code. Raises FanoutError as `open_services` does."""
     from console_app.line_console.commands import run
 
     return asyncio.run(run(open_services(arguments), arguments.prompt))
 
 
 def replay_session(arguments: Namespace) -> int:
-    """Play a stored session in the console, to be watched; return the exit code."""
     from console_app.sessions import Replay
     from console_app.tui.app import FanoutApp
 
@@ -88,7 +83,6 @@ def replay_session(arguments: Namespace) -> int:
 
 
 def record_session(arguments: Namespace) -> int:
-    """Write a stored session as the console shows it, as a moving SVG or an asciicast; return the exit code."""
     from console_app.commands.sessions import moving_format
     from console_app.sessions import export
     from console_app.tui.recording import recorder
@@ -150,7 +144,6 @@ class StoredModel:
         self.name, self.model = info.provider, info.model
 
     def stream(self, request: ports.ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[ch.Chunk]]:
-        """Never called, since nothing can be sent."""
         raise errors.ProviderError("a replay asks no model")
 
     async def close(self) -> None:
@@ -162,8 +155,6 @@ _OWN = f"{OWN_SERVER}_"  # of wire names: no server has these tools
 
 @dataclass(frozen=True, slots=True)
 class StoredServer:
-    """A server as it was when the session began."""
-
     name: str
     tools: int
     state: str = "ready"
@@ -181,16 +172,13 @@ class StoredTools:
         self._tools = [ToolSpec(name=name, server="", tool=name) for name in names if not name.startswith(_OWN)]
 
     def tools(self) -> Sequence[ToolSpec]:
-        """Return the tools of the servers."""
         return self._tools
 
     async def call(self, invocation: ports.Invocation, reporter: ports.CallReporter) -> ToolResult:
-        """Never called, since nothing can be asked for."""
         raise errors.ToolError("a replay runs nothing")
 
 
 def _loosens(setup: Setup) -> bool:
-    """Tell whether the project's settings say anything that takes trust."""
     project = setup.layered.project
     return project is not None and bool(project.lines)
 
@@ -235,7 +223,6 @@ class ConsoleParts:
         self._warm_up = WarmUp()
 
     def services(self) -> Services:
-        """Return everything that the screen is given."""
         setup = self._setup
         return Services(
             engine=self._engine,
@@ -289,7 +276,6 @@ class ConsoleParts:
         return wiring.read_settings(setup.paths, setup.cwd, setup.arguments, setup.environ)
 
     async def find_session(self) -> None:
-        """Find the session that -c or -r names. Where there is none such, the user is told before the console opens."""
         info = await wiring.asked_session(self._setup, self._library)
         self._resume = info.id if info is not None else ""
         before = self._models.choice
@@ -300,8 +286,7 @@ class ConsoleParts:
             self._engine.provider, self._models.choice = self._source.open(choice), choice
 
     def _servers(self) -> ServerChoice:
-        """Choose the servers. A broken mcp.json that nobody named is only told on the screen, which works without
-        servers."""
+        """Choose the servers. A broken mcp.json that nobody named is told on the screen, which works without."""
         try:
             return wiring.choose_servers(self._setup)
         except ConfigError as error:
@@ -345,7 +330,6 @@ class ConsoleParts:
         self._listener = listener
 
     def _reloaded(self, servers: ServerChoice) -> None:
-        """Tell the gate anew which servers are bundled, as their tools run without asking."""
         wiring.use_bundled(self._engine.gate, servers)
 
     def _changed(self) -> None:
@@ -357,7 +341,7 @@ class ConsoleParts:
 
 
 def _warm(warm: asyncio.Future[None]) -> None:
-    """Freeze the collector, as everything big is loaded now or failed to be, which is logged."""
+    """Freeze the collector, now that everything big is loaded."""
     wiring.freeze_collector()
     gc.callbacks.append(full_looks)
     if not warm.cancelled() and (error := warm.exception()) is not None:

@@ -1,7 +1,5 @@
-"""`fanout doctor` and /doctor: looks at everything that can be wrong, one thing after the other, whatever else is.
-
-A broken configuration is a finding like any other; what doesn't need it is looked at all the same.
-"""
+"""`fanout doctor` and /doctor look at everything that can be wrong; a broken configuration is a finding like any
+other."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ _SMALLEST = (60, 15)  # columns and rows that the console needs
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing looked at: `says` is what was found, `do` what to do about it where something is."""
+    """A thing looked at: `says` is what was found, `do` what to do about it where something is."""
 
     area: str
     name: str
@@ -47,13 +45,13 @@ class Finding:
 
 
 def _cleaned(finding: Finding, redactor: Redactor) -> Finding:
-    """A finding as it may be shown: endpoints and servers give their own reasons."""
+    """Clean a finding: endpoints and servers give their own reasons."""
     return replace(finding, says=redactor.clean(finding.says), do=redactor.clean(finding.do))
 
 
 def lines(findings: Sequence[Finding], *, from_the_top: bool = False) -> Iterator[str]:
-    """The findings for people, an area after the other, and how many are wrong: at the end, where a shell leaves the
-    eye, or `from_the_top`, with the areas first that something is wrong in."""
+    """Return the findings for people by area, and the count of faults: at the end, or with `from_the_top` faults
+    first."""
     area = ""
     if from_the_top:
         yield _verdict(findings)
@@ -81,7 +79,6 @@ def _report(findings: Sequence[Finding]) -> dict[str, object]:
 
 
 def _versions() -> Iterator[Finding]:
-    """Look at the versions of Fanout, Python and the libraries."""
     for name, version in extras.installed().items():
         if version is None:
             yield Finding("Versions", name, "wrong", "not installed", "Install Fanout again.")
@@ -92,7 +89,6 @@ def _versions() -> Iterator[Finding]:
 
 
 def _terminal(environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Check that the console can draw on this terminal."""
     if not (os.isatty(0) and os.isatty(1)):
         yield Finding("Terminal", "tty", "note", "none here", "The console needs one; fanout run does not.")
     else:
@@ -134,7 +130,6 @@ def _encoding(environ: Mapping[str, str]) -> str:
 
 
 def _storage(paths: Paths) -> Iterator[Finding]:
-    """Check that only this user can write the folders, that they have room, and that the session file is whole."""
     for name, folder in (("configuration", paths.config), ("data", paths.data), ("state", paths.state)):
         yield _folder(name, folder)
     for path, mode in paths.take_repaired().items():
@@ -164,7 +159,6 @@ def _folder(name: str, folder: Path) -> Finding:
 
 
 def _nearest(folder: Path) -> Path:
-    """The folder, or the one above it that exists."""
     return next((one for one in (folder, *folder.parents) if one.exists()), folder)
 
 
@@ -187,20 +181,17 @@ _PATIENCE = 20.0  # seconds for all servers to start
 
 
 def local_findings(paths: Paths) -> list[Finding]:
-    """Return the findings that need no configuration."""
     return [*_versions(), *_terminal(os.environ), *_storage(paths)]
 
 
 def broken_configuration(error: FanoutError) -> Finding:
-    """Return the finding that stands where the settings can't be read."""
     return Finding("Configuration", "settings", "wrong", error.detail, error.hint)
 
 
 async def examine(
     setup: Setup, statuses: Sequence[ServerStatus] | None = None, to_end: TimeToEnd | None = None
 ) -> list[Finding]:
-    """Examine everything. `statuses` are those of servers that run already; without them all are started, and
-    closed."""
+    """Examine everything. Servers that run already are in `statuses`; without them all are started, and closed."""
     found = [
         *local_findings(setup.paths),
         *_configuration(setup),
@@ -215,20 +206,14 @@ async def examine(
 async def run(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> bool:
     """Examine and print, as `--json` says; return whether nothing is wrong."""
     findings = await interrupts.race(examine(setup, to_end=interrupts.to_end))
-    print_findings(findings, output, as_json=setup.arguments.json)
+    from console_app.domain import safe_text
+
+    for line in [safe_text.json_line(_report(findings))] if setup.arguments.json else lines(findings):
+        output.out(line + "\n")
     return not any(finding.state == "wrong" for finding in findings)
 
 
-def print_findings(findings: Sequence[Finding], output: OutputStreams, *, as_json: bool) -> None:
-    """Write the report."""
-    from console_app.domain import safe_text
-
-    for line in [safe_text.json_line(_report(findings))] if as_json else lines(findings):
-        output.out(line + "\n")
-
-
 def without_settings(arguments: Namespace, error: ConfigError) -> int:
-    """Print the report of a program whose settings can't be read; the exit code is 1."""
     from console_app.domain import safe_text
 
     broken = _cleaned(broken_configuration(error), redactor_in_use(os.environ))
@@ -253,7 +238,6 @@ def _configuration(setup: Setup) -> Iterator[Finding]:
 
 
 def _keys(setup: Setup) -> Iterator[Finding]:
-    """Yield the names of keys with whether they are set, never their values."""
     try:
         providers = setup.settings.known_providers()
     except ConfigError as error:
@@ -272,7 +256,6 @@ def _keys(setup: Setup) -> Iterator[Finding]:
 
 
 async def _endpoints(setup: Setup) -> list[Finding]:
-    """Ask every endpoint that has a key, or needs none, which models it has."""
     from console_app.console import list_all
 
     try:
@@ -293,7 +276,6 @@ async def _endpoints(setup: Setup) -> list[Finding]:
 
 
 async def _sandbox(setup: Setup) -> Finding:
-    """Find out by doing which sandbox commands have here."""
     import asyncio
     import sys
 

@@ -5,35 +5,29 @@ from __future__ import annotations
 import asyncio
 import os
 from argparse import Namespace
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from console_app import wiring
-from console_app.commands.prompt import read_prompt, with_attachments
 from console_app.commands.sessions import moving_format
 from console_app.console import Models
 from console_app.domain import ConfigError, FanoutError, UsageError, ports
 from console_app.domain.transcript import Transcript
-from console_app.headless import (
-    LEAVING,
-    Exit,
-    Interrupted,
-    Interrupts,
-    OutputStreams,
-    RunEnding,
-    end_within,
-    run_turn,
-)
+from console_app.headless import LEAVING, Exit, Interrupted, Interrupts, OutputStreams, RunEnding, end_within, run_turn
 from console_app.sessions import Library
 from console_app.wiring import Setup
+
+if TYPE_CHECKING:
+    from console_app.console import files
+
 
 Work = Callable[[Setup, OutputStreams, Interrupts], Coroutine[Any, Any, RunEnding]]
 _FLUSHING = 1.5  # seconds for the last lines of an interrupted run
 
 
 def run_command(arguments: Namespace) -> int:
-    """Runs the command that `arguments` names."""
     match arguments.command:
         case "run" | "console":
             return _headless(arguments, _run)
@@ -116,7 +110,7 @@ def run_command(arguments: Namespace) -> int:
 
 
 def _headless(arguments: Namespace, work: Work) -> int:
-    """Runs `work` on a loop of its own. An error is one line, after everything that was printed before it."""
+    """Run `work` on a loop of its own. An error is one line, after everything printed before it."""
     return asyncio.run(_guarded(wiring.prepare(arguments), work))
 
 
@@ -267,3 +261,71 @@ def _doctor(arguments: Namespace) -> int:
         return _headless(arguments, examined)
     except ConfigError as error:
         return diagnosis.without_settings(arguments, error)
+
+
+PATIENCE = 3.0  # seconds for the first byte of a pipe that nobody said to read
+_CHUNK = 65536
+_WRITE_ONE = 'Write fanout run "PROMPT", or pipe one in.'
+
+
+async def read_prompt(words: Sequence[str], note: Callable[[str], None], descriptor: int = 0) -> str:
+    """Read the prompt, with what is piped in or stands for `-`. An inherited pipe may never end, so its first byte is
+    waited for `PATIENCE` seconds; `note` is told. Raises UsageError without a prompt."""
+    asked = "-" in words or not words
+    text = " ".join(word for word in words if word != "-").strip()
+    terminal = os.isatty(descriptor)
+    if terminal and not words:
+        raise UsageError("there is no prompt", _WRITE_ONE)
+    piped = "" if terminal and not asked else await _read(descriptor, None if asked else PATIENCE, note)
+    prompt = "\n\n".join(part for part in (text, piped.strip()) if part)
+    if not prompt:
+        raise UsageError("the prompt is empty", _WRITE_ONE)
+    return prompt
+
+
+async def with_attachments(attachments: files.Attachments, words: Sequence[str], prompt: str) -> files.Composed:
+    """Return the message of a prompt with what its `words` name; what was piped in names nothing. Raises
+    AttachmentError, ServerError and UsageError."""
+    text = " ".join(word for word in words if word != "-").strip()
+    composed = await attachments.compose(text)
+    parts = (composed.message.content, prompt.removeprefix(text).strip())
+    content = "\n\n".join(part for part in parts if part)
+    return replace(composed, message=composed.message.model_copy(update={"content": content}))
+
+
+async def _read(descriptor: int, patience: float | None, note: Callable[[str], None]) -> str:
+    """Read `descriptor` to its end, without blocking the loop."""
+    loop = asyncio.get_running_loop()
+    data = bytearray()
+    first, ended = asyncio.Event(), asyncio.Event()
+
+    def readable() -> None:
+        try:
+            piece = os.read(descriptor, _CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            piece = b""
+        data.extend(piece)
+        first.set()
+        if not piece:
+            ended.set()
+
+    try:
+        loop.add_reader(descriptor, readable)
+    except OSError:  # a regular file or /dev/null can't be waited for: it is always ready
+        while not ended.is_set():
+            readable()
+        return _text(data)
+    try:
+        await asyncio.wait_for(first.wait(), patience)
+        await ended.wait()
+    except TimeoutError:
+        note(f"Nothing came on standard input within {PATIENCE:g} s: going on without it.")
+    finally:
+        loop.remove_reader(descriptor)
+    return _text(data)
+
+
+def _text(data: bytearray) -> str:
+    return data.decode("utf-8-sig", "replace")

@@ -23,7 +23,7 @@ _LASTING = {"labels of one call", "labels of four calls", "ends", "gives", "give
 
 
 async def test(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    """Asks first, as it costs; fails where something of Fanout doesn't work there."""
+    """Ask first, as it costs; fail where something of Fanout doesn't work there."""
     arguments = setup.arguments
     source = wiring.model_source(setup)
     choice = source.choose()
@@ -67,7 +67,7 @@ async def test(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
 
 
 def lines(found: Sequence[Observation], before: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Give the table: what was looked at, what was seen, and below it what breaks, and what it was `before`."""
+    """Give the table: what was looked at and seen, below it what breaks, and what it was `before`."""
     wide = max(len(one.name) for one in found)
     for one in found:
         yield f"{'✗' if one.breaks else '✓'} {one.name:<{wide}}  {one_line(one.seen, 200)}"

@@ -11,7 +11,7 @@ from console_app.domain import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One test: each of its `problems` is a line; `skipped` says why it was not run, "" where it was."""
+    """A test: each of its `problems` is a line; `skipped` says why it was not run, "" where it was."""
 
     name: str
     seconds: float = 0.0
@@ -28,7 +28,6 @@ def write(path: Path, suite: str, cases: Sequence[Case], *, seconds: float) -> N
 
 
 def report(suite: str, cases: Sequence[Case], *, seconds: float) -> str:
-    """Return the report of a suite of that name, `fanout SUITE`, which took so long."""
     from xml.etree import ElementTree
 
     whole = ElementTree.Element(

@@ -29,8 +29,8 @@ DONE = RunEnding(Exit.DONE)
 
 
 async def _list(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    """`list` and `test`: connects; `test` lists what they offer too. `test` and `list --check` fail where a server
-    does, `test` also where a tool or a list can't be offered."""
+    """Connect; `test` lists offers too. `test` and `list --check` fail where a server does, `test` also for a tool or
+    list."""
     arguments = setup.arguments
     testing = arguments.action == "test"
     if arguments.words and not arguments.mcp:
@@ -66,7 +66,6 @@ async def _list(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
 
 
 async def _auth(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    """Signs in to a server through the browser, or out."""
     name = _one_name(setup)
     setup.arguments.mcp = [name]
     hub = wiring.build_hub(setup, wiring.choose_servers(setup))
@@ -93,7 +92,13 @@ async def _auth(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
 
 async def _get(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     name, file = _one_name(setup), _file(setup)
-    shown = _as_object(file.fields(name))
+    fields = file.fields(name)
+    hidden = {
+        key: _hidden(value) if key in {"env", "headers", "auth", "auth_token"} else value
+        for key, value in fields.items()
+    }
+    text = json.dumps(hidden, ensure_ascii=False, indent=2)
+    shown = _without_secrets(text, [str(word) for word in fields.get("args") or ()], fields.get("url"))
     if setup.arguments.json:
         entry = json_outputs.ServerEntry(name=name, file=safe_text.encodable(str(file.path)), fields=json.loads(shown))
         output.report(safe_text.json_line(entry.model_dump()))
@@ -115,7 +120,6 @@ async def _add(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
 
 
 async def _find(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    """Look for servers in a registry, and tell how each would be added."""
     found = await interrupts.race(find_servers(setup.settings.mcp_registry, " ".join(setup.arguments.words)))
     for one in found:
         if setup.arguments.json:
@@ -155,7 +159,6 @@ async def _import(setup: Setup, output: OutputStreams, interrupts: Interrupts) -
 
 
 async def trust_project(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    """Trust what a project brings, all of it or by name, or a server, for its tools as now."""
     words, by_server = list[str](setup.arguments.words), setup.arguments.command == "mcp"
     if by_server and words and not Path(words[0]).exists() and not words[0].endswith((".json", ".toml")):
         return await _trust_tools(setup, output, interrupts, words[0])
@@ -237,7 +240,7 @@ class ServerFile:
 
     @classmethod
     def of(cls, paths: Paths, choice: ServerChoice) -> ServerFile:
-        """The file for the servers that count now."""
+        """Return the file for the servers that count now."""
         if choice.path is None or choice.bundled:
             return cls(paths, paths.mcp, disk.read_text(choice.path) if choice.path is not None else "")
         return cls(paths, choice.path)
@@ -246,7 +249,6 @@ class ServerFile:
         return [server.name for server in load_mcp_config(self.path).servers] if self.path.exists() else []
 
     def fields(self, name: str) -> dict[str, Any]:
-        """Return what is written of a server. Raises UsageError when there is none of that name."""
         text = disk.read_text(self.path) if self.path.exists() else self.start
         fields = mcp_edit.server_fields(text, name, self.path) if text else {}
         if not fields:
@@ -254,7 +256,7 @@ class ServerFile:
         return fields
 
     def put(self, name: str, fields: Mapping[str, Any]) -> None:
-        """Adds or replaces a server; a file that you trusted as it was is trusted as you have just made it."""
+        """Add or replace a server; a file that you trusted stays trusted."""
         trusted.trust_edit(self.paths, self.path, mcp_edit.put_server(self.path, name, fields, start=self.start))
 
     def remove(self, name: str) -> None:
@@ -264,7 +266,6 @@ class ServerFile:
 def server_of(
     words: Sequence[str], *, env: Sequence[str], headers: Sequence[str], transport: str | None
 ) -> dict[str, Any]:
-    """Return what `add` writes: from a URL, a command with its arguments, or one JSON object."""
     if not words:
         raise UsageError(
             "fanout mcp add NAME needs a URL or a command", "As: fanout mcp add time -- uvx mcp-server-time"
@@ -299,7 +300,7 @@ def server_of(
 
 
 def imported(file: ServerFile, source: str, names: Sequence[str], *, home: Path, cwd: Path) -> Iterator[str]:
-    """Takes over the servers of a client or a file (with `names`, those of them); a line each on what came of it."""
+    """Take over the servers of a client or a file (with `names`, those of them); a line each on what came of it."""
     clients = [one for one in mcp_import.other_clients(home, cwd) if one.client == source]
     if not clients:
         path = cwd / Path(source).expanduser()
@@ -343,7 +344,6 @@ def importable(file: ServerFile, *, home: Path, cwd: Path) -> json_outputs.Impor
 
 
 def importable_lines(report: json_outputs.ImportableReport) -> Iterator[str]:
-    """Write the importable servers for people."""
     for client in report.clients:
         yield f"{client.client:<16} {one_line(client.file)}"
         if client.problem:
@@ -355,7 +355,7 @@ def importable_lines(report: json_outputs.ImportableReport) -> Iterator[str]:
 
 
 def summary(fields: Mapping[str, Any]) -> str:
-    """A server in a few words, without its secrets: no values of its environment or headers."""
+    """Describe a server in a few words, without values of its environment or headers."""
     target = fields.get("url") or fields.get("serverUrl") or fields.get("httpUrl")
     if target:
         return one_line(_without_secrets(str(target), (), target), 100)
@@ -365,18 +365,7 @@ def summary(fields: Mapping[str, Any]) -> str:
     return one_line(_without_secrets(shlex.join(given), given), 100)
 
 
-def _as_object(fields: Mapping[str, Any]) -> str:
-    """A server as it is written, as JSON; secrets that stand in it themselves, not as `${VAR}`, are left out."""
-    hidden = {
-        key: _hidden(value) if key in {"env", "headers", "auth", "auth_token"} else value
-        for key, value in fields.items()
-    }
-    text = json.dumps(hidden, ensure_ascii=False, indent=2)
-    return _without_secrets(text, [str(word) for word in fields.get("args") or ()], fields.get("url"))
-
-
 def _without_secrets(text: str, words: Sequence[str], url: Any = None) -> str:
-    """`text` without what stands in a URL or behind a secret flag itself, not as `${VAR}`."""
     found = (*secret_sources.secrets_of_url(str(url or "")), *secret_sources.secrets_of_arguments(words))
     return Redactor(secret for secret in found if "${" not in secret).without_known(text)
 
@@ -405,7 +394,6 @@ _WIDEST = 60  # characters of a column; what is longer moves its own line alone
 
 
 def offered(hub: Hub) -> Mapping[str, Sequence[Row]]:
-    """Return what each server offers beside tools, as it is typed in a prompt, and what about it."""
     typed = {name: typed for typed, name in hub.typed_servers().items()}
     found: dict[str, list[Row]] = {}
     for name, prompt in hub.typed_prompts().items():
@@ -425,7 +413,6 @@ def lines(
     path: Path | None,
     offers: Mapping[str, Sequence[Row]] = NOTHING,
 ) -> Iterator[str]:
-    """The servers of the file at `path`; `tools`, `offers` and what was found are listed under their server."""
     yield f"Servers of {one_line(str(path))}:" if path else "No servers."
     statuses = [check.status for check in checks]
     below = {status.name: _below(status, tools, offers) for status in statuses}
@@ -443,7 +430,6 @@ def lines(
 
 
 def _below(status: ServerStatus, tools: Sequence[ToolSpec], offers: Mapping[str, Sequence[Row]]) -> list[Row]:
-    """Return what a server offers, ready to print."""
     rows: list[Row] = [(spec.label, spec.description) for spec in tools if spec.server == status.name]
     return [(one_line(what, 100), one_line(about, 80)) for what, about in (*rows, *offers.get(status.name, ()))]
 
@@ -454,7 +440,7 @@ def _column(texts: Iterable[str], least: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ServerFact:
-    """One thing about a server, what doesn't work because of it, and whether that fails its test."""
+    """A fact about a server, what doesn't work because of it, and whether that fails its test."""
 
     what: str
     breaks: str
@@ -476,7 +462,6 @@ class ServerCheck:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Return the findings that fail the server's test, a line each."""
         return tuple(one.line for one in self.findings if one.fails)
 
 
@@ -495,8 +480,7 @@ _NO_USE = "it is shown without that"
 
 
 def checked(status: ServerStatus, seconds: float, tools: Sequence[ToolSpec] = (), *, strictly: bool) -> ServerCheck:
-    """Judges a server: one that is down fails; `strictly` also one with a tool or a list that can't be offered, and
-    tells what else of it doesn't work as its user might think. `tools` are those that it offers."""
+    """Judge a server: one that is down fails, `strictly` also one with a tool or list that can't be offered."""
     found: list[ServerFact] = []
     if status.state not in (ServerState.READY, ServerState.DISABLED):
         down = f"{status.state}: {status.reason or 'no reason given'}"
@@ -509,7 +493,6 @@ def checked(status: ServerStatus, seconds: float, tools: Sequence[ToolSpec] = ()
 
 
 def _notes(status: ServerStatus, tools: Sequence[ToolSpec]) -> Iterator[ServerFact]:
-    """Give what does not fail a test."""
     trimmed = {(one.name, one.field) for one in status.trimmed}
     for one in status.trimmed:
         yield ServerFact(f"{one.kind} {one.name}: {one.reason}", _LOST.get(one.field, _NO_USE), fails=False)
@@ -525,7 +508,7 @@ def _notes(status: ServerStatus, tools: Sequence[ToolSpec]) -> Iterator[ServerFa
 
 
 def as_json(checks: Sequence[ServerCheck], tools: Sequence[ToolSpec], path: Path | None) -> str:
-    """One object: `file`, `ok`, and `servers` in the order of the file. Texts are the servers': JSON escapes them."""
+    """Return one object: `file`, `ok`, and `servers` in order. Texts are the servers': JSON escapes them."""
     servers = tuple(
         json_outputs.ServerReport(
             name=check.status.name,
@@ -555,13 +538,12 @@ def as_json(checks: Sequence[ServerCheck], tools: Sequence[ToolSpec], path: Path
 
 
 def _reason(status: ServerStatus) -> str:
-    """Return why the server isn't ready, in one line, or ""."""
     off = "it is off" if status.state is ServerState.DISABLED else ""
     return one_line(status.reason, 400) or off
 
 
 def as_case(check: ServerCheck) -> Case:
-    """Return a server as a case of a JUnit report: what is wrong with it is its failure, one that is off is skipped."""
+    """Return a server as a JUnit case: a fault is its failure, one that is off is skipped."""
     off = _reason(check.status) if check.status.state is ServerState.DISABLED else ""
     return Case(one_line(check.status.name, 100), check.seconds, check.problems, off)
 

@@ -8,17 +8,12 @@ from console_app import wiring
 from console_app.command_line import json_outputs
 from console_app.config.settings import OFFLINE, OFFLINE_MODEL
 from console_app.domain import ConfigError, FanoutError, one_line, safe_text
-from console_app.headless import (
-    Exit,
-    Interrupts,
-    OutputStreams,
-    RunEnding,
-)
+from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding
 from console_app.wiring import Setup
 
 
 async def models(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    """Lists the models of every endpoint; fails where the one that was asked for can't say."""
+    """List the models of every endpoint; fail where the one that was asked for can't say."""
     from console_app.console import list_all
 
     wanted = (setup.arguments.model or "").partition("/")[0]
@@ -47,7 +42,8 @@ async def models(setup: Setup, output: OutputStreams, interrupts: Interrupts) ->
         )
     else:
         for entry in known:
-            output.report(_line(entry))
+            window = f" {entry.context_window:>12,} tokens" if entry.context_window else ""
+            output.report(f"{one_line(entry.name, 100):<48}{window}".rstrip())
         for problem in problems:
             output.error_line(problem)
     return RunEnding(Exit.FAILED if failed else Exit.DONE)
@@ -60,8 +56,3 @@ def _entries(models: Sequence[str], base_url: str | None) -> Iterator[json_outpu
         provider, _, model = name.partition("/")
         window = context_window(provider, model, base_url=base_url)
         yield json_outputs.ModelEntry(name=name, context_window=window)
-
-
-def _line(entry: json_outputs.ModelEntry) -> str:
-    window = f" {entry.context_window:>12,} tokens" if entry.context_window else ""
-    return f"{one_line(entry.name, 100):<48}{window}".rstrip()

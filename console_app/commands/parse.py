@@ -18,8 +18,8 @@ _MOST_TOOLS = 100_000_000  # bytes of a file of tools
 
 
 def run_parse(arguments: Namespace) -> int:
-    """One text from standard input to one JSON object; with `--jsonl`, a case a line to an answer a line. Read as a
-    session with that protocol and dialect does."""
+    """Read one text from standard input to one JSON object, with `--jsonl` a case a line. It reads as a session with
+    that protocol and dialect does."""
     checked_dialect(arguments.dialect)
     if not arguments.jsonl and not arguments.tools:
         raise UsageError("parse needs the tools", "Write fanout parse --tools FILE < TEXT, or --jsonl.")

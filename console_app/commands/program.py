@@ -20,14 +20,12 @@ LARGEST = 2**20  # bytes of a program
 
 
 def call_of_program(arguments: Namespace) -> str:
-    """Return the call by hand that runs the program which `arguments` name. Raises UsageError."""
     return (
         f"/call fanout.program {json.dumps({'code': _code(arguments, Path(arguments.cwd or '.'))}, ensure_ascii=False)}"
     )
 
 
 def _code(arguments: Namespace, folder: Path) -> str:
-    """Return the program that is named, or that standard input holds. Raises UsageError."""
     (name,) = arguments.words
     try:
         with open(0, "rb", closefd=False) if name == "-" else (folder / name).open("rb") as file:
@@ -45,21 +43,16 @@ def _code(arguments: Namespace, folder: Path) -> str:
         raise UsageError(
             f"{name} is empty", "Write Python that awaits your tools, as calculator_evaluate(expression='1+1')."
         )
-    _must_be_installed()
-    return code
-
-
-def _must_be_installed() -> None:
     from console_app.programs import Runner
 
     if Runner.installed() is None:
         from console_app.config.machine import extras
 
         raise UsageError("programs need an interpreter that isn't installed", extras.how_to_install("programs"))
+    return code
 
 
 async def run_program(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    """Run it without a console: its result is printed, and a line about each call as it ends."""
     from console_app import wiring
     from console_app.engine import ManualCallsProvider
     from console_app.headless import run_turn, servers
@@ -86,7 +79,6 @@ async def run_program(setup: Setup, output: OutputStreams, interrupts: Interrupt
 
 
 def named_servers(choice: ServerChoice, code: str) -> ServerChoice:
-    """Return the servers whose tools a program may call by name, so that no other is started."""
     words = set(re.findall(r"\w+", code))
     named = [
         server

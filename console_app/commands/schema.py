@@ -11,7 +11,7 @@ from console_app.domain import UsageError, safe_text
 
 
 def run_schema(arguments: Namespace) -> int:
-    """Prints; the exit code. Raises UsageError for a name that none has."""
+    """Print a schema; return the exit code. Raises UsageError for an unknown name."""
     write_out(_text(next(iter(arguments.words), ""), as_json=arguments.json))
     return 0
 

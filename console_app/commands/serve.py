@@ -17,7 +17,7 @@ ADDRESSES = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "OLLAMA_HOST")
 
 
 def run_serve(setup: Setup) -> int:
-    """Serves until it is interrupted. Raises UsageError."""
+    """Serve until it is interrupted. Raises UsageError."""
     try:
         import websockets  # noqa: F401  # pyright: ignore[reportUnusedImport]  # uvicorn imports it when a page connects
 
@@ -43,6 +43,9 @@ def run_serve(setup: Setup) -> int:
             origin_of(url)
         except ValueError:
             raise UsageError(f"--public-url {url} is no web address", "As https://fanout.example/") from None
+    parsed = parse_arguments(asked.words)
+    if parsed.command != "console" or parsed.print_answer or parsed.version or parsed.verbose:
+        raise UsageError(f"{' '.join(asked.words)!r} opens no console", "Behind -- stand options of the console.")
     options = ServeOptions(
         host=asked.host,
         port=asked.port,
@@ -50,7 +53,7 @@ def run_serve(setup: Setup) -> int:
         public_urls=public_urls,
         most=asked.consoles,
         keep=asked.keep * 60,
-        arguments=_for_consoles(asked.words),
+        arguments=asked.words,
         environ=_environment(setup, asked.env or []),
         cwd=setup.cwd,
     )
@@ -59,7 +62,7 @@ def run_serve(setup: Setup) -> int:
 
 
 def _token(setup: Setup) -> str | None:
-    """The token of one's own: an argument, what a file or a pipe holds, or a variable. Raises UsageError."""
+    """Return one's own token from an argument, a file, a pipe or a variable. Raises UsageError."""
     path: str | None = setup.arguments.token_file
     asked: str | None = setup.arguments.token
     if path is None:
@@ -73,14 +76,6 @@ def _token(setup: Setup) -> str | None:
     except OSError as error:
         why = str(error.strerror)
     raise UsageError(f"--token-file {path} can't be read: {why}", "Name a file that holds the token alone.")
-
-
-def _for_consoles(words: Sequence[str]) -> Sequence[str]:
-    """Check the options that consoles are started with. One that is no console's is a usage error in its words."""
-    parsed = parse_arguments(words)
-    if parsed.command != "console" or parsed.print_answer or parsed.version or parsed.verbose:
-        raise UsageError(f"{' '.join(words)!r} opens no console", "Behind -- stand options of the console.")
-    return words
 
 
 def _environment(setup: Setup, given: Sequence[str]) -> dict[str, str]:

@@ -18,14 +18,7 @@ from console_app.config.secrets import Redactor
 from console_app.domain import UsageError, one_line, safe_text, visible
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript, TurnView
-from console_app.headless import (
-    Exit,
-    Interrupts,
-    OutputStreams,
-    RunEnding,
-    call_line,
-    compaction_line,
-)
+from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding, call_line, compaction_line
 from console_app.sessions import ForkPoint, Hit, Library, Replay, SessionInfo, export
 from console_app.wiring import Setup
 
@@ -33,20 +26,17 @@ _MOST_LISTED = 100_000
 
 
 def moving_format(arguments: Namespace) -> str:
-    """svg or cast, where --format, or without it the ending of --output, says so; else ""."""
     asked: str = arguments.format or export.form_of(arguments.output or "")
     return asked if asked in export.MOVING else ""
 
 
 def page_of(files: Path, redactor: Redactor, events: Sequence[ev.Event], title: str) -> str:
-    """Write a session as a page of HTML; `files` is where the pictures of results are."""
     from console_app import page  # with the words of the screen: only where a page is wanted
 
     return page.of_conversation(events, title, redactor, files)
 
 
 async def sessions(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    """Does one action on what was kept. Raises FanoutError."""
     library = wiring.stored_sessions(setup)
     try:
         await _SessionCommand(setup, library, output, interrupts).run()
@@ -58,8 +48,6 @@ async def sessions(setup: Setup, output: OutputStreams, interrupts: Interrupts) 
 
 
 class _SessionCommand:
-    """One run of the command. `run` does what `arguments.action` says."""
-
     def __init__(self, setup: Setup, library: Library, output: OutputStreams, interrupts: Interrupts) -> None:
         self._arguments = setup.arguments
         self._words: list[str] = setup.arguments.words
@@ -70,7 +58,6 @@ class _SessionCommand:
         self._interrupts = interrupts
 
     async def run(self) -> None:
-        """Raises FanoutError."""
         actions: dict[str, Callable[[], Coroutine[Any, Any, None]]] = {
             "list": self._list,
             "search": self._search,
@@ -90,10 +77,14 @@ class _SessionCommand:
         if not infos:
             self._output.error_line("No saved sessions yet.")
         for info in infos:
-            self._print(_info_line(info))
+            turns = f"{info.turns} turn{'' if info.turns == 1 else 's'}"
+            size = f"{info.size / 1e6:.1f} MB" if info.size >= 1e6 else f"{info.size / 1e3:.1f} kB"
+            model = one_line(f"{info.provider}/{info.model}", 30)
+            title = one_line(info.title, 100)
+            self._print(f"{info.short_id}  {_when(info.updated_at)}  {turns:>9}  {size:>8}  {model:<24}  {title}")
 
     def _as_json(self, name: str, found: Sequence[SessionInfo | Hit]) -> bool:
-        """Print what was found as one JSON object or a line each, where that was asked for."""
+        """Print what was found as JSON, where that was asked for."""
         data = [asdict(one) for one in found]
         if self._arguments.json:
             self._print(safe_text.json_line({name: data}))
@@ -110,7 +101,8 @@ class _SessionCommand:
         if not hits:
             self._output.error_line("Nothing was found.")
         for hit in hits:
-            self._print(_hit_line(hit))
+            snippet = one_line(hit.snippet.replace("\x01", "[").replace("\x02", "]"), 200)
+            self._print(f"{hit.short_id}  {_when(hit.updated_at)}  {hit.role:<9}  {snippet}")
 
     async def _show(self) -> None:
         info = await self._store.find(self._one("ID"))
@@ -219,22 +211,7 @@ class _SessionCommand:
         self._output.out(line + "\n")
 
 
-def _info_line(info: SessionInfo) -> str:
-    turns = f"{info.turns} turn{'' if info.turns == 1 else 's'}"
-    size = f"{info.size / 1e6:.1f} MB" if info.size >= 1e6 else f"{info.size / 1e3:.1f} kB"
-    model = one_line(f"{info.provider}/{info.model}", 30)
-    title = one_line(info.title, 100)
-    return f"{info.short_id}  {_when(info.updated_at)}  {turns:>9}  {size:>8}  {model:<24}  {title}"
-
-
-def _hit_line(hit: Hit) -> str:
-    """One place that a search found, the words in square brackets."""
-    snippet = one_line(hit.snippet.replace("\x01", "[").replace("\x02", "]"), 200)
-    return f"{hit.short_id}  {_when(hit.updated_at)}  {hit.role:<9}  {snippet}"
-
-
 def _conversation(events: Sequence[ev.Event]) -> Iterator[str]:
-    """Yield what was said and done, in paragraphs. Turns that were undone are not in it."""
     transcript = Transcript()
     for event in events:
         transcript.apply(event)

@@ -6,7 +6,7 @@ import sys
 
 
 def write_out(text: str) -> None:
-    """Writes at once. Raises BrokenPipeError where nobody reads any more, OutputError where it can't be written."""
+    """Write at once. Raises BrokenPipeError without a reader, OutputError where it can't be written."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

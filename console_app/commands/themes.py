@@ -8,15 +8,12 @@ from console_app import resources
 from console_app.command_line import json_outputs
 from console_app.commands.standard_output import write_out
 from console_app.domain import one_line, safe_text, visible
-from console_app.headless import (
-    Exit,
-)
+from console_app.headless import Exit
 from console_app.tui.themes import load_themes  # with Textual's Theme, 0.2 s
 from console_app.wiring import Setup
 
 
 def themes(setup: Setup) -> int:
-    """Print the themes; return the exit code."""
     entries, problems = load_themes((resources.themes_dir(), setup.paths.themes))
     found = [
         json_outputs.ThemeEntry(

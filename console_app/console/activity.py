@@ -1,8 +1,5 @@
-"""Say in words what the console is busy with. Each state is read from its owner when somebody looks. No widget.
-
-Only the pace of an answer is kept here, since no other state has it: whether the model thinks or writes, since when,
-and when it was last heard of.
-"""
+"""Say in words what the console is busy with, read from its owners when somebody looks. Only the pace of an answer is
+kept here, since no other state has it."""
 
 from __future__ import annotations
 
@@ -17,7 +14,6 @@ from console_app.domain.transcript import CallView, Transcript
 
 if TYPE_CHECKING:
     from console_app.console.talk.conversation import Conversation
-    from console_app.console.talk.queued import Sent
 
 LATE = 30.0  # seconds without progress after which it takes longer than expected
 CHARACTERS_A_TOKEN = 4
@@ -26,8 +22,8 @@ RATED = 1.0  # seconds of writing before a rate says anything
 
 @dataclass(frozen=True, slots=True)
 class Doing:
-    """An activity in words. `moves` says that the words change with time alone. How many calls there are, in which
-    state and since when, is said by the counts of their batch, and that they need you by their board."""
+    """An activity in words; `moves`: they change with time alone. Counts of calls are their batch's, and a need of you
+    the board's to tell."""
 
     what: str
     stop: str = "stop"  # what the key that stops it does
@@ -47,7 +43,6 @@ class Pace:
         self._characters = 0
 
     def heard(self, event: ev.Event) -> None:
-        """Take in one event. It is called with every token."""
         news = event_news.News.of(event)
         if news & event_news.News.WRITES:
             self._sign(event.at, writes=True, characters=len(event_news.text_of(event)))
@@ -62,7 +57,6 @@ class Pace:
             self.news_at = max(self.news_at, event.at)
 
     def rate(self, now: float) -> float | None:
-        """Estimate how many tokens a second are written; None while that can't be told."""
         took = now - self.since
         return self._characters / CHARACTERS_A_TOKEN / took if self.writes and took >= RATED else None
 
@@ -78,8 +72,6 @@ class Pace:
 
 
 class ActivityStatus:
-    """The activity of one console, as its status line tells it. `transcript` gives the conversation on screen."""
-
     def __init__(self, conversation: Conversation, readiness: Readiness, transcript: Callable[[], Transcript]) -> None:
         self.pace = Pace()
         self._conversation = conversation
@@ -87,12 +79,17 @@ class ActivityStatus:
         self._transcript = transcript
 
     def at(self, now: float) -> Doing | None:
-        """Return what runs now; None when nothing does."""
         conversation = self._conversation
         if not conversation.busy:
             return None
         if (sent := conversation.on_its_way) is not None:
-            return Doing(self._before(sent, now), stop="take back", late=now - sent.since >= LATE)
+            if self._conversation.composing:
+                what = "reading attachments"
+            elif self._readiness.connecting:
+                what = f"connecting {self._readiness.awaited}"
+            else:
+                what = "starting"
+            return Doing(_timed(what, now - sent.since), stop="take back", late=now - sent.since >= LATE)
         tokens, cost = self._spent()
         if conversation.turn is not None and not conversation.turn.running:
             return Doing("stopping", tokens=tokens, cost=cost)
@@ -107,7 +104,6 @@ class ActivityStatus:
         return Doing(doing.what, moves=doing.moves, late=doing.late, tokens=tokens, cost=cost)
 
     def waits_for(self, now: float) -> str:
-        """Return the line below a sent message that says what it waits for; "" for nothing worth saying."""
         sent = self._conversation.on_its_way
         if sent is None:
             return ""
@@ -118,15 +114,6 @@ class ActivityStatus:
             without = "it" if len(servers) == 1 else "them"
             return f"Waiting for {self._readiness.awaited}{took} · enter starts without {without}"
         return f"Starting{took} · esc take back" if self._readiness.loading else ""
-
-    def _before(self, sent: Sent, now: float) -> str:
-        if self._conversation.composing:
-            what = "reading attachments"
-        elif self._readiness.connecting:
-            what = f"connecting {self._readiness.awaited}"
-        else:
-            what = "starting"
-        return _timed(what, now - sent.since)
 
     def _model(self, begun: float, now: float) -> str:
         pace = self.pace
@@ -143,7 +130,6 @@ class ActivityStatus:
 
 
 def _calls(calls: list[CallView], now: float) -> Doing | None:
-    """Describe the calls that have no result yet; None when only the model is waited for."""
     started = [call for call in calls if call.state not in (CallState.ANNOUNCED, CallState.FINISHED)]
     if not started:
         return None
@@ -154,7 +140,6 @@ def _calls(calls: list[CallView], now: float) -> Doing | None:
 
 
 def _timed(what: str, took: float) -> str:
-    """Add how long it takes, from the first second on."""
     return f"{what} {_whole(took)}" if took >= 1 else what
 
 

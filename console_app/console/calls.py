@@ -21,14 +21,11 @@ OCCUPIED = "Something else is about to run. The call can run again after it."
 
 
 class Calls:
-    """The acts of a user on the calls of one conversation. Where an act can't be done, the user is told why."""
-
     def __init__(self, conversation: Conversation, ui: UiPort) -> None:
         self._conversation = conversation
         self._ui = ui
 
     def cancel(self, call_id: str) -> None:
-        """Ends a call; its siblings live."""
         if not self._may(call_id, call_description.Act.CANCEL) or self._conversation.engine.background.cancel_call(
             call_id
         ):
@@ -37,7 +34,6 @@ class Calls:
             running.cancel_call(call_id)
 
     def background(self, call_id: str) -> None:
-        """Lets a running call go on in the background: the turn goes on without it."""
         turn = self._conversation.turn
         if not self._may(call_id, call_description.Act.BACKGROUND):
             return
@@ -47,7 +43,6 @@ class Calls:
             self._ui.toast("No answer waits for this call: it runs by itself already.")
 
     def newest_to_background(self) -> None:
-        """Lets the newest running call go on in the background."""
         calls = reversed(self._ui.transcript.open_calls.values())
         able = (call for call in calls if not call_description.refusal(call, call_description.Act.BACKGROUND))
         if (call := next(able, None)) is None:
@@ -56,7 +51,6 @@ class Calls:
             self.background(call.id)
 
     def run_again(self, call_id: str, arguments: dict[str, Any] | None = None) -> None:
-        """Runs a call again, as it was or with other arguments (which is an approval)."""
         self._conversation.once_settled(partial(self._run_again, call_id, arguments))
 
     def _run_again(self, call_id: str, arguments: dict[str, Any] | None) -> None:
@@ -83,8 +77,7 @@ class Calls:
             self._ui.toast(line)
 
     def run_cut_off_again(self) -> None:
-        """Runs all calls of the last turn that were cut off before their end again; each asks. Where it came to no call
-        and no answer, its message is sent again."""
+        """Run the calls of the last turn that were cut off again; each asks. Without any, its message is sent again."""
         self._conversation.once_settled(self._run_cut_off_again)
 
     def _run_cut_off_again(self) -> None:
@@ -101,7 +94,7 @@ class Calls:
         self._conversation.once_ready(partial(self._rerun, lambda: self._conversation.rerun_all(cut_off)))
 
     def run_shown(self, typed: str = "") -> None:
-        """Sends the newest call that an answer only showed, or a typed one, as a turn of its own, which asks."""
+        """Send the newest call that was only shown, or a typed one, as a turn of its own, which asks."""
         conversation, shown = self._conversation, self._conversation.engine.transcript.shown_call
         if typed:
             conversation.send(f"{SHOWN}{typed}")
@@ -118,7 +111,6 @@ class Calls:
             conversation.send(f"{SHOWN}{ManualCall(spec.label, shown.arguments)}")
 
     def extend(self, call_id: str) -> None:
-        """Gives a running call its whole time again."""
         running = self._conversation.calls_of
         if not self._may(call_id, call_description.Act.EXTEND):
             return
@@ -129,7 +121,6 @@ class Calls:
             self._ui.toast("That call doesn't run any more.")
 
     def send_now(self) -> None:
-        """Send the model the results that are there; the other calls end as interrupted."""
         turn = self._conversation.turn
         if all(
             call_description.refusal(call, call_description.Act.SEND)
@@ -142,13 +133,12 @@ class Calls:
             self._ui.toast("The answer still streams: more calls may come. Then s sends what there is.")
 
     def answer(self, call_id: str, text: str | None) -> None:
-        """Answers what the model asks by a call; None leaves it without an answer."""
+        """Answer a model's question; None leaves it without an answer."""
         turn = self._conversation.turn
-        if turn is None or not (turn.decline(call_id) if text is None else turn.answer(call_id, text)):
+        if turn is None or not turn.answer(call_id, text):
             self._ui.toast(NOT_ASKED)
 
     def _may(self, call_id: str, act: call_description.Act) -> bool:
-        """Return whether an act can be done now; where it can't, the user is told why."""
         call = self._ui.transcript.calls.get(call_id)
         if call is not None and (why := call_description.refusal(call, act)):
             self._ui.toast(why)

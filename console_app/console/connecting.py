@@ -1,8 +1,5 @@
-"""Connects a model by its address: what answers on this machine, which models an endpoint lists, one request to try.
-
-Only loopback is looked at unasked, and without any key. A key is used in memory until its model has answered, and only
-then kept.
-"""
+"""Connects a model by its address. Only loopback is looked at unasked, and without any key. A key is used in memory
+until its model has answered, and only then kept."""
 
 from __future__ import annotations
 
@@ -30,8 +27,6 @@ _QUESTION = "Reply with the one word: ready"
 
 @dataclass(frozen=True, slots=True)
 class LocalEndpoint:
-    """An endpoint that answers on this machine. `models` is None where it wants a key before it lists them."""
-
     name: str
     url: str
     models: tuple[str, ...] | None
@@ -47,8 +42,6 @@ class Listing:
 
 
 class Connecting:
-    """Connect a model by its address, and hand it to the `models` of one console."""
-
     def __init__(
         self,
         paths: Paths,
@@ -66,12 +59,10 @@ class Connecting:
         self._redactor = redactor
 
     async def local(self) -> Sequence[LocalEndpoint]:
-        """Find the model endpoints that answer on this machine; all ports are asked at once."""
         found = await asyncio.gather(*(self._at(port, name) for port, name in self._ports.items()))
         return [one for one in found if one is not None]
 
     async def listing(self, address: str, key: str) -> Listing:
-        """List the models at an address as typed, with or without the path of the API. Raises FanoutError."""
         url, key = checked_url(address), checked_key(key)
         self._redactor.add(key)
         first: Listing | None = None
@@ -96,7 +87,6 @@ class Connecting:
         return first
 
     async def try_out(self, made: TypedEndpoint, model: str) -> float:
-        """Ask `model` for a word, and return the seconds until the first one came. Raises FanoutError."""
         from console_app.providers import open_provider, preload
 
         config = replace(_config(made, model), read_timeout=TRIAL)
@@ -123,8 +113,8 @@ class Connecting:
         )
 
     async def keep(self, made: TypedEndpoint, model: str) -> str:
-        """Have `model` answer from now on and after the next start, and say what was kept where. Raises FanoutError;
-        then nothing has changed but what was kept before."""
+        """Have `model` answer now and after the next start; say what was kept where. Raises FanoutError with nothing
+        changed but that."""
         place = await asyncio.to_thread(made.keep, self._paths, model)
         name = f"{made.provider}/{model}"
         settings = made.settings.model_copy(update={"model": name})
@@ -151,8 +141,7 @@ class Connecting:
 
 
 def _config(made: TypedEndpoint, model: str) -> ProviderConfig:
-    """Configure a single try, so that whoever types an address sees its answer at once. The name is "endpoint", since
-    nobody has seen the one in the settings yet."""
+    """Configure a single try. The name is "endpoint", since nobody has seen the one in the settings yet."""
     try:
         config = choose_model(made.settings, made.environ, name=f"{made.provider}/{model}").config
     except ConfigError as error:
@@ -166,7 +155,6 @@ _KEY_HINT = "Type its key, or another one, into the field for it."
 
 
 def _candidates(url: str) -> Sequence[str]:
-    """Return the addresses to try, the likelier first: as typed, and with the path of the API that may be missing."""
     path = url.partition("://")[2].partition("/")[2]
     if "anthropic" in url.lower():
         return (url.removesuffix("/v1"),)
@@ -176,7 +164,6 @@ def _candidates(url: str) -> Sequence[str]:
 
 
 async def _listed(config: ProviderConfig, within: float) -> list[str]:
-    """List the models of one endpoint; those that only embed texts come last. Raises ProviderError and TimeoutError."""
     from console_app.providers import list_models, preload
 
     await asyncio.to_thread(preload)

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 async def _none_written() -> str:
-    """Stands for a face without commands."""
     return ""
 
 
@@ -77,22 +76,21 @@ class Console:
     # -- its life
 
     async def start(self) -> None:
-        """Loads services, opens the session that was asked for, and waits for servers; what goes wrong is told."""
+        """Load services, open the session asked for, and wait for servers; what goes wrong is told."""
         await self._start.run(self.sessions)
 
     async def read_project(self) -> None:
-        """Reads the commands that people wrote, and tells which of the project's files wait for trust."""
+        """Read the commands that people wrote, and tell which of the project's files wait for trust."""
         await self.read_commands()
         await self.services.engine.look_around()
         await self.say_what_waits()
 
     async def close(self) -> None:
-        """Withdraws what is asked and stops what runs; returns when all has ended, and is stored."""
         self.services.human.close()
         await self.conversation.close()
 
     def servers_changed(self) -> None:
-        """Take note that a server came, went or has another list: its tool may be another than the one a face shows."""
+        """Look at tools again, as a server came, went or has another list."""
         self.ui.changed()
         self.permissions.reconsider()
         self._news.changed()
@@ -102,7 +100,6 @@ class Console:
     # -- what a user does
 
     def fails(self, error: FanoutError) -> None:
-        """Tell of an error. What was typed wrong goes away by itself; everything else stays."""
         if isinstance(error, UsageError):
             line = error.line
             named = not line.partition(" ")[0].isalpha()  # a setting, a command or a path stays as it is written
@@ -111,8 +108,8 @@ class Console:
             self.ui.tell("error", error.line)
 
     def send(self, text: str, *, typed: str | None = None, around: Around = nullcontext) -> bool:
-        """Send a prompt, now or behind what runs. `typed` is the part that was not pasted; the turn runs within
-        `around`. False, and told, where nothing can be sent in this session. `!command` runs a command by hand."""
+        """Send a prompt, now or behind what runs; `typed` was not pasted. The turn runs within `around`. False, and
+        told, where nothing can be sent. `!command` runs by hand."""
         if text.startswith("!") and (command := text[1:].strip()):
             text, typed = f"{MANUAL}shell.run {json.dumps({'command': command}, ensure_ascii=False)}", None
         elif text.startswith("@") and (agents := self.services.engine.agents) is not None:
@@ -131,25 +128,22 @@ class Console:
         return not self.sessions.read_only
 
     def call_by_hand(self, calls: str) -> None:
-        """Runs calls that were typed as tools and JSON."""
         self.send(f"{MANUAL}{calls}")
 
     async def use_model(self, name: str | None) -> None:
-        """Have the model called `PROVIDER/MODEL` answer; without a name nothing changes. Raises FanoutError."""
         if name and name != self.models.name:
             await self.models.switch(name)
             self.ui.changed()
             self.ui.toast(f"Model: {one_line(name, 60)}, from the next answer on.")
 
     def stop(self) -> bool:
-        """Stops what runs; a message whose turn has not begun is given back. False when nothing runs."""
+        """Stop what runs; a message whose turn has not begun is given back. False when nothing runs."""
         if text := self.conversation.call_off():
             self.ui.give_back(text)
             return True
         return self.conversation.stop()
 
     def go_on(self) -> bool:
-        """Let what waits be sent: without the servers that still connect, or behind a turn that was stopped."""
         return (self.conversation.on_its_way is not None and self.readiness.skip()) or self.conversation.resume()
 
     def _heard(self, event: Event) -> None:
@@ -160,7 +154,7 @@ class Console:
     # -- the project's files
 
     async def say_what_waits(self) -> None:
-        """Tells in one line which files of the project wait for trust, and how to see them."""
+        """Tell in one line which files of the project wait for trust, and how to see them."""
         if (project := self.services.project_trust) is None:
             return
         self.trusted()
@@ -174,7 +168,6 @@ class Console:
             self.ui.tell("warning", f"{first.rstrip('.')}.{more}")
 
     def trusted(self) -> None:
-        """Take away the line that said what waits for trust, as it is true no more."""
         self.ui.take_back(self._waits)
 
     def _were_read(self, attachments: Sequence[Attachment]) -> None:

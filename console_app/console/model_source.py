@@ -1,7 +1,4 @@
-"""The models that the configuration offers: which one answers, how each is opened, and what the endpoints list.
-
-Nothing is imported here before it is needed: a console paints first.
-"""
+"""The models that the configuration offers. Nothing is imported before it is needed: a console paints first."""
 
 from __future__ import annotations
 
@@ -35,17 +32,12 @@ class ModelSource(Protocol):
         """Return `choice`, with a model of its endpoint where it has none yet."""
         ...
 
-    def open(self, choice: ModelChoice) -> ports.Provider:
-        """Open the provider of `choice`, which is cheap."""
-        ...
+    def open(self, choice: ModelChoice) -> ports.Provider: ...
 
     def load(self, choice: ModelChoice) -> None:
         """Import what the first request needs. Call it in a thread."""
-        ...
 
-    def window(self, choice: ModelChoice) -> int | None:
-        """Return how many tokens the model can take, None when unknown. Call it in a thread."""
-        ...
+    def window(self, choice: ModelChoice) -> int | None: ...
 
     async def names(self) -> tuple[Sequence[str], Sequence[str]]:
         """Return `PROVIDER/MODEL` of all models listed or set, and the configured providers that gave no list."""
@@ -54,8 +46,6 @@ class ModelSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModelListing:
-    """The models of one provider, as PROVIDER/MODEL, or in one line why there are none."""
-
     provider: str
     models: tuple[str, ...] = ()
     problem: str = ""
@@ -63,9 +53,8 @@ class ModelListing:
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredModels:
-    """The ModelSource of some settings. `environ` has the keys, `source` says who set the model, the file `dialects`
-    remembers which dialect a model writes, and `refusals` what its endpoint didn't take. `limits` are shared by all
-    conversations of the process."""
+    """The ModelSource of some settings. `environ` has the keys, `source` says who set the model; files `dialects` and
+    `refusals` remember. All conversations of the process share `limits`."""
 
     settings: Settings
     environ: Mapping[str, str]
@@ -76,14 +65,10 @@ class ConfiguredModels:
     folder: Path = Path()  # where agents work
 
     def choose(self, name: str = "") -> ModelChoice:
-        """Choose a model; --base-url stays with the provider that it was given for."""
         return choose_model(self.settings, self.environ, name=name, source="" if name else self.source)
 
     async def named(self, choice: ModelChoice) -> ModelChoice:
-        """Name the model: the endpoint's usual one if it is listed, else the first.
-
-        Models that only embed texts can't answer: they come last.
-        """
+        """Name the endpoint's usual model if it is listed, else the first. Models that only embed texts come last."""
         config = choice.config
         if choice.model or config is None:
             return choice
@@ -102,8 +87,8 @@ class ConfiguredModels:
         return choose_model(self.settings, self.environ, name=name, source=choice.why)
 
     def open(self, choice: ModelChoice, wires: Wires | None = None) -> ports.Provider:
-        """Open a provider; the HTTP library is imported by `load`, or by the first request. `wires` are those that
-        conversations share; the provider isn't closed then."""
+        """Open a provider; `load` or the first request imports the HTTP library. Shared `wires` aren't closed with
+        it."""
         if choice.provider == OFFLINE:
             from console_app.providers import OfflineProvider
 
@@ -135,14 +120,12 @@ class ConfiguredModels:
         return ports.StandIn(self.window(choice), choice.host)
 
     def load(self, choice: ModelChoice) -> None:
-        """Import what a request is sent with, 0.1 s."""
         if choice.config is not None:
             from console_app.providers import preload
 
             preload()
 
     def window(self, choice: ModelChoice) -> int | None:
-        """Return the window as configured, or as the price table knows it, which takes 0.3 s to load."""
         if choice.settings.context_window or choice.config is None:
             return choice.settings.context_window
         from console_app.providers import context_window
@@ -150,8 +133,8 @@ class ConfiguredModels:
         return context_window(choice.provider, choice.model, base_url=choice.config.base_url)
 
     async def names(self) -> tuple[Sequence[str], Sequence[str]]:
-        """Return what the endpoints list; for one that doesn't say, the model it is set to. Ollama is known
-        without being set up, so that nothing is missed where it doesn't run."""
+        """Return what endpoints list, or else the model that one is set to. Ollama is known without being set up, and
+        not missed."""
         usable = {name: config for name, config in self.endpoints().items() if not isinstance(config, FanoutError)}
         names: list[str] = []
         silent: list[str] = []
@@ -164,10 +147,8 @@ class ConfiguredModels:
         return list(dict.fromkeys((*names, *self.settings.agent_models, f"{OFFLINE}/{OFFLINE_MODEL}"))), silent
 
     def endpoints(self) -> dict[str, ProviderConfig | FanoutError]:
-        """Return how to ask each provider for its models, or why it can't be asked; the chosen one's first.
-
-        A provider that would ask the same endpoint again, with the same key, is left out.
-        """
+        """Return how to ask each provider for its models, or why not; the chosen one's first. The same endpoint isn't
+        asked twice with one key."""
         providers = list(self.settings.known_providers())
         chosen = self.settings.chosen_provider(providers)
         found: dict[str, ProviderConfig | FanoutError] = {}
@@ -186,12 +167,11 @@ class ConfiguredModels:
 
 
 async def list_all(providers: Mapping[str, ProviderConfig | FanoutError]) -> Sequence[ModelListing]:
-    """Asks every endpoint at once; a provider that can't be asked is given as the error that says why."""
+    """Ask every endpoint at once; a provider that can't be asked is given as the error that says why."""
     return await asyncio.gather(*(_ask(name, config) for name, config in providers.items()))
 
 
 def warm_up(choice: ModelChoice) -> None:
-    """Compile what reads calls from an answer's text (0.2 s), or the first answer would wait for it. For a thread."""
     if choice.provider == OFFLINE or choice.agent or choice.settings.protocol == "native":
         return
     from console_app.providers import load_reading
@@ -222,7 +202,6 @@ async def _ask(name: str, config: ProviderConfig | FanoutError) -> ModelListing:
 
 
 async def _listed(config: ProviderConfig) -> list[str]:
-    """The models of one endpoint. Raises ProviderError, also when it takes too long."""
     from console_app.providers import list_models
 
     try:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 
 class Models:
-    """The models of one conversation. The provider of the one that answers is kept in the engine."""
-
     def __init__(self, engine: Engine, source: ModelSource | None = None, choice: ModelChoice | None = None) -> None:
         """`choice` is what `engine` answers with now. Without a source no other model can be chosen."""
         self._engine = engine
@@ -37,7 +35,6 @@ class Models:
 
     @property
     def window(self) -> int | None:
-        """Return how many tokens the model that answers now takes, None while unknown."""
         other = ports.stand_in(self._engine.provider)
         return self._window if other is None else other.window
 
@@ -47,14 +44,13 @@ class Models:
 
     @property
     def host(self) -> str:
-        """Return the host of the model, or "" where that is its vendor's own."""
         if (other := ports.stand_in(self._engine.provider)) is not None:
             return other.host
         return self.choice.host if self.choice is not None else ""
 
     async def load(self, *, window: bool = True) -> None:
-        """Import what the first request needs and, with `window`, look up how many tokens the model takes. A choice
-        without a model gets one of its endpoint's. Raises FanoutError where that has none."""
+        """Import what the first request needs and, with `window`, look that up. A choice without a model gets one of
+        its endpoint's. Raises FanoutError."""
         source, choice = self._source, self.choice
         if source is None or choice is None:
             return
@@ -67,7 +63,6 @@ class Models:
             await self._use(source, named)
 
     async def switch(self, name: str) -> None:
-        """Have `PROVIDER/MODEL` answer from the next answer on. Raises FanoutError, and then nothing has changed."""
         if self._source is None:
             raise UsageError("no other model can answer here")
         await self._use(self._source, self._source.choose(name))
@@ -89,13 +84,11 @@ class Models:
         return f"Effort: {effort}, for models that take it: {one_line(self._engine.provider.model, 40)} doesn't."
 
     async def known(self) -> Sequence[str]:
-        """Return `PROVIDER/MODEL` of all models to pick from, the one that answers first. It may ask endpoints;
-        `silent` are then the providers that gave no list."""
+        """Return `PROVIDER/MODEL` of all models, the answering one first; `silent` providers gave no list."""
         names, self.silent = await self._source.names() if self._source is not None else ((), ())
         return list(dict.fromkeys((*filter(None, [self.name]), *names)))
 
     async def _use(self, source: ModelSource, choice: ModelChoice) -> None:
-        """Switch to `choice`. Of two switches at the same time the later one counts."""
         provider, self.choice = source.open(choice), choice
         await asyncio.to_thread(source.load, choice)
         window = await asyncio.to_thread(source.window, choice)
@@ -106,7 +99,6 @@ class Models:
         closing.add_done_callback(self._closing.discard)
 
     async def _close(self, provider: ports.Provider) -> None:
-        """Close a provider that was replaced, after the answer that it may still be giving."""
         if (activity := self._engine.activity) is not None:
             await asyncio.wait({activity.left})
         await provider.close()

@@ -52,7 +52,6 @@ class Pending:
 
     @property
     def answers(self) -> Mapping[Scope | Literal["deny"], str]:
-        """Return the decisions that may be made, in words: an approval for once or for more, and a no."""
         if self.form:
             return {"once": "run it", "form": "run it, the model writes so", "deny": "it is a quotation"}
         more: dict[Scope | Literal["deny"], str] = {"session": "allow for session", "always": "always allow"}
@@ -63,7 +62,6 @@ class Pending:
 
     @property
     def changed(self) -> str:
-        """Return the diff between the tool that was trusted and this one."""
         return self.spec.changed if self.spec is not None else ""
 
     @property
@@ -73,18 +71,16 @@ class Pending:
 
     @property
     def only_reads(self) -> bool:
-        """Tell whether "all that only read" includes the call. It doesn't where no rule could let it run, or where only
-        an unknown tool or server says that it reads."""
+        """Tell whether "all that only read" includes the call: not where no rule could let it run, or only an unknown
+        tool or server says so."""
         return self.risk.word == "reads" and bool(self.rules) and not self.changed and not self.others
 
     @property
     def needs_a_look(self) -> bool:
-        """Tell whether the user should see more of the call than its arguments."""
         return bool(self.changed or self.server_lines or self.wrong or self.call.passage)
 
     @property
     def server_lines(self) -> list[displayed.ArgumentLine]:
-        """Return the program or address of its server, where the decision is about that, and those of bound rules."""
         if not self.others and not (self.spec is not None and self.spec.builtin and self.runs):
             return []
         bound = dict.fromkeys(other.bound for other in self.others if other.bound)
@@ -94,8 +90,8 @@ class Pending:
         ]
 
     def lines(self, change: FileChange | None = None) -> list[displayed.ArgumentLine]:
-        """Return all lines that are displayed of the call: how the tool changed, the passage that says it, its server
-        where that is in question, the arguments, and the `change` in a file."""
+        """Return all lines displayed of the call: how the tool changed, the passage, its server, the arguments, and the
+        `change` in a file."""
         said = change.said if change is not None else ()
         lines = (
             displayed.difference_lines(self.changed)
@@ -106,7 +102,6 @@ class Pending:
         return [*lines, *(change.lines if change is not None else ())]
 
     def reasons(self) -> Iterator[str]:
-        """Yield, in sentences, why the call asks and what to look out for."""
         words = [f"{self.risk.word}, {self.risk.by}", one_line(self.call.why, 300)]
         words += [] if self.rules or self.changed or self.form else ["it always asks"]
         yield " ".join(f"{one[:1].upper()}{one[1:]}{'' if one.endswith('?') else '.'}" for one in words if one)
@@ -134,22 +129,18 @@ class PendingCalls:
         self._known: dict[str, Pending] = {}
 
     def all(self) -> list[Pending]:
-        """Return the calls that wait now, in their order."""
         return self.of(list(self._transcript().open_calls.values()))
 
     def of(self, calls: list[CallView]) -> list[Pending]:
-        """Return those of `calls` that wait, in their order."""
         waiting = [call for call in calls if call.state is CallState.WAITING]
         specs = {spec.name: spec for spec in self._engine.toolset.tools()} if waiting else {}
         self._known = {call.id: self._one(call, specs.get(call.name) or self._own(call)) for call in waiting}
         return [*self._known.values()]
 
     def tool(self, call: CallView) -> ToolSpec | None:
-        """Return the call's tool as it is now, of a server or of Fanout itself."""
         return next((one for one in self._engine.toolset.tools() if one.name == call.name), None) or self._own(call)
 
     def one(self, call: CallView) -> Pending:
-        """Return everything there is to say of one call now."""
         return self._one(call, self.tool(call))
 
     def _own(self, call: CallView) -> ToolSpec | None:

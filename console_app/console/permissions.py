@@ -47,12 +47,8 @@ class RuleFile(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalDecision:
-    """A decision, the same for each of `call_ids`. With `rule`, that rule is written as well.
-
-    `shown` has the fingerprint (`ToolSpec`) of each call's tool as it was shown: an approval of another is none.
-    `displayed` has the hash (`domain.displayed`) of the lines that were displayed of each.
-    `comments` are words for the model by call id, for those that have some of their own.
-    """
+    """A decision for `call_ids`; `rule` is written as well. By call id, `shown` has the fingerprint of the tool,
+    `displayed` the hash of the lines, and `comments` words for the model."""
 
     call_ids: tuple[str, ...]
     decision: Decision
@@ -76,7 +72,6 @@ class PermissionRow:
 
     @property
     def lasting(self) -> bool:
-        """Tell whether the user can take the rule away: it is of this session, or of their own configuration."""
         return self.source == SESSION or self.source.startswith("yours")
 
 
@@ -97,22 +92,18 @@ class Permissions:
         return self._engine.gate.mode
 
     def use_mode(self, mode: ApprovalMode) -> None:
-        """Use another mode for calls that come from now on. A person or a rule decides on those that wait already."""
+        """Use another mode for calls from now on. A person or a rule decides on those that wait already."""
         self._engine.gate.mode = mode
 
     @property
     def rules_path(self) -> str:
-        """Return the path of the file that rules are kept in; "" where none can be kept."""
         return self._file.path if self._file is not None else ""
 
     # Decisions
 
     def decide(self, decided: ApprovalDecision) -> bool:
-        """Carry out a decision, and return whether each call had waited for it.
-
-        A call waits on where its rule can't be written, and where it always asks. No rule is made for a tool that
-        changed after it was shown: nobody has seen the server that the rule would mean.
-        """
+        """Carry out a decision; return whether each call had waited. Calls wait on where the rule can't be written, or
+        they always ask. No rule is made for a tool that changed after it was shown."""
         running = self._running()
         seen = running is None or all(running.is_as_shown(one, decided.shown.get(one)) for one in decided.call_ids)
         if decided.rule and seen and running is not None and any(map(running.always_asks, decided.call_ids)):
@@ -138,8 +129,8 @@ class Permissions:
         return resolved
 
     def run_edited(self, call_id: str, arguments: dict[str, Any], shown: str | None = None, comment: str = "") -> None:
-        """Let a waiting call run with other arguments. The model hears of them, and reads the comment. `shown` is the
-        fingerprint of the tool as it was shown."""
+        """Let a waiting call run with other arguments, of which the model hears with the comment. `shown` is the
+        fingerprint shown."""
         running = self._running()
         if running is None or not running.resolve(
             *(call_id, Decision.ALLOW),
@@ -151,14 +142,13 @@ class Permissions:
             self._ui.toast("That call doesn't wait any more.")
 
     def reconsider(self) -> int:
-        """Have the rules look again at every waiting call after one has changed; return how many they answered."""
         running = self._running()
         return running.reconsider() if running is not None else 0
 
     # Rules
 
     def add_rule(self, action: Action, text: str, *, keep: bool) -> bool:
-        """Puts a rule in force, with `keep` also into the user's configuration. False when it could not be kept."""
+        """Put a rule in force, with `keep` also into the user's configuration. False when it could not be kept."""
         file = self._file if keep else None
         try:
             read = written.parse_rule(text)
@@ -169,19 +159,15 @@ class Permissions:
             return False
         rule = Rule(action, read.pattern, SESSION if file is None else file.path, read.arguments)
         self._engine.gate.rules.append(rule)
-        self._bind(rule)
+        for spec in self._engine.toolset.tools():
+            if rule.speaks_of(spec) and self._engine.gate.bind(rule, spec) and rule.is_kept:
+                self._engine.gate.keep(rule, spec)
         where = f"Written to {one_line(file.path, 80)}" if file is not None else "Until you leave"
         self._ui.toast(f"{where}: {one_line(str(rule), 120)}")
         return True
 
-    def _bind(self, rule: Rule) -> None:
-        """Bind a new rule to the servers that there are now, as those are what its author means."""
-        for spec in self._engine.toolset.tools():
-            if rule.speaks_of(spec) and self._engine.gate.bind(rule, spec) and rule.is_kept:
-                self._engine.gate.keep(rule, spec)
-
     def remove_rule(self, rule: Rule) -> bool:
-        """Takes a rule out of force, and out of the user's configuration where it stands there."""
+        """Take a rule out of force, and out of the user's configuration where it stands there."""
         file = self._file
         if file is not None and rule.source == file.path:
             try:
@@ -194,7 +180,6 @@ class Permissions:
         return True
 
     def rows(self) -> list[PermissionRow]:
-        """Return every rule in force, the strictest first."""
         specs = self._engine.toolset.tools()
         rows = [
             PermissionRow(
@@ -215,7 +200,6 @@ class Permissions:
 
 
 def matched(specs: Sequence[ToolSpec]) -> str:
-    """Name the tools in a few words."""
     if not specs:
         return "no tool that is on"
     names = ", ".join(one_line(spec.tool, 24) for spec in specs[:MOST_NAMED])
@@ -224,7 +208,6 @@ def matched(specs: Sequence[ToolSpec]) -> str:
 
 
 def source_of(source: str) -> str:
-    """Say where a rule was written, as briefly as is clear."""
     path = Path(source)
     if not path.is_absolute():
         return one_line(source, 40) or "unknown"
@@ -233,17 +216,13 @@ def source_of(source: str) -> str:
 
 
 def misfit(spec: ToolSpec, call: CallView) -> str:
-    """Say why a waiting call would fail as it is, and what was left out of it; "" where its arguments fit the tool."""
     wrong = json_schema.arguments_problem(spec.input_schema, call.arguments or {})
     return "; ".join((f"it does not fit the tool: {wrong}", *call.repaired)) if wrong else ""
 
 
 def helpful_rules(gate: ApprovalGate, spec: ToolSpec, arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return rules that would let this call run without asking: for its tool, for just these arguments, for its server.
-
-    There are none where another rule, or `require_approval`, asks in spite of them. With a server that is to be
-    switched on goes what it only reads, so that its calls are no questions of their own.
-    """
+    """Return rules that would let this call run without asking: for its tool, these arguments, its server. None where
+    others ask in spite of them. A server to switch on comes with what it only reads."""
     server = arguments.get("server")
     if spec.builtin and spec.tool == ENABLE and isinstance(server, str):
         return (written.tool_pattern(server, reads=True),)
@@ -272,5 +251,4 @@ def _helps(gate: ApprovalGate, offer: written.RuleText, spec: ToolSpec, argument
 
 
 def traits(spec: ToolSpec) -> str:
-    """Return the effect of a tool in words, marked where it is only the server's own declaration."""
     return spec.annotations.effect + (" (declared by server)" if spec.annotations.declares_effect else "")

@@ -1,9 +1,5 @@
-"""Everything that a console is given from outside: plain values and callables, so that a test can give its own.
-
-Building it imports no SDK, and it may be built before anything is painted.
-
-The time that keys are judged by, and what is to come when some of it has passed. A test hands in its own.
-"""
+"""Everything that a console is given from outside, time too, so that a test can give its own. Building it imports no
+SDK, and it may be built before anything is painted."""
 
 from __future__ import annotations
 
@@ -36,22 +32,16 @@ if TYPE_CHECKING:
 class Later(Protocol):
     """A call that comes once, after a while."""
 
-    def stop(self) -> None:
-        """Call it off."""
-        ...
+    def stop(self) -> None: ...
 
 
 class Timers(Protocol):
     """An owner of timers, a widget say, which ends them with itself."""
 
     @property
-    def is_running(self) -> bool:
-        """Tell whether it has begun and not ended."""
-        ...
+    def is_running(self) -> bool: ...
 
-    def set_timer(self, delay: float, callback: Callable[[], object]) -> Later:
-        """Calls `callback` once, after `delay` seconds."""
-        ...
+    def set_timer(self, delay: float, callback: Callable[[], object]) -> Later: ...
 
 
 class Timing:
@@ -70,8 +60,7 @@ Notification = Literal["bell", "osc9", "osc777"]
 
 @dataclass(frozen=True, slots=True)
 class AttentionSettings:
-    """The ways to call for the user's attention. Inside tmux a notification has to be wrapped to reach the terminal
-    around it, which `allow-passthrough` of tmux permits."""
+    """Ways to call for attention. Inside tmux a notification is wrapped, which `allow-passthrough` permits."""
 
     notifications: Sequence[Notification] = ()
     title: bool = False

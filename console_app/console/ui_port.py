@@ -13,10 +13,8 @@ from console_app.domain.transcript import CallView, Transcript
 
 
 class UiPort(Protocol):
-    """A face, as `console` sees it. Whoever waits for an answer runs in a task of its own.
-
-    The bodies here are for a face that nobody looks at: it asks nobody, and no answer is a no.
-    """
+    """A face, as `console` sees it. Who waits for an answer runs in a task of its own. These bodies are for a face that
+    nobody looks at: no answer is a no."""
 
     @property
     @abstractmethod
@@ -29,22 +27,19 @@ class UiPort(Protocol):
     @abstractmethod
     def show(self, event: Event) -> None:
         """Shows an event, which was stored."""
-        ...
 
     @abstractmethod
     async def next_slice(self) -> None:
         """Returns when the next slice of events may come: a face may need a breath, or a pipe may be full."""
-        ...
 
     async def show_stored(self, events: Sequence[Event]) -> None:
-        """Shows a stored conversation in place of the one there is."""
+        """Show a stored conversation in place of the one there is."""
 
     def show_new(self) -> None:
-        """Shows a conversation in which nothing was said yet, in place of the one there is."""
+        """Show a conversation in which nothing was said yet."""
 
     def another_session(self) -> AbstractContextManager[None]:
-        """Surround the way to another session: what is written within is meant for that one, and what was written
-        before stays with the one there is."""
+        """Surround the way to another session: what is written within is meant for that one."""
         return nullcontext()
 
     def changed(self) -> None:
@@ -55,7 +50,6 @@ class UiPort(Protocol):
     @abstractmethod
     def tell(self, level: Level, text: str) -> None:
         """Shows a line that stays."""
-        ...
 
     def take_back(self, text: str) -> None:
         """Takes away a line that was told and is true no more, where it stands outside the conversation."""
@@ -63,7 +57,6 @@ class UiPort(Protocol):
     @abstractmethod
     def toast(self, text: str, seconds: float = 4) -> None:
         """Shows a line that goes away by itself."""
-        ...
 
     async def report(
         self,
@@ -74,8 +67,8 @@ class UiPort(Protocol):
         every: float | None = None,
         whole: asyncio.Task[None] | None = None,
     ) -> None:
-        """Show a text as long as the user looks at it, from its beginning or `at_end`, read again `every` so many
-        seconds. A face that can't show it grow waits for the task after which it is `whole`."""
+        """Show a text from its beginning or `at_end`, read again `every` so many seconds. A face that can't show it
+        grow waits for `whole`."""
         if whole is not None:
             await asyncio.wait({whole})
         self.tell("info", read())
@@ -85,11 +78,9 @@ class UiPort(Protocol):
         return None
 
     async def ask(self, title: str, hint: str = "") -> str | None:
-        """Ask for a line of text; None where nobody gave one."""
         return None
 
     async def trusts(self, text: str) -> bool:
-        """Show whole what a project's files would run and set, and return whether the user agreed."""
         return False
 
     def give_back(self, text: str) -> bool:
@@ -97,9 +88,7 @@ class UiPort(Protocol):
         return False
 
     def call(self, name: str) -> CallView:
-        """Return the call that the user names, in the way of this face. Raises UsageError where there is none."""
         raise UsageError("calls have no names here")
 
     def key_of(self, intent: str) -> str:
-        """Name the key or the command by which the user has an intent."""
         return f"/{intent}"

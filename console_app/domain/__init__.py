@@ -1,7 +1,5 @@
-"""The nouns of the program: messages, tools, events and the ports to the outside. No input or output here.
-
-The nouns that all rooms speak of stand in this door. What else a module has is named with it: `ev.CallReady`.
-"""
+"""The nouns of the program, without input or output. Nouns that all rooms speak of stand in this door; the rest is
+named with its module: `ev.CallReady`."""
 
 TYPE_CHECKING = False  # type checkers know the name; --version waits for no import of typing
 if TYPE_CHECKING:

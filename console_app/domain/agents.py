@@ -1,9 +1,5 @@
-"""Agents as calls: a kind says who does a task, a model or an agent of others does it; events tell of it in the one
-stream.
-
-The calls of an agent are calls as any other: announced with the id of the agent's call as `parent`, each with one
-result. Everything that it says and does carries its path, so that it is none of its parent's conversation.
-"""
+"""Agents as calls: a kind says who does a task, a model or an agent of others does it. Calls of an agent name its call
+as `parent`. All that it says and does carries its path, so that it is none of its parent's conversation."""
 
 from __future__ import annotations
 
@@ -49,8 +45,6 @@ class AgentKind:
 
 @dataclass(frozen=True, slots=True)
 class AgentTask:
-    """One task of an agent. `path` has its name, and before that the names of the agents that sent it, with `/`."""
-
     call_id: str
     path: str
     kind: AgentKind
@@ -70,30 +64,24 @@ class AgentHost(Protocol):
     """The host of an agent of others gives it what it may do while it answers a prompt."""
 
     def tell(self, event: Event) -> None:
-        """Tell an event of the agent's answer. A call that has no end when the answer ends is interrupted."""
-        ...
+        """Tell an event of the answer. A call that has no end when the answer ends is interrupted."""
 
     def new_call_id(self, given: str) -> str:
         """Return an id that no call of the session has: `given`, where it is new and of a size."""
         ...
 
     async def permitted(self, call_id: str, spec: ToolSpec, arguments: Mapping[str, Any], why: str) -> Permit:
-        """Ask whether an announced call may run: by rule, by mode, or by a row of the board, with the agent's name.
-        `why` says why it asks where no rule does."""
+        """Ask whether an announced call may run, by rule, mode or a row of the board; `why` is for where no rule
+        says."""
         ...
 
-    def tools(self) -> Collection[str]:
-        """Return those tools of ours (`server.tool`) that the agent may have run."""
-        ...
+    def tools(self) -> Collection[str]: ...
 
     async def make(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
-        """Run a tool of ours (`server.tool`) as a call of the agent, under all rules. Raises ToolError for one that it
-        does not have."""
+        """Run a tool of ours (`server.tool`) as a call of the agent, under all rules. Raises ToolError."""
         ...
 
-    def progress(self, words: str) -> None:
-        """Tell what it does now, in a line, where no event says it."""
-        ...
+    def progress(self, words: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,22 +99,15 @@ class Converses(Protocol):
     """A provider that is an agent: a turn with it is its own work, told through the host."""
 
     async def converse(self, prompt: str, earlier: str, host: AgentHost) -> None:
-        """Answer a prompt; `earlier` is what was said before, for an agent that does not know it. Raises FanoutError
-        with the reason where it fails; cancelled, it stops at once."""
-        ...
+        """Answer a prompt; `earlier` is what was said before. Raises FanoutError; cancelled, it stops at once."""
 
     @property
-    def offers(self) -> Sequence[AgentOffer]:
-        """Return what may be chosen of the agent now."""
-        ...
+    def offers(self) -> Sequence[AgentOffer]: ...
 
-    async def choose(self, name: str, wanted: str) -> AgentOffer:
-        """Choose it. Raises FanoutError for what the agent doesn't have."""
-        ...
+    async def choose(self, name: str, wanted: str) -> AgentOffer: ...
 
 
 def described(kind: AgentKind) -> list[str]:
-    """Return what a kind of agent may do and has, a line each."""
     lines = [kind.source or "It comes along with Fanout."]
     lines += ["It can change nothing, whatever a rule says."] if kind.reads_only else []
     lines += ["It works in a git worktree of its own."] if kind.worktree else []
@@ -194,7 +175,6 @@ def account(transcript: Transcript, now: float) -> str:
 
 
 def changed_files(calls: list[CallView]) -> list[str]:
-    """Return the files that calls which ran have changed or may have, as their arguments name them."""
     found: dict[str, None] = {}
     for call in calls:
         arguments = call.arguments or {}

@@ -1,7 +1,5 @@
-"""A batch as data: an item that is a whole turn, what came of it, and the one fold from events to how far it is.
-
-All of it is plain JSON, so that an item may run in another process and its result be read years later.
-"""
+"""A batch as data: an item that is a whole turn, its result, and the fold from events to progress. All of it is plain
+JSON, so that an item may run in another process and its result be read years later."""
 
 from __future__ import annotations
 
@@ -46,7 +44,7 @@ class GivenCall(Frozen):
 
 
 class WorkItem(Frozen):
-    """One item, ready to run: its template is filled in. `source` is where it was written, as `items.jsonl:3`."""
+    """An item, ready to run: its template is filled in. `source` is where it was written, as `items.jsonl:3`."""
 
     id: str
     prompt: str = ""
@@ -76,7 +74,7 @@ class ItemUsage(Frozen):
 
 
 class ItemCall(Frozen):
-    """One call of an item, with how it ended. `content` is what the model read."""
+    """A call of an item, with how it ended. `content` is what the model read."""
 
     server: str
     tool: str
@@ -111,7 +109,6 @@ class ItemResult(Frozen):
 
     @classmethod
     def cancelled(cls, item: WorkItem) -> ItemResult:
-        """The result of an item that was stopped before it began."""
         now = time.time()
         return cls(
             id=item.id, item=item.digest, status="cancelled", source=item.source, started_at=now, finished_at=now
@@ -119,12 +116,10 @@ class ItemResult(Frozen):
 
     @property
     def ok(self) -> bool:
-        """Tell whether the item did what was asked."""
         return self.status == "completed"
 
     @property
     def seconds(self) -> float:
-        """The seconds that the item took."""
         return max(self.finished_at - self.started_at, 0.0)
 
 
@@ -205,7 +200,7 @@ class Bar(Frozen):
 
 
 class Slow(Frozen):
-    """One of the items that took longest."""
+    """An item of those that took longest."""
 
     id: str
     seconds: float
@@ -239,22 +234,18 @@ class BatchSnapshot(Frozen):
 
     @property
     def ended(self) -> int:
-        """Items of this run that have a result."""
         return sum(self.counts.values())
 
     @property
     def failed(self) -> int:
-        """The items of this run that didn't do what was asked."""
         return self.ended - self.counts.get("completed", 0)
 
     @property
     def left(self) -> int:
-        """Items that haven't begun."""
         return max(self.total - self.earlier - self.ended - len(self.running), 0)
 
     @property
     def line(self) -> str:
-        """The progress of the batch as one line of words."""
         parts = [f"{self.ended + self.earlier}/{self.total} done"]
         if self.failed:
             parts.append(f"{self.failed} failed")
@@ -306,11 +297,9 @@ class BatchProgress:
         self._notices: deque[str] = deque(maxlen=_NOTICES)
 
     def begin(self, now: float) -> None:
-        """Note that items run from now on."""
         self.state, self._started_at = "running", now
 
     def apply(self, event: BatchEvent) -> None:
-        """Folds in an event."""
         match event:
             case ItemStarted():
                 self._running.setdefault(event.item, _Running(event.model, event.at))
@@ -325,7 +314,6 @@ class BatchProgress:
                 assert_never(event)
 
     def finished(self, result: ItemResult) -> None:
-        """Folds in a result, the one of its item that counts."""
         self._running.pop(result.id, None)
         self.counts[result.status] += 1
         spent, one = self.usage, result.usage
@@ -343,19 +331,25 @@ class BatchProgress:
             self._slowest, (result.seconds, result.id)
         )
         if not result.ok:
-            self._failed(result)
+            words = one_line(result.error or result.status, 200)
+            key = f"{result.status} {_CHANGING.sub('…', words)[:120]}"
+            if key not in self._causes and len(self._causes) >= _CAUSES:
+                key, words = f"{result.status} ", "other causes"
+            known = self._causes.get(key) or Cause(status=result.status, words=words, count=0, example=result.id)
+            self._causes[key] = known.model_copy(update={"count": known.count + 1})
 
     def forget(self, item_id: str) -> None:
-        """An item that ran has no result that counts: it will run again another time."""
+        """Drop an item whose result doesn't count: it will run again another time."""
         self._running.pop(item_id, None)
 
     def notice(self, text: str) -> None:
-        """Something that people should know."""
         self._notices.append(text)
 
     def snapshot(self, now: float, *, name: str = "", results: str = "", pid: int = 0) -> BatchSnapshot:
-        """Return the batch as it is at `now`."""
-        rate = self._rate(now)
+        while self._ends and self._ends[0] < now - _RATE_OVER:
+            self._ends.popleft()
+        passed = min(now - self._started_at, _RATE_OVER)
+        rate = len(self._ends) / passed if self._ends and passed > 0 else None
         todo = self.total - self.earlier - sum(self.counts.values())
         return BatchSnapshot(
             name=name,
@@ -383,7 +377,7 @@ class BatchProgress:
         )
 
     def ended(self, now: float, *, name: str = "", results: str = "") -> BatchSnapshot:
-        """The last snapshot, with the histogram, which looks at every item."""
+        """Return the last snapshot, with the histogram, which looks at every item."""
         return self.snapshot(now, name=name, results=results).model_copy(
             update={"histogram": histogram(self._durations), "rate": self._mean_rate(now)}
         )
@@ -391,20 +385,6 @@ class BatchProgress:
     def _mean_rate(self, now: float) -> float | None:
         passed = now - self._started_at
         return len(self._durations) / passed if self._durations and passed > 0 else None
-
-    def _rate(self, now: float) -> float | None:
-        while self._ends and self._ends[0] < now - _RATE_OVER:
-            self._ends.popleft()
-        passed = min(now - self._started_at, _RATE_OVER)
-        return len(self._ends) / passed if self._ends and passed > 0 else None
-
-    def _failed(self, result: ItemResult) -> None:
-        words = one_line(result.error or result.status, 200)
-        key = f"{result.status} {_CHANGING.sub('…', words)[:120]}"
-        if key not in self._causes and len(self._causes) >= _CAUSES:
-            key, words = f"{result.status} ", "other causes"
-        known = self._causes.get(key) or Cause(status=result.status, words=words, count=0, example=result.id)
-        self._causes[key] = known.model_copy(update={"count": known.count + 1})
 
 
 def histogram(seconds: Sequence[float]) -> tuple[Bar, ...]:

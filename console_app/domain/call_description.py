@@ -1,7 +1,4 @@
-"""A call as every face tells of it: the sign and the word for where it stands, and what may be done with it.
-
-Screen, lines, editor, replay and exports ask here; `call_spans` says where it stood in time.
-"""
+"""A call as every face tells of it: the sign and the word for where it stands, and what may be done with it."""
 
 from __future__ import annotations
 
@@ -61,10 +58,7 @@ def state_of(call: CallView) -> tuple[str, str]:
 
 
 def main_argument(arguments: Mapping[str, Any], telling: Collection[str] = ()) -> str:
-    """The name of the argument whose value says most of a call, of at least one: by its name, else the first text.
-
-    One that is in `telling` comes before others of its kind: it tells the call from its neighbours.
-    """
+    """Name the argument whose value says most of a call, of at least one; those in `telling` come first."""
 
     def rank(name: str) -> tuple[bool, int]:
         words = _WORD.findall(name)
@@ -76,7 +70,6 @@ def main_argument(arguments: Mapping[str, Any], telling: Collection[str] = ()) -
 
 
 def sign_of(state: CallState, outcome: Outcome | None) -> str:
-    """The sign for where a call stands of which no more is known; one that runs has none, as in `state_of`."""
     return _STATES[state][0] if outcome is None else verdicts.verdict_of(outcome, None, "", None).glyph
 
 
@@ -112,7 +105,6 @@ def decided_in_words(event: ev.ApprovalResolved) -> str:
 
 
 def act_behind(event: ev.Event) -> Act | None:
-    """The act of a user that an event came of; None where it came of itself."""
     match event:
         case ev.ApprovalResolved(by=ev.DecidedBy.USER):
             if event.decision is ev.Decision.DENY:
@@ -131,7 +123,6 @@ def act_behind(event: ev.Event) -> Act | None:
 
 
 def acts_in_words(call: CallView) -> list[str]:
-    """Return the decisions and acts of people on a call, in order: `Approved by you.`, `Run again by you, try 2.`"""
     told = [decided_in_words(one) for one in call.decided]
     if call.attempt > 1:
         told.append(f"run again by you, try {call.attempt}")
@@ -175,7 +166,13 @@ def refusal(call: CallView, act: Act, *, siblings_run: bool = False) -> str:
         case Act.EDIT | Act.RETRY:
             return _of_another_run(call, act)
         case Act.RESULT:
-            return _of_another_result(call)
+            if call.state is not CallState.FINISHED:
+                return "This call has no result yet."
+            if call.parent or call.agent:
+                return "Another call made this one: the result that the model read is of that one."
+            if call.detached:
+                return "This call went to the background: the model read its result in a message."
+            return _of_another_run(call, Act.EDIT)
         case _:
             assert_never(act)
 
@@ -193,13 +190,3 @@ def _of_another_run(call: CallView, act: Act) -> str:
         return "This call hasn't run yet." if act is Act.RETRY else "This call can't be changed before it runs."
     unread = act is Act.RETRY and call.arguments is None
     return "Its arguments could not be read: edit them." if unread else ""
-
-
-def _of_another_result(call: CallView) -> str:
-    if call.state is not CallState.FINISHED:
-        return "This call has no result yet."
-    if call.parent or call.agent:
-        return "Another call made this one: the result that the model read is of that one."
-    if call.detached:
-        return "This call went to the background: the model read its result in a message."
-    return _of_another_run(call, Act.EDIT)

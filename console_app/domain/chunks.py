@@ -1,8 +1,5 @@
-"""The pieces of a model's answer, as every provider tells of them.
-
-A provider turns its wire format into chunks; all that is odd about an endpoint is settled before a chunk leaves it.
-Text in a chunk is valid: no lone surrogates, which can be neither stored nor sent.
-"""
+"""The pieces of a model's answer. A provider settles all that is odd about an endpoint before a chunk leaves it. Text
+in a chunk is valid: no lone surrogates, which can be neither stored nor sent."""
 
 from __future__ import annotations
 
@@ -21,14 +18,12 @@ FinishReason = Literal["stop", "tool_calls", "length", "filtered", "paused"]
 
 @dataclass(frozen=True, slots=True)
 class TextChunk:
-    """Visible text of the answer."""
-
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class TextReplaced:
-    """The visible text so far was not all of it meant to be seen: `text` replaces everything since the start."""
+    """The visible text so far was not all meant to be seen: `text` replaces everything since the start."""
 
     text: str
 
@@ -42,8 +37,6 @@ class ReasoningChunk:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningFinished:
-    """A whole piece of reasoning that joins the history."""
-
     reasoning: Reasoning
 
 
@@ -68,21 +61,15 @@ class CallOpened:
 
 @dataclass(frozen=True, slots=True)
 class CallDelta:
-    """A further piece of the JSON text of a call's arguments."""
-
     index: int
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class CallClosed:
-    """The call's arguments are complete: `arguments` is their whole JSON text, "" when the model wrote none.
-
-    `sure` says that the provider marked the end of this call, so that it may start while the answer still streams.
-    `must_ask`, when not empty, is why a person has to approve this call, whatever rules and modes say. `unlicensed` is
-    the same for a call that is written as text in a form that its model isn't known to write calls in: who says that it
-    writes so has licensed the form. `advice` tells the model how to write such a call where nobody is there to ask.
-    """
+    """Complete arguments: their whole JSON text, "" for none. `sure` marks a certain end, so that it may start while
+    the answer streams. `must_ask` is why a person has to approve, whatever rules say; `unlicensed` the same for text in
+    a form that its model isn't known to write calls in. `advice` tells the model how to write it."""
 
     index: int
     arguments: str
@@ -113,9 +100,8 @@ class CallWithdrawn:
 
 @dataclass(frozen=True, slots=True)
 class ProviderCallStarted:
-    """The provider runs a tool of its own (web search, code, an MCP connector). `id` is the provider's, `arguments` the
-    JSON text of an object, "" while they are not known, `server` the MCP server that the provider reaches. Its program
-    waits for the calls that name it, whose results may go out with the next request."""
+    """The provider runs a tool of its own. `id` is the provider's, `arguments` JSON text ("": unknown), `server` an MCP
+    server that it reaches. Its program waits for calls that name it, whose results may go out with the next request."""
 
     id: str
     name: str
@@ -135,17 +121,12 @@ class ProviderCallFinished:
 
 @dataclass(frozen=True, slots=True)
 class ProviderWaits:
-    """The provider's programs that are open wait so many `seconds` for the results of their calls."""
-
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderData:
-    """Data that the endpoint wants back: with the call at `index`, or with the message where that is None.
-
-    Takes the place of what came before for the same one.
-    """
+    """Data that the endpoint wants back, with the call at `index` or else the message. It replaces what came before."""
 
     data: dict[str, Any]
     index: int | None = None
@@ -153,8 +134,6 @@ class ProviderData:
 
 @dataclass(frozen=True, slots=True)
 class UsageChunk:
-    """Tokens of the request, as the provider counts them."""
-
     input_tokens: int
     output_tokens: int
     cached_tokens: int | None = None
@@ -173,12 +152,9 @@ class RetryChunk:
 
 @dataclass(frozen=True, slots=True)
 class NoticeChunk:
-    """Something the user should know of the request (a fallback taken, a field refused).
-
-    `without_reasoning_of` is the source of reasoning that the endpoint refused, and that the history forgets. `shown`
-    is a call that the answer only showed. `unread` tells the model at once why its answer called nothing, where it
-    seemed to call a tool.
-    """
+    """News of the request for the user (a fallback taken, a field refused). The history forgets reasoning of
+    `without_reasoning_of`. `shown` is a call that was only shown. `unread` tells the model why its answer called
+    nothing."""
 
     text: str
     level: Level = "info"
@@ -226,7 +202,7 @@ class PlainAnswer:
 
     @classmethod
     async def of(cls, chunks: AsyncIterable[Chunk]) -> PlainAnswer:
-        """Reads the answer to its end. Reasoning, notices and calls are passed over."""
+        """Read the answer to its end. Reasoning, notices and calls are passed over."""
         text, usage, finish = "", None, None
         async for chunk in chunks:
             match chunk:

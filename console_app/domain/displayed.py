@@ -1,9 +1,6 @@
-"""The lines that show what waits for a yes, a call with the changes of files in it or what a server asks: every face
-displays them, and a yes stands for them.
-
-No value can look like a name, a mark or a line of ours. What is invisible or turns the direction of text is made
-visible, and a long blank stretch, which would push the rest out of sight, becomes one mark that counts it.
-"""
+"""The lines of what waits for a yes, a call or a server's question: every face displays them, and a yes stands for
+them. No value can look like a name, a mark or a line of ours. Invisible characters are made visible, and a long blank
+stretch, which would push the rest out of sight, becomes one mark that counts it."""
 
 from __future__ import annotations
 
@@ -42,7 +39,7 @@ Mark = Literal[" ", "+", "-"]
 
 @dataclass(frozen=True, slots=True)
 class ArgumentLine:
-    """One line: `name` is set on the first of a value. `+` is new, `-` is what was."""
+    """A line: `name` is set on the first of a value. `+` is new, `-` is what was."""
 
     text: str
     name: str = ""
@@ -50,7 +47,6 @@ class ArgumentLine:
 
 
 def argument_lines(arguments: Mapping[str, Any], said: Collection[str] = ()) -> list[ArgumentLine]:
-    """The lines of all arguments but those that are `said` otherwise."""
     lines: list[ArgumentLine] = []
     for name, value in arguments.items():
         if name not in said:
@@ -59,24 +55,21 @@ def argument_lines(arguments: Mapping[str, Any], said: Collection[str] = ()) -> 
 
 
 def named_lines(name: str, value: object) -> list[ArgumentLine]:
-    """The lines of one value, all of it."""
-    first, *others = map(ArgumentLine, value_text(value).split("\n"))
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+    first, *others = map(ArgumentLine, fold_blanks(visible(text.replace("\r\n", "␍\n")).expandtabs(4)).split("\n"))
     return folded([replace(first, name=name), *others])
 
 
 def sampling_lines(request: SamplingRequest) -> list[ArgumentLine]:
-    """The lines of all that a model would be sent."""
     lines = named_lines("system", request.system) if request.system else []
     return [*lines, *(line for one in request.messages for line in named_lines(one.role, one.text))]
 
 
 def folded_text(text: str) -> str:
-    """A text as it is displayed where it has no name."""
     return "\n".join(line.text for line in named_lines("", text))
 
 
 def difference_lines(difference: str) -> list[ArgumentLine]:
-    """A unified diff of what a tool was and what it is, with its marks in their column."""
     lines: list[ArgumentLine] = []
     for number, text in enumerate(fold_blanks(visible(difference).expandtabs(4)).splitlines()):
         mark, rest = text[:1], text[1:]
@@ -92,12 +85,6 @@ def difference_lines(difference: str) -> list[ArgumentLine]:
     if lines:
         lines[0] = replace(lines[0], name=DEFINITION)
     return folded(lines)
-
-
-def value_text(value: object) -> str:
-    """A value as it is read: text as it is, everything else as JSON."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
-    return fold_blanks(visible(text.replace("\r\n", "␍\n")).expandtabs(4))
 
 
 def fold_blanks(text: str) -> str:
@@ -125,7 +112,6 @@ def _is_blank(line: ArgumentLine) -> bool:
 
 
 def as_text(lines: Iterable[ArgumentLine]) -> str:
-    """The lines of arguments for a place without columns: what stands deeper than a name belongs to its value."""
     values: list[tuple[str, list[str]]] = []
     for line in lines:
         if line.name or not values:
@@ -161,7 +147,6 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def diff_lines(old: list[str], new: list[str]) -> tuple[list[ArgumentLine], list[int]]:
-    """The changed lines with some around them, and where each stretch of them begins."""
     lines: list[ArgumentLine] = []
     hunks: list[int] = []
     shown = 0  # lines of the old text that were passed
@@ -202,7 +187,6 @@ def _line(number: int, text: str, mark: str = " ") -> ArgumentLine:
 
 
 def path_of(arguments: Mapping[str, Any]) -> str:
-    """The path that the arguments name; "" where they name none."""
     return next((arguments[name] for name in _PATHS if isinstance(arguments.get(name), str) and arguments[name]), "")
 
 
@@ -213,7 +197,6 @@ def whole_of(tool: str, arguments: Mapping[str, Any]) -> str:
 
 
 def edits_of(arguments: Mapping[str, Any]) -> tuple[list[tuple[str, str]], frozenset[str]]:
-    """The replacements that the arguments ask for, and the names of those that hold them."""
     if (pair := _pair(arguments)) is not None:
         return [(arguments[pair[0]], arguments[pair[1]])], frozenset(pair)
     listed = arguments.get("edits")

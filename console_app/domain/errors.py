@@ -19,7 +19,6 @@ class FanoutError(Exception):
 
     @property
     def line(self) -> str:
-        """Title, detail and hint as one line of plain text."""
         text = encodable(" ".join(f"{self.title}: {self.detail}".removeprefix(": ").split()))
         if not self.hint:
             return text
@@ -36,14 +35,12 @@ class ConfigError(FanoutError):
 
 
 class UsageError(FanoutError):
-    """A command line, a field or a slash command that can't be understood (exit code 2)."""
+    """A command line, field or slash command that can't be understood (exit code 2)."""
 
     title = ""  # it says what is wrong with what one just wrote
 
 
 class OutputError(FanoutError):
-    """An output that can't be written where it was to go."""
-
     title = ""
 
 
@@ -66,8 +63,6 @@ class ToolsRefused(ProviderError):
 
 
 class ContextOverflow(ProviderError):
-    """The request is larger than the model's context window."""
-
     title = "Context"
 
 
@@ -78,18 +73,12 @@ class AnswerInterrupted(ProviderError):
 
 
 class ToolError(FanoutError):
-    """A tool could not be run, or failed outside its own result."""
-
     title = "Tool"
 
 
 class AttachmentError(FanoutError):
-    """A file or folder that a message names can't go with it."""
-
     title = "Not attached"
 
 
 class ServerError(FanoutError):
-    """An MCP server can't be started, reached or understood."""
-
     title = "Server"

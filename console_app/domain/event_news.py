@@ -1,7 +1,4 @@
-"""The table of what each event is news of, for everybody who draws no block of it.
-
-Boards, notifications, the pace of an answer and the status line are told by it.
-"""
+"""The news that each event is, for boards, notifications, the pace of an answer and the status line."""
 
 from __future__ import annotations
 
@@ -12,8 +9,6 @@ from console_app.domain import events as ev
 
 
 class News(Flag):
-    """The kinds of news; an event may be several at a time."""
-
     NOTHING = 0
     BEGINS = auto()  # a turn or a request begins, or is over: the model is waited for from here on
     THINKS = auto()  # a piece of what the model thinks
@@ -30,7 +25,7 @@ class News(Flag):
 
     @classmethod
     def of(cls, event: ev.Event) -> News:
-        """Return the kinds of news that an event is; one of an agent says nothing of the turn itself."""
+        """Return the news that an event is; one of an agent says nothing of the turn itself."""
         return NEWS[type(event)] & _OF_AGENTS if event.agent else NEWS[type(event)]
 
 
@@ -77,16 +72,14 @@ NEWS: Mapping[type[ev.Event], News] = {
 
 
 def is_inside(event: ev.Event) -> bool:
-    """Tell whether an event is only of an agent's own conversation, and none of its calls: whoever shows the
-    conversation above folds it in, and shows no more of it than the agent's call says."""
+    """Tell whether an event is only of an agent's own conversation: whoever shows the one above shows no more of it
+    than the agent's call says."""
     return bool(event.agent) and not (call_of(event) and not isinstance(event, ev.UsageReported))
 
 
 def call_of(event: ev.Event) -> str:
-    """The id of the call that an event is of; "" for none."""
     return getattr(event, "call_id", "")
 
 
 def text_of(event: ev.Event) -> str:
-    """The piece of an answer that an event brings: of its text, its thoughts or a call's arguments; "" for none."""
     return getattr(event, "text", "") or getattr(event, "delta", "")

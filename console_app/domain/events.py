@@ -1,9 +1,6 @@
-"""Everything that happens in a turn, as one ordered stream of frozen events.
-
-The console shows it, `--output-format stream-json` prints it, the session store keeps it, replay plays it and tests
-compare it; so an event is pure data (no Future, class or widget) and the union is discriminated on `type`. Events
-marked `shown_only` are painted but never stored: what they add up to is stored by a later event.
-"""
+"""Everything that happens in a turn, as one ordered stream of frozen events: shown, printed, stored, replayed and
+compared, so pure data (no Future, class or widget). Events marked `shown_only` are painted but never stored: a later
+event has what they add up to."""
 
 from __future__ import annotations
 
@@ -13,14 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, TypeAdapter
 
-from console_app.domain.messages import (
-    AssistantMessage,
-    Attachment,
-    Reasoning,
-    ThoughtLabel,
-    ToolMessage,
-    UserMessage,
-)
+from console_app.domain.messages import AssistantMessage, Attachment, Reasoning, ThoughtLabel, ToolMessage, UserMessage
 from console_app.domain.tools import Artifact, CallOrigin, Frozen, Outcome, ToolCall
 
 Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
@@ -74,7 +64,7 @@ class TodoStatus(StrEnum):
 
 
 class TodoItem(Frozen):
-    """One item; `content` is one line of text."""
+    """An item; `content` is one line of text."""
 
     content: str
     status: TodoStatus = TodoStatus.PENDING
@@ -395,7 +385,7 @@ class MessageAdded(BaseEvent):
 
     @classmethod
     def of(cls, message: UserMessage | AssistantMessage | ToolMessage) -> MessageAdded:
-        """The event that adds `message`, and holds it: everybody who folds it in shares that one."""
+        """Return the event that adds `message`, and holds it: everybody who folds it in shares that one."""
         event = cls(**cls.fields_of(message))
         vars(event)["message"] = message
         return event
@@ -403,62 +393,15 @@ class MessageAdded(BaseEvent):
     @classmethod
     def fields_of(cls, message: UserMessage | AssistantMessage | ToolMessage) -> dict[str, Any]:
         """The event's own fields for `message`; `event.message` is the way back."""
-        match message:
-            case UserMessage():
-                return {
-                    "role": "user",
-                    "content": message.content,
-                    "origin": message.origin,
-                    "attachments": message.attachments,
-                    "source": message.source,
-                }
-            case AssistantMessage():
-                return {
-                    "role": "assistant",
-                    "content": message.content,
-                    "tool_calls": message.tool_calls or None,
-                    "reasoning": message.reasoning,
-                    "interrupted": message.interrupted,
-                    "paused": message.paused,
-                    "endpoint": message.endpoint,
-                    "provider_data": message.provider_data,
-                    "label": message.label,
-                }
-            case ToolMessage():
-                return {
-                    "role": "tool",
-                    "content": message.content,
-                    "tool_call_id": message.tool_call_id,
-                    "name": message.name,
-                    "outcome": message.outcome,
-                    "images": message.images,
-                }
+        shared = {name: getattr(message, name) for name in type(message).model_fields if name in cls.model_fields}
+        return {**shared, "tool_calls": shared.get("tool_calls") or None}
 
     @cached_property
     def message(self) -> UserMessage | AssistantMessage | ToolMessage:
-        """The message that this event added."""
-        if self.role == "user":
-            return UserMessage(
-                content=self.content, origin=self.origin, attachments=self.attachments, source=self.source
-            )
-        if self.role == "assistant":
-            return AssistantMessage(
-                content=self.content,
-                tool_calls=self.tool_calls or (),
-                reasoning=self.reasoning,
-                interrupted=self.interrupted,
-                paused=self.paused,
-                endpoint=self.endpoint,
-                provider_data=self.provider_data,
-                label=self.label,
-            )
-        return ToolMessage(
-            tool_call_id=self.tool_call_id or "",
-            content=self.content,
-            name=self.name or "",
-            outcome=self.outcome or Outcome.SUCCEEDED,
-            images=self.images,
-        )
+        kind = {"user": UserMessage, "assistant": AssistantMessage, "tool": ToolMessage}[self.role]
+        given: dict[str, Any] = {"tool_call_id": ""}  # which a stored message may lack
+        given |= {name: value for name in kind.model_fields if (value := getattr(self, name, None)) is not None}
+        return kind(**given)
 
 
 class UsageReported(BaseEvent):
@@ -511,7 +454,6 @@ class Notice(BaseEvent):
 
     @property
     def to_user(self) -> str:
-        """Return the text for somebody who can act on it."""
         runs = self.shown is not None and self.shown.arguments is not None
         return f"{self.text} /run runs it: it asks first." if runs else self.text
 

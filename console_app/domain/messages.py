@@ -52,23 +52,20 @@ class Attachment(Frozen):
 
     @property
     def label(self) -> str:
-        """The name for people: the server and URI of a resource, the path of a file."""
         return f"{self.server} {self.uri or self.name}" if self.server else self.name
 
     @property
     def is_picture(self) -> bool:
-        """Tell whether a model that sees is shown the attachment as a picture."""
         return bool(self.path) and self.mime.startswith("image/")
 
     @property
     def tokens(self) -> int:
-        """About how many it costs in every request: its text, and a picture by its size, as most models count."""
         picture = min(-(-self.pixels // PIXELS_A_TOKEN), LARGEST_PICTURE)
         return -(-len(self.text) // amounts.CHARACTERS_A_TOKEN) + picture
 
     @property
     def costs(self) -> str:
-        """The attachment's cost and kind in a few words: `~2.1k tokens · lines 10-40 of 200`."""
+        """Return cost and kind in a few words: `~2.1k tokens · lines 10-40 of 200`."""
         costs = f"~{amounts.tokens(self.tokens)} token{'' if self.tokens == 1 else 's'}"
         if self.mime.startswith("image/"):
             costs = f"{costs} · picture" if self.pixels else f"picture · {amounts.size(self.size)}"
@@ -96,7 +93,6 @@ class UserMessage(Frozen):
 
     @property
     def written_out(self) -> UserMessage:
-        """Return the message with its attachments as text and pictures, since no wire format knows attachments."""
         if not self.attachments:
             return self
         pictures = tuple(one.path for one in self.attachments if one.is_picture)

@@ -23,7 +23,6 @@ def picture_size(content: bytes) -> tuple[int, int] | None:
 
 
 def scaled(sides: tuple[int, int]) -> tuple[int, int]:
-    """The sides that a picture is sent with: none is longer than `WIDEST`."""
     longest = max(sides)
     if longest <= WIDEST:
         return sides

@@ -22,7 +22,7 @@ ProtocolMode = Literal["auto", "native", "text", "xml"]
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One request to a model. `messages` are already valid for every wire format (engine.history)."""
+    """A request to a model. `messages` are already valid for every wire format (engine.history)."""
 
     messages: tuple[UserMessage | AssistantMessage | ToolMessage, ...]
     system: str = ""
@@ -41,14 +41,10 @@ class Provider(Protocol):
     """A model behind an API. Errors leave it as ProviderError; a cut stream as AnswerInterrupted."""
 
     @property
-    def name(self) -> str:
-        """The provider's name in the configuration, as `openai`."""
-        ...
+    def name(self) -> str: ...
 
     @property
-    def model(self) -> str:
-        """The model's name, as the endpoint knows it."""
-        ...
+    def model(self) -> str: ...
 
     @property
     def protocol(self) -> str:
@@ -56,20 +52,18 @@ class Provider(Protocol):
         ...
 
     def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
-        """Sends `request`; leaving the context closes the connection at once."""
+        """Send `request`; leaving the context closes the connection at once."""
         ...
 
-    async def close(self) -> None:
-        """Closes connections. A closed provider is not used again."""
-        ...
+    async def close(self) -> None: ...
 
 
 PortT = TypeVar("PortT")
 
 
 def speaks(provider: object, port: type[PortT]) -> TypeIs[PortT]:
-    """Tell whether `provider` has all that one of the ports below asks for. Asked of a class once: `isinstance` would
-    look up every name each time, a tenth of a turn."""
+    """Tell whether `provider` has all that one of the ports below asks for; asked of a class once, as `isinstance`
+    takes a tenth of a turn."""
     return _speaks(type(provider), port)
 
 
@@ -78,74 +72,43 @@ def _speaks(kind: type, port: type) -> bool:
     return all(hasattr(kind, name) for name in vars(port) if not name.startswith("_"))
 
 
-class HasEndpoint(Protocol):
-    """A provider that reaches a model over HTTP, and can name its endpoint."""
-
-    @property
-    def endpoint(self) -> str:
-        """The endpoint's identity (`domain.settings.identity`)."""
-        ...
+# A provider may have these beside: what it doesn't have is as if nothing were known.
 
 
 def endpoint_of(provider: Provider) -> str:
-    """Return the endpoint whose answers come from `provider`; "" where it has none."""
-    return provider.endpoint if speaks(provider, HasEndpoint) else ""
-
-
-class KnowsTurns(Protocol):
-    """A provider that wants to be told of new turns."""
-
-    def turn_began(self) -> None:
-        """A new turn begins: what was done for the last one alone is over."""
-        ...
-
-
-class KnowsEffort(Protocol):
-    """A provider that knows how much its model is asked to think."""
-
-    def effort_for(self, asked: Effort | None) -> str:
-        """Return how much the model thinks where a request asks for `asked`; "" where nothing is said of it."""
-        ...
+    """Return the endpoint's identity (`domain.settings.identity`); "" where there is none."""
+    return getattr(provider, "endpoint", "")
 
 
 def effort_for(provider: Provider, asked: Effort | None) -> str:
-    """Return how much the model of `provider` is asked to think; "" where nothing is said of it."""
-    return provider.effort_for(asked) if speaks(provider, KnowsEffort) else ""
+    """Return how much the model is asked to think; "" where nothing is said of it."""
+    own = getattr(provider, "effort_for", None)
+    return "" if own is None else own(asked)
 
 
-class KnowsPictures(Protocol):
-    """A provider that knows whether its model sees pictures."""
-
-    @property
-    def no_pictures(self) -> str:
-        """The reason why its model is shown no pictures, as far as that is known; "" where it may see."""
-        ...
+def no_pictures(provider: Provider) -> str:
+    """Return why the model is shown no pictures; "" where nothing is known against it."""
+    return getattr(provider, "no_pictures", "")
 
 
-class SearchesTools(Protocol):
-    """A provider whose endpoint can search among tools that are not loaded."""
-
-    @property
-    def searches_tools(self) -> bool:
-        """Tell whether it does, until it refused that."""
-        ...
+def searches_tools(provider: Provider) -> bool:
+    """Tell whether the endpoint searches among tools that are not loaded, until it refused that."""
+    return getattr(provider, "searches_tools", False)
 
 
-class RunsPrograms(Protocol):
-    """A provider whose endpoint can run programs that its model writes, which call the tools."""
+def runs_programs(provider: Provider) -> bool:
+    """Tell whether the endpoint runs programs that its model writes, until it refused that."""
+    return getattr(provider, "runs_programs", False)
 
-    @property
-    def runs_programs(self) -> bool:
-        """Tell whether it does, until it refused that."""
-        ...
+
+class KnowsTurns(Protocol):
+    def turn_began(self) -> None: ...
 
 
 class ShowsForm(Protocol):
     """A provider whose endpoint may show how its model writes calls as text."""
 
-    async def shown_form(self) -> str | None:
-        """Asks the endpoint, which takes seconds at most; None where it doesn't show that."""
-        ...
+    async def shown_form(self) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +124,7 @@ class ReadsText(Protocol):
     """A provider that may read calls from text."""
 
     @property
-    def dialect(self) -> str | None:
-        """The dialect that tools are offered in, None while the API's own are used."""
-        ...
+    def dialect(self) -> str | None: ...
 
     @property
     def licence(self) -> Licence | None:
@@ -171,12 +132,10 @@ class ReadsText(Protocol):
         ...
 
     def choose(self, mode: ProtocolMode) -> None:
-        """Another protocol from the next request on; what was known of the model is forgotten."""
-        ...
+        """Use another protocol from the next request on; what was known of the model is forgotten."""
 
     def license(self, form: str) -> None:
         """A person said that the model writes its calls in `form`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,31 +147,19 @@ class StandIn:
     host: str = ""
 
 
-class HasStandIn(Protocol):
-    """A provider with another in reserve."""
-
-    @property
-    def stand_in(self) -> StandIn | None:
-        """The model that answers in place of the chosen one, None while that one does."""
-        ...
-
-
 def stand_in(provider: Provider) -> StandIn | None:
-    """Return what answers in place of the model that was chosen for `provider`, None while that one does."""
-    return provider.stand_in if speaks(provider, HasStandIn) else None
+    """Return the model that answers in place of the chosen one, None while that one does."""
+    return getattr(provider, "stand_in", None)
 
 
 class LearnsRefusals(Protocol):
     """A provider that stops sending what its endpoint refused."""
 
-    def forget_refusals(self) -> None:
-        """Send all that was refused again, until it is refused again."""
-        ...
+    def forget_refusals(self) -> None: ...
 
 
 def protocol_label(provider: Provider) -> str:
-    """Return the protocol of the model's tools, with the dialect that they are offered in as text, and the form that
-    the model is known to write."""
+    """Return the protocol of the model's tools, with their dialect as text and the form that the model writes."""
     if not speaks(provider, ReadsText):
         return provider.protocol
     label = provider.protocol if provider.dialect is None else f"{provider.protocol} {provider.dialect}"
@@ -221,28 +168,11 @@ def protocol_label(provider: Provider) -> str:
 
 
 def licence_of(provider: Provider) -> Licence | None:
-    """Return the form that the model of `provider` is known to write calls in, None where no such thing is known."""
     return provider.licence if speaks(provider, ReadsText) else None
 
 
-def no_pictures(provider: Provider) -> str:
-    """Return why the model of `provider` is shown no pictures; "" where nothing is known against it."""
-    return provider.no_pictures if speaks(provider, KnowsPictures) else ""
-
-
-def searches_tools(provider: Provider) -> bool:
-    """Tell whether the endpoint of `provider` searches among tools itself."""
-    return speaks(provider, SearchesTools) and provider.searches_tools
-
-
-def runs_programs(provider: Provider) -> bool:
-    """Tell whether the endpoint of `provider` runs programs that its model writes."""
-    return speaks(provider, RunsPrograms) and provider.runs_programs
-
-
 class Forwarding:
-    """A provider around another one, `inner`, that knows all that this one knows: what wraps a provider says only what
-    it changes, and how it streams."""
+    """A provider that knows all that `inner` knows: a wrapper says only what it changes, and how it streams."""
 
     def __init__(self, inner: Provider) -> None:
         self._inner = inner
@@ -313,18 +243,14 @@ class Forwarding:
 class CallReporter(Protocol):
     """The reports that a running call may make. All return at once and may be called from any task."""
 
-    def progress(self, progress: float, total: float | None, message: str | None) -> None:
-        """`progress` of `total` (None: unknown), with what is being done."""
-        ...
+    def progress(self, progress: float, total: float | None, message: str | None) -> None: ...
 
     def log(self, level: Level, text: str, *, sure: bool = True, dropped: int = 0) -> None:
-        """One line of the tool's or server's log. `sure` is False where it may be another call's: shown, but no news
-        that puts off the deadline. `dropped` lines came right before it, too fast to be told one by one."""
-        ...
+        """Tell a line of a log. Unless it is `sure` to be this call's, it puts off no deadline. `dropped` lines before
+        it came too fast."""
 
     def output(self, stream: OutputStream, text: str, *, dropped: int = 0) -> None:
         """A piece of what the call writes, as it comes: told gathered. `dropped` bytes right before it are lost."""
-        ...
 
     def held(self) -> AbstractContextManager[None]:
         """Open while a person is asked on the call's behalf: its deadline doesn't run. May be open several times."""
@@ -332,15 +258,11 @@ class CallReporter(Protocol):
 
     def asked(self, what: str) -> None:
         """The call's server asks the user something: open until `answered` with the same words."""
-        ...
 
-    def answered(self, what: str, how: str) -> None:
-        """Tell the answer to a question, in a word or a few."""
-        ...
+    def answered(self, what: str, how: str) -> None: ...
 
     def used(self, usage: UsageChunk) -> None:
         """Tokens that the call's server spent through the model (MCP sampling): they count with the session's."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,28 +279,23 @@ class Invocation:
 class ServerSwitch(Protocol):
     """The servers that are configured and switched off: a model may ask for one of them, and the user decides."""
 
-    def off(self) -> Mapping[str, str]:
-        """Return the purpose of each server, by name: the words of mcp.json, maybe none."""
-        ...
+    def off(self) -> Mapping[str, str]: ...
 
-    def runs(self, name: str) -> str:
-        """The program or address of one of them, for whoever is asked whether to switch it on; "" of none of them."""
-        ...
+    def runs(self, name: str) -> str: ...
 
     async def switch_on(self, name: str) -> Sequence[ToolSpec]:
-        """Switches one on, as the user would; its tools, once it is up. Raises FanoutError when it can't be."""
+        """Switch one on, as the user would, and return its tools once it is up. Raises FanoutError."""
         ...
 
     def why_missing(self, tool: str) -> str:
-        """Say why no tool of that wire name is offered, where that is known: its server is down or off, or left the
-        tool out; else ""."""
+        """Say why no tool of that wire name is offered, where that is known, else ""."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """Something that programs of the user may be asked about: its `event` by the name that others have for it, `names`
-    by which a tool is meant, and what they are told of it."""
+    """An event that the user's programs may be asked about, under the name that others have for it. `names` mean a
+    tool, `told` are the facts."""
 
     event: str
     names: tuple[str, ...] = ()
@@ -387,8 +304,8 @@ class Happening:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """All that these programs said together: the strictest permission with its reason, arguments to run in place of the
-    call's, words for the model, and lines for the user. `block` says why it must not go on."""
+    """The joint answer of these programs: the strictest permission with its reason, other arguments, words for the
+    model, and lines for the user. `block` says why it must not go on."""
 
     permission: Literal["", "allow", "ask", "deny"] = ""
     reason: str = ""
@@ -405,21 +322,13 @@ class Workplace(Protocol):
         """Return what the system prompt says of the place as it is now, by what it is; takes seconds at most."""
         ...
 
-    def skills(self) -> Mapping[str, str]:
-        """Return the purpose of each skill, by name, as of the last look."""
-        ...
+    def skills(self) -> Mapping[str, str]: ...
 
-    async def skill(self, name: str, file: str) -> str:
-        """Return the text of a skill, or of a file that it brings. Raises ToolError where there is none."""
-        ...
+    async def skill(self, name: str, file: str) -> str: ...
 
-    def asks(self, event: str, names: Sequence[str] = ()) -> bool:
-        """Tell whether any program is to be asked about an event, of a tool with these names."""
-        ...
+    def asks(self, event: str, names: Sequence[str] = ()) -> bool: ...
 
-    async def ask(self, happening: Happening) -> Heard:
-        """Ask the programs, all at once and each for a limited time."""
-        ...
+    async def ask(self, happening: Happening) -> Heard: ...
 
 
 class Toolset(Protocol):
@@ -430,7 +339,7 @@ class Toolset(Protocol):
         ...
 
     async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
-        """Runs one call. A failure is a result (`failed`) or a ToolError; the engine sets deadlines."""
+        """Run one call. A failure is a result (`failed`) or a ToolError; the engine sets deadlines."""
         ...
 
 
@@ -444,8 +353,8 @@ class HandedBack:
 
 
 class PlaceApart(Protocol):
-    """A folder of an agent's own. `toolset` has the tools that work there, in place of those of the same `servers`, and
-    what is changed there comes to be on `branch`."""
+    """A folder of an agent's own. The tools of `toolset` work there, in place of those of the same `servers`; changes
+    come to be on `branch`."""
 
     @property
     def folder(self) -> str: ...
@@ -467,8 +376,6 @@ OpenPlace = Callable[[str], Awaitable[PlaceApart]]  # by a name that no other ag
 
 
 class KeepsTasks(Protocol):
-    """Tools whose calls may go on at their server when the program that made them is gone."""
-
     def goes_on(self, invocation: Invocation) -> bool:
         """Tell whether a program that is gone made this very call, and its result can be fetched now."""
         ...
@@ -476,8 +383,8 @@ class KeepsTasks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ProgramToRun:
-    """A program to run. `functions` are the names that it may call, with their parameters in order. While it waits it
-    is kept under its `key`, "" for one that isn't; one that `goes_on` begins from where it was kept."""
+    """`functions` are the names it may call, with their parameters in order. Waiting, it is kept under `key` ("": not);
+    one that `goes_on` begins from there."""
 
     code: str
     functions: Mapping[str, Sequence[str]]
@@ -487,8 +394,8 @@ class ProgramToRun:
 
 @dataclass(frozen=True, slots=True)
 class ProgramCall:
-    """The call of a program that is the `number`-th, from 0. An `earlier` one was made, and maybe run, before the
-    program was cut."""
+    """The `number`-th call of a program, from 0. An `earlier` one was made, and maybe run, before the program was
+    cut."""
 
     number: int
     name: str
@@ -518,25 +425,20 @@ class ProgramRunner(Protocol):
     """Runs programs that a model writes, in Python without I/O."""
 
     async def run(self, program: ProgramToRun, host: ProgramHost) -> ToolResult:
-        """Runs one to its end; cancelled, it ends at once."""
+        """Run one to its end; cancelled, it ends at once."""
         ...
 
-    def is_paused(self, key: str) -> bool:
-        """Tell whether a program whose console was killed waits under this key."""
-        ...
+    def is_paused(self, key: str) -> bool: ...
 
     def warm(self) -> None:
-        """Be ready: a program is being written."""
-        ...
+        """Be ready, as a program is being written."""
 
     async def rest(self) -> None:
-        """No program comes any more, for now."""
-        ...
+        """Let the interpreter rest: no program comes for now."""
 
 
 class SessionStore(Protocol):
     """Keeps the events of a session, in order, before they are shown."""
 
     async def append(self, events: Sequence[Event]) -> None:
-        """Stores events durably; shown-only ones are drafts, which go when the message they add up to is stored."""
-        ...
+        """Store events durably; shown-only ones are drafts, which go when the message they add up to is stored."""

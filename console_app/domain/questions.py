@@ -1,8 +1,5 @@
-"""The questions that an MCP server may ask while it works, and the ports to who answers: a person, the current model.
-
-Asking is awaiting: a question is withdrawn by cancelling the task that awaits its answer (its call ended), so an
-answer can never reach a call that is gone. All texts are the server's, so hostile.
-"""
+"""Questions that an MCP server asks while it works, and the ports to who answers. Asking is awaiting: cancelling the
+task withdraws a question, so no answer reaches a call that is gone. All texts are the server's, so hostile."""
 
 from __future__ import annotations
 
@@ -38,7 +35,7 @@ class ElicitationAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SamplingMessage:
-    """One message of a sampling request; what isn't text is named in it, in brackets."""
+    """A message of a sampling request; what isn't text is named in it, in brackets."""
 
     role: Literal["user", "assistant"]
     text: str
@@ -73,7 +70,6 @@ def one_of(candidates: Sequence[str]) -> str:
 
 
 def first_words(question: Elicitation | SamplingRequest) -> str:
-    """Return words that tell one question from another, in a line."""
     if isinstance(question, Elicitation):
         return question.message
     return question.messages[0].text if question.messages else ""
@@ -89,20 +85,18 @@ class HumanPort(Protocol):
     """Somebody who can be asked, several things at once too. Cancelled when the question is withdrawn."""
 
     async def ask(self, question: Elicitation) -> ElicitationAnswer:
-        """The answer. Values of a form have to fit its schema (`forms.problems`); else the server gets a cancel. Raises
+        """Return an answer that fits a form's schema (`forms.problems`), or the server gets a cancel. Raises
         Unanswered."""
         ...
 
-    async def allow_sampling(self, request: SamplingRequest) -> bool:
-        """Tell whether the server may ask the model that. Raises Unanswered."""
-        ...
+    async def allow_sampling(self, request: SamplingRequest) -> bool: ...
 
 
 class Sampler(Protocol):
     """The port to what runs an allowed sampling request."""
 
     async def sample(self, request: SamplingRequest) -> Sampled:
-        """One answer without tools. Raises ProviderError."""
+        """Return one answer without tools. Raises ProviderError."""
         ...
 
 

@@ -48,10 +48,8 @@ _SAME: Mapping[str, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class RuleText:
-    """A rule without its action: `pattern` has the globs on server and tool, `arguments` those by argument name.
-
-    One that stands for a text though it looks like a number, true, false or null is in quotes (`text_pattern`).
-    """
+    """A rule without its action; `arguments` has globs by name. A text that looks like a number, true, false or null is
+    in quotes (`text_pattern`)."""
 
     pattern: str
     arguments: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -123,10 +121,6 @@ def _written(name: str, glob: str) -> str:
 
 
 def exact(text: str) -> str:
-    """A glob that matches `text` and nothing else: names of tools are their servers', who may call one `*`.
-
-    White space and control characters, which a rule can't hold, are matched as any one character.
-    """
     return _GLOB.sub(lambda found: "?" if found[0].isspace() or found[0] < " " else f"[{found[0]}]", text)
 
 
@@ -134,16 +128,13 @@ _ONLY_READS = ":reads"  # behind a pattern: of the tools that it matches those t
 
 
 def tool_pattern(server: str, tool: str = "", *, reads: bool = False) -> str:
-    """The pattern of one tool, or of every tool of a server, or of those that only read, whatever they are called."""
     return f"{exact(server).replace('.', '[.]')}.{exact(tool) if tool else '*'}{_ONLY_READS if reads else ''}"
 
 
 @lru_cache(maxsize=1000)
 def server_and_tool(pattern: str) -> tuple[str, str]:
-    """The globs on the server and on the tool: the first dot outside of [...] stands between them.
-
-    A dot in a server's name is written `[.]`. Without a dot, `demo*` is servers with all their tools; else nothing.
-    """
+    """Split globs of server and tool at the first dot outside of [...]. Without a dot, `demo*` is servers with all
+    their tools; else nothing."""
     at = 0
     while at < len(pattern):
         if pattern[at] == "[" and (end := pattern.find("]", at + 2)) > 0:
@@ -155,9 +146,8 @@ def server_and_tool(pattern: str) -> tuple[str, str]:
 
 
 def speaks_of(pattern: str, server: str, tool: str, *, strictly: bool, reads: bool = False) -> bool:
-    """Tell whether a pattern matches a tool, which says that it `reads` only or doesn't. For rules that allow
-    (`strictly`), server and tool must match apart. For others their joined name may match too, since a dot may belong
-    to either, and a name of its own may end like the mark for what reads."""
+    """Tell whether a pattern matches a tool, which `reads` only or doesn't. Strictly, server and tool match apart; else
+    their joined name may match too, as a dot may belong to either."""
     if pattern.endswith(_ONLY_READS) and (strictly or reads):
         of_those = pattern.removesuffix(_ONLY_READS)
         return reads and speaks_of(of_those, server, tool, strictly=strictly)
@@ -172,12 +162,10 @@ def speaks_of(pattern: str, server: str, tool: str, *, strictly: bool, reads: bo
 
 
 def literal(value: str) -> str:
-    """A pattern that an argument's `value` matches and nothing else."""
     return text_pattern(re.sub(r"[*?\[]", lambda found: f"[{found[0]}]", value))
 
 
-class NotEvaluableError(Exception):
-    """A value can't be looked into."""
+class NotEvaluableError(Exception): ...
 
 
 def is_typed(pattern: str) -> bool:
@@ -193,8 +181,7 @@ def text_pattern(text: str) -> str:
 def arguments_match(
     patterns: Mapping[str, str], arguments: Mapping[str, Any], *, strictly: bool, schema: Mapping[str, Any] = _ANY
 ) -> bool:
-    """Tell whether each pattern matches the argument it names, `strictly` for rules that allow. `schema` is the
-    tool's."""
+    """Tell whether each pattern matches the argument that it names. `schema` is the tool's."""
     try:
         return all(
             _named_matches(name, pattern, arguments, strictly)
@@ -223,7 +210,6 @@ def _named_matches(name: str, pattern: str, arguments: Mapping[str, Any], strict
 
 
 def _default_matches(name: str, pattern: str, arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
-    """Tell whether an argument that the call leaves out has a default in the tool's schema that matches."""
     paths = [name.split("."), [name]] if "." in name else [[name]]
     return any(
         argument_matches(pattern, value, strictly=False)
@@ -309,7 +295,6 @@ def _loosely(pattern: str, value: object) -> bool:
 
 
 def _spelling(text: str) -> str:
-    """`text` as one who minds neither capitals nor white space reads it: file systems, SQL and shells do so."""
     plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
     return " ".join(plain.casefold().split())
 
@@ -326,7 +311,6 @@ def _same_json(pattern: str, value: object) -> bool:
 
 
 def _plain(value: object) -> object:
-    """Return `value` with whole numbers as integers."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, list):

@@ -1,10 +1,7 @@
-"""Makes foreign text safe to write to a terminal: what could move, hide or reorder becomes a visible mark.
-
-Everything that a model, tool, server or file wrote passes here before it is shown. The marks are the Unicode
-control pictures for C0 (ESC is shown as U+241B) and `<U+XXXX>` for the rest: C1, bidirectional controls (Trojan
-Source, CVE-2021-42574), zero-width characters, line separators, tags and lone surrogates. A zero-width joiner
-inside an emoji, and a variation selector behind a character it can style, are left alone.
-"""
+"""Makes foreign text safe to write to a terminal: what could move, hide or reorder becomes a visible mark. Marks are
+control pictures for C0 and `<U+XXXX>` for the rest: C1, bidirectional controls (Trojan Source, CVE-2021-42574),
+zero-width characters, line separators, tags and lone surrogates. A joiner inside an emoji, and a variation selector
+behind a character it can style, are left alone."""
 
 from __future__ import annotations
 
@@ -45,10 +42,7 @@ _LINE_BREAKS = re.compile(rf"\r\n?|\n|\t|[ \u00a0\u1680\u2000-\u200a\u202f\u205f
 
 
 def encodable(text: str) -> str:
-    """`text` with surrogate pairs joined, and lone halves, which no UTF-8 can hold, made U+FFFD.
-
-    For where text comes in: JSON escapes, arguments of a command and names of files can smuggle halves in.
-    """
+    """Join surrogate pairs, and make lone halves, which no UTF-8 can hold, U+FFFD. For where text comes in."""
     if text.isascii():
         return text
     try:
@@ -66,14 +60,12 @@ def _mark(match: re.Match[str]) -> str:
 
 
 def visible(text: str) -> str:
-    """`text` with every unsafe character as a visible mark; newline and tab stay, CR LF becomes a newline."""
     if is_safe(text):
         return text
     return _UNSAFE.sub(_mark, text.replace("\r\n", "\n"))
 
 
 def is_blank(text: str) -> bool:
-    """Tell whether nothing of `text` can be seen: all of it is white space, invisible or control characters."""
     return _BLANK.fullmatch(text) is not None
 
 
@@ -88,7 +80,6 @@ def one_line(text: str, limit: int = 0) -> str:
 
 
 def is_safe(text: str) -> bool:
-    """Tell whether `visible` would leave `text` as it is."""
     plain = ascii_length(text) if len(text) > _LONG else 0
     if plain and text[:plain].encode().translate(None, _SAFE):
         return False
@@ -96,12 +87,10 @@ def is_safe(text: str) -> bool:
 
 
 def size_of(text: str) -> int:
-    """Return the bytes of a text in UTF-8."""
     return len(text) if text.isascii() else len(text.encode(errors="replace"))
 
 
 def ascii_length(text: str) -> int:
-    """Return how many characters of ASCII a text begins with; megabytes are counted at once."""
     try:
         return len(text.encode("ascii"))
     except UnicodeEncodeError as error:
@@ -109,8 +98,8 @@ def ascii_length(text: str) -> int:
 
 
 def written_lines(text: str, most: int = sys.maxsize) -> list[str]:
-    """Return the newest lines that a program wrote and that aren't blank, as they stand after every carriage return; of
-    escapes only colours are left."""
+    """Return the newest lines that aren't blank, as they stand after every carriage return; of escapes only colours are
+    left."""
     found: list[str] = []
     end = len(text)
     while end >= 0 and len(found) < most:
@@ -122,7 +111,7 @@ def written_lines(text: str, most: int = sys.maxsize) -> list[str]:
 
 
 def plain_lines(text: str, most: int = sys.maxsize) -> list[str]:
-    """Return the same without colours, and safe to show anywhere."""
+    """Return those lines without colours, and safe to show anywhere."""
     return [visible(SGR.sub("", line)) for line in written_lines(text, most)]
 
 
@@ -134,18 +123,14 @@ def _as_it_stands(line: str) -> str:
         line = _ESCAPE.sub("", line)
     line = line[:LONGEST_LINE]
     if "\b" in line:
-        line = _with_backspaces(line)
+        left: list[str] = []
+        for one in line:
+            if one != "\b":
+                left.append(one)
+            elif left:
+                left.pop()
+        line = "".join(left)
     return line.rstrip() if SGR.sub("", line).strip() else ""
-
-
-def _with_backspaces(line: str) -> str:
-    left: list[str] = []
-    for one in line:
-        if one != "\b":
-            left.append(one)
-        elif left:
-            left.pop()
-    return "".join(left)
 
 
 def json_line(value: Any) -> str:
@@ -168,12 +153,10 @@ def _finite(value: Any) -> Any:
 
 
 def as_object(value: Any) -> dict[str, Any]:
-    """Return a JSON value that should be an object; an empty object where it is none."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def exact_number(text: str) -> float:
-    """Return the number that JSON writes as `text`. Raises ValueError for one that would have to be rounded."""
     from decimal import Decimal  # rarely needed
 
     number = float(text)
@@ -183,8 +166,8 @@ def exact_number(text: str) -> float:
 
 
 def object_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the object of JSON that `pairs` make. Raises ValueError where a key is there twice: nobody could say which
-    is meant."""
+    """Return the object of JSON that `pairs` make. Raises ValueError for a key that is there twice, as nobody could say
+    which is meant."""
     fields: dict[str, Any] = {}
     for key, value in pairs:
         if key in fields:

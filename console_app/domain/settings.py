@@ -1,8 +1,5 @@
-"""Settings as frozen values: of requests (`Sampling`), of an endpoint (`ProviderConfig`) and of the engine.
-
-A new setting of requests is a field of `Sampling` and a row in `providers/formats/request_parts.py`. Settings of
-the engine have their defaults here alone: config.toml takes them from `DEFAULTS`.
-"""
+"""Settings as frozen values: of requests (`Sampling`), of an endpoint (`ProviderConfig`) and of the engine, whose
+defaults stand here alone: config.toml takes them from `DEFAULTS`."""
 
 from __future__ import annotations
 
@@ -38,7 +35,6 @@ class Sampling(BaseModel, frozen=True, extra="forbid", hide_input_in_errors=True
 
     @classmethod
     def merged(cls, *layers: Sampling) -> Self:
-        """Take each setting from the first of `layers` that has it, `stop` and `extra_body` from all of them."""
         values_by_name: dict[str, Any] = {}
         for name in cls.model_fields:
             if values := [value for layer in layers if (value := getattr(layer, name, None)) is not None]:
@@ -62,11 +58,8 @@ VENDOR_URLS: dict[Api, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ProviderConfig:
-    """One model behind one endpoint: all that a provider needs to know.
-
-    `base_url` is as the SDK of the format has it: with `/v1` for the OpenAI formats, without for Anthropic; None is
-    the vendor's own. `api_key` None sends none. Times are seconds.
-    """
+    """A model behind one endpoint. `base_url` is as the format's SDK has it (`/v1` for OpenAI, without for Anthropic;
+    None: the vendor's). `api_key` None sends none. Times are seconds."""
 
     name: str
     api: Api
@@ -84,19 +77,16 @@ class ProviderConfig:
 
     @property
     def url(self) -> str:
-        """The base URL, the vendor's own where none is set."""
         return self.base_url or VENDOR_URLS[self.api]
 
     @property
     def identity(self) -> str:
-        """`API HOST` of the endpoint, with what comes before `/v1` where a gateway has several: what one of them gave
-        goes back to that one alone."""
+        """`API HOST` with what comes before `/v1`: what one endpoint of a gateway gave goes back to that one alone."""
         path = urlsplit(self.url).path.rstrip("/").removesuffix("/v1")
         return f"{self.api} {web_address.host(self.url).lower()}{path}"
 
     @property
     def model_identity(self) -> str:
-        """`API HOST MODEL`, by which what was learnt of the model there is kept."""
         return f"{self.identity} {self.model}"
 
 
@@ -110,11 +100,8 @@ _ONE_A_MESSAGE = frozenset({"roo_xml"})  # dialects whose models were told to wr
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """The settings by which answers are asked for and calls run. An answer sees one state; a new object holds from the
-    next.
-
-    Times are seconds; None means without limit.
-    """
+    """Settings of answers and calls. An answer sees one state; a new object holds from the next. Times are seconds;
+    None means without limit."""
 
     policy: CallPolicy = CallPolicy.PARALLEL
     text_single: bool = True  # protocol `xml`, and its dialect, keep one tool a message until a policy was chosen
@@ -153,20 +140,17 @@ class EngineSettings:
 
     @property
     def whole_prompt(self) -> str:
-        """The system prompt with all its parts, as a request carries it."""
         return "\n\n".join(part for part in (self.system_prompt, *self.parts.values()) if part)
 
     def with_policy(self, policy: CallPolicy) -> EngineSettings:
-        """Return these settings with a policy that somebody chose: it holds for every protocol."""
+        """Return settings with a chosen policy: it holds for every protocol."""
         return replace(self, policy=policy, text_single=False)
 
     def policy_for(self, protocol: str) -> CallPolicy:
-        """The policy that holds for a provider's `protocol`."""
         return CallPolicy.SINGLE if protocol == "xml" and self.text_single else self.policy
 
     @property
     def single_dialects(self) -> frozenset[str]:
-        """The dialects of which one call an answer runs, whatever the protocol."""
         return _ONE_A_MESSAGE if self.text_single else frozenset()
 
 

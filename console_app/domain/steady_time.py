@@ -1,8 +1,5 @@
-"""The time of day as it was when the program began, and what passed since: setting the clock moves no event.
-
-Elapsed times are differences of these, on the screen and in stored sessions; a clock that is set back must not make
-them negative, nor one that is set forward end what has just begun.
-"""
+"""The time of day when the program began, and what passed since. Elapsed times are differences of these: a clock that
+is set back must not make them negative, nor one that is set forward end what has just begun."""
 
 from __future__ import annotations
 

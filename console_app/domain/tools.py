@@ -42,10 +42,8 @@ class Outcome(StrEnum):
 
     @property
     def is_error(self) -> bool:
-        """Tell whether the call counts as a failure of the tool, by which a completion beside it is blocked.
-
-        What you decided yourself (denied, cancelled) and what was only put off (blocked, skipped) is neutral.
-        """
+        """Tell whether the tool failed, which blocks a completion beside it. Your own no and what was put off are
+        neutral."""
         return self in _ERRORS
 
 
@@ -56,10 +54,6 @@ OWN_SERVER = "fanout"
 """The server that Fanout's own tools are of."""
 FAILED = "Tool execution failed: "
 """The beginning of the result of a call that its tool failed; the tool's words follow."""
-UNKNOWN_TOOL = "Unknown tool"
-"""The beginning of the result of a call whose tool isn't there; the reason that follows may be a server's words."""
-AVAILABLE = ". Available: "
-"""The words in that result before the names of the tools that are there."""
 
 # The way a call came: by the API's own tool calls, as text, or as one that the provider runs itself.
 CallOrigin = Literal["native", "text", "provider"]
@@ -88,7 +82,6 @@ class ToolAnnotations(Frozen):
 
     @property
     def declares_effect(self) -> bool:
-        """Tell whether `effect` is the server's own word, not the protocol's default."""
         return self.read_only or self.says_destructive or not self.destructive
 
     @property
@@ -98,7 +91,7 @@ class ToolAnnotations(Frozen):
 
     @property
     def effect(self) -> str:
-        """The effect that any call of the tool may have, in words, the protocol's defaults included."""
+        """Return any call's possible effect in words, the protocol's defaults included."""
         return "only reads" if self.read_only else "may change or destroy" if self.destructive else "only adds"
 
 
@@ -110,7 +103,7 @@ class ServerIdentity(Frozen):
 
 
 class ToolSpec(Frozen):
-    """One tool that is switched on. `name` is what goes on the wire: legal everywhere and unique."""
+    """A tool that is switched on. `name` is what goes on the wire: legal everywhere and unique."""
 
     name: str
     server: str
@@ -134,12 +127,10 @@ class ToolSpec(Frozen):
 
     @property
     def label(self) -> str:
-        """`server.tool`, as people write it in rules and commands."""
         return f"{self.server}.{self.tool}"
 
     @property
     def characters(self) -> int:
-        """About how many characters its definition adds to a request."""
         return len(self.name) + len(self.description) + len(json.dumps(self.input_schema))
 
     @property
@@ -177,7 +168,6 @@ class Artifact(Frozen):
 
     @property
     def is_picture(self) -> bool:
-        """Tell whether a model that sees is shown the file as a picture."""
         return bool(self.path) and self.mime in PICTURES
 
     @property
@@ -200,7 +190,7 @@ class ToolResult(Frozen):
 
 
 RiskWord = Literal["reads", "edits", "creates", "runs", "deletes", "network", "changes"]
-_COMMANDS = frozenset({"command", "cmd", "commands", "script", "shell_command"})
+COMMANDS = frozenset({"command", "cmd", "commands", "script", "shell_command"})  # arguments by which a call runs one
 _REPLACED = frozenset({"old_text", "oldText", "old_string", "old_str", "edits", "patch", "diff"})
 _WRITTEN = frozenset({"content", "contents", "text", "file_text"})
 _DELETES = frozenset({"delete", "remove", "rm", "drop", "destroy", "purge", "erase", "wipe"})
@@ -215,19 +205,18 @@ DANGEROUS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """One word for what a call may do, and where the word comes from."""
+    """A word for what a call may do, and where the word comes from."""
 
     word: RiskWord = "changes"
     by: str = "nothing more is known"
 
     def dangers_in(self, command: str) -> list[tuple[int, int]]:
-        """Where in a command that runs words stand that may do what can't be taken back."""
+        """Find words in a command that may do what can't be taken back."""
         return [found.span() for found in DANGEROUS.finditer(command)] if self.word == "runs" else []
 
     @staticmethod
     def of(spec: ToolSpec | None, arguments: Mapping[str, Any]) -> Risk:
-        """Return the risk of a call with these arguments. A hint of its server never makes it smaller than what the
-        arguments show."""
+        """Return the risk of a call. Its server's hint never makes it smaller than what the arguments show."""
         if spec is not None and spec.builtin:
             word: RiskWord = "reads" if spec.annotations.read_only else "changes"
             return Risk(word, "by Fanout itself")
@@ -243,8 +232,7 @@ class Risk:
 
 
 def _shown(named: Collection[str], arguments: Mapping[str, Any]) -> RiskWord | None:
-    """What the name of a tool and the arguments of a call show; None where they show no risk."""
-    if not _COMMANDS.isdisjoint(arguments):
+    if not COMMANDS.isdisjoint(arguments):
         return "runs"
     if not _DELETES.isdisjoint(named):
         return "deletes"

@@ -1,8 +1,5 @@
-"""Web addresses: the host and the origin of one, and one that somebody else wrote, taken apart for people to see.
-
-What browsers and `urlsplit` read differently (backslashes, spaces, unseen characters, escapes in the host) is no web
-page here: nobody could say what would be opened.
-"""
+"""Web addresses, taken apart for people to see. What browsers and `urlsplit` read differently (backslashes, spaces,
+unseen characters, escapes in the host) is no web page here: nobody could say what would be opened."""
 
 from __future__ import annotations
 
@@ -41,7 +38,6 @@ def is_web_page(url: str) -> bool:
 
 
 def read_address(url: str) -> WebAddress | None:
-    """The address in its parts; None for what is no web page."""
     parts = _parts(url)
     if parts is None:
         return None

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from console_app.engine.manual_calls import TypedCallsGate as TypedCallsGate
     from console_app.engine.manual_calls import find_tools as find_tools
     from console_app.engine.rerun import Rerun as Rerun
-    from console_app.engine.strategies import FILTERED as FILTERED
-    from console_app.engine.strategies import TOKEN_LIMIT as TOKEN_LIMIT
+    from console_app.engine.strategies import CUT_BY as CUT_BY
     from console_app.engine.turn import Turn as Turn
     from console_app.engine.turn import as_message as as_message
 else:

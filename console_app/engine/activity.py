@@ -1,9 +1,6 @@
-"""Something that goes on in a session and tells of it: owns the tasks it starts and one queue of events.
-
-It is an async context manager and an async iterator. Leaving the context stops it first (`cancel`, which returns at
-once and leaves everything in order) and then waits for its tasks, at most `GRACE` seconds. One that doesn't end is left
-to the session.
-"""
+"""Something that goes on in a session: owns its tasks and one queue of events. Leaving its context cancels it, which
+returns at once with everything in order, then waits for its tasks, at most `GRACE` seconds. One that doesn't end is
+left to the session."""
 
 from __future__ import annotations
 
@@ -31,8 +28,7 @@ class _Held(NamedTuple):
 
 
 class HeldNews:
-    """The newest progress and the newest line of each running call while nobody could follow, in the order in which
-    they came."""
+    """The newest progress and the newest line of each running call while nobody could follow, in their order."""
 
     def __init__(self) -> None:
         self._newest: dict[tuple[str, type[CallNews]], _Held] = {}
@@ -41,7 +37,6 @@ class HeldNews:
         return len(self._newest)
 
     def hold(self, news: CallNews) -> None:
-        """Keep it in place of what the same call said before in the same way."""
         key = (news.call_id, type(news))
         before = self._newest.pop(key, None)
         if before is None:
@@ -52,11 +47,9 @@ class HeldNews:
             )
 
     def of_call(self, call_id: str) -> list[CallNews]:
-        """Return what is held of a call, which is held no longer."""
         return [self._newest.pop(key).told() for key in list(self._newest) if key[0] == call_id]
 
     def take(self) -> list[CallNews]:
-        """Return all that is held, which is held no longer."""
         taken = [held.told() for held in self._newest.values()]
         self._newest.clear()
         return taken
@@ -72,13 +65,9 @@ FLOOD = 4096
 
 
 class Outbox:
-    """A queue of events between a turn and its one reader: ordered, never blocking the sender, closed by the turn's
-    end.
-
-    Two things keep a slow reader from costing memory, and from hearing of an end long after it. The answer is read no
-    further than `HIGH` events, or `MOST` characters of text or arguments, ahead of it (`room`). Beyond `FLOOD` events
-    of progress and log lines the newest of each call alone waits (`HeldNews`).
-    """
+    """A queue of events between a turn and its one reader, ordered, closed by the turn's end. So that a slow reader
+    costs no memory, the answer is read no further than `HIGH` events or `MOST` characters ahead (`room`), and beyond
+    `FLOOD` events only the newest progress and line of each call waits (`HeldNews`)."""
 
     def __init__(self) -> None:
         self._events: deque[ev.Event] = deque()
@@ -89,7 +78,6 @@ class Outbox:
         self._room.set()
 
     def put(self, event: ev.Event) -> None:
-        """Add an event; what comes after `close` is dropped."""
         if self._closed:
             return
         self._events.append(event)
@@ -122,13 +110,11 @@ class Outbox:
         return len(self._events) >= FLOOD
 
     def close(self) -> None:
-        """No more events: the reader gets what is queued, then None."""
         self._closed = True
         self._arrived.set()
         self._room.set()
 
     async def get(self) -> ev.Event | None:
-        """Return the next event, or None at the end."""
         while not self._events:
             if self._closed:
                 return None
@@ -137,7 +123,6 @@ class Outbox:
         return self._taken()
 
     async def take(self, limit: int) -> list[ev.Event]:
-        """Return the next event and what is queued behind it, at most `limit`; empty at the end."""
         first = await self.get()
         if first is None:
             return []
@@ -225,12 +210,10 @@ class Activity(ABC):
         """Stop it, `why` for people. Returns at once; the events follow. Again does nothing."""
 
     @abstractmethod
-    def _begin(self) -> None:
-        """Do what is due when the context is entered."""
+    def _begin(self) -> None: ...
 
     @abstractmethod
-    async def _run(self) -> None:
-        """Be the main task; it closes the outbox at the end."""
+    async def _run(self) -> None: ...
 
     @abstractmethod
     def _main_is_done(self, task: asyncio.Task[None]) -> None:
@@ -239,7 +222,7 @@ class Activity(ABC):
     # What goes on in it needs
 
     def emit(self, event: ev.Event) -> None:
-        """Stamp an event, folds it in and queues it; after the end it is dropped."""
+        """Stamp an event, fold it in and queue it; after the end it is dropped."""
         if self._held and (call_id := getattr(event, "call_id", "")):
             for news in self._held.of_call(call_id):  # what it said before that
                 self._put(news)
@@ -264,7 +247,6 @@ class Activity(ABC):
                 self._put(news)
 
     def join(self, message: Message) -> None:
-        """Add a message to the history."""
         self.emit(ev.MessageAdded.of(message))
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
@@ -275,11 +257,9 @@ class Activity(ABC):
         return task
 
     def release(self, task: asyncio.Task[None]) -> None:
-        """Let go of a task, which may go on after the end of this."""
         self._tasks.discard(task)
 
     async def room(self) -> None:
-        """Let others run, and wait for a reader who is far behind."""
         await self._outbox.room()
 
     # The end of its tasks

@@ -68,7 +68,6 @@ class Host:
         self.tell(ev.Notice(level="info", text=words))
 
     def end_calls(self) -> None:
-        """Let what has no result be interrupted, and nothing more begin."""
         self._ended = True
         result = results.interrupted()
         for call_id in list(self._open):

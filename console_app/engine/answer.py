@@ -1,4 +1,4 @@
-"""One answer of the model, taken chunk by chunk: its text, its reasoning, its calls, and how it ended."""
+"""An answer of the model, taken chunk by chunk: its text, its reasoning, its calls, and how it ended."""
 
 from __future__ import annotations
 
@@ -17,13 +17,9 @@ from console_app.engine.session import Session
 
 
 class ProviderCalls:
-    """The calls that the provider runs itself in a turn (web search, code, MCP connectors): told of by `emit`, never
-    run here.
-
-    They have panels and are stored as other calls are, but no approval, no result of ours in the history and no second
-    run: what goes back to the provider is the blocks that it gave. One may begin in an answer that the provider paused
-    and end in the next, and a program ends in the answer that follows the results of its calls.
-    """
+    """Calls that the provider runs itself (web search, code, MCP connectors): told of by `emit`, with panels, but no
+    approval, no result of ours in the history and no second run. One may end in a later answer than it began in, a
+    program in the answer that follows the results of its calls."""
 
     def __init__(self, session: Session, emit: Callable[[ev.Event], None]) -> None:
         self._session = session
@@ -53,7 +49,6 @@ class ProviderCalls:
         self._emit(ev.CallStarted(call_id=call_id))
 
     def finished(self, chunk: ch.ProviderCallFinished) -> None:
-        """Tell what came of a call; nothing of one that nobody told of."""
         if (found := self._open.pop(chunk.id, None)) is None:
             return
         call_id, began = found
@@ -69,11 +64,9 @@ class ProviderCalls:
         )
 
     def call_id(self, provider_id: str) -> str:
-        """Return our id of a call that is open, by the provider's; "" for none."""
         return self._open.get(provider_id, ("", 0.0))[0]
 
     def waits(self, seconds: float) -> None:
-        """Tell how long the programs that are open wait for the results of their calls."""
         for call_id, _ in self._open.values():
             self._emit(ev.CallExtended(call_id=call_id, limit=seconds))
 
@@ -98,11 +91,8 @@ _PLAN = re.compile(r"^[ \t#*_>]*plan[ \t*_]*:[ \t*_]*", re.IGNORECASE | re.MULTI
 
 
 class Answer:
-    """The parts of an answer that have come so far. `finish` is None until the model said that it is complete.
-
-    With a `label`, its text is a thought and not for the user. `provider` gives it; which of its models answers, it
-    knows once the answer has begun.
-    """
+    """The parts of an answer so far. `finish` is None until the model said that it is complete. With a `label`, its
+    text is a thought and not for the user. Which model of `provider` answers is known once it has begun."""
 
     def __init__(
         self,
@@ -137,7 +127,7 @@ class Answer:
         return self._text[0] if self._text else ""
 
     def take(self, chunk: ch.Chunk) -> None:
-        """Take the next chunk; emits what it means."""
+        """Take the next chunk; emit its meaning."""
         match chunk:
             case ch.TextChunk():
                 text = self._within(chunk.text)
@@ -191,7 +181,6 @@ class Answer:
                 assert_never(chunk)
 
     def _within(self, text: str) -> str:
-        """Return as much of more text or reasoning as one answer may have."""
         room = max(0, LARGEST_SAID - self._said)
         self._said += len(text)
         if len(text) <= room:
@@ -212,7 +201,6 @@ class Answer:
 
     @property
     def cut(self) -> str | None:
-        """Say by what the answer was cut off, as the start of a sentence; None when it is whole."""
         if self.finish == "length":
             return "the answer was cut off by the token limit"
         return "the answer was cut off" if self.finish is None else None
@@ -230,7 +218,6 @@ class Answer:
             self._emit(ev.TextRevised(text=self._text[0]))
 
     def as_message(self) -> AssistantMessage | None:
-        """Return the answer as it joins the history; None when there is nothing to keep."""
         model = f"{self._provider.name}/{self._provider.model}"
         calls = tuple(call.as_tool_call(model) for call in self.batch.calls)
         if not calls and safe_text.is_blank(self.text) and not self.paused:
@@ -258,7 +245,6 @@ class Answer:
 
 
 def _characters(value: Any) -> int:
-    """Count the characters of all texts in a JSON value, and one for anything else in it."""
     size, waiting = 0, [value]
     while waiting:
         part = waiting.pop()

@@ -1,8 +1,5 @@
-"""Calls that went to the background: no answer waits for them, and their results follow as messages, across turns.
-
-While something goes on in the session its events carry theirs along; between two, whoever shows the conversation reads
-them here.
-"""
+"""Calls that went to the background: no answer waits for them, and their results follow as messages. Whatever goes on
+carries their events along; between two, whoever shows the conversation reads them here."""
 
 from __future__ import annotations
 
@@ -18,8 +15,6 @@ from console_app.engine.calls.call_execution import CallExecution
 
 
 class GoesOn(Protocol):
-    """What goes on in a session now."""
-
     @property
     def running(self) -> bool: ...
 
@@ -53,7 +48,6 @@ class Background:
         return len(self._calls)
 
     def take(self, call: CallExecution, executor: RunsCalls, task: asyncio.Task[None]) -> None:
-        """Take a call over from its answer, with its task."""
         first = not self._calls
         self._calls[call.id] = (call, executor)
         self._tasks.add(task)
@@ -62,7 +56,7 @@ class Background:
             self.on_first()
 
     def tell(self, event: ev.Event) -> None:
-        """Tell an event of one of them: with what goes on, else to the reader of this."""
+        """Tell an event with what goes on, else to the reader of this."""
         activity = self.activity()
         if activity is not None and activity.running:
             activity.emit(event)
@@ -71,22 +65,24 @@ class Background:
             self._changed.set()
 
     def over(self, call: CallExecution) -> None:
-        """One has its result: the model is told at the next step, or at once where nothing goes on."""
+        """Tell the model of a result at the next step, or at once where nothing goes on."""
         if self._calls.pop(call.id, None) is None or call.result is None:
             return
-        self._notes[call.id] = _note(call)
+        result = call.as_message()  # fenced below, since a tool's words are not the user's
+        self._notes[call.id] = (
+            f"[Fanout: the call {call.name} {compact(call.arguments or {})}, which went to the background, has ended: "
+            f"{result.outcome.value}. Its result, as the tool said it:]\n<result>\n{result.content}\n</result>"
+        )
         activity = self.activity()
         if activity is None or not activity.running:
             self.join()
         self._changed.set()
 
     def notes(self) -> Sequence[str]:
-        """Hand out what the model has to be told and was not."""
         notes, self._notes = self._notes, {}
         return list(notes.values())
 
     def told(self, call_id: str) -> None:
-        """The model was told of the end of a call by its answer, which waited for others."""
         self._notes.pop(call_id, None)
 
     def join(self) -> None:
@@ -95,7 +91,6 @@ class Background:
             self.tell(ev.MessageAdded.of(UserMessage(content=note, origin="fanout")))
 
     async def news(self) -> bool:
-        """Return once there is something to tell the model; False where nothing runs that could bring it."""
         while not self._notes:
             if not self._calls:
                 return False
@@ -118,20 +113,9 @@ class Background:
             self.cancel_call(call_id)
 
     def cancel_call(self, call_id: str) -> bool:
-        """End one for the user; False when it isn't here."""
         call, executor = self._calls.get(call_id, (None, None))
         return call is not None and executor is not None and executor.cancel(call)
 
     def extend_call(self, call_id: str) -> bool:
-        """Give one its whole time again."""
         call, executor = self._calls.get(call_id, (None, None))
         return call is not None and executor is not None and executor.extend(call)
-
-
-def _note(call: CallExecution) -> str:
-    """Return what the model reads of its end. The result is fenced, since a tool's words are not the user's."""
-    result = call.as_message()
-    return (
-        f"[Fanout: the call {call.name} {compact(call.arguments or {})}, which went to the background, has ended: "
-        f"{result.outcome.value}. Its result, as the tool said it:]\n<result>\n{result.content}\n</result>"
-    )

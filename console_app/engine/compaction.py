@@ -1,10 +1,6 @@
-"""Makes room in a model's window: a summary of the older turns takes their place in every request from then on.
-
-A turn does it by itself between two requests, when the newest one nearly filled the window, and when one was refused as
-too large, which is then sent again once. Where that did not help, before anything else of the next turn. So the same
-request is never sent twice. By hand it is done between turns. What the summary stands for stays in the history, on
-screen and on disk, and an event takes it back.
-"""
+"""Makes room in a model's window: a summary takes the place of older turns in every request. A turn does it when the
+newest request nearly filled the window, or was refused as too large and goes out again once: the same request is never
+sent twice. By hand it is done between turns. History, screen and disk keep what it stands for."""
 
 from __future__ import annotations
 
@@ -51,17 +47,14 @@ Emit = Callable[[ev.Event], None]
 
 
 def is_needed(session: Session) -> bool:
-    """Tell whether the next request could be too large for the model."""
     window = session.window()
     overflowed = session.transcript.overflowed and not session.other_model
     return overflowed or (window is not None and session.transcript.usage.known_context > NEARLY_FULL * window)
 
 
 def coverable(session: Session, *, automatic: bool = False, refused: bool = False) -> int:
-    """Tell how many of the oldest messages a new summary would stand for; 0 when none more than now.
-
-    Before a request that was `refused` as too large is sent again, what stays whole is at most half of it.
-    """
+    """Count the oldest messages that a new summary would stand for; 0 when none more than now. After a request was
+    `refused`, at most half of it stays whole."""
     transcript = session.transcript
     already = transcript.compaction.covers if transcript.compaction else 0
     if not automatic:
@@ -105,8 +98,6 @@ async def compact(session: Session, emit: Emit, *, automatic: bool, refused: boo
 
 
 class Compacting(Activity):
-    """A compaction by hand, between turns: entered and read like a Turn."""
-
     def __init__(self, session: Session, turn: int) -> None:
         """Raise UsageError when there is nothing that a summary could stand for."""
         if not coverable(session):
@@ -114,7 +105,6 @@ class Compacting(Activity):
         super().__init__(session, turn)
 
     def cancel(self, why: str = "") -> None:
-        """Leave everything as it was."""
         if self._main is not None and self.running:
             self.emit(ev.Notice(level="info", text="Not compacted: you stopped it."))
             self._stopped = True
@@ -139,8 +129,8 @@ WORTH = 250  # characters that a cut must take out: the words that tell of it ar
 
 
 def shorten(session: Session) -> ev.Notice | None:
-    """Return the news that the largest results are sent shorter, such that the request is at most half of what it was,
-    or half of the window where that is less. None when there is no result to shorten."""
+    """Send the largest results shorter, until the request is at most half of itself or of the window. Return the news;
+    None without such results."""
     transcript, settings = session.transcript, session.settings
     sent = in_context(transcript.history, transcript.compaction, settings.max_result_chars, transcript.shortened)
     total = sum(map(characters, sent))
@@ -177,10 +167,8 @@ def _level(sizes: list[int], excess: int) -> int:
 
 
 def covered(history: Sequence[Message], already: int = 0, *, most: int = RECENT_TURNS, least: int = 1) -> int:
-    """Tell how many of the oldest messages a summary can stand for beyond those it stands for `already`; 0 when none.
-
-    The newest turns stay whole: `most` of them where that leaves something to sum up, else fewer, but `least`.
-    """
+    """Count the oldest messages that a summary can stand for beyond `already`; 0 when none. The newest turns stay
+    whole: `most` where that leaves something to sum up, else fewer, but `least`."""
     begins = [n for n, one in enumerate(history) if isinstance(one, UserMessage) and one.origin == "user"]
     for recent in range(most, least - 1, -1):
         if len(begins) > recent and begins[-recent] > already:
@@ -191,26 +179,9 @@ def covered(history: Sequence[Message], already: int = 0, *, most: int = RECENT_
 async def summarise(
     provider: ports.Provider, messages: Sequence[Message], window: int | None
 ) -> tuple[str, ch.UsageChunk | None]:
-    """Return a summary of `messages` by the model itself, and what it took; "" when it said nothing.
-
-    Where they are too large for it, their newer half is tried, and half of that. Raises ProviderError.
-    """
+    """Return the model's own summary of `messages`, "" for none, and its cost. If they are too large, their newer half
+    is tried, and half of that. Raises ProviderError."""
     room = _MOST_OF_ALL if window is None else window * amounts.CHARACTERS_A_TOKEN // 2
-    text = _as_text(messages)
-    while True:
-        part = text if len(text) <= room else f"[The oldest part is left out.]\n{text[-room:]}"
-        request = ports.ModelRequest(messages=(UserMessage(content=_ASK + part),), tool_choice="none")
-        try:
-            async with provider.stream(request) as chunks:
-                answer = await ch.PlainAnswer.of(chunks)
-            return (answer.text.strip() if answer.finish is not None else ""), answer.usage
-        except errors.ContextOverflow:
-            room = min(room, len(text)) // 2
-            if room < _LEAST_OF_ALL:
-                raise
-
-
-def _as_text(messages: Sequence[Message]) -> str:
     lines: list[str] = []
     for message in messages:
         match message:
@@ -222,4 +193,15 @@ def _as_text(messages: Sequence[Message]) -> str:
             case ToolMessage():
                 short = trimmed(message, _RESULT_IN_SUMMARY).content
                 lines.append(f"RESULT of {message.name} ({message.outcome}): {short}")
-    return "\n\n".join(lines)
+    text = "\n\n".join(lines)
+    while True:
+        part = text if len(text) <= room else f"[The oldest part is left out.]\n{text[-room:]}"
+        request = ports.ModelRequest(messages=(UserMessage(content=_ASK + part),), tool_choice="none")
+        try:
+            async with provider.stream(request) as chunks:
+                answer = await ch.PlainAnswer.of(chunks)
+            return (answer.text.strip() if answer.finish is not None else ""), answer.usage
+        except errors.ContextOverflow:
+            room = min(room, len(text)) // 2
+            if room < _LEAST_OF_ALL:
+                raise

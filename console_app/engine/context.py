@@ -1,10 +1,6 @@
-"""Chooses what of the conversation goes to the model: all of it, with long results cut by a rule and old turns as a
-summary.
-
-The history itself is never changed: screen, session file and undo keep the whole. A summary covers whole turns, so it
-never stands between a call and its result. A history only grows, and what `normalise` makes of its older turns does not
-depend on newer ones once every call in them has its result. So those turns are made valid once and kept.
-"""
+"""Chooses what of the conversation goes to the model: long results cut, old turns as a summary. The history itself
+never changes. A summary covers whole turns, so it never stands between a call and its result. Valid older turns don't
+depend on newer ones once their calls have results, so they are made valid once and kept."""
 
 from __future__ import annotations
 
@@ -23,8 +19,6 @@ _NONE: Mapping[str, int] = {}
 
 @dataclass(frozen=True, slots=True)
 class ContextPart:
-    """One source of what a request holds."""
-
     name: str
     messages: int
     characters: int
@@ -40,7 +34,6 @@ def in_context(
     most: int | None,
     shortened: Mapping[str, int] = _NONE,
 ) -> list[Message]:
-    """Return the messages that a request carries, before they are made valid for the wire."""
     messages = list(history)
     if compaction is not None and 0 < compaction.covers <= len(messages):
         messages = [summary_message(compaction), *messages[compaction.covers :]]
@@ -48,7 +41,6 @@ def in_context(
 
 
 def summary_message(compaction: ev.HistoryCompacted) -> UserMessage:
-    """Return the message that stands for the oldest ones."""
     return UserMessage(content=f"{SUMMARY_OPENS}\n\n{compaction.summary}", origin="fanout")
 
 
@@ -74,7 +66,6 @@ def trimmed(message: Message, most: int | None, shortened: Mapping[str, int] = _
 
 
 def characters(message: Message) -> int:
-    """Count about how many characters a message adds to a request."""
     match message:
         case UserMessage():
             return len(message.whole)
@@ -92,7 +83,6 @@ def breakdown(
     most: int | None,
     shortened: Mapping[str, int] = _NONE,
 ) -> list[ContextPart]:
-    """Return what the next request would be made of, by source."""
     sizes: dict[str, list[int]] = {
         **{name: [len(text)] for name, text in system.items()},
         "tools": [tool.characters for tool in tools],
@@ -133,7 +123,6 @@ class WireHistory:
 
     @property
     def ready(self) -> int:
-        """Tell how many messages need not be looked at again."""
         return len(self._ready)
 
     def messages(
@@ -161,7 +150,6 @@ class WireHistory:
         return (*ready, *normalise((trimmed(message, most, shortened) for message in new), self._ids))
 
     def _goes_on(self, history: Sequence[Message], compaction: ev.HistoryCompacted | None) -> bool:
-        """Tell whether this is still the history of the last request, with more at its end."""
         if compaction is not self._compaction or len(history) < self._count:
             return False
         return self._count == 0 or history[self._count - 1] is self._last
@@ -195,7 +183,6 @@ def _is_prompt(message: Message) -> bool:
 
 
 def _answered_ids(messages: Sequence[Message]) -> set[str] | None:
-    """Return the ids of the calls, where each is used once and each call has its result behind it; else None."""
     ids: set[str] = set()
     unanswered: set[str] = set()
     for message in messages:

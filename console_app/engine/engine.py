@@ -15,7 +15,7 @@ from console_app.domain import events as ev
 from console_app.domain.settings import EngineSettings
 from console_app.domain.steady_time import steady_time
 from console_app.domain.transcript import Transcript
-from console_app.engine.agents.agents import Agents, OpenModel, no_other_model
+from console_app.engine.agents import Agents, OpenModel, no_other_model
 from console_app.engine.background import Background
 from console_app.engine.calls.approval_gate import ApprovalGate
 from console_app.engine.calls.file_uses import FileUses
@@ -38,13 +38,10 @@ ActivityT = TypeVar("ActivityT", bound=Activities)
 
 
 class Engine:
-    """A conversation. `provider`, `settings`, `gate` and `window` are settable; the next answer goes by them.
-
-    `transcript` is that of a stored session to go on with; it is the engine's own from then on. `servers` are those
-    that a model may ask for. Engines that share their servers share `slots`, the limits of app, server and tool.
-    `agents` gives the kinds of agents that people wrote, None where no agents are sent, `open_model` their models, and
-    `open_place` a folder of its own for one.
-    """
+    """A conversation. The next answer goes by `provider`, `settings`, `gate` and `window`. `transcript` is that of a
+    stored session, and the engine's own from then on. `servers` are those that a model may ask for. Engines that share
+    servers share `slots`. `agents` gives the kinds that people wrote, None where no agents are sent, `open_model` their
+    models, `open_place` a folder of its own for one."""
 
     def __init__(
         self,
@@ -95,7 +92,6 @@ class Engine:
         self.background.activity = lambda: self.activity
 
     async def close(self) -> None:
-        """Close the model that answers, and what was opened for agents."""
         agents = self.agents.close() if self.agents is not None else asyncio.sleep(0)
         await asyncio.gather(self.provider.close(), agents)
 
@@ -110,7 +106,6 @@ class Engine:
 
     @property
     def transcript(self) -> Transcript:
-        """Return what was said and done, up to the newest event, which may not have been stored or shown yet."""
         return self._session.transcript
 
     @property
@@ -119,7 +114,6 @@ class Engine:
 
     @property
     def compacting_since(self) -> float | None:
-        """The time since which the model is asked for a summary of older turns; None while it isn't."""
         return self._session.compacting_since
 
     @property
@@ -161,31 +155,18 @@ class Engine:
 
     @property
     def policy(self) -> CallPolicy:
-        """Return the policy that holds with the present provider."""
         return self.settings.policy_for(self.provider.protocol)
 
     @property
     def turn(self) -> Turn | None:
-        """Return the turn that runs, if one does."""
         return self.activity if isinstance(self.activity, Turn) else None
 
     def session_event(self) -> ev.SessionStarted:
-        """Return the event that opens a session: each call makes a new one."""
-        return self.record(
-            ev.SessionStarted(
-                model=self.provider.model,
-                provider=self.provider.name,
-                protocol=self.provider.protocol,
-                strategy=self.settings.strategy,
-                policy=self.policy,
-                tools=tuple(self._offered),
-                servers=dict(Counter(spec.server for spec in self.toolset.tools())),
-            )
-        )
+        servers = dict(Counter(spec.server for spec in self.toolset.tools()))
+        return self.record(self._session.started(self._offered, servers=servers))
 
     @property
     def last_request(self) -> ports.ModelRequest | None:
-        """Return the newest request for an answer; None since the session was opened."""
         return self._session.last_request
 
     def context_parts(self, transcript: Transcript) -> list[ContextPart]:
@@ -209,23 +190,18 @@ class Engine:
         return ports.ModelRequest(messages, settings.whole_prompt, tuple(tools.values()))
 
     def asked_about(self, call_id: str) -> ToolSpec | None:
-        """Return the tool of a call that waits, which may be one of an agent's own; None for one that doesn't wait."""
         turn = self.turn or (self.agents.any_turn if self.agents is not None else None)
         return turn.asked_about(call_id) if turn is not None else None
 
     async def look_around(self) -> None:
-        """Have the system prompt say where it is as it is now; a turn does so before its first request."""
         await self._session.look_around()
 
     def spec(self, name: str) -> ToolSpec | None:
-        """Return the tool that is offered under this wire name now, a built-in one too. A program may go on in any
-        case."""
         return self._offered.get(name) or (PROGRAM_SPEC if name == PROGRAM_SPEC.name else None)
 
     # What can go on, one at a time: made here, entered with `async with`, and read to its end
 
     def start(self, prompt: str | UserMessage) -> Turn:
-        """Begin a new turn."""
         return self._begin(Turn(self._session, as_message(prompt), self._next_turn))
 
     def start_manual(self, prompt: str, calls: Sequence[ManualCall]) -> Turn:
@@ -233,15 +209,11 @@ class Engine:
         return self._begin(ManualTurn(session_for(self._session, calls), as_message(prompt), self._next_turn))
 
     def rerun(self, call_id: str, arguments: dict[str, Any] | None = None) -> Rerun:
-        """Run a call of an earlier answer again, between turns.
-
-        With `arguments` these run, which is an approval; else those of its last run, and who denied them is asked.
-        Raises ToolError when it can't be. While the batch of a call is open, `Turn.retry` is the way.
-        """
+        """Run a call of an earlier answer again, between turns; `arguments` are approved by that, and after a denial it
+        asks. Raises ToolError. `Turn.retry` is for an open batch."""
         return self._begin(prepare(self._session, [call_id], arguments))
 
     def rerun_all(self, call_ids: Sequence[str]) -> Rerun:
-        """Run several such calls again, side by side. Raises ToolError when none of them can."""
         return self._begin(prepare(self._session, call_ids))
 
     def why_again(self, call_id: str) -> str:
@@ -260,7 +232,6 @@ class Engine:
         return self._begin(take_up(self._session))
 
     def compact(self) -> Compacting:
-        """Begin a compaction by hand. Raises UsageError when there is nothing to compact."""
         return self._begin(Compacting(self._session, self._session.transcript.last_turn))
 
     def _begin(self, activity: ActivityT) -> ActivityT:
@@ -304,7 +275,6 @@ class Engine:
         return self._session.offer(self.settings.tools)
 
     def searches(self, tokens: int) -> bool:
-        """Tell whether the model would search for tools that take so many tokens."""
         return searched(self.settings.tools, self.window(), tokens)
 
     def _with_builtins(self, offer: Offer) -> Mapping[str, ToolSpec]:
@@ -322,10 +292,7 @@ class Engine:
         return self._session.record(event)
 
     def edit_todo(self, items: Sequence[ev.TodoItem]) -> ev.TodoChanged | None:
-        """Put the user's own list in place of the one there is; the model is told with the next request.
-
-        While a turn runs its stream carries the event; else it is returned.
-        """
+        """Put the user's own list in place. While a turn runs its stream carries the event; else it is returned."""
         self._session.todo_edited = True
         event = ev.TodoChanged(items=tuple(items), by="user")
         if self.turn is not None and self.turn.running:
@@ -345,13 +312,11 @@ class Engine:
         return self.record(ev.TurnUndone(undone=turn.number))
 
     def undo_compaction(self) -> ev.HistoryCompacted | None:
-        """Take the newest summary back; None when there is none. No turn may run."""
         self._must_be_idle()
         none_there = self._session.transcript.compaction is None
         return None if none_there else self.record(ev.HistoryCompacted(summary="", covers=0))
 
     def begin(self, session_id: str | None = None) -> None:
-        """Begin a new session in place of this one. No turn may run."""
         self.go_on(session_id or uuid.uuid4().hex, Transcript())
 
     def go_on(self, session_id: str, transcript: Transcript) -> None:

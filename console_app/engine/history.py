@@ -1,9 +1,6 @@
-"""Makes a copy of the history valid for the wire, before every request.
-
-The three wire formats want the same: each call answered exactly once, directly after the message that asked for it. Ids
-and names that are legal and unique; arguments that are an object; roles that take turns, the user first. `normalise` of
-what it returned is the same again.
-"""
+"""Makes a copy of the history valid for the wire: each call answered exactly once, directly after its message; legal
+and unique ids and names; arguments that are an object; roles that take turns, the user first. `normalise` of what it
+returned is the same again."""
 
 from __future__ import annotations
 
@@ -24,19 +21,12 @@ _NAME_LENGTH = 64
 
 @dataclass(slots=True)
 class _Asked:
-    """An assistant message with the results that its calls have found so far, in call order."""
-
     message: AssistantMessage
     results: list[ToolMessage | None] = field(default_factory=list[ToolMessage | None])
 
 
 def normalise(messages: Iterable[Message], taken: Set[str] = frozenset()) -> tuple[Message, ...]:
     """Return `messages` as every wire format accepts them. Ids that are `taken` belong to messages before these."""
-    return tuple(_in_turns(_with_results(_paired(messages), set(taken) if taken else set())))
-
-
-def _paired(messages: Iterable[Message]) -> list[UserMessage | _Asked]:
-    """Put each result beside the call it answers, wherever it stood; second results and orphans are left out."""
     paired: list[UserMessage | _Asked] = []
     open_calls: dict[str, deque[tuple[_Asked, int]]] = {}
     for message in messages:
@@ -54,7 +44,7 @@ def _paired(messages: Iterable[Message]) -> list[UserMessage | _Asked]:
                 if places := open_calls.get(message.tool_call_id):
                     asked, index = places.popleft()
                     asked.results[index] = message
-    return paired
+    return tuple(_in_turns(_with_results(paired, set(taken) if taken else set())))
 
 
 def _with_results(paired: list[UserMessage | _Asked], used: set[str]) -> Iterable[Message]:
@@ -77,7 +67,12 @@ def _with_results(paired: list[UserMessage | _Asked], used: set[str]) -> Iterabl
 def _legal(call: ToolCall, used: set[str], used_later: set[str]) -> ToolCall:
     changes: dict[str, str] = {}
     if not call.id or call.id in used:
-        changes["id"] = _fresh_id(call.id or "call", used | used_later)
+        base = call.id or "call"
+        taken = used | used_later
+        number = 2
+        while f"{base}_{number}" in taken:
+            number += 1
+        changes["id"] = f"{base}_{number}"
     used.add(changes.get("id", call.id))
     name = _ILLEGAL_IN_NAME.sub("_", call.name)[:_NAME_LENGTH] or "unnamed"
     if name != call.name:
@@ -85,13 +80,6 @@ def _legal(call: ToolCall, used: set[str], used_later: set[str]) -> ToolCall:
     if not is_object(call.arguments):
         changes["arguments"] = "{}"
     return call.model_copy(update=changes) if changes else call
-
-
-def _fresh_id(base: str, taken: set[str]) -> str:
-    number = 2
-    while f"{base}_{number}" in taken:
-        number += 1
-    return f"{base}_{number}"
 
 
 def _result_of(call: ToolCall, result: ToolMessage | None) -> ToolMessage:
@@ -131,7 +119,17 @@ def _in_turns(messages: Iterable[Message]) -> list[Message]:
                         message = message.model_copy(update={"content": ""})
                 if isinstance(last, AssistantMessage):
                     if last.label is None or last.paused:
-                        turns[-1] = _joined(last, message)
+                        between = "\n\n" if last.content and message.content and not last.paused else ""
+                        begin = len(last.content) + len(between)
+                        turns[-1] = AssistantMessage(
+                            content=f"{last.content}{between}{message.content}",
+                            tool_calls=message.tool_calls,  # the first had none, else its results would stand between
+                            reasoning=(*last.reasoning, *(_moved(block, begin) for block in message.reasoning)),
+                            interrupted=message.interrupted,
+                            paused=message.paused,
+                            label=message.label,
+                            endpoint=message.endpoint,  # its calls' own
+                        )
                         continue
                     # A thought and what followed were two answers, and signed reasoning of two can't be put together.
                     turns.append(UserMessage(content=GO_ON, origin="fanout"))
@@ -144,27 +142,10 @@ def _in_turns(messages: Iterable[Message]) -> list[Message]:
 
 
 def only_blocks(message: Message) -> bool:
-    """Tell whether it is an answer without text and calls, which its provider paused at work of its own."""
     return isinstance(message, AssistantMessage) and not message.content and not message.tool_calls
 
 
-def _joined(first: AssistantMessage, second: AssistantMessage) -> AssistantMessage:
-    """Join both as one. What was paused goes on where it stopped."""
-    between = "\n\n" if first.content and second.content and not first.paused else ""
-    begin = len(first.content) + len(between)
-    return AssistantMessage(
-        content=f"{first.content}{between}{second.content}",
-        tool_calls=second.tool_calls,  # the first had none, else its results would stand between
-        reasoning=(*first.reasoning, *(_moved(block, begin) for block in second.reasoning)),
-        interrupted=second.interrupted,
-        paused=second.paused,
-        label=second.label,
-        endpoint=second.endpoint,  # its calls' own
-    )
-
-
 def _moved(block: Reasoning, characters: int) -> Reasoning:
-    """Move a block of an answer to which so much text was put in front."""
     before = block.data.get("text_before")
     if not isinstance(before, int):
         return block

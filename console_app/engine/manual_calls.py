@@ -1,7 +1,5 @@
-"""Calls that a person asked for by hand, run as the one answer of a turn: no model takes part.
-
-So they go through the same engine as a model's calls: the same events, policy, deadlines and results.
-"""
+"""Calls that a person asked for by hand, run as the one answer of a turn: no model takes part, and all else is the
+same."""
 
 from __future__ import annotations
 
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ManualCall:
-    """SERVER.TOOL and its arguments."""
-
     label: str
     arguments: Mapping[str, Any]
     must_ask: str = ""  # why a person is asked before it runs
@@ -37,8 +33,7 @@ class ManualCall:
 
     @staticmethod
     def read(text: str, known: Collection[str]) -> list[ManualCall]:
-        """Read calls as `str` writes them, one behind the other; JSON left out is {}. `known` are labels that may hold
-        spaces. Raises UsageError."""
+        """Read calls as `str` writes them; JSON left out is {}. `known` labels may hold spaces. Raises UsageError."""
         calls: list[ManualCall] = []
         decoder, at = json.JSONDecoder(object_pairs_hook=safe_text.object_once, parse_float=safe_text.exact_number), 0
         while rest := text[at:].strip():
@@ -60,7 +55,6 @@ class ManualCall:
         return calls
 
     def nearest(self, known: Sequence[str]) -> str:
-        """Say which tool was meant by a label that none has, or which there are."""
         import difflib  # only needed to word an error
 
         if close := difflib.get_close_matches(self.label, known, 1, 0.7):
@@ -69,7 +63,6 @@ class ManualCall:
 
 
 def find_tools(calls: Sequence[ManualCall], specs: Sequence[ToolSpec]) -> list[ToolSpec]:
-    """Return the tools of `calls`, or a UsageError with the nearest name there is."""
     table = {spec.label: spec for spec in specs}
     for call in calls:
         if call.label not in table:
@@ -78,8 +71,7 @@ def find_tools(calls: Sequence[ManualCall], specs: Sequence[ToolSpec]) -> list[T
 
 
 def session_for(session: Session, calls: Sequence[ManualCall]) -> Session:
-    """Return the session with the calls in place of the model; history, numbers and limits stay shared. Raises
-    UsageError."""
+    """Return the session with the calls in place of the model; history and limits stay shared. Raises UsageError."""
     agent = session.agents.spec(session) if session.agents is not None else None
     own = [*([] if session.programs is None else [PROGRAM_SPEC]), *([agent] if agent is not None else [])]
     specs, gate = find_tools(calls, [*session.toolset.tools(), *own]), session.gate
@@ -101,14 +93,12 @@ def session_for(session: Session, calls: Sequence[ManualCall]) -> Session:
 
 
 def typed(settings: EngineSettings) -> EngineSettings:
-    """Return the settings for calls that were typed: each runs, as often as it was typed, and no others do."""
     return replace(settings, strategy="agentic", builtin_tools=frozenset(), dedupe=False)
 
 
 class TypedCallsGate(ApprovalGate):
-    """A gate for typed calls: typing one approves it. What a rule or plan mode denies stays denied, and a tool that has
-    changed is shown first, as is a call that was only read somewhere. With `own_alone` a program was typed: the calls
-    that it makes weren't."""
+    """Typing a call approves it, but denials stay, and a changed tool or a call only read somewhere is shown first.
+    With `own_alone` a program was typed, and its calls weren't."""
 
     def __init__(self, *given: Any, own_alone: bool = False, **more: Any) -> None:
         super().__init__(*given, **more)
@@ -124,11 +114,8 @@ LateTool = Callable[[], Coroutine[Any, Any, ToolSpec]]
 
 
 class ManualCallsProvider:
-    """A provider whose one answer is the given calls, and whose answer to their results is nothing more to do.
-
-    A call is made as soon as its tool is there: `specs` are tools, or what waits for one. It runs as it was typed or
-    not at all: nobody would see that it ran with other arguments.
-    """
+    """An answer that makes the given calls, each as soon as its tool is there. A call runs as it was typed or not at
+    all, since nobody would see that it ran with other arguments."""
 
     name = "command"
     model = "call"
@@ -140,7 +127,6 @@ class ManualCallsProvider:
 
     @staticmethod
     def gate(mode: ApprovalMode, rules: Sequence[Rule]) -> ApprovalGate:
-        """Return the gate for calls that were typed where there is no conversation, and nobody to ask."""
         return TypedCallsGate(mode, rules, headless=True)
 
     @classmethod

@@ -51,13 +51,11 @@ PROGRAM_SPEC = _spec(
 
 
 def program_alone(tools: Iterable[ToolSpec]) -> ToolSpec:
-    """Return the tool for a model that is offered no other, so that it lists these as functions."""
     signatures = [_signature(name, spec) for name, spec in functions_of(tools).items()]
     return _spec("These async functions are there:\n" + "\n".join(signatures[:MOST_SIGNATURES]) + "\n")
 
 
 def functions_of(tools: Iterable[ToolSpec]) -> dict[str, ToolSpec]:
-    """Return the tools of servers by the names that a program calls them by."""
     named: dict[str, ToolSpec] = {}
     for spec in tools:
         name = re.sub(r"\W", "_", spec.name, flags=re.ASCII)
@@ -88,7 +86,10 @@ async def run_program(
         reporter.progress(next(ended), None, None)
         if result.outcome is not Outcome.SUCCEEDED:
             raise errors.ToolError(result.content)
-        return _value(result)
+        structured = result.structured
+        if structured is None:
+            return result.content
+        return structured["result"] if structured.keys() == {"result"} else structured
 
     def stands(at: ports.ProgramPlace) -> None:
         line = one_line(lines[at.line - 1].strip(), 100) if at.line <= len(lines) else ""
@@ -102,16 +103,7 @@ async def run_program(
 
 
 def key_of(session_id: str, call_id: str) -> str:
-    """Return what a program is kept under while it waits."""
     return f"{session_id}/{call_id}"
-
-
-def _value(result: ToolResult) -> Any:
-    """Return what a call gives its program: servers that wrap a plain value call it `result`."""
-    structured = result.structured
-    if structured is None:
-        return result.content
-    return structured["result"] if structured.keys() == {"result"} else structured
 
 
 def _signature(name: str, spec: ToolSpec) -> str:

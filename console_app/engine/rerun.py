@@ -1,10 +1,6 @@
-"""Runs calls again for the user: single ones while their batch is open, and those of an earlier answer between turns.
-
-While the batch is open the answer waits for the new run, and only its result joins the history. Later no model takes
-part: the events are those of the calls (`call.restarted` to `call.finished`), numbered with the turn that ended last,
-so that their panels show the new runs. The results that the model read stay in the history; the new ones join it as a
-note of Fanout, which goes on the wire with the next prompt. What a rule denies stays denied.
-"""
+"""Runs calls again for the user. While their batch is open the answer waits, and only the new result joins the history.
+Later no model takes part: the events are numbered with the turn that ended last, so that panels show the new runs.
+Results that the model read stay, and a note with the new ones goes on the wire with the next prompt."""
 
 from __future__ import annotations
 
@@ -26,11 +22,10 @@ from console_app.domain import (
     ports,
 )
 from console_app.domain import events as ev
-from console_app.engine.activity import Activity
 from console_app.engine.calls import arguments as args
 from console_app.engine.calls.call_execution import CallExecution, Resolution
 from console_app.engine.calls.slots import limited
-from console_app.engine.execution.approval import Approvals, Repetition, current
+from console_app.engine.execution.approval import Approvals, Decidable, Repetition, current
 from console_app.engine.execution.batch import Batch
 from console_app.engine.execution.builtin_specs import is_agent
 from console_app.engine.execution.builtin_tools import AnswerTools
@@ -41,8 +36,7 @@ from console_app.engine.session import Session
 
 
 class Restarts:
-    """Restarts the calls of one batch. What can't be done is a False, with a notice where there is a reason worth
-    telling."""
+    """Restarts the calls of one batch. False means it can't be done, with a notice where a reason is worth telling."""
 
     def __init__(self, session: Session, batch: Batch, emit: Callable[[ev.Event], None]) -> None:
         self._session = session
@@ -50,18 +44,14 @@ class Restarts:
         self._emit = emit
 
     def retry(self, call_id: str) -> bool:
-        """Run a finished or running call again with the arguments of its last run.
-
-        It needs no approval if a person gave it one; else it asks where rules and mode ask now. One that ran asks in
-        any case, unless its tool only reads or says that running again changes nothing more.
-        """
+        """Run a finished or running call again with its last arguments. A person's approval still counts; else rules
+        and mode ask now, and always where running again may change more."""
         call = self._batch.find(call_id)
         if call is None or call.arguments is None or (call.result is None and not call.ran):
             return False
         return self._restart(call, None)
 
     def edit_and_run(self, call_id: str, arguments: dict[str, Any]) -> bool:
-        """Run a call with `arguments` (`{}` too), whatever became of it: who edits and runs a call approves it."""
         call = self._batch.find(call_id)
         return call is not None and self._restart(call, arguments)
 
@@ -82,8 +72,6 @@ class Restarts:
 
 
 def _next(session: Session, call: CallExecution, spec: ToolSpec, arguments: dict[str, Any] | None) -> CallExecution:
-    """Return the next attempt at `call`. Raises UnreadableArguments for arguments that don't fit, or that are
-    denied."""
     if arguments is not None:
         fresh = call.again(session.gate.edited(spec, arguments, waits=False))
         if spec.changed or (call.spec is not None and call.spec.fingerprint != spec.fingerprint):
@@ -114,8 +102,6 @@ EARLIER = "a call of an earlier turn"
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """A call as it was, its next attempt, and its tool as it is now."""
-
     old: CallExecution
     call: CallExecution
     spec: ToolSpec
@@ -127,7 +113,7 @@ class _AgentStep(Protocol):
     approvals: Approvals
 
 
-class Rerun(Activity):
+class Rerun(Decidable):
     """Entered and read like a Turn. Made by `prepare` or `prepare_all`, which check what can be; `left_out` says of
     each call that can't run why."""
 
@@ -142,21 +128,18 @@ class Rerun(Activity):
         self._programs = MadeCalls(session, self._executor, self.emit)
 
     def cancel(self, why: str = "") -> None:
-        """End the calls that still run or wait; they get their results at once."""
         if self._main is not None:
             for one in self._attempts.values():
                 self._executor.cancel(one.call)
             self._conclude()
 
     def cancel_call(self, call_id: str) -> bool:
-        """End one call, as a Turn does."""
         if (step := self._agent_step(call_id)) is not None:
             return (call := step.batch.find(call_id)) is not None and step.executor.cancel(call)
         call = self._find(call_id)
         return self.running and call is not None and self._executor.cancel(call)
 
     def extend_call(self, call_id: str) -> bool:
-        """Give the call its whole time again, as a Turn does."""
         call = self._find(call_id)
         return self.running and call is not None and self._executor.extend(call)
 
@@ -167,38 +150,14 @@ class Rerun(Activity):
     async def _made(self, parent: str, spec: ToolSpec, made: ports.ProgramCall) -> ToolResult:
         return await self._programs.run(self._attempts[parent].call, spec, made)
 
-    def resolve(
-        self,
-        call_id: str,
-        decision: Decision,
-        *,
-        arguments: dict[str, Any] | None = None,
-        feedback: str | None = None,
-        shown: str | None = None,
-        displayed: str | None = None,
-        licensed: bool = False,
-    ) -> bool:
-        """Answer an `approval.requested`, as a Turn does."""
-        return self._asking(call_id).resolve(call_id, decision, arguments, feedback, shown, displayed, licensed)
-
-    def is_as_shown(self, call_id: str, shown: str | None) -> bool:
-        """Tell whether a call that waits is of the tool that was shown."""
-        return self._asking(call_id).is_as_shown(call_id, shown)
-
-    def always_asks(self, call_id: str) -> bool:
-        """Tell whether a call waits that no rule could let run."""
-        return self._asking(call_id).always_asks(call_id)
-
     def reconsider(self) -> int:
-        """Have the rules look again, after one has changed; tell how many calls they answered."""
         return self._approvals.reconsider()
 
     def _agent_step(self, call_id: str) -> _AgentStep | None:
         agents = self._session.agents
         return agents.step_of(call_id) if agents is not None else None
 
-    def _asking(self, call_id: str) -> Approvals:
-        """Return the approvals of a call: its own, or those of the agent that made it."""
+    def _approvals_of(self, call_id: str) -> Approvals:
         step = self._agent_step(call_id)
         return self._approvals if step is None else step.approvals
 
@@ -225,11 +184,8 @@ class Rerun(Activity):
 
 
 def prepare(session: Session, call_ids: Sequence[str], arguments: dict[str, Any] | None = None) -> Rerun:
-    """Make a rerun of these calls, with the arguments of their last runs or with other ones, which approves them.
-
-    Raises ToolError when none can run: there is no such call, its tool is off, its arguments don't fit, or a rule
-    denies it.
-    """
+    """Make a rerun of these calls, `arguments` being approved by that. Raises ToolError when none can run: no such
+    call, its tool is off, its arguments don't fit, or a rule denies it."""
     attempts: list[_Attempt] = []
     problems: list[errors.ToolError] = []
     for call_id in call_ids:
@@ -251,8 +207,8 @@ def why_again(session: Session, call_id: str) -> str:
 
 
 def take_up(session: Session) -> Rerun:
-    """Make a rerun of the calls that go on at their servers since a program that is gone made them: each gets its
-    result, and none is called anew, so none asks. Raises ToolError where there are none."""
+    """Make a rerun that fetches the results of calls that go on at their servers; nothing is called anew or asks.
+    Raises ToolError where there are none."""
     attempts: list[_Attempt] = []
     toolset = session.toolset
     if not ports.speaks(toolset, ports.KeepsTasks):
@@ -284,7 +240,9 @@ def _again(session: Session, call_id: str, arguments: dict[str, Any] | None) -> 
         specs[agent.name] = agent
     spec = specs.get(old.name)
     if old.name == PROGRAM_SPEC.name:
-        if arguments is not None or not _is_paused(session, call_id):
+        if arguments is not None or not (
+            session.programs is not None and session.programs.is_paused(key_of(session.stamper.session_id, call_id))
+        ):
             raise errors.ToolError("a program goes on only where Fanout ended before it did, and as it was written")
         cut = [one for one in session.transcript.calls.values() if one.parent == call_id and one.was_cut]
         if gone := next((one.name for one in cut if one.name not in specs), ""):
@@ -301,10 +259,6 @@ def _again(session: Session, call_id: str, arguments: dict[str, Any] | None) -> 
     fresh.spec = limited(spec, settings.never_parallel, settings.limits)
     fresh.taken_up = spec is PROGRAM_SPEC
     return _Attempt(old, fresh, fresh.spec)
-
-
-def _is_paused(session: Session, call_id: str) -> bool:
-    return session.programs is not None and session.programs.is_paused(key_of(session.stamper.session_id, call_id))
 
 
 def _from_history(session: Session, call_id: str) -> CallExecution | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
@@ -34,7 +34,6 @@ class Stamper:
         self._next = first_seq
 
     def stamp(self, event: EventT, turn: int = 0, step: int = 0) -> EventT:
-        """Return `event` itself, which must be new, with its common fields filled in."""
         place = {"session_id": self.session_id, "turn": turn, "step": step, "seq": self._next, "at": self.clock()}
         self._next += 1
         # Events are frozen for everybody else; a copy would cost more than all else that is done for a token here.
@@ -51,43 +50,31 @@ logger = logging.getLogger(__name__)
 class RunsAgents(Protocol):
     """The agents of an engine, at every depth. An activity and a step stand above a session, which names neither."""
 
-    def spec(self, session: Session) -> ToolSpec | None:
-        """Return the tool that sends one, as the model of `session` has it; None where it has none."""
-        ...
+    def spec(self, session: Session) -> ToolSpec | None: ...
 
-    def question(self, session: Session, calls: Sequence[CallExecution]) -> str:
-        """Return what a person is asked before these calls of one answer send agents; "" where nothing has to be."""
-        ...
+    def question(self, session: Session, calls: Sequence[CallExecution]) -> str: ...
 
     def takes_place(self, session: Session, call: CallExecution) -> None:
-        """A call of the model of `session` asks for a place among the agents that work at once. Whoever sends agents
-        lends its own place, and has one again before its next answer."""
-        ...
+        """Ask for a place among the working agents. Who sends agents lends its own, and has one again before its next
+        answer."""
 
     async def run(
         self, session: Session, activity: Any, invocation: ports.Invocation, reporter: ports.CallReporter
-    ) -> ToolResult:
-        """Do the task of a call that the model of `session` makes in `activity`."""
-        ...
+    ) -> ToolResult: ...
 
     def ended(self, call_id: str, result: ToolResult) -> ToolResult:
-        """A call is ended from outside: stop its agent, if it has one, with all that it runs. Return the result, with
-        what the agent had."""
+        """Stop the agent of a call that is ended from outside. Return the result, with what the agent had."""
         ...
 
-    def step_of(self, call_id: str) -> Any:
-        """Return the step of an agent that has this call, None where none has it."""
-        ...
+    def step_of(self, call_id: str) -> Any: ...
 
     def steps(self) -> Sequence[Any]: ...
 
 
 @dataclass(slots=True)
 class Session:
-    """The parts of a session. `provider`, `settings` and `gate` may be replaced between answers.
-
-    What was said and done is in `transcript` alone, and nothing changes that but the events that `record` stamps.
-    """
+    """`provider`, `settings` and `gate` may be replaced between answers. Nothing changes `transcript` but the events
+    that `record` stamps."""
 
     provider: ports.Provider
     toolset: ports.Toolset
@@ -121,8 +108,19 @@ class Session:
     _program_alone: tuple[Sequence[ToolSpec], ToolSpec] | None = None  # what `program_alone` made, and of which tools
     _left_over: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
+    def started(self, tools: Iterable[str], **more: Any) -> ev.SessionStarted:
+        provider = self.provider
+        return ev.SessionStarted(
+            model=provider.model,
+            provider=provider.name,
+            protocol=provider.protocol,
+            strategy=self.settings.strategy,
+            policy=self.settings.policy_for(provider.protocol),
+            tools=tuple(tools),
+            **more,
+        )
+
     async def look_around(self) -> None:
-        """Have the system prompt say where it is as it is now."""
         if self.workplace is not None:
             parts = await self.workplace.parts()
             others = {name: text for name, text in self.settings.parts.items() if name not in self._told}
@@ -140,27 +138,22 @@ class Session:
         return call_id
 
     def offer(self, plan: ToolOffer) -> Offer:
-        """Return which of the servers' tools the next request holds, and which are behind a search."""
         native = ports.searches_tools(self.provider)
         return self.search.offer(self.toolset.tools(), plan, self.window(), self.transcript.history, native=native)
 
     def program_alone(self) -> ToolSpec:
-        """Return the tool that runs programs, where no other is offered. It is made anew where the tools are others."""
         tools = self.toolset.tools()
         if (made := self._program_alone) is None or made[0] is not tools:
             self._program_alone = made = tools, program_alone(tools)
         return made[1]
 
     def messages(self, note: UserMessage | None = None) -> tuple[Message, ...]:
-        """Return what the next request carries, `note` at its end."""
         told = self.transcript
         return self.wire.messages(told.history, told.compaction, self.settings.max_result_chars, note, told.shortened)
 
     def record(self, event: EventT, turn: int = 0, step: int = 0) -> EventT:
-        """Give a new event its place among the session's and fold it in; whoever gets it stores and shows it.
-
-        One of an agent gets its place, and is folded in, where the conversation of the user does it.
-        """
+        """Place a new event among the session's and fold it in; the caller stores and shows it. Those of agents go
+        through the user's conversation."""
         if self.agent or event.agent:
             if not event.agent:
                 vars(event).update({"agent": self.agent, "turn": turn, "step": step})
@@ -176,7 +169,6 @@ class Session:
         return event
 
     def leave(self, task: asyncio.Task[None]) -> None:
-        """Keep a task that doesn't stop until it does, so that it isn't lost half-way."""
         logger.warning("Task “%s” doesn't stop; left to itself", task.get_name())
         self._left_over.add(task)
         task.add_done_callback(self._left_over.discard)

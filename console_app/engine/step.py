@@ -1,8 +1,5 @@
-"""One request: the answer read as it streams, its calls run, and both joined to the history in their order.
-
-The answer is read by a task of its own, so that stopping never waits for a connection to close, and the next request
-need not either.
-"""
+"""A request: the answer read as it streams, its calls run, both joined to the history. A task of its own reads the
+answer, so that neither stopping nor the next request waits for a connection to close."""
 
 from __future__ import annotations
 
@@ -43,11 +40,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The wishes for one request. `note` goes with this request alone and doesn't join the history.
-
-    With a `label` the text of the answer is a thought; `builtins` are the built-in tools that are offered. Of calls
-    that are `given` the tools may come while they are made.
-    """
+    """Wishes for one request. `note` goes with it alone and joins no history. A `label` makes the text a thought;
+    `builtins` are the built-in tools on offer. Tools of `given` calls may come while they are made."""
 
     tool_choice: ToolChoice = "auto"
     note: str = ""
@@ -57,7 +51,7 @@ class Ask:
 
 
 class Step:
-    """One request of a turn and all that comes of it. Set `ending` before cancelling `run` to say why."""
+    """A request of a turn and all that comes of it. Set `ending` before cancelling `run` to say why."""
 
     def __init__(
         self,
@@ -111,7 +105,6 @@ class Step:
         return {name: limited(spec, settings.never_parallel, settings.limits) for name, spec in tools.items()}
 
     async def made(self, parent: str, spec: ToolSpec, made: ports.ProgramCall) -> ToolResult:
-        """Run a call that the program or agent `parent` makes, "" for the agent that answers."""
         program = self.batch.find(parent)
         if program is None:  # an agent that is the conversation itself
             assert not parent
@@ -143,7 +136,25 @@ class Step:
         )
         self._answer = answer
         ended = asyncio.get_running_loop().create_future()
-        reader = self._turn.spawn(self._read(self._request(), answer, ended), "answer")
+        settings = self._settings
+        note = UserMessage(content=self._ask.note, origin="fanout") if self._ask.note else None
+        session = self._session
+        session.last_request = request = ports.ModelRequest(
+            messages=session.messages(note),
+            system=settings.whole_prompt,
+            tools=tuple(self._specs.values()),
+            deferred=self._deferred,
+            programs=settings.programs if ports.runs_programs(session.provider) else "off",
+            tool_choice=self._ask.tool_choice,
+            parallel=self._policy is not CallPolicy.SINGLE,
+            conversation=session.stamper.session_id,
+            summed_up=session.transcript.summed_up,
+            called_before=frozenset(session.transcript.native_callers),
+            sampling=Sampling(effort=settings.effort),
+        )
+        if session.given is not None:
+            session.given.read(request, session.transcript.history)
+        reader = self._turn.spawn(self._read(request, answer, ended), "answer")
         try:
             await ended
             self.batch.seal(answer.cut, lost=answer.finish is None)
@@ -172,7 +183,6 @@ class Step:
 
     @property
     def restarts(self) -> Restarts | None:
-        """Run calls again; None once their results have joined the history."""
         return None if self._joined or self.ending is not None else self._restarts
 
     def end_now(self, ending: Ending) -> None:
@@ -188,10 +198,8 @@ class Step:
         self._join(self._answer)
 
     def send_now(self) -> int:
-        """End the calls that have no result yet, so that the others' go to the model; how many it ended.
-
-        Only once the answer is whole, since more calls may come before.
-        """
+        """End the calls without a result, so that the others' go to the model, and count them. Only once the answer is
+        whole, since more calls may come before."""
         if not self._sealed or self._joined or self.ending is not None:
             return 0
         waiting = [call for call in self.batch.calls if not call.finished.is_set() and not is_completion(call)]
@@ -199,29 +207,7 @@ class Step:
             self.executor.end(call, results.not_waited_for(self.executor.sent_by(call), started=call.ran))
         return len(waiting)
 
-    def _request(self) -> ports.ModelRequest:
-        settings = self._settings
-        note = UserMessage(content=self._ask.note, origin="fanout") if self._ask.note else None
-        session = self._session
-        session.last_request = request = ports.ModelRequest(
-            messages=session.messages(note),
-            system=settings.whole_prompt,
-            tools=tuple(self._specs.values()),
-            deferred=self._deferred,
-            programs=settings.programs if ports.runs_programs(session.provider) else "off",
-            tool_choice=self._ask.tool_choice,
-            parallel=self._policy is not CallPolicy.SINGLE,
-            conversation=session.stamper.session_id,
-            summed_up=session.transcript.summed_up,
-            called_before=frozenset(session.transcript.native_callers),
-            sampling=Sampling(effort=settings.effort),
-        )
-        if session.given is not None:
-            session.given.read(request, session.transcript.history)
-        return request
-
     async def _read(self, request: ports.ModelRequest, answer: Answer, ended: asyncio.Future[None]) -> None:
-        """Read the answer. It has ended with its finish chunk, even if the connection takes longer to close."""
         taken, session = 0, self._session
         try:
             async with session.provider.stream(request) as chunks:
@@ -259,7 +245,6 @@ class Step:
             logger.debug("After the end of the answer: %s", error)
 
     def _end_calls(self) -> None:
-        """Give every open call its result, as the turn is stopped."""
         for call in self.batch.all_calls:
             if call.result is not None or call.detached:
                 continue
@@ -273,8 +258,6 @@ class Step:
                 self.executor.end(call, results.interrupted())
 
     def _join(self, answer: Answer) -> None:
-        """Join the assistant message, then one tool message a call, to the history: in call order, nothing in
-        between. Again does nothing."""
         if self._joined:
             return
         self._joined = True

@@ -1,9 +1,6 @@
-"""Puts the tools of servers behind a search where they would take too much of each request.
-
-Which tools were found is read from the history and kept nowhere else, so a resumed or forked conversation has them too.
-Found tools stand at the end of the list in the order in which they were found: what an endpoint has cached of the list
-before them stays as it was.
-"""
+"""Puts the tools of servers behind a search where they would take too much of each request. Found tools are read from
+the history alone, so a resumed or forked conversation has them. They stand at the end of the list, so that an
+endpoint's cache of those before stays."""
 
 from __future__ import annotations
 
@@ -47,10 +44,8 @@ _BEHIND = frozenset({"search", "auto"})  # and where tools are too many
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The tools of a conversation by wire name: those in its requests, and those behind the search.
-
-    `searched` are these and the ones that were found. `native`: the endpoint searches itself, and is sent them all.
-    """
+    """Tools by wire name: those in requests, and those behind the search. `searched` are these and the found ones.
+    `native`: the endpoint searches itself, and is sent all."""
 
     shown: Mapping[str, ToolSpec]
     behind: Mapping[str, ToolSpec]
@@ -59,12 +54,10 @@ class Offer:
 
     @property
     def callable(self) -> Mapping[str, ToolSpec]:
-        """Return the tools that the model's next answer may call."""
         return {**self.behind, **self.shown} if self.native else self.shown
 
     @property
     def saving(self) -> str:
-        """Say what the search saves in each request; "" where nothing is behind it."""
         if not self.behind:
             return ""
         shown, behind = tokens(self.shown.values()), tokens(self.behind.values())
@@ -76,12 +69,10 @@ class Offer:
 
 
 def tokens(specs: Iterable[ToolSpec]) -> int:
-    """Count about how many tokens these tools add to a request."""
     return sum(spec.characters for spec in specs) // amounts.CHARACTERS_A_TOKEN
 
 
 def searched(plan: ToolOffer, window: int | None, taken: int) -> bool:
-    """Tell whether tools that would take so many tokens are behind a search, where mcp.json says nothing of them."""
     return plan == "search" or (plan == "auto" and taken > (window or WINDOW) // SHARE)
 
 
@@ -117,12 +108,10 @@ class ToolSearch:
         return Offer(shown, behind, searched)
 
     def is_new(self, offer: Offer) -> bool:
-        """Tell once whether tools are behind the search."""
         was_said, self._was_said = self._was_said, self._was_said or bool(offer.behind)
         return self._was_said and not was_said
 
     async def found(self, query: str, specs: Sequence[ToolSpec]) -> ToolResult:
-        """Return the result of a search: the best tools, each as a line of JSON that holds all there is to call it."""
         documents: list[Counter[str]] = []
         for place, spec in enumerate(specs):
             if (known := self._indexed.get(spec.name)) is None or known[0] is not spec:
@@ -164,7 +153,6 @@ def find_spec(searched: Iterable[ToolSpec]) -> ToolSpec:
 
 
 def loaded(history: Sequence[Message]) -> Iterator[str]:
-    """Yield the names of tools that were called or found in this conversation, in that order, some more than once."""
     for message in history:
         if isinstance(message, AssistantMessage):
             yield from (call.name for call in message.tool_calls)
@@ -173,7 +161,6 @@ def loaded(history: Sequence[Message]) -> Iterator[str]:
 
 
 def not_loaded(spec: ToolSpec) -> ToolResult:
-    """Return the result of a call of a tool that is behind the search: its definition."""
     text = f"{_NOT_RUN} {spec.name} had not been searched for. It can be called now; this is its definition:"
     error = "the model had not read the tool's definition"
     return ToolResult(outcome=Outcome.INVALID, content=f"{text}\n{_definition(spec)}", error=error)
@@ -220,7 +207,6 @@ def _ranked(query: str, specs: Sequence[ToolSpec], documents: Sequence[Counter[s
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text without case, accents and the commonest endings."""
     plain = unicodedata.normalize("NFKD", _CAMEL.sub(" ", text)).casefold()
     plain = "".join(character for character in plain if not unicodedata.combining(character))
     return [_stem(word) for word in _WORD.findall(unicodedata.normalize("NFC", plain))]
@@ -241,7 +227,6 @@ def _words_of(spec: ToolSpec) -> Iterator[str]:
 
 
 def _words_of_schema(schema: Mapping[str, Any], depth: int = 3) -> Iterator[str]:
-    """Yield the names and descriptions of properties, as deep as people read."""
     for name, member in json_schema.properties(schema).items() if depth else ():
         yield from words(name)
         yield from words(str(json_schema.as_schema(member).get("description", "")))

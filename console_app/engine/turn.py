@@ -1,16 +1,11 @@
 """A turn: one prompt until its last event, as an async context manager that owns every task it starts.
 
-    async with engine.start(prompt) as turn:
-        async for event in turn: ...
+One task follows the strategy, one reads the answer, one runs each call; all put events into one queue. Stopping is
+synchronous: every open call gets its result, the answer so far joins the history, `turn.finished` is queued, and only
+then are tasks waited for. So leaving the context never hangs and always leaves a valid history.
 
-One main task follows the strategy, one task reads the answer, one task runs each call; all of them put events into one
-queue. Stopping is synchronous: every open call gets its result, the answer so far joins the history, `turn.finished` is
-queued, and only then are tasks waited for, at most `GRACE` seconds. One that doesn't end is left to the session.
-So leaving the context, by its end or by an exception, never hangs and always leaves a valid history.
-
-An answer that is cut off (no finish, or an error in the middle) is kept and marked. Calls of it that were complete and
-started run to their end, since their results are real; calls that were not complete are `invalid`.
-"""
+An answer that is cut off is kept and marked. Its complete calls run to their end, since their results are real; others
+are `invalid`."""
 
 from __future__ import annotations
 
@@ -27,7 +22,6 @@ from console_app.domain import (
     FanoutError,
     Outcome,
     ThoughtLabel,
-    ToolSpec,
     UserMessage,
     one_line,
     ports,
@@ -39,41 +33,17 @@ from console_app.domain.settings import EngineSettings, ToolChoice
 from console_app.domain.tools import OWN_SERVER
 from console_app.domain.transcript import Transcript
 from console_app.engine import compaction
-from console_app.engine.activity import Activity
+from console_app.engine import strategies as loops
 from console_app.engine.agent_host import Host, in_words
 from console_app.engine.answer import ProviderCalls
 from console_app.engine.calls import results
 from console_app.engine.execution import hooks
-from console_app.engine.execution.approval import MissedApproval, Repetition
-from console_app.engine.execution.builtin_specs import QUESTION, SPECS, as_checklist, open_items
+from console_app.engine.execution.approval import Approvals, Decidable, MissedApproval, Repetition
+from console_app.engine.execution.builtin_specs import FINISHED, QUESTION, SPECS, as_checklist, open_items
 from console_app.engine.manual_calls import ManualCall, ManualCallsProvider
 from console_app.engine.session import Session
 from console_app.engine.step import Ask, Step
-from console_app.engine.strategies import STRATEGIES, Ending, Loop, StepResult, Strategy
-
-
-class Budget:
-    """The sums of one turn. `unpriced` says that a request came whose price nobody knows."""
-
-    def __init__(self) -> None:
-        self.cost = 0.0
-        self.tokens = 0
-        self.unpriced = False
-
-    def add(self, usage: ev.UsageReported) -> None:
-        """Count a request."""
-        self.tokens += usage.input_tokens + usage.output_tokens
-        self.unpriced = self.unpriced or usage.cost is None
-        self.cost += usage.cost or 0.0
-
-    def spent(self, settings: EngineSettings) -> str | None:
-        """Tell which limit is used up, in one sentence; None while there is something left."""
-        if settings.max_price is not None and self.cost >= settings.max_price and self.cost > 0:
-            return f"Price limit: this turn has cost ${self.cost:.4f} of ${settings.max_price:.4f} (max_price)."
-        if settings.max_turn_tokens is not None and self.tokens >= settings.max_turn_tokens:
-            return f"Token limit: this turn has used {self.tokens:,} of {settings.max_turn_tokens:,} tokens."
-        return None
-
+from console_app.engine.strategies import STRATEGIES, Ending, Phase, StepResult, Strategy
 
 PLAN_ON = (
     "[Fanout: plan mode is on. Only tools that are known to be read-only run; calls of all others are denied. Look at "
@@ -83,11 +53,8 @@ PLAN_OFF = "[Fanout: plan mode is off. Tools that change things may be called ag
 
 
 def note_for(mode: ApprovalMode, transcript: Transcript) -> str:
-    """Return what the model has to be told of plan mode before its next request; "" when it knows.
-
-    Whether it was told is read from the history alone, so that undo, a resumed session and a summary that covers the
-    note each have it told again where it has to be.
-    """
+    """Return the words on plan mode that the model needs before its next request; "" when it knows. Only the history
+    tells, so undo, resuming and summaries have it told again."""
     on = mode is ApprovalMode.PLAN
     if on == _was_told(transcript):
         return ""
@@ -113,7 +80,7 @@ TODO_EDITED = "I changed the to-do list. It is now this:"
 logger = logging.getLogger(__name__)
 
 
-class Turn(Activity):
+class Turn(Decidable):
     """`outcome` is None while it runs; `approval_needed` and `timed_out` say why one failed."""
 
     def __init__(self, session: Session, prompt: UserMessage, number: int) -> None:
@@ -129,7 +96,7 @@ class Turn(Activity):
         self.provider_calls = ProviderCalls(session, self.emit)
         self._may_compact = True
         self._repetition = Repetition()
-        self._budget = Budget()
+        self._unpriced = False  # a request came whose price nobody knows
         self._steering: list[UserMessage] = []
         self._step: Step | None = None
         self._builtins = frozenset[str]()
@@ -155,12 +122,10 @@ class Turn(Activity):
 
     @property
     def approval_needed(self) -> bool:
-        """Tell whether a call was denied because nobody was there to approve it."""
         return bool(self.approvals_missed)
 
     @property
     def unread_line(self) -> str:
-        """Say which tools the model seemed to call in a text that no call was read from; "" where there is none."""
         tools = ", ".join(sorted(one_line(tool, 60) for tool in self.unread if tool)) or "a tool"
         return f"The model seemed to call {tools} in its text, and nothing was run." if self.unread else ""
 
@@ -176,56 +141,40 @@ class Turn(Activity):
         self._stop(Ending("cancelled", why or None))
 
     def cancel_call(self, call_id: str) -> bool:
-        """End one call; its siblings live. False when it isn't running or waiting."""
         step = self._step_of(call_id)
         return step is not None and (call := step.batch.find(call_id)) is not None and step.executor.cancel(call)
 
     def detach_call(self, call_id: str) -> bool:
-        """Let a running call go on in the background; False when it can't."""
         step = self._step_of(call_id)
         return step is not None and (call := step.batch.find(call_id)) is not None and step.executor.detach(call)
 
     def extend_call(self, call_id: str) -> bool:
-        """Give a running call its whole time again, as news of it would; False when it doesn't run."""
         step = self._step_of(call_id)
         return step is not None and (call := step.batch.find(call_id)) is not None and step.executor.extend(call)
 
     def retry(self, call_id: str) -> bool:
-        """Run a finished or running call of the open batch again; its last result is the one that counts.
-
-        False when it can't be: the batch is closed (`Engine.rerun` is for that), the call still waits or has no
-        readable arguments, it is Fanout's own, or completion was judged by its result.
-        """
+        """Run a call of the open batch again; its last result counts. False when the batch is closed (see
+        `Engine.rerun`), or the call waits, has unreadable arguments or is Fanout's own."""
         step = self._step_of(call_id)
         return step is not None and step.restarts is not None and step.restarts.retry(call_id)
 
     def edit_and_run(self, call_id: str, arguments: dict[str, Any]) -> bool:
-        """Run a call of the open batch with `arguments` (`{}` too), which is an approval. The model is told.
-
-        False as with `retry`, and when the arguments don't fit the tool's schema or a rule denies them: a notice says
-        which.
-        """
+        """Run a call of the open batch with `arguments`, which approves them; the model is told. False as with `retry`,
+        and, with a notice, for arguments that don't fit or that a rule denies."""
         step = self._step_of(call_id)
         if step is not None and step.approvals.waits(call_id):
             return self.resolve(call_id, Decision.ALLOW, arguments=arguments)
         return step is not None and step.restarts is not None and step.restarts.edit_and_run(call_id, arguments)
 
     def send_now(self) -> int:
-        """Send the results that are there to the model; the other calls end as interrupted, with their output so far.
-
-        How many it ended; 0 while the answer still streams, as more calls may come.
-        """
+        """Send the results that are there; the other calls end as interrupted, with their output so far. Count those; 0
+        while the answer still streams."""
         return self._step.send_now() if self._step else 0
 
-    def answer(self, call_id: str, text: str) -> bool:
-        """Answer a `question.asked`; False when it isn't open, or the answer is blank."""
+    def answer(self, call_id: str, text: str | None) -> bool:
+        """Answer a `question.asked`, or leave it unanswered (None); False when it is not open, or the answer blank."""
         step = self._step_of(call_id)
         return step is not None and step.tools.answer(call_id, text)
-
-    def decline(self, call_id: str) -> bool:
-        """Leave a `question.asked` without an answer, and tell the model so; False when it isn't open."""
-        step = self._step_of(call_id)
-        return step is not None and step.tools.decline(call_id)
 
     def steer(self, message: str | UserMessage) -> None:
         """Add a user message that the next request of this turn carries."""
@@ -233,46 +182,11 @@ class Turn(Activity):
         if message.whole.strip():
             self._steering.append(message)
 
-    def resolve(
-        self,
-        call_id: str,
-        decision: Decision,
-        *,
-        arguments: dict[str, Any] | None = None,
-        feedback: str | None = None,
-        shown: str | None = None,
-        displayed: str | None = None,
-        licensed: bool = False,
-    ) -> bool:
-        """Answer an `approval.requested`. With `arguments`, these run in place of the model's (`{}` too). `licensed`:
-        the model is known to write calls in this form from now on.
-
-        `shown` is the fingerprint (`ToolSpec`) of the tool that was shown, None for the one first asked about. False
-        when the call doesn't wait, and when the tool is another now, the new arguments don't fit its schema or a rule
-        denies them: then it waits on, and a notice says why. `displayed` is the hash of what a face displayed, kept.
-        """
+    def _approvals_of(self, call_id: str) -> Approvals | None:
         step = self._step_of(call_id)
-        return step is not None and step.approvals.resolve(
-            call_id, decision, arguments, feedback, shown, displayed, licensed
-        )
-
-    def is_as_shown(self, call_id: str, shown: str | None) -> bool:
-        """Tell whether a call that waits is of the tool with that fingerprint, as `resolve` asks."""
-        step = self._step_of(call_id)
-        return step is not None and step.approvals.is_as_shown(call_id, shown)
-
-    def asked_about(self, call_id: str) -> ToolSpec | None:
-        """Return the tool of a call that waits, as it was asked about; None for one that doesn't wait."""
-        step = self._step_of(call_id)
-        return step.approvals.asked_about(call_id) if step is not None else None
-
-    def always_asks(self, call_id: str) -> bool:
-        """Tell whether a call waits that no rule could let run."""
-        step = self._step_of(call_id)
-        return step is not None and step.approvals.always_asks(call_id)
+        return step.approvals if step is not None else None
 
     def reconsider(self) -> int:
-        """Have the rules look again at every call that waits, after one has changed; how many they answered."""
         agents = self._session.agents
         found: list[Step | None] = [self._step, *(agents.steps() if agents is not None else ())]
         steps = {id(step): step for step in found if step is not None}
@@ -283,7 +197,6 @@ class Turn(Activity):
         return self._step
 
     def _step_of(self, call_id: str) -> Step | None:
-        """Return the step that has a call: of an agent, or else the turn's own."""
         agents = self._session.agents
         step: Step | None = agents.step_of(call_id) if agents is not None else None
         return step or self._step
@@ -304,7 +217,16 @@ class Turn(Activity):
         return as_checklist(left) if left else ""
 
     def spent(self) -> str | None:
-        return self._budget.spent(self.settings)
+        return self._limit_reached()
+
+    def _limit_reached(self) -> str | None:
+        settings, view = self.settings, self._session.transcript.turn
+        tokens, cost = (view.tokens, view.cost or 0.0) if view is not None else (0, 0.0)
+        if settings.max_price is not None and cost >= settings.max_price and cost > 0:
+            return f"Price limit: this turn has cost ${cost:.4f} of ${settings.max_price:.4f} (max_price)."
+        if settings.max_turn_tokens is not None and tokens >= settings.max_turn_tokens:
+            return f"Token limit: this turn has used {tokens:,} of {settings.max_turn_tokens:,} tokens."
+        return None
 
     async def step(
         self, *, tool_choice: ToolChoice = "auto", note: str = "", label: ThoughtLabel | None = None
@@ -320,7 +242,11 @@ class Turn(Activity):
         answered = await self._run_step(self._session, ask)
         while answered.too_large and (await self._make_room(refused=True) or self._shorten()):
             answered = await self._run_step(self._session, ask)
-        self._note_unread(answered)
+        ran = {call.name for call in answered.calls if call.ran}
+        self.unread -= {*ran, ""} if ran else ran
+        self.unread |= answered.unread.keys()
+        broken = [call for call in answered.calls if call.origin == "text" and call.arguments is None and call.closed]
+        self.unread |= {call.name if call.spec else "" for call in broken if call.outcome is Outcome.INVALID}
         if label is None and answered.text.strip():
             self._said = answered.text.strip()
         if (final := answered.completed) and final.strip() and final.strip() != self._said:
@@ -328,8 +254,7 @@ class Turn(Activity):
         return answered
 
     async def ask(self, question: str) -> bool:
-        """Ask the user in the strategy's own name, as a step of one given call: question and answer join the history.
-        False when there is no answer."""
+        """Ask the user as a step of one given call: question and answer join the history. False without an answer."""
         self._step_number += 1
         self.emit(ev.StepStarted())
         given = ManualCallsProvider([ManualCall(f"{OWN_SERVER}.{QUESTION}", {"question": question})], [SPECS[QUESTION]])
@@ -348,17 +273,7 @@ class Turn(Activity):
             self.approvals_missed.extend(step.approvals.missed)
             self.approvals_missed[:] = [one for one in self.approvals_missed if (one.tool, one.arguments) not in ran]
 
-    def _note_unread(self, answered: StepResult) -> None:
-        """Note the tools whose calls could not be read, until they are called."""
-        ran = {call.name for call in answered.calls if call.ran}
-        self.unread -= {*ran, ""} if ran else ran
-        self.unread |= answered.unread.keys()
-        broken = [call for call in answered.calls if call.origin == "text" and call.arguments is None and call.closed]
-        self.unread |= {call.name if call.spec else "" for call in broken if call.outcome is Outcome.INVALID}
-
     async def _make_room(self, *, refused: bool = False) -> bool:
-        """Put a summary in place of older turns when the next request might be too large, or the newest was `refused`
-        as that. False where none is to be had, which is tried once."""
         session = self._session
         if not self._may_compact or not (refused or compaction.is_needed(session)):
             return False
@@ -369,7 +284,6 @@ class Turn(Activity):
         return self._may_compact
 
     def _shorten(self) -> bool:
-        """Shorten the largest results in what is sent; False where that gains nothing."""
         if (notice := compaction.shorten(self._session)) is None:
             return False
         self.emit(notice)
@@ -401,10 +315,10 @@ class Turn(Activity):
     def emit(self, event: ev.Event) -> None:
         super().emit(event)
         if isinstance(event, ev.UsageReported):
-            if event.cost is None and self.settings.max_price is not None and not self._budget.unpriced:
+            if event.cost is None and self.settings.max_price is not None and not self._unpriced:
                 self.notice("warning", "The price of this model isn't known, so max_price can't be kept.")
-            self._budget.add(event)
-            if self._host is not None and (limit := self._budget.spent(self.settings)):
+            self._unpriced = self._unpriced or event.cost is None
+            if self._host is not None and (limit := self._limit_reached()):
                 self._stop(Ending("failed", limit))  # there is no next request to refuse
 
     # The main task
@@ -440,7 +354,6 @@ class Turn(Activity):
         return ending
 
     async def _work(self) -> Ending:
-        """Go on until there is an answer: the strategy's requests to a model, or the own work of an agent of others."""
         agent = self._session.provider
         if not ports.speaks(agent, ag.Converses):
             return await Loop(self, self._strategy()).run()
@@ -460,7 +373,6 @@ class Turn(Activity):
                 return Ending("completed")
 
     async def _conversed(self, agent: ag.Converses, prompt: str, earlier: str) -> Ending | None:
-        """Have an agent answer a prompt; return how the turn ends where it fails."""
         session = self._session
         self._step = step = Step(session, self, self.provider_calls, self._repetition, self._step_number, Ask())
         self._host = Host(session, step, self.number, self.emit, self.steer)
@@ -497,7 +409,6 @@ class Turn(Activity):
         return None
 
     def _strategy(self) -> Strategy:
-        """Return the strategy of the settings; without any tool only the plain one makes sense."""
         strategy = STRATEGIES[self.settings.strategy]
         if strategy.tools and not self._session.toolset.tools():
             self.notice("warning", f"Strategy {strategy.name} needs at least one tool; this turn is a plain chat.")
@@ -515,7 +426,11 @@ class Turn(Activity):
             self._joins = False
             self.join(self.prompt)
         if ending.outcome in ("cancelled", "failed") and not self._blocked:
-            self._join_note(STOPPED if ending.outcome == "cancelled" else FAILED)
+            note = STOPPED if ending.outcome == "cancelled" else FAILED
+            history = self._session.transcript.history
+            last = history[-1] if history else None
+            if last is None or last.role != "assistant" or last.interrupted or last.paused or last.label:
+                self.join(UserMessage(content=note, origin="fanout"))
         self.provider_calls.end()
         if self._host is not None:
             self._host.end_calls()
@@ -528,14 +443,6 @@ class Turn(Activity):
         self._outbox.close()
         if self.on_decided is not None:
             self.on_decided(self)
-
-    def _join_note(self, note: str) -> None:
-        """Tell the model, with the next prompt, that this turn stopped; an answer that ends the history needs no note
-        when it came whole."""
-        history = self._session.transcript.history
-        last = history[-1] if history else None
-        if last is None or last.role != "assistant" or last.interrupted or last.paused or last.label:
-            self.join(UserMessage(content=note, origin="fanout"))
 
     def _main_is_done(self, task: asyncio.Task[None]) -> None:
         if self.outcome is None:  # cancelled before its first step
@@ -557,8 +464,155 @@ class Turn(Activity):
         self.timed_out = self._stop(ending)
 
 
+class Loop:
+    """A turn under a strategy."""
+
+    def __init__(self, turn: Turn, strategy: Strategy) -> None:
+        self._turn = turn
+        self._phases = strategy.phases
+        self._strategy = strategy
+        self._called = False  # an answer of this turn had a call
+        self._was_refused = False  # the answer before the newest could not complete
+        self._refused = False  # the newest answer may not complete: its model may say so in words
+        self._asks = strategy.asks
+        self._cuts = self._heard = 0
+        self._pauses = 0  # in a row
+        self._nudged = self._reminded = self._called_upon = False
+
+    async def run(self) -> Ending:
+        turn, at = self._turn, 0
+        for _ in range(turn.settings.max_steps):
+            if ending := self._spent():
+                return ending
+            phase = self._phases[at]
+            note = "" if self._pauses else phase.note  # what goes on has been told
+            answer = await turn.step(tool_choice=self._tool_choice(phase), note=note, label=phase.label)
+            self._called = self._called or bool(answer.calls)
+            self._was_refused = self._refused
+            self._refused = any(call.outcome is Outcome.BLOCKED for call in answer.calls)
+            if ending := self._judge(phase, answer):
+                return ending
+            think_again = await self._asked(phase, answer)
+            at = 0 if think_again else at if answer.paused else self._next(at, answer)
+        return await self._closing_answer()
+
+    def _tool_choice(self, phase: Phase) -> ToolChoice:
+        """Return what the settings want, else the phase. A thought calls nothing; where only text can end the turn,
+        calls are demanded until there was one."""
+        wanted = self._turn.settings.tool_choice
+        if phase.label is None and self._refused and wanted != "none":
+            return "auto"
+        if phase.label is not None or wanted is None:
+            return phase.tool_choice
+        return "auto" if wanted == "required" and self._called and not self._ends_by_call else wanted
+
+    @property
+    def _ends_by_call(self) -> bool:
+        return FINISHED in self._strategy.tools | self._turn.settings.builtin_tools
+
+    async def _asked(self, phase: Phase, answer: StepResult) -> bool:
+        question = (
+            loops.ASK.search(answer.text) if self._asks and phase.label == "reason" and not answer.calls else None
+        )
+        if question is None:
+            return False
+        self._asks = await self._turn.ask(question["question"].strip())
+        return True
+
+    def _spent(self) -> Ending | None:
+        limit = self._turn.spent()
+        if limit is None:
+            return None
+        self._turn.notice("warning", f"{limit} The turn ends here.")
+        return Ending("failed", limit)
+
+    def _judge(self, phase: Phase, answer: StepResult) -> Ending | None:
+        turn = self._turn
+        self._cuts = self._cuts + 1 if answer.error or answer.finish == "length" else 0
+        self._pauses = self._pauses + 1 if answer.paused else 0
+        if answer.completed is not None:
+            return None if turn.has_steering else Ending("completed")
+        if answer.calls:
+            if self._cuts >= loops.MOST_CUTS or (answer.error and not answer.any_ran):
+                return ended_by(turn, answer)
+            if answer.error:
+                turn.notice("warning", f"{answer.error.rstrip('.')}. Going on with the results of the calls that ran.")
+            return None
+        if answer.paused:
+            if self._pauses > loops.MOST_PAUSES:
+                why = f"The provider paused its answer {self._pauses} times in a row."
+                turn.notice("warning", f"{why} Say “go on” to let it continue.")
+                return Ending("failed", why)
+            return None
+        if phase.label is not None and not answer.error and answer.finish != "filtered":
+            return ended_by(turn, answer) if self._cuts >= loops.MOST_CUTS else None
+        if answer.unread and answer.finish in ("stop", "tool_calls") and self._heard < loops.MOST_UNREAD:
+            self._heard += 1
+            turn.add_message("\n".join(answer.unread.values()))
+            return None
+        if answer.empty and answer.finish in ("stop", "tool_calls") and not self._nudged:
+            self._nudged = True
+            turn.add_message(loops.NUDGE)
+            return None
+        may_call = self._strategy.nudges and self._turn.settings.tool_choice != "none" and not self._was_refused
+        whole = not answer.error and answer.finish in ("stop", "tool_calls") and not answer.empty
+        if may_call and whole and not self._called_upon:
+            self._called_upon = True
+            turn.add_message(loops.NO_CALL.format(finished=SPECS[FINISHED].name))
+            return None
+        if not answer.error and (turn.has_steering or self._has_to_go_on()):
+            return None
+        return ended_by(turn, answer)
+
+    def _has_to_go_on(self) -> bool:
+        """Tell whether open items of the to-do list keep the turn from ending; told once, since a loop would be
+        worse."""
+        turn = self._turn
+        if not turn.settings.finish_todos or not turn.open_todos:
+            return False
+        if self._reminded:
+            turn.notice("warning", "The model ended its turn with open items on the to-do list.")
+            return False
+        self._reminded = True
+        turn.add_message(f"{loops.REMIND}\n{turn.open_todos}")
+        return True
+
+    def _next(self, at: int, answer: StepResult) -> int:
+        following = (at + 1) % len(self._phases)
+        if not answer.calls and self._phases[at].label is None:
+            return 0  # an answer that did not end the turn: a new cycle
+        if answer.calls and self._phases[at].label is not None and self._phases[following].label is None:
+            following = (following + 1) % len(self._phases)  # it acted already
+        return following
+
+    async def _closing_answer(self) -> Ending:
+        turn = self._turn
+        if ending := self._spent():
+            return ending
+        turn.notice("warning", f"Step limit of {turn.settings.max_steps} reached: one last answer, without tools.")
+        turn.add_message(loops.CLOSING)
+        answer = await turn.step(tool_choice="none")
+        return Ending("step_limit", answer.error)
+
+
+def ended_by(turn: Turn, answer: StepResult) -> Ending:
+    """Return the ending that the last answer makes; what the user should do about an answer that isn't whole is a
+    notice."""
+    if answer.error:
+        return Ending("failed", answer.error)
+    if answer.finish == "length":
+        turn.notice("warning", "The answer reached the token limit and is cut; ask it to go on, or raise max_tokens.")
+        return Ending("failed", loops.TOKEN_LIMIT)
+    if answer.finish == "filtered":
+        turn.notice("warning", "The provider's content filter stopped the answer; word the request differently.")
+        return Ending("failed", loops.FILTERED)
+    if answer.empty:
+        turn.notice("warning", "The model gave an empty answer twice; try again, or another model.")
+        return Ending("failed", "The answer was empty.")
+    return Ending("completed")
+
+
 def as_message(message: str | UserMessage) -> UserMessage:
-    """Return what the user said as a message that can be stored and sent."""
     if isinstance(message, str):
         return UserMessage(content=safe_text.encodable(message))
     attachments = tuple(
@@ -576,8 +630,6 @@ def as_message(message: str | UserMessage) -> UserMessage:
 
 
 class ManualTurn(Turn):
-    """A turn of one answer, whose calls were given: it ends with their results."""
-
     async def _follow(self) -> Ending:
         self._may_compact = False  # no model takes part
         if (blocked := await self._hooked_start()) is not None:

@@ -1,13 +1,9 @@
-"""Holds the session file: SQLite in WAL mode, with one thread that writes and one that reads, so that a search never
-holds up a token.
+"""Holds the session file: SQLite in WAL mode, one thread that writes and one that reads, so that a search never holds
+up a token. With `synchronous = NORMAL` only a power cut can lose the newest commits, never damage the file
+(https://www.sqlite.org/wal.html). A damaged file is set aside, never overwritten.
 
-WAL with `synchronous = NORMAL` keeps what was committed through `kill -9` of the console; only a power cut can lose the
-newest commits, never damage the file (https://www.sqlite.org/wal.html). A damaged file is set aside, never overwritten.
-
-The tables: `events` is the truth, append-only, in the order of `seq`. `drafts` hold what of the newest answer was shown
-and not yet stored as a message; they go when it is. `search` is a full-text index (FTS5) over what was said and
-returned, and `said` says where each of its rows stands, so that a session's rows are found without reading the index.
-"""
+`events` is the truth, append-only, by `seq`. `drafts` hold what of the newest answer is not yet a message. `search` is
+a full-text index (FTS5), and `said` finds a session's rows without reading it."""
 
 from __future__ import annotations
 
@@ -54,14 +50,12 @@ class DamagedFile(StoreError):
 
 
 class SetAside(NamedTuple):
-    """A damaged file that is out of the way. Its `lock` is there until all that can be read was carried over."""
-
     path: Path
     lock: SessionLock
 
 
 class Database:
-    """One SQLite file, opened when first used. Everything inside a `write` or a `read` is one transaction."""
+    """An SQLite file, opened when first used. Everything inside a `write` or a `read` is one transaction."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -74,7 +68,7 @@ class Database:
         return await self._writer.run(lambda: self._write(work))
 
     async def read(self, work: Callable[[sqlite3.Connection], Result], empty: Result) -> Result:
-        """Run `work`, which only reads, beside the writer; `empty` where there is no file yet."""
+        """Run a reading `work` beside the writer; `empty` where there is no file yet."""
 
         def now() -> Result:
             try:
@@ -88,8 +82,6 @@ class Database:
         return await self._reader.run(now)
 
     async def put_aside(self) -> bool:
-        """Move the file away that a `read` found damaged; return whether that was done. Raises StoreError."""
-
         def now() -> bool:
             before = self.set_aside
             try:
@@ -101,7 +93,7 @@ class Database:
         return await self._writer.run(now)
 
     def interrupted(self) -> SetAside | None:
-        """Take on a damaged file of which a console that died had not carried over all, None where there is none."""
+        """Take on a damaged file that a dead console had not carried over whole; None where there is none."""
         for lock in sorted(self.path.parent.glob(f"{self.path.stem}.damaged-*{self.path.suffix}.lock")):
             found = SetAside(lock.with_suffix(""), SessionLock(lock.parent, lock.stem))
             if found.path.exists() and found.lock.take():
@@ -109,7 +101,6 @@ class Database:
         return None
 
     async def close(self) -> None:
-        """Wait for what is under way and close the file."""
         await self._reader.close()
         await self._writer.close()  # the last to close moves what is in the log into the file, which a reader can't
 
@@ -126,7 +117,6 @@ class Database:
             raise _as_store_error(self.path, error) from error
 
     def _again(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
-        """Write to a new file, after the damaged one went aside."""
         try:
             self._put_aside(self._writer)
             return self._writer.transaction(work, "BEGIN IMMEDIATE")
@@ -140,7 +130,9 @@ class Database:
         self._writer.disconnect()
         if not ours:
             return
-        target = self._free_name()
+        stem = f"{self.path.stem}.damaged-{time.strftime('%Y%m%d-%H%M%S')}"
+        names = (f"{stem}{f'-{again}' if again > 1 else ''}{self.path.suffix}" for again in count(1))
+        target = next(path for name in names if not (path := self.path.with_name(name)).exists())
         lock = SessionLock(target.parent, target.name)
         lock.take()
         for suffix in ("", "-wal", "-shm"):
@@ -149,16 +141,8 @@ class Database:
                 source.rename(target.with_name(target.name + suffix))
         self.set_aside = SetAside(target, lock)
 
-    def _free_name(self) -> Path:
-        """Return a free name with the time in it; clocks are set back, and two files may go within a second."""
-        stem = f"{self.path.stem}.damaged-{time.strftime('%Y%m%d-%H%M%S')}"
-        names = (f"{stem}{f'-{again}' if again > 1 else ''}{self.path.suffix}" for again in count(1))
-        return next(path for name in names if not (path := self.path.with_name(name)).exists())
-
 
 class _Lane:
-    """A thread with a connection of its own."""
-
     def __init__(self, path: Path, name: str, *, only_reads: bool = False) -> None:
         self._path = path
         self._only_reads = only_reads
@@ -188,7 +172,6 @@ class _Lane:
         return result
 
     def is_current(self) -> bool:
-        """Return whether the file at the path is still the one that was opened."""
         try:
             return os.stat(self._path).st_ino == self._file
         except OSError:
@@ -230,7 +213,7 @@ class _Lane:
         return db
 
     def _frozen(self) -> sqlite3.Connection | None:
-        """Open the file on a full or read-only disk, where SQLite can't make the journal that even reading wants."""
+        """Open the file on a full or read-only disk, where SQLite can't make the journal that reading wants."""
         wal = self._path.with_name(f"{self._path.name}-wal")
         if wal.exists() and wal.stat().st_size:
             return None
@@ -244,7 +227,6 @@ class _Lane:
 
 
 def _text(stored: bytes) -> str:
-    """Read a text column. A damaged one costs its own row, and not all that is read with it."""
     return stored.decode("utf-8", "replace")
 
 
@@ -260,7 +242,6 @@ def _as_store_error(path: Path, error: Exception) -> StoreError:
 
 
 def _is_there(path: Path) -> bool:
-    """Return whether the file is there. Raises OSError where nobody may look, which `Path.exists` takes for missing."""
     try:
         path.stat()
     except FileNotFoundError:
@@ -334,12 +315,10 @@ MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [_first]
 
 
 def _version_of(db: sqlite3.Connection) -> int:
-    """Return the version of an open file; 0 for a new one."""
     return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
 def migrate(db: sqlite3.Connection) -> None:
-    """Bring a file that is not newer than ours to `VERSION`, or leave it as it was."""
     if _version_of(db) >= VERSION:
         return
     db.execute("BEGIN IMMEDIATE")
@@ -363,10 +342,8 @@ class SessionLock:
         self._descriptor: int | None = None
 
     def take(self) -> bool:
-        """Take the lock; False when another console holds it.
-
-        Where no lock can be made (a read-only disk), nothing can be written either, and it counts as taken.
-        """
+        """Take the lock; False when another console holds it. On a read-only disk, where nothing can be written either,
+        it counts as taken."""
         if self._descriptor is not None:
             return True
         try:
@@ -386,7 +363,7 @@ class SessionLock:
             return True
 
     def let_go(self, *, keep: bool = False) -> None:
-        """Let go of the lock and remove the file, unless that is to stay for the next one who takes it."""
+        """Let go of the lock and remove the file, unless the next one is to `keep` it."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is None:
             return

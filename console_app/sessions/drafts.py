@@ -1,8 +1,5 @@
-"""Keep what was written and not sent: a small file a session, which outlives a crash and a switch of sessions.
-
-A session that has not begun has no id yet; its draft is kept by the working folder and the process, and belongs to the
-console that wrote it as long as that one runs: two consoles in one folder keep one each.
-"""
+"""Keep unsent prompts: a small file a session, which outlives a crash. A session that has not begun is kept by its
+folder and process: two consoles in one folder keep one each."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ class PromptDraft:
 
 
 class PromptDrafts:
-    """The drafts in one folder, which need not exist; without one they last as long as the console. Uses the disk."""
+    """Drafts in one folder, which need not exist; without one they last as long as the console."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -42,12 +39,11 @@ class PromptDrafts:
 
     @staticmethod
     def of_new(working_folder: Path) -> str:
-        """Return the name that stands in place of a session's id before it has one."""
         return _NEW + hashlib.sha256(os.fsencode(working_folder)).hexdigest()[:32]
 
     def keep(self, session_id: str, draft: PromptDraft) -> None:
-        """Keep a draft in place of the one before; one without text is forgotten. A full disk is logged. A command that
-        holds a key is kept in memory alone, as in the history of prompts."""
+        """Keep a draft in place of the one before, unless it has no text. A command that holds a key stays in memory,
+        as in the history."""
         whole = " ".join((draft.text, *draft.pastes.values()))
         if not draft.text or (draft.text.startswith("/") and has_key(whole)):
             self.forget(session_id)
@@ -65,8 +61,7 @@ class PromptDrafts:
             log.warning("what is being written can't be kept: %s", error)
 
     def read(self, session_id: str) -> PromptDraft | None:
-        """Return the draft of a session, or None. One that hasn't begun takes over the newest whose console has
-        ended."""
+        """Return a session's draft, or None. One that hasn't begun takes the newest whose console has ended."""
         path = self._path(session_id)
         if session_id in self._kept or path is None:
             return self._kept.get(session_id)
@@ -87,7 +82,6 @@ class PromptDrafts:
         return None
 
     def forget(self, session_id: str) -> None:
-        """Forget a draft that was sent, or taken away."""
         self._kept.pop(session_id, None)
         if (path := self._path(session_id)) is not None:
             try:

@@ -1,12 +1,8 @@
-"""Writes a session as a file: for people as Markdown, for programs as JSON lines or a trace of its calls.
+"""Writes a session as a file: Markdown for people, JSON lines (stored events, which can be imported) or a trace of its
+calls. Foreign text is never markup: HTML is escaped, and fences are longer than any run of backticks they hold.
 
-The JSON lines are the events as they were stored, so what was exported can be imported again. Foreign text is never
-markup here: HTML is escaped, and fences in Markdown are longer than any run of backticks they hold.
-
-The trace is Trace Event JSON, which Perfetto and chrome://tracing open: a process a turn, a line a call, a bar a phase.
-Complete events (`ph` X) have `ts` and `dur` in microseconds, counted from the first call; metadata events (M) name
-processes and lines. Phases of one call follow each other; what it asked while it ran lies within its run.
-"""
+The trace is Trace Event JSON, for Perfetto and chrome://tracing: a process a turn, a line a call, a bar a phase, `ts`
+and `dur` in microseconds from the first call."""
 
 from __future__ import annotations
 
@@ -39,8 +35,6 @@ MOVING = ("svg", "cast")  # of a session as it plays: recordings, which the comm
 
 
 class ExportError(FanoutError):
-    """The file can't be written."""
-
     title = "Export"
 
 
@@ -51,19 +45,16 @@ class ImportFailed(FanoutError):
 
 
 def form_of(name: str) -> str:
-    """Return which of FORMATS and MOVING a file called `name` is; "" for another."""
     ending = "trace" if name.lower().endswith(".trace.json") else Path(name).suffix.lower().removeprefix(".")
     return ending if ending in FORMATS + MOVING else ""
 
 
 def form_and_path(words: str) -> tuple[str, str]:
-    """Read what was typed as [FORM] [PATH]: the ending of a path says the form too."""
     form, _, path = words.strip().partition(" ")
     return (form, path.strip()) if form in FORMATS + MOVING else (form_of(words.strip()), words.strip())
 
 
 def exported(events: Sequence[ev.Event], form: str, title: str, redactor: Redactor | None = None) -> str:
-    """Write the session as text in one of FORMATS but `html`, without the secrets that `redactor` knows."""
     redactor = redactor or Redactor()
     transcript = Transcript()
     for event in events:
@@ -77,7 +68,6 @@ def exported(events: Sequence[ev.Event], form: str, title: str, redactor: Redact
 
 
 def as_json_lines(events: Iterable[ev.Event], redactor: Redactor | None = None) -> str:
-    """Write the events as they were stored, without the secrets that `redactor` knows."""
     redactor = redactor or Redactor()
     return "".join(_json_line(event, redactor) + "\n" for event in events)
 
@@ -95,7 +85,6 @@ def _json_line(event: ev.Event, redactor: Redactor) -> str:
 
 
 def write_new(path: Path, text: str) -> Path:
-    """Write a file that isn't there yet, for its owner alone; a name that is taken gets a number."""
     for number in range(1, 1000):
         target = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
         try:
@@ -111,8 +100,7 @@ def write_new(path: Path, text: str) -> Path:
 
 
 def imported(lines: Iterable[str], source: str, session_id: str = "") -> list[ev.Event]:
-    """Read the events of an exported session, under an id, a new one by default. Raises ImportFailed with the line that
-    is wrong."""
+    """Read an exported session's events, under a new id by default. Raises ImportFailed with the line that is wrong."""
     session_id = session_id or new_session_id()
     events: list[ev.Event] = []
     for number, line in enumerate(lines, 1):
@@ -154,7 +142,6 @@ def _arguments(call: CallView) -> str:
 
 
 def read_for(turn: TurnView) -> list[tuple[str, str]]:
-    """Return (what, text) for everything that servers wrote into the turn's message, or that was attached to it."""
     message = turn.message
     if message is None:
         return []
@@ -165,8 +152,8 @@ def read_for(turn: TurnView) -> list[tuple[str, str]]:
 
 
 def _inert(text: str) -> str:
-    """Return Markdown that fetches and runs nothing, wherever it is shown: without pictures, HTML and links but to the
-    web. Blocks of code stay as they are, and are closed."""
+    """Return Markdown that fetches and runs nothing: without pictures, HTML and links but to the web. Blocks of code
+    are closed."""
     from markdown_it import MarkdownIt
 
     lines, told, at = text.strip().split("\n"), list[str](), 0
@@ -183,10 +170,8 @@ def _inert(text: str) -> str:
 
 
 def _without_acts(lines: Sequence[str]) -> Iterator[str]:
-    """Yield lines with a backslash before each sign that begins a picture, HTML or a link, but in spans of code.
-
-    Spans are known where each line of a paragraph has both ends of all its own, and no column of a table parts them.
-    """
+    """Yield lines with a backslash before pictures, HTML and links, but in spans of code. A span counts where each line
+    has both its ends, and no table column parts it."""
     for _, group in groupby(lines, lambda line: not line.strip(" \t")):
         paragraph = list(group)
         unsure = any(
@@ -232,13 +217,11 @@ def _markdown(transcript: Transcript, title: str, clean: Callable[[str], str]) -
 
 
 def thoughts(step: StepView) -> list[tuple[str, str]]:
-    """Return (what, text) for each thought of the model before it answered."""
     reasoning = [("reasoning", step.reasoning)] if step.reasoning else []
     return reasoning + [(thought.label, thought.text) for thought in step.thoughts]
 
 
 def summaries(transcript: Transcript, turn: TurnView) -> list[tuple[str, str]]:
-    """Return (what, text) for each summary that was made in or after a turn."""
     return [
         (
             f"Compacted: from here on the model reads this in place of the oldest {plural(one.covers, 'message')}",
@@ -254,7 +237,6 @@ def cut(step: StepView) -> str:
 
 
 def _unfinished(turn: TurnView) -> str:
-    """Return what is to be said of a turn that has not ended, "" for one that has."""
     if turn.outcome is not None:
         return ""
     return UNFINISHED + NO_TEXT * any(not step.done and not step.batch.calls for step in turn.steps[-1:])
@@ -273,7 +255,6 @@ MOST_TEXT = 500  # characters of arguments and errors that go along
 
 
 def as_trace(turns: Sequence[TurnView], now: float, redactor: Redactor | None = None) -> str:
-    """Write the calls of these turns up to `now` as one JSON document, without the secrets that `redactor` knows."""
     calls = [call for turn in turns for call in turn.calls]
     begin = min((call.announced_at for call in calls), default=0.0)
     events = list(_events(turns, begin, now))
@@ -304,8 +285,8 @@ def _named(what: str, turn: int, line: int, name: str = "") -> dict[str, Any]:
 
 
 def _bar(span: times.Span, call: CallView, turn: int, line: int, begin: float) -> dict[str, Any]:
-    """Write a phase of a call. Both its ends are rounded, not its length: or it would reach a microsecond into the
-    next, and Perfetto drops what lies neither beside nor within another bar."""
+    """Write a phase of a call. Both ends are rounded, not its length: Perfetto drops bars that reach a microsecond into
+    the next."""
     start, stop = (max(round((at - begin) * 1e6), 0) for at in (span.begin, span.end))
     running = span.phase == "run"
     facts: dict[str, Any] = {"call": one_line(call.id, 80)}

@@ -1,12 +1,6 @@
-"""Opens the sessions of a user for a front end: holds the store, and the lock of the session that is open here.
-
-Turns are recorded to it: a new session is locked when its first event comes.
-
-Plays a stored session again with its real timing: each event when it came, at a speed you choose.
-
-What the model streamed is stored as whole messages, so an answer appears at once, before the calls that it made; calls
-start, wait and end as they did, and so does what they reported meanwhile (`recorder.SAMPLES` a second).
-"""
+"""Opens the sessions of a user: holds the store, and the lock of the open one, which a new session gets with its first
+event. Plays a stored session with its real timing; streamed text is stored as whole messages, so an answer appears at
+once, before its calls."""
 
 from __future__ import annotations
 
@@ -40,18 +34,14 @@ class SessionInUse(StoreError, UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A stored session that was opened. Its last turn is over, whatever became of the console that ran it."""
-
     info: SessionInfo
     events: list[ev.Event]
     read_only: bool = False
 
 
 class Library:
-    """The store with the locks of its sessions in `locks`. One session at a time is open here.
-
-    `redactor` knows the secrets that no exported session may hold.
-    """
+    """The store with the locks of its sessions in `locks`; one session at a time is open. No export holds secrets that
+    `redactor` knows."""
 
     def __init__(self, store: Store, locks: Path, redactor: Redactor | None = None) -> None:
         self.store = store
@@ -64,11 +54,9 @@ class Library:
 
     @property
     def session_id(self) -> str:
-        """The session that is open here; "" before the first event of a new one."""
         return self._session_id
 
     async def append(self, events: Sequence[ev.Event]) -> None:
-        """Store events of the open session, or of a new one, which is the open one then."""
         if events and events[0].session_id != self._session_id:
             self.begin()
             await self._take(events[0].session_id)
@@ -76,17 +64,12 @@ class Library:
             await self.store.append(events)
 
     def begin(self) -> None:
-        """Let go of the session that is open here; the next event opens a new one."""
         if self._lock is not None:
             self._lock.let_go()
         self._session_id, self._lock, self.read_only = "", None, False
 
     async def asked_for(self, *, newest: bool, prefix: str | None, folder: Path) -> SessionInfo | None:
-        """Return the session that a command line names, or the newest of a working folder; None when it asks for
-        neither.
-
-        Raises NoSuchSession.
-        """
+        """Return the session that a command line names, the newest of a folder, or None. Raises NoSuchSession."""
         if prefix is not None:
             return await self.store.find(prefix)
         if not newest:
@@ -99,15 +82,22 @@ class Library:
         return info
 
     async def open(self, session_id: str, *, read_only: bool = False) -> Opened:
-        """Open a stored session in place of the one that is open here. Raises SessionInUse, unless only to read."""
         with self.collector_at_rest():
-            return await self._open(session_id, read_only)
+            info = await self.store.find(session_id)
+            await self.store.flush()
+            if read_only:
+                events = await self.store.load(info.id)
+                self.begin()
+                self._session_id, self.read_only = info.id, True
+                return Opened(info, events, read_only=True)
+            if info.id != self._session_id or self.read_only:
+                await self._take(info.id, info)
+            return Opened(info, await self.store.recover(info.id))
 
     @staticmethod
     @contextmanager
     def collector_at_rest() -> Generator[None]:
-        """Keep the collector off: reading a long session makes many objects and no garbage, and takes half the time
-        so."""
+        """Keep the collector off: reading a long session makes no garbage, and takes half the time so."""
         was_on = gc.isenabled()
         gc.disable()
         try:
@@ -116,20 +106,7 @@ class Library:
             if was_on:
                 gc.enable()
 
-    async def _open(self, session_id: str, read_only: bool) -> Opened:
-        info = await self.store.find(session_id)
-        await self.store.flush()
-        if read_only:
-            events = await self.store.load(info.id)
-            self.begin()
-            self._session_id, self.read_only = info.id, True
-            return Opened(info, events, read_only=True)
-        if info.id != self._session_id or self.read_only:
-            await self._take(info.id, info)
-        return Opened(info, await self.store.recover(info.id))
-
     async def is_free(self, session_id: str) -> bool:
-        """Return whether no other console has the session open."""
         if session_id == self._session_id:
             return True
         lock = SessionLock(self._locks, session_id)
@@ -145,7 +122,6 @@ class Library:
         self.drafts.forget(session_id)
 
     async def close(self) -> None:
-        """Write what waits for the disk, close the file and let go of the session."""
         await self.store.close()
         self.begin()
 
@@ -161,10 +137,8 @@ LONGEST_PAUSE = 3.0  # seconds of the recording between two turns: what you thou
 
 
 class Replay:
-    """The events of a session and a clock that tells the time of the recording while they play.
-
-    A recording hands in a `clock` and a `sleep` that it drives, in seconds.
-    """
+    """Events of a session and a clock that tells the recording's time. A recording drives a `clock` and a `sleep` in
+    seconds."""
 
     def __init__(
         self,
@@ -183,16 +157,13 @@ class Replay:
 
     @property
     def session(self) -> ev.SessionStarted | None:
-        """Return how the conversation began: its model, servers and tools then."""
         started = (one for one in self._events if isinstance(one, ev.SessionStarted) and not one.agent)
         return next(started, None)
 
     def now(self) -> float:
-        """The time in the recording, seconds since the epoch."""
         return self._at + (self._clock() - self._since) * self._speed
 
     async def play(self) -> AsyncIterator[ev.Event]:
-        """Yield each event in its time."""
         self._since = self._clock()
         ended = True
         before = self._at
@@ -210,7 +181,6 @@ class Replay:
 
 
 def _with_texts(events: Sequence[ev.Event]) -> Sequence[ev.Event]:
-    """Put the text of each answer before its calls, where it stood: its message was stored behind them."""
     before: dict[int, ev.TextDelta] = {}  # by the place of the first call of an answer
     first: dict[str, int] = {}  # by agent: the place of the first call of its newest answer
     for at, event in enumerate(events):

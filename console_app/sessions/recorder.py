@@ -1,9 +1,6 @@
-"""Stored before shown: reads a turn's events in slices, stores each slice, and only then hands it on.
-
-A slice is what has arrived when the reader comes round, and where only text streams it comes round no more often than
-the screen is painted: so a token costs a part of a transaction and not one of its own. Deltas that follow each other
-are kept as one draft; of progress, log lines and output each call has a few a second kept, for replay.
-"""
+"""Stored before shown: reads a turn's events in slices, stores each, and only then hands it on. Where only text
+streams, a slice comes no more often than the screen is painted, so a token costs a part of a transaction. Deltas are
+joined to drafts; of progress, log lines and output a few a second are kept."""
 
 from __future__ import annotations
 
@@ -35,18 +32,16 @@ class EventSource(Protocol):
 
 
 class Recorder:
-    """Stores events in `store`, None for a session that is not saved, before it gives them."""
+    """Stores events in `store` (None: not saved) before it gives them."""
 
     def __init__(self, store: ports.SessionStore | None) -> None:
         self._store = store
 
     async def one(self, event: ev.Event) -> None:
-        """Store an event that belongs to nothing that goes on."""
         if self._store is not None:
             await self._store.append(to_store([event]))
 
     async def slices(self, source: EventSource) -> AsyncIterator[Sequence[ev.Event]]:
-        """Yield the events of `source` in slices, each stored before it is given."""
         if self._store is None:
             while events := await source.next_slice(ch.SLICE):
                 yield events
@@ -62,15 +57,14 @@ class Recorder:
 
 
 class StoredSamples:
-    """Chooses the progress, log lines and output of a turn to store: `SAMPLES` of each call at once, and as many a
-    second after. Output that isn't stored goes with the next that is, as far as `MOST_OUTPUT` has room for it."""
+    """Chooses news of calls to store: `SAMPLES` of each at once, and as many a second after. Other output goes with the
+    next, as far as `MOST_OUTPUT` has room."""
 
     def __init__(self) -> None:
         self._left: dict[str, tuple[float, float]] = {}  # by call: how many may be stored now, and when that was so
         self._output: dict[str, ev.CallOutput] = {}  # by call: the newest that is not stored yet
 
     def of(self, event: ev.Event) -> Sequence[ev.Event]:
-        """Return what is stored when `event` comes, in its order."""
         if isinstance(event, ev.CallFinished | ev.CallRestarted) and event.call_id in self._output:
             return self._output.pop(event.call_id), event
         if not isinstance(event, tables.Sampled):
@@ -88,7 +82,6 @@ class StoredSamples:
 
 
 def _joined(before: ev.CallOutput | None, event: ev.CallOutput) -> ev.CallOutput:
-    """Return the newest of two pieces of output as one. Where they don't meet it is the second."""
     if before is None or before.offset + safe_text.size_of(before.text) != event.offset:
         return event
     whole = before.text + event.text
@@ -100,8 +93,7 @@ def _joined(before: ev.CallOutput | None, event: ev.CallOutput) -> ev.CallOutput
 
 
 def to_store(events: Sequence[ev.Event], sampling: StoredSamples | None = None) -> list[ev.Event]:
-    """Return what of a slice is stored: deltas joined to drafts, news of running calls as `sampling` says, all
-    others."""
+    """Return what of a slice is stored: deltas joined to drafts, news as `sampling` says, all others."""
     sampling = sampling or StoredSamples()
     stored: list[ev.Event] = []
     pieces: list[str] = []  # of the draft that is last in `stored`
@@ -124,7 +116,6 @@ def to_store(events: Sequence[ev.Event], sampling: StoredSamples | None = None) 
 
 
 def _continues(last: ev.Event, event: ev.Event) -> bool:
-    """Return whether `event` is more of the same draft."""
     if last.agent != event.agent:
         return False
     match last, event:

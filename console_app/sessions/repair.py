@@ -1,8 +1,5 @@
-"""Makes the events that end a turn truthfully, for a session whose console died in the middle of it.
-
-The answer that was cut off is kept and marked, every call without a result gets `interrupted`, the results join the
-history in call order, and the turn ends as cancelled. Nothing runs again by itself.
-"""
+"""Makes the events that end a turn truthfully, for a session whose console died in it. The answer is kept and marked,
+calls without a result get `interrupted`, and the turn ends as cancelled. Nothing runs again by itself."""
 
 from __future__ import annotations
 
@@ -64,7 +61,6 @@ def _is_open(events: Sequence[ev.Event]) -> bool:
 
 
 def _runs_beside(events: Sequence[ev.Event]) -> bool:
-    """Return whether a call that went to the background has no result."""
     left: set[str] = set()
     for event in events:
         if isinstance(event, ev.CallDetached):
@@ -98,7 +94,6 @@ class _Closing:
         return self._events
 
     def _agent(self, path: str, transcript: Transcript) -> None:
-        """End the conversation of an agent that was cut: so it can be read, and gone on with."""
         if (turn := transcript.turn) is None or turn.outcome is not None:
             return
         before: dict[str, Any] = self._common
@@ -111,7 +106,7 @@ class _Closing:
         self._common = before
 
     def _answer(self, step: StepView, transcript: Transcript, agent: str = "") -> None:
-        """Add the part of the answer that was shown to the history, with the calls that were read whole."""
+        """Add the shown part of the answer to the history, with the calls that were read whole."""
         if step.thinking and step.thinking_label is not None:
             self._add(ev.Thought, label=step.thinking_label, text=step.thinking)
         if step.done:
@@ -130,12 +125,7 @@ class _Closing:
         if from_drafts.content or from_drafts.tool_calls or from_drafts.reasoning:
             self._add(ev.MessageAdded, **ev.MessageAdded.fields_of(from_drafts))
 
-    def _seen(self, call: CallView) -> int:
-        """Return how long a call ran as far as the session tells, in ms: up to the last thing that was stored."""
-        return 0 if call.started_at is None else max(round((self._common["at"] - call.started_at) * 1000), 0)
-
     def _cut_beside(self, call: CallView) -> None:
-        """Tell the model of a call in the background that was cut: its answer said that the result follows."""
         text = f"[Fanout: the call {call.name}, which went to the background, was interrupted.{_so_far(call)}]"
         self._add(ev.MessageAdded, **ev.MessageAdded.fields_of(UserMessage(content=text, origin="fanout")))
 
@@ -150,7 +140,9 @@ class _Closing:
                     outcome=Outcome.INTERRUPTED,
                     content=INTERRUPTED + (f"\n{ag.account(had, self._common['at'])}" if had else _so_far(call)),
                     error=INTERRUPTED,
-                    duration_ms=self._seen(call),
+                    duration_ms=0
+                    if call.started_at is None
+                    else max(round((self._common["at"] - call.started_at) * 1000), 0),
                 )
                 if call.detached and call.id in recorded:
                     self._cut_beside(call)
@@ -167,7 +159,6 @@ class _Closing:
 
 
 def _joining(step: StepView, transcript: Transcript, agent: str) -> list[CallView]:
-    """Return the calls of an answer that are of the history, wherever they stand."""
     calls = [call for call in transcript.turns[-1].calls if call.joins and call.agent == agent]
     return sorted((call for call in calls if call.step == step.number), key=lambda call: call.index)
 
@@ -178,7 +169,6 @@ def _so_far(call: CallView) -> str:
 
 
 def _again(transcript: Transcript) -> str:
-    """Return what may be done about calls that had not ended, "" where there are none."""
     count = sum(
         call.state is not CallState.FINISHED and call.joins and not call.agent
         for call in transcript.open_calls.values()
@@ -190,7 +180,6 @@ def _again(transcript: Transcript) -> str:
 
 
 def _of_agents(transcript: Transcript) -> str:
-    """Return which agents of the conversation had ended and which had not, where some of its calls are agents."""
     sent = [call for call in transcript.calls.values() if call.runs and not call.agent]
     cut = [one_line(call.runs, 40) for call in sent if call.state is not CallState.FINISHED]
     ended = [one_line(call.runs, 40) for call in sent if call.state is CallState.FINISHED]
@@ -199,7 +188,6 @@ def _of_agents(transcript: Transcript) -> str:
 
 
 def _model(transcript: Transcript) -> str:
-    """Return PROVIDER/MODEL that asked last, as far as the session tells."""
     answers = (message for message in reversed(transcript.history) if isinstance(message, AssistantMessage))
     newest = next((call.model for message in answers for call in message.tool_calls), "")
     session = transcript.session

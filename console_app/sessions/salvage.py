@@ -1,10 +1,6 @@
-"""Reads what can still be read of a session file that was damaged and set aside, to be carried over into the new one.
-
-Whatever SQLite still makes of such a file, its pages are walked one by one, and the records taken that have the shape
-of ours: an event comes back when the pages it stands on are whole. A damaged page costs what stands on it, no more.
-Pages that the file says are free are left out, as they hold what was deleted. The damaged file itself is only read.
-Source: https://www.sqlite.org/fileformat2.html.
-"""
+"""Reads what is left of a damaged session file that was set aside. Its pages are walked one by one, whatever SQLite
+makes of it: an event comes back when the pages it stands on are whole. Free pages, which hold what was deleted, are
+left out. Source: https://www.sqlite.org/fileformat2.html."""
 
 from __future__ import annotations
 
@@ -30,7 +26,7 @@ _WIDTHS = (0, 1, 2, 3, 4, 6, 8, 8, 0, 0)  # bytes of a value, by its serial type
 
 
 class Layout(NamedTuple):
-    """The bytes of a page, and the number of those at its end that are not SQLite's."""
+    """The size of a page, and the bytes at its end that are not SQLite's."""
 
     size: int = USUAL_SIZE
     reserved: int = 0
@@ -71,14 +67,12 @@ class Pages:
             os.close(self._wal)
 
     def page(self, number: int) -> bytes:
-        """Read a page; where the file was cut, zeros stand for what is missing."""
         size, at = self.layout.size, self._in_wal.get(number)
         if at is not None and self._wal is not None:
             return os.pread(self._wal, size, at).ljust(size, b"\0")
         return os.pread(self._file, size, (number - 1) * size).ljust(size, b"\0")
 
     def records(self) -> Iterator[tuple[RecordPlace, list[Value]]]:
-        """Yield all records; None stands for a column that ends on another page."""
         free = self._free()
         for number in range(1, self.count + 1):
             if number in free:
@@ -91,7 +85,6 @@ class Pages:
                     continue  # this one; the next may be whole
 
     def record(self, place: RecordPlace, read: list[int] | None = None) -> list[Value]:
-        """Return all columns of a record; the numbers of its pages are added to `read`. Raises Damaged."""
         try:
             values = self._decoded(self.page(place.page), place.at, beyond=True, read=read)
         except (IndexError, struct.error) as error:
@@ -149,7 +142,6 @@ class Pages:
         return b"".join(parts)
 
     def _free(self) -> set[int]:
-        """Return the pages that are free by the file's own list; none where that list isn't whole."""
         head = self.page(1)
         trunk, total = struct.unpack_from(">II", head, 32) if head.startswith(_MAGIC) else (0, 0)
         found: set[int] = set()
@@ -173,7 +165,6 @@ def stated_layout(head: bytes) -> Layout:
 
 
 def _committed(wal: int, size: int) -> dict[int, int]:
-    """Return where in a journal the newest committed copy of each page stands."""
     head = os.pread(wal, _WAL_HEADER, 0)
     if len(head) < _WAL_HEADER or int.from_bytes(head[:4]) not in _WAL_MAGIC or int.from_bytes(head[8:12]) != size:
         return {}
@@ -191,7 +182,6 @@ def _committed(wal: int, size: int) -> dict[int, int]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return a number of one to nine bytes, and where it ends."""
     value = 0
     for place in range(at, at + 8):
         byte = data[place]
@@ -202,7 +192,6 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _columns(payload: bytes, length: int) -> list[Value]:
-    """Return the columns of a record of `length` bytes, None for those that end behind `payload`. Raises Damaged."""
     head, at = _varint(payload, 0)
     kinds: list[int] = []
     while at < head:
@@ -239,8 +228,6 @@ _MOST_PLACES = 4  # of one event: it may stand on a free page too, where the lis
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:
-    """A session as far as it could be read: its events in order, and what the list knew of it, where that could."""
-
     session_id: str
     events: list[ev.Event]
     known: tuple[Any, ...] | None  # title, named, folder, parent, created_at
@@ -248,8 +235,6 @@ class Salvaged:
 
 @dataclass(slots=True)
 class _Found:
-    """The places of the records of a session."""
-
     events: dict[int, list[RecordPlace]] = field(default_factory=dict[int, list[RecordPlace]])  # by `seq`
     known: tuple[Any, ...] | None = None
     updated_at: float = 0.0
@@ -276,7 +261,6 @@ class Wreck:
         self.pages.close()
 
     def session_ids(self) -> list[str]:
-        """Return all sessions of which an event may be read, in no order."""
         return [session_id for session_id, found in self._found.items() if found.events]
 
     def session(self, session_id: str) -> Salvaged:
@@ -285,7 +269,6 @@ class Wreck:
         return Salvaged(session_id, [event for event in read if event is not None], found.known)
 
     def places(self, session_id: str) -> dict[int, list[RecordPlace]]:
-        """Return where the events of a session stand, by their `seq`."""
         return self._found[session_id].events
 
     def _event(self, session_id: str, seq: int, places: list[RecordPlace]) -> ev.Event | None:
@@ -301,7 +284,6 @@ class Wreck:
 
 
 def _look(pages: Pages) -> dict[str, _Found]:
-    """Return the records that are ours, by session."""
     sessions: dict[str, _Found] = {}
     for place, values in pages.records():
         match values:
@@ -310,21 +292,17 @@ def _look(pages: Pages) -> dict[str, _Found]:
                 if len(places) < _MOST_PLACES:
                     places.append(place)
             case [str(session_id), str(), int(), str(), str(), str(), str() | None, *times, int(), int()] if session_id:
-                _know(sessions.setdefault(session_id, _Found()), values, times)
+                found = sessions.setdefault(session_id, _Found())
+                match times:
+                    case [int() | float() as created_at, int() | float() as updated_at]:
+                        if found.known is None or updated_at > found.updated_at:
+                            found.known = (values[1], values[2], values[5], values[6], created_at)
+                            found.updated_at = updated_at
+                    case _:
+                        pass
             case _:
                 pass
     return sessions
-
-
-def _know(found: _Found, row: list[Value], times: list[Value]) -> None:
-    """Keep a row of `sessions`, the newest of several."""
-    match times:
-        case [int() | float() as created_at, int() | float() as updated_at]:
-            if found.known is None or updated_at > found.updated_at:
-                found.known = (row[1], row[2], row[5], row[6], created_at)
-                found.updated_at = updated_at
-        case _:
-            pass
 
 
 def _count(sessions: dict[str, _Found]) -> int:
@@ -332,7 +310,6 @@ def _count(sessions: dict[str, _Found]) -> int:
 
 
 def carry_over(db: sqlite3.Connection, salvaged: Salvaged) -> None:
-    """Store a salvaged session in a new file, beside what was stored of it there since."""
     tables.append(db, salvaged.events, "", whole=True)
     if salvaged.known is not None:
         db.execute(

@@ -1,8 +1,5 @@
-"""Keeps the sessions of a user on disk: appends events, lists, searches, loads, renames, forks and deletes.
-
-What is appended is durable when `append` returns. When the disk fails, events wait in memory in their order while the
-conversation goes on, and are tried again every second until they are written; `problem` says what is wrong meanwhile.
-"""
+"""Keeps the sessions of a user on disk; what is appended is durable when `append` returns. When the disk fails, events
+wait in memory in order, and are tried again every second; `problem` says what is wrong meanwhile."""
 
 from __future__ import annotations
 
@@ -19,10 +16,10 @@ from console_app.domain import UsageError, safe_text
 from console_app.domain import events as ev
 from console_app.sessions import salvage, tables
 from console_app.sessions.database import DamagedFile, Database, Result, SetAside, StoreError
+from console_app.sessions.places import OtherResult
 from console_app.sessions.repair import closing_events
 from console_app.sessions.salvage import Wreck
 from console_app.sessions.tables import SessionInfo, StoredEvents
-from console_app.sessions.what_if import OtherResult
 
 RETRY = 1.0  # seconds between two tries of a disk that failed
 SALVAGING = 20.0  # seconds that closing waits for a damaged file to be read
@@ -60,13 +57,11 @@ class Store:
 
     @property
     def set_aside(self) -> Path | None:
-        """The path that a damaged session file was moved to, or None."""
         aside = self._database.set_aside
         return None if aside is None else aside.path
 
     @property
     def waiting(self) -> int:
-        """The number of events that wait for the disk."""
         return len(self._waiting)
 
     # Writing
@@ -79,17 +74,14 @@ class Store:
             await self._try()
 
     async def flush(self) -> bool:
-        """Try now to write what waits; return whether nothing waits any more."""
         if self._waiting or self.problem is not None:
             await self._try()
         return not self._waiting
 
     async def check(self) -> None:
-        """Open the file, so that a problem with it is known before there is anything to write."""
         await self._try()
 
     async def close(self) -> None:
-        """Write what waits, if that can be, and close the file."""
         if self._retrying is not None:
             self._retrying.cancel()
         await self.flush()
@@ -101,8 +93,8 @@ class Store:
         await self._database.close()
 
     async def _try(self) -> None:
-        """Write what waits. An event goes on waiting until that is done: the writer may be cancelled meanwhile, and to
-        store an event twice is as once."""
+        """Write what waits. Events wait until that is done: the writer may be cancelled, and storing one twice is as
+        once."""
         async with self._writing:
             batch, aside = self._waiting[:], self._database.set_aside
             try:
@@ -118,7 +110,6 @@ class Store:
                 self._now(None)
 
     def _carry_over(self, before: SetAside | None) -> None:
-        """Begin to read a file that was set aside since `before`, or at first one that a killed console left."""
         aside = self._database.set_aside
         if aside == before:
             if self._looked:
@@ -130,7 +121,6 @@ class Store:
             self._salvaging = asyncio.create_task(self._salvage(aside), name="damaged session file")
 
     async def _salvage(self, damaged: SetAside) -> None:
-        """Carry over what can be read of the damaged file, a session at a time, so that the conversation goes on."""
         count, whole = 0, False
         try:
             with await asyncio.to_thread(Wreck, damaged.path) as wreck:
@@ -149,7 +139,6 @@ class Store:
             self.on_change()
 
     async def _read(self, work: Callable[[sqlite3.Connection], Result], empty: Result) -> Result:
-        """Read, once what a damaged file held was carried over. Raises StoreError."""
         await self._carried_over()
         try:
             return await self._database.read(work, empty)
@@ -179,22 +168,18 @@ class Store:
     # Reading
 
     async def sessions(self, limit: int = 500) -> list[SessionInfo]:
-        """Return the newest sessions first; those in which nothing was said are left out."""
         return await self._read(lambda db: tables.newest(db, limit), [])
 
     async def newest(self, folder: str | None = None) -> SessionInfo | None:
-        """Return the newest session, of a working folder if one is given."""
         named = None if folder is None else safe_text.encodable(folder)
         found = await self._read(lambda db: tables.newest(db, 1, named), [])
         return found[0] if found else None
 
     async def relative(self, session_id: str) -> SessionInfo | None:
-        """Return the session that one was forked from, or else its newest fork."""
         found = await self._read(lambda db: tables.relatives(db, session_id), [])
         return found[0] if found else None
 
     async def find(self, prefix: str) -> SessionInfo:
-        """Return the session whose id begins with `prefix`. Raises NoSuchSession when none or several do."""
         found = await self._read(lambda db: tables.with_prefix(db, prefix), [])
         exact = [info for info in found if info.id == prefix]
         if len(exact or found) == 1:
@@ -203,20 +188,16 @@ class Store:
         raise NoSuchSession(f"{what} an id that begins with {prefix!r}.", "`fanout sessions list` shows them.")
 
     async def load(self, session_id: str) -> StoredEvents:
-        """Read the events of a session in order, drafts of an answer that never ended in their places."""
         try:
             return await self._read(lambda db: tables.events_of(db, session_id), [])
         except DamagedFile:  # and it can't be set aside: what is found is better than nothing
             return await self._database.read(lambda db: tables.events_of(db, session_id, partly=True), [])
 
     async def search(self, words: str, limit: int = 100) -> list[tables.Hit]:
-        """Return the places where all of `words` were said or returned, the best match first. Every word is a
-        prefix."""
+        """Return the places where all of `words` (prefixes) were said or returned, the best match first."""
         return await self._read(lambda db: tables.search(db, words, limit), [])
 
     async def browse(self, words: str = "", limit: int = 200) -> tuple[list[SearchHit], int]:
-        """Return sessions for a list, and their number in all: the newest, or those whose title or text has `words`."""
-
         def look(db: sqlite3.Connection) -> tuple[list[SearchHit], int]:
             if not words.split():
                 return [SearchHit(info) for info in tables.newest(db, limit)], tables.count(db)
@@ -232,18 +213,15 @@ class Store:
         return await self._read(look, ([], 0))
 
     async def counts(self, session_id: str) -> tuple[int, float | None]:
-        """Return the number of calls of a session and its cost in US dollars, None where no price is known."""
         return await self._read(lambda db: tables.counts_of(db, session_id), (0, None))
 
     async def glance(self, session_id: str, limit: int = 12) -> list[ev.MessageAdded]:
-        """Return what was said and called first in a session and last, at most so many messages each."""
         return await self._read(lambda db: tables.glance(db, session_id, limit), [])
 
     # Changing. These raise StoreError when the disk will not have it.
 
     async def recover(self, session_id: str) -> StoredEvents:
-        """Load a session, and where its last turn never ended, the events that end it, which are stored with the
-        drafts."""
+        """Load a session and the events that end its last turn where it never ended, which are stored."""
         await self.flush()
         events = await self.load(session_id)
         closing = closing_events(events)
@@ -259,16 +237,11 @@ class Store:
         await self._database.write(lambda db: tables.rename(db, session_id, title))
 
     async def delete(self, session_id: str) -> None:
-        """Remove a session and all that was said in it."""
         await self._database.write(lambda db: tables.delete(db, session_id))
 
     async def fork(self, session_id: str, up_to: int | None = None, other: tuple[str, str] | None = None) -> str:
-        """Make a new session with the events of another and return its id: of all, those up to a `seq`, or those up to
-        the results that an `other` one, (call id, text), is put among.
-
-        A turn that is cut by that, or that still runs elsewhere, is closed in the new session. Which models called
-        natively is kept, as it is where turns are undone.
-        """
+        """Make a session with another's events, all or up to a `seq` or to results that an `other` one, (call id,
+        text), is put among; return its id. A turn cut by that is closed, and which models called natively is kept."""
         info = await self.find(session_id)
         new_id = new_session_id()
         whole = await self.load(session_id)
@@ -289,8 +262,6 @@ class Store:
         return new_id
 
     async def add(self, events: Sequence[ev.Event], title: str = "") -> None:
-        """Store a whole session, as an import does."""
-
         def whole(db: sqlite3.Connection) -> None:
             tables.append(db, events, self._folder, whole=True)
             if title:

@@ -1,7 +1,4 @@
-"""Reads and writes the tables of the session file: plain functions of an open connection.
-
-Each runs inside the transaction of its caller (`database`), so that what belongs together is stored together.
-"""
+"""Reads and writes the tables of the session file, inside the transaction of a caller (`database`)."""
 
 from __future__ import annotations
 
@@ -46,7 +43,6 @@ class SessionInfo:
 
     @property
     def short_id(self) -> str:
-        """The beginning of the id, which names the session on a command line."""
         return self.id[:SHORT_ID]
 
 
@@ -63,12 +59,10 @@ class Hit:
 
     @property
     def short_id(self) -> str:
-        """The beginning of the session's id."""
         return self.session_id[:SHORT_ID]
 
 
 def newest(db: sqlite3.Connection, limit: int, folder: str | None = None) -> list[SessionInfo]:
-    """Return the newest sessions first, of one working folder if it is given."""
     where = "turns > 0" if folder is None else "turns > 0 AND folder = ?"
     query = f"SELECT {_COLUMNS} FROM sessions WHERE {where} ORDER BY {NEWEST_FIRST}, rowid DESC LIMIT ?"
     values = (limit,) if folder is None else (folder, limit)
@@ -76,18 +70,15 @@ def newest(db: sqlite3.Connection, limit: int, folder: str | None = None) -> lis
 
 
 def count(db: sqlite3.Connection) -> int:
-    """Return the number of sessions that a list has."""
     return int(db.execute("SELECT count(*) FROM sessions WHERE turns > 0").fetchone()[0])
 
 
 def with_prefix(db: sqlite3.Connection, prefix: str) -> list[SessionInfo]:
-    """Return the sessions whose id begins with `prefix`."""
     query = f"SELECT {_COLUMNS} FROM sessions WHERE substr(id, 1, ?) = ?"
     return [SessionInfo(*row) for row in db.execute(query, (len(prefix), prefix))]
 
 
 def relatives(db: sqlite3.Connection, session_id: str) -> list[SessionInfo]:
-    """Return the session that one was forked from, and then its own forks, the newest first."""
     query = (
         f"SELECT {_COLUMNS} FROM sessions WHERE id = (SELECT parent FROM sessions WHERE id = ?1) OR parent = ?1 "
         f"ORDER BY parent IS ?1, {NEWEST_FIRST}, rowid DESC"
@@ -96,7 +87,6 @@ def relatives(db: sqlite3.Connection, session_id: str) -> list[SessionInfo]:
 
 
 def titled(db: sqlite3.Connection, words: str, limit: int) -> list[SessionInfo]:
-    """Return the sessions with all of `words` in their title, the newest first."""
     wanted = words.split()
     where = "".join(" AND instr(lower(title), lower(?))" for _ in wanted)
     query = f"SELECT {_COLUMNS} FROM sessions WHERE turns > 0{where} ORDER BY {NEWEST_FIRST}, rowid DESC LIMIT ?"
@@ -104,7 +94,6 @@ def titled(db: sqlite3.Connection, words: str, limit: int) -> list[SessionInfo]:
 
 
 def search(db: sqlite3.Connection, words: str, limit: int) -> list[Hit]:
-    """Return the places where all of `words` were said or returned, the best match first. Every word is a prefix."""
     query = " ".join(f'"{word.replace(chr(34), chr(34) * 2)}"*' for word in words.replace("\0", " ").split())
     if not query:
         return []
@@ -117,8 +106,7 @@ def search(db: sqlite3.Connection, words: str, limit: int) -> list[Hit]:
 
 
 def counts_of(db: sqlite3.Connection, session_id: str) -> tuple[int, float | None]:
-    """Return the number of calls of a session that ended, and the cost of its requests in US dollars, None where no
-    price is known."""
+    """Return the number of ended calls and the cost in US dollars, None where no price is known."""
     calls, cost = db.execute(
         "SELECT sum(json_extract(body, '$.type') = 'call.finished'), sum(json_extract(body, '$.cost')) FROM events "
         "WHERE session_id = ? AND (instr(body, '\"call.finished\"') OR instr(body, '\"usage.reported\"'))",
@@ -128,8 +116,7 @@ def counts_of(db: sqlite3.Connection, session_id: str) -> tuple[int, float | Non
 
 
 def glance(db: sqlite3.Connection, session_id: str, limit: int) -> list[ev.MessageAdded]:
-    """Return the first messages of a session and its newest, at most `limit` each, without those that Fanout wrote for
-    the model."""
+    """Return a session's first and newest messages, at most `limit` each, without those that Fanout wrote."""
     query = (
         "SELECT body FROM (SELECT e.seq, e.body FROM said s JOIN events e ON e.session_id = s.session_id "
         "AND e.seq = s.seq WHERE s.session_id = ?1 ORDER BY e.seq {order} LIMIT ?2) ORDER BY seq"
@@ -148,11 +135,8 @@ class MissingEventsError(sqlite3.DatabaseError):
 
 
 def events_of(db: sqlite3.Connection, session_id: str, *, partly: bool = False) -> StoredEvents:
-    """Read all events of a session in order, drafts in their places. Those of a newer version of Fanout are left out.
-
-    Raises MissingEventsError, unless `partly` says that fewer will do. A damaged key or page number can lead a search
-    past events that are there, without an error, so their size is held to what the list of sessions says of it.
-    """
+    """Read all events in order, drafts in their places, without a newer Fanout's. Raises MissingEventsError unless
+    `partly`: a damaged key can hide events without an error, so their size is held to the list's."""
     query = (
         "SELECT seq, body, 1 FROM events WHERE session_id = ?1 "
         "UNION ALL SELECT seq, body, 0 FROM drafts WHERE session_id = ?1 ORDER BY seq"
@@ -177,10 +161,8 @@ def events_of(db: sqlite3.Connection, session_id: str, *, partly: bool = False) 
 
 
 def append(db: sqlite3.Connection, events: Iterable[ev.Event], folder: str, *, whole: bool = False) -> None:
-    """Store events, and what they mean for the list, the drafts and the index. Twice is as once.
-
-    `whole` says that they are all of a session that is over: what else would be a draft stays for good.
-    """
+    """Store events, and their meaning for the list, drafts and index. Twice is as once. `whole`: they are all of a
+    session that is over."""
     known: set[str] = set()
     size: dict[str, int] = {}
     for event in events:
@@ -202,7 +184,6 @@ def append(db: sqlite3.Connection, events: Iterable[ev.Event], folder: str, *, w
 
 
 def keep_drafts(db: sqlite3.Connection, session_id: str) -> None:
-    """Make what was shown of an answer that never ended part of the session for good."""
     db.execute(
         "INSERT OR IGNORE INTO events SELECT session_id, seq, body FROM drafts WHERE session_id = ?", (session_id,)
     )
@@ -210,19 +191,16 @@ def keep_drafts(db: sqlite3.Connection, session_id: str) -> None:
 
 
 def rename(db: sqlite3.Connection, session_id: str, title: str) -> None:
-    """Give a session a title of its own."""
     db.execute("UPDATE sessions SET title = ?, named = 1 WHERE id = ?", (title, session_id))
 
 
 def descend(db: sqlite3.Connection, session_id: str, parent: str, title: str, at: float) -> None:
-    """Note the session that another one comes from, with its title and its time."""
     db.execute(
         "UPDATE sessions SET parent = ?, title = ?, updated_at = ? WHERE id = ?", (parent, title, at, session_id)
     )
 
 
 def delete(db: sqlite3.Connection, session_id: str) -> None:
-    """Remove a session and all that was said in it, from the bytes of the file too."""
     [[usual]] = db.execute("PRAGMA secure_delete")
     db.execute("PRAGMA secure_delete = ON")  # for this alone: what is written often needs no second writing
     db.execute("DELETE FROM search WHERE rowid IN (SELECT id FROM said WHERE session_id = ?)", (session_id,))
@@ -243,7 +221,6 @@ def _all_parsed(bodies: list[str]) -> Sequence[ev.Event | None]:
 
 
 def parsed(body: str) -> ev.Event | None:
-    """Return the event of a stored row; None for one that can't be read."""
     try:
         return ev.EVENT.validate_json(body)
     except ValueError:
@@ -299,12 +276,9 @@ def _indexed_arguments(event: ev.MessageAdded) -> Iterable[str]:
 
 
 def _settle_drafts(db: sqlite3.Connection, session_id: str, agent: str) -> None:
-    """Keep of the drafts of an answer, whose message is stored now, only what no message holds. The answer is of the
-    user's conversation, or of that of an `agent`.
-
-    That is reasoning, as it was seen and timed, and the arguments of calls that broke off. Which calls did not is asked
-    once and not for each draft: a draft and an event may have megabytes.
-    """
+    """Keep of the drafts of an answer (the user's or an `agent`'s), whose message is stored, only what no message
+    holds: reasoning as it was seen, and arguments of broken calls. Which these are is asked once, as a draft may have
+    megabytes."""
     db.execute(
         """INSERT OR IGNORE INTO events
         SELECT session_id, seq, body FROM drafts

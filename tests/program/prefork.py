@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 IMPORTED = (
-    *("console_app.command_line", "console_app.commands.prompt", "console_app.commands.dispatch", "console_app.wiring"),
+    *("console_app.command_line", "console_app.commands.dispatch", "console_app.wiring"),
     *("console_app.headless.run", "console_app.mcp_client.hub", "console_app.mcp_client.connecting.session"),
     *("console_app.sessions", "console_app.providers.offline.answer", "console_app.commands.console"),
     *("console_app.tui.app", "console_app.tui.main_screen.screen", "openai", "anthropic"),

@@ -1,11 +1,6 @@
-"""Reads a file or folder as it goes with a message: text whole or by its beginning, lines of it, a picture, a listing.
-
-Nothing is guessed from a name: what a file is, its bytes say. All of it blocks, and belongs into a thread.
-
-The files below a folder, as people mean it: without what .gitignore leaves out, bounded in number and time.
-
-A walk may take long on a network disk or in a home folder: it belongs into a thread.
-"""
+"""Reads a file or folder as it goes with a message, and lists the files below a folder as people mean it: without what
+.gitignore leaves out, bounded in number and time. A file's bytes say what it is, not its name. All of it blocks, and
+belongs into a thread."""
 
 from __future__ import annotations
 
@@ -50,7 +45,6 @@ class ReadFile:
 
 
 def read(path: Path, name: str, lines: LineRange | None) -> ReadFile:
-    """Read the file or folder at `path`, which people call `name`. Raises AttachmentError."""
     shown = one_line(name, 200)
     try:
         if path.is_dir():
@@ -62,7 +56,13 @@ def read(path: Path, name: str, lines: LineRange | None) -> ReadFile:
             if mime := picture_type(head):
                 return _picture(file, head, name, mime, found.st_size)
             if head.startswith(_UTF_16):
-                head, file = _from_utf_16(head, file, shown)
+                content = head + file.read(4 * LARGEST_TEXT)
+                if file.read(1):
+                    raise errors.AttachmentError(
+                        f"{shown} is text in UTF-16, and too large to be read as that", "Save it as UTF-8."
+                    )
+                text = content.decode("utf-16", "replace").encode("utf-8", "replace")
+                head, file = text[:_SAMPLE], io.BytesIO(text)
             _check_text(head, shown)
             file.seek(0)
             return ReadFile(_text(file, name, found.st_size) if lines is None else _lines(file, name, lines))
@@ -75,14 +75,12 @@ def read(path: Path, name: str, lines: LineRange | None) -> ReadFile:
 
 
 def of_text(text: str, name: str, lines: LineRange | None) -> ReadFile:
-    """Attach the text of a file as somebody edits it. Raises AttachmentError."""
     content = text.encode()
     file = io.BytesIO(content)
     return ReadFile(_lines(file, name, lines) if lines is not None else _text(file, name, len(content)))
 
 
 def of_bytes(content: bytes, name: str) -> ReadFile:
-    """Read a picture that is in no file yet, and that people call `name`. Raises AttachmentError."""
     if not (mime := picture_type(content)):
         raise errors.AttachmentError(f"{one_line(name, 200)} is no PNG, JPEG, GIF or WebP picture")
     return _picture(io.BytesIO(), content, name, mime, len(content))
@@ -100,7 +98,6 @@ def _text(file: BinaryIO, name: str, length: int) -> Attachment:
 
 
 def _lines(file: BinaryIO, name: str, lines: LineRange) -> Attachment:
-    """Read some lines, and say how many the file has; a very long one is counted only as far as it is scanned."""
     shown = one_line(name, 200)
     if lines.last is not None and lines.last < lines.first:
         raise errors.AttachmentError(f"{shown} has no lines {lines.first}-{lines.last}: the first comes after the last")
@@ -151,16 +148,6 @@ def _decoded(content: bytes, name: str) -> str:
         return content.decode("cp1252", "replace")
 
 
-def _from_utf_16(head: bytes, file: BinaryIO, shown: str) -> tuple[bytes, BinaryIO]:
-    content = head + file.read(4 * LARGEST_TEXT)
-    if file.read(1):
-        raise errors.AttachmentError(
-            f"{shown} is text in UTF-16, and too large to be read as that", "Save it as UTF-8."
-        )
-    text = content.decode("utf-16", "replace").encode("utf-8", "replace")
-    return text[:_SAMPLE], io.BytesIO(text)
-
-
 def _picture(file: BinaryIO, head: bytes, name: str, mime: str, length: int) -> ReadFile:
     shown = one_line(name, 200)
     content = head + file.read(LARGEST_PICTURE)
@@ -201,8 +188,8 @@ _LARGEST_RULES = 1_000_000  # bytes of a .gitignore
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """Paths relative to the folder, nearest first, with `/` between their parts and at the end of folders. `whole`
-    says that these are all. A link to a folder is a file here: links may lead in circles."""
+    """Paths relative to the folder, nearest first, folders ending in `/`. `whole`: these are all. A link to a folder is
+    a file here, as links may lead in circles."""
 
     paths: tuple[str, ...]
     whole: bool
@@ -215,8 +202,8 @@ def walk(
     into: list[str] | None = None,
     going: Callable[[], bool] = lambda: True,
 ) -> Walk:
-    """Return at most `most` paths below `folder`, in at most `longest` seconds and as long as it is `going`. They are
-    added to `into` as they are found, for who looks meanwhile."""
+    """List at most `most` paths below `folder`, in at most `longest` seconds while `going`. Added to `into` as
+    found."""
     found: list[str] = [] if into is None else into
     rules = _Rules(folder)
     deadline = time.monotonic() + longest
@@ -242,10 +229,7 @@ def walk(
 
 
 class _Rules:
-    """The .gitignore files that hold below a folder: its own, those further in, and those up to its repository's top.
-
-    The innermost that says anything about a path decides.
-    """
+    """The .gitignore files below a folder and up to its repository's top. The innermost that says anything decides."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = os.path.abspath(folder)
@@ -259,11 +243,9 @@ class _Rules:
             self._rules.clear()
 
     def enter(self, inside: str) -> None:
-        """Takes the rules of a folder."""
         self._read(os.path.join(self._folder, inside).rstrip("/") or "/")
 
     def leave_out(self, path: str) -> bool:
-        """Tell whether the rules read so far leave out `path`, whose folders were entered."""
         if not self._rules:
             return False
         whole = os.path.join(self._folder, path)

@@ -1,9 +1,6 @@
-"""Turn a prompt as it was typed into the message that is sent, with everything that it names. Names are files and
-folders behind `@`, resources of servers (`@server:uri`), and a server's prompt.
-
-A word behind `@` that is no file is a word. What looks like a path and isn't there is told, and what is there but
-can't go along is an error: nothing is left out unsaid.
-"""
+"""Turn a typed prompt into the message that is sent, with files and folders (`@`), resources of servers (`@server:uri`)
+and a server's prompt. A path that isn't there is told, and what can't go along is an error: nothing is left out
+unsaid."""
 
 from __future__ import annotations
 
@@ -35,8 +32,8 @@ _MARK = ".unsent"
 
 
 def save_picture(folder: Path, content: bytes, attachment: Attachment, *, named: bool = True) -> Path:
-    """Save a picture, and return its file, one for equal pictures; `named` says that a kept message names it from now
-    on. Raises AttachmentError."""
+    """Save a picture and return its file, one for equal pictures; `named`: a kept message names it. Raises
+    AttachmentError."""
     path = folder / f"picture-{hashlib.sha256(content).hexdigest()[:_DIGITS]}{_EXTENSIONS[attachment.mime]}"
     mark = path.with_name(path.name + _MARK)
     try:
@@ -64,8 +61,8 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def sweep(folder: Path, drafts: Path) -> None:
-    """Takes away the marked pictures of `folder` whose console has gone a while ago, and that no file in `drafts`
-    names. What can't be read or removed is logged and stays. For a thread."""
+    """Remove marked pictures whose console has gone a while ago and that no draft names. Failures are logged. For a
+    thread."""
     try:
         marks = [mark for mark in folder.glob(f"picture-*{_MARK}") if _is_left(mark)]
         written = [draft.read_bytes() for draft in drafts.glob("*.json")] if marks else []
@@ -101,8 +98,6 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """A message, and what its sender should know of it, a line each."""
-
     message: UserMessage
     notices: tuple[str, ...] = ()
 
@@ -119,8 +114,6 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """A file or folder that exists. `key` stays the same as long as that is unchanged."""
-
     path: Path
     name: str
     lines: LineRange | None
@@ -139,9 +132,8 @@ class Attachments:
         *,
         named: bool = True,
     ) -> None:
-        """`folder` is where relative paths begin, `saved` where pictures are kept with the sessions that need them
-        (None: none can go along), and `no_pictures` says why the model sees none, or "". `named` says that the
-        messages are kept, and name their pictures."""
+        """`folder` is where relative paths begin; `saved` keeps pictures (None: none can go along); `no_pictures` is
+        why the model sees none. `named`: messages are kept."""
         self._folder = folder
         self._saved = saved
         self._named_later = named
@@ -150,12 +142,12 @@ class Attachments:
         self._chips: dict[tuple[object, ...], Chip] = {}
 
     def may_name(self, text: str) -> bool:
-        """Tell whether `compose` would have anything to ask or to read, without a look at the disk."""
+        """Tell whether `compose` would have anything to ask or read, without a look at the disk."""
         return (self._hub is not None and names_something(self._hub, text)) or bool(self._mentions(text))
 
     async def compose(self, text: str, typed: str | None = None) -> Composed:
-        """Return the message that `text` means. Where some of it was pasted, only names in `typed` count, since the
-        rest may be anybody's words. Raises AttachmentError, ServerError and UsageError."""
+        """Return the message that `text` means. Only names in `typed` count, since pasted words may be anybody's.
+        Raises AttachmentError, ServerError and UsageError."""
         typed = text if typed is None else typed
         message = UserMessage(content=text)
         if self._hub is not None:
@@ -174,7 +166,6 @@ class Attachments:
         return Composed(message.model_copy(update={"attachments": both}), _missing_notice(missing))
 
     async def put_together(self, text: str, typed: str | None = None) -> Composed:
-        """Compose a message as `compose` does, but raise FanoutError for a fault of the program too."""
         try:
             return await self.compose(text, typed)
         except FanoutError:
@@ -184,17 +175,15 @@ class Attachments:
             raise FanoutError(f"the message could not be put together: {error!r}. /log has the details.") from error
 
     async def chips(self, text: str) -> Sequence[Chip]:
-        """Return what would go with `text`, for people to see before they send."""
         return await asyncio.to_thread(self._look, text) if "@" in text else ()
 
     async def keep_picture(self, content: bytes) -> str:
-        """Keeps a picture that is in no file, and gives what names it in a prompt. Raises AttachmentError."""
+        """Keep a picture that is in no file, and return its name for a prompt. Raises AttachmentError."""
         read = attached_files.of_bytes(content, "what was copied")
         path = await asyncio.to_thread(lambda: Path(self._saved_picture(self._checked(read), sent=False).path))
         return f"@{written_path(_shown(path, self._folder))}"
 
     async def of_file(self, path: Path, lines: LineRange | None = None, edited: str | None = None) -> Attachment:
-        """Attach a file or folder that a front end names by its path, or its `edited` text. Raises AttachmentError."""
         name = _shown(path, self._folder)
 
         def read() -> attached_files.ReadFile:
@@ -207,7 +196,6 @@ class Attachments:
         return await asyncio.to_thread(self._sent, read)
 
     async def of_picture(self, content: bytes, name: str) -> Attachment:
-        """Attach a picture that a front end has the bytes of. Raises AttachmentError."""
         return await asyncio.to_thread(self._sent, lambda: attached_files.of_bytes(content, name))
 
     # -- in a thread
@@ -260,7 +248,9 @@ class Attachments:
             return known
         try:
             read = self._checked(attached_files.read(one.path, one.name, one.lines)).attachment
-            chip = Chip(read.name, read.costs + self._led_out(one.path))
+            real, within = one.path.resolve(), Path(os.path.normpath(one.path)).is_relative_to(self._folder)
+            leads_out = within and not real.is_relative_to(self._folder.resolve())
+            chip = Chip(read.name, read.costs + (f" · links to {_shown(real, self._folder)}" if leads_out else ""))
         except errors.AttachmentError as error:
             chip = Chip(one.name, error.detail.removeprefix(f"{one_line(one.name, 200)} "), refused=True)
         if len(self._chips) >= _MOST_CHIPS:
@@ -268,19 +258,12 @@ class Attachments:
         self._chips[one.key] = chip
         return chip
 
-    def _led_out(self, path: Path) -> str:
-        """Say where a path in the working folder leads out of it: a project may bring links to what is private."""
-        real, within = path.resolve(), Path(os.path.normpath(path)).is_relative_to(self._folder)
-        leads_out = within and not real.is_relative_to(self._folder.resolve())
-        return f" · links to {_shown(real, self._folder)}" if leads_out else ""
-
     # -- names
 
     def _mentions(self, text: str) -> list[FileMention]:
         return file_mentions(text, self._hub.typed_servers() if self._hub is not None and "@" in text else ())
 
     def _named(self, found: Sequence[FileMention]) -> tuple[list[_Named], list[FileMention]]:
-        """Return the existing files and folders, each once, and the mentions that look like paths but lead nowhere."""
         there: dict[tuple[object, ...], _Named] = {}
         missing: list[FileMention] = []
         for mention in found:
@@ -309,7 +292,6 @@ class Attachments:
 
 
 def _shown(path: Path, folder: Path) -> str:
-    """Return a path as people read it: from the working folder, from home, or whole."""
     path = Path(os.path.normpath(path))
     if path.is_relative_to(folder):
         return str(path.relative_to(folder))

@@ -1,7 +1,5 @@
-"""Read the desktop's clipboard by the program installed for it, only when somebody asks, and write to that of tmux.
-
-A terminal pastes text alone: of a picture it sends nothing, or an empty paste.
-"""
+"""Read the desktop's clipboard by the program installed for it, only when asked, and write to that of tmux. A terminal
+pastes text alone."""
 
 from __future__ import annotations
 
@@ -25,23 +23,19 @@ _PIECE = 65_536
 
 
 class ClipboardError(FanoutError):
-    """The clipboard can't be read."""
-
     title = "Clipboard"
 
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """The content of the clipboard: a picture, else a text, else nothing."""
-
     picture: bytes = b""
     text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Programs:
-    """The commands that ask a clipboard for its kinds, for a picture of a kind, and for its text. Without a command for
-    `kinds`, PNG alone is tried."""
+    """Commands that ask a clipboard for its kinds, for a picture of a kind, and for its text. Without `kinds`, PNG
+    alone is tried."""
 
     kinds: Sequence[str]
     picture: Sequence[str]
@@ -58,7 +52,6 @@ _MAC = _Programs((), ("pngpaste", "-"), ("pbpaste",))
 
 
 async def read_clipboard(environ: Mapping[str, str], platform: str = sys.platform) -> Clip:
-    """Read the clipboard. Raises ClipboardError, which says what to do instead."""
     programs = _programs(environ, platform)
     kinds: Sequence[str] = _KINDS[:1]
     if programs.kinds:
@@ -72,11 +65,8 @@ async def read_clipboard(environ: Mapping[str, str], platform: str = sys.platfor
 
 
 async def copy_in_tmux(text: str, environ: Mapping[str, str]) -> None:
-    """Hand tmux the text that was copied, when the console runs inside tmux.
-
-    By itself (`set-clipboard external`) tmux ignores the OSC 52 of programs, and passes on only what is copied within
-    tmux, as `load-buffer -w` does. Versions before 3.2 can't, and are left with the sequence.
-    """
+    """Hand tmux the copied text, when the console runs inside it: by itself it ignores programs' OSC 52. Versions
+    before 3.2 can't."""
     if environ.get("TMUX"):
         with suppress(ClipboardError):
             await _output(("tmux", "load-buffer", "-w", "-"), environ, LARGEST_TEXT, text.encode("utf-8", "replace"))
@@ -100,7 +90,6 @@ def _programs(environ: Mapping[str, str], platform: str) -> _Programs:
 
 
 async def _output(command: Sequence[str], environ: Mapping[str, str], most: int, given: bytes = b"") -> bytes:
-    """Return a command's output on the input `given`; b"" where it is missing or fails. Raises ClipboardError."""
     if (program := shutil.which(command[0], path=environ.get("PATH"))) is None:
         return b""
     try:
@@ -117,7 +106,11 @@ async def _output(command: Sequence[str], environ: Mapping[str, str], most: int,
         raise ClipboardError(f"{command[0]} can't be started: {error.strerror}.") from None
     try:
         async with asyncio.timeout(PATIENCE):
-            await _give(process, given)
+            if process.stdin is not None:
+                with suppress(ConnectionError):
+                    process.stdin.write(given)
+                    await process.stdin.drain()
+                process.stdin.close()
             content = await _read(process, most)
             if content is None:
                 await _end(process)
@@ -133,21 +126,8 @@ async def _output(command: Sequence[str], environ: Mapping[str, str], most: int,
     return b"" if failed else content
 
 
-async def _give(process: asyncio.subprocess.Process, given: bytes) -> None:
-    """Write the input. A program that stops reading has its reason, so that is no error."""
-    if process.stdin is not None:
-        with suppress(ConnectionError):
-            process.stdin.write(given)
-            await process.stdin.drain()
-        process.stdin.close()
-
-
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Kill a program with everything it started.
-
-    `Process.wait` would also wait for the pipes, perhaps for ever: one may not have been read to its end, or a program
-    that left the group may hold it.
-    """
+    """Kill a program with everything it started. `Process.wait` would also wait for the pipes, perhaps for ever."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     while process.returncode is None:  # noqa: ASYNC110  (nothing tells of the end alone)
@@ -156,7 +136,6 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 
 async def _read(process: asyncio.subprocess.Process, most: int) -> bytes | None:
-    """Read all output; None where that is more than `most`."""
     assert process.stdout is not None
     pieces: list[bytes] = []
     length = 0

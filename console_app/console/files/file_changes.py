@@ -1,14 +1,8 @@
-"""Work out what a waiting call would change in a file, as a diff against the file as it is now.
+"""Work out the changes of a waiting call in a file, as a diff. Only arguments of the usual shapes count: a whole text
+for a path, by a tool whose name says that it writes, or texts to be replaced.
 
-Only what is plain from arguments of the usual shapes counts: a whole text for a path, by a tool whose name says that it
-writes, or texts to be replaced by others. For all else the arguments are shown; where there is a file that can't be
-compared, with a word that it is there.
-
-What the calls of a conversation changed in files, and putting it back: told by the bundled server of files.
-
-It names hashes, and keeps the bytes that it replaced under them. Nothing here is taken from a result but what these
-bytes prove: a file goes back only to bytes that were kept, and only from the very bytes that the call left.
-"""
+The bundled server of files tells what calls changed, by hashes, and keeps the bytes that it replaced. A file goes back
+only to bytes that were kept, and only from the very bytes that the call left."""
 
 from __future__ import annotations
 
@@ -38,8 +32,8 @@ NEW = "(no such file here yet)"
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A diff: its lines have their numbers in the column of names, and `hunks` is where each stretch begins. `said` are
-    the arguments it shows. `warning` says what the diff can't say, or why there is none."""
+    """A diff: line numbers are its names, and `hunks` is where stretches begin. `said` are arguments it shows;
+    `warning` is on what it can't say."""
 
     lines: tuple[displayed.ArgumentLine, ...]
     said: frozenset[str]
@@ -55,29 +49,25 @@ class FileChanges:
         self._found: dict[str, FileChange | None] = {}
 
     def of(self, call: CallView) -> FileChange | None:
-        """Return what the call would change; None while that is unknown, or where it can't be known."""
         return self._found.get(call.id)
 
     def keep(self, call_ids: Collection[str]) -> None:
-        """Forget the changes of all other calls, since they wait no longer."""
         self._found = {call_id: change for call_id, change in self._found.items() if call_id in call_ids}
 
     async def look_up(self, call: CallView) -> bool:
-        """Read the file off the event loop, and return whether the change differs from the one that is shown."""
         change = await change_in_time(call, self._folder)
         before, self._found[call.id] = self._found.get(call.id), change
         return change != before
 
 
 async def change_in_time(call: CallView, folder: Path) -> FileChange | None:
-    """Return what a call would change; a file of a network that hangs is not waited for."""
     read = partial(change_of, call.tool or call.name, call.arguments or {}, Path(call.folder or folder))
     return await in_time(read, LONGEST_LOOK, FileChange((), frozenset(), warning=LATE))
 
 
 async def in_time(read: Callable[[], T], seconds: float, late: T) -> T:
-    """Return the result of `read`, or `late` after so many seconds. It runs in a thread of its own, so that a disk that
-    hangs holds up no other work."""
+    """Return the result of `read`, or `late` after so many seconds. In its own thread, so that a hanging disk holds up
+    no other work."""
     loop, found = asyncio.get_running_loop(), asyncio.Future[T]()
 
     def tell(change: T, error: Exception | None) -> None:
@@ -129,7 +119,6 @@ def change_of(tool: str, arguments: Mapping[str, Any], folder: Path) -> FileChan
 
 
 def _edited(text: str, edits: list[tuple[str, str]], *, every: bool) -> tuple[str, bool]:
-    """Return the text with all replacements made, and whether one of the old texts is missing from it."""
     for old, new in edits:
         if not old or old not in text:
             return text, True
@@ -142,9 +131,8 @@ class NotComparedError(Exception):
 
 
 def text_of(path: Path) -> str | None:
-    """Return the text of a plain file small enough to be read at once; None where no file has that name. Not for the
-    event loop. Raises NotComparedError where it can't be read, is too large or is no text, OSError or ValueError for
-    what is no plain file."""
+    """Return the text of a small plain file; None where no file has that name. Not for the event loop. Raises
+    NotComparedError where it can't be compared, OSError or ValueError for no plain file."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             raise ValueError("it is no plain file")
@@ -178,7 +166,6 @@ class FileHistory:
 
 
 def histories(calls: Iterable[CallView], folder: Path) -> list[FileHistory]:
-    """Return the files below `folder` that these calls changed, in the order of their first change."""
     found: dict[Path, FileHistory] = {}
     for call in calls:
         for change in _changes(call):
@@ -202,7 +189,6 @@ def _hash(value: object) -> str | None:
 
 
 def diff_report(files: Iterable[FileHistory], kept: Path, folder: Path) -> str:
-    """Return the diff of each file, from what it was before the conversation to what it is now."""
     parts: list[str] = []
     for one in files:
         name = os.path.relpath(one.path, folder.resolve())
@@ -222,7 +208,6 @@ def diff_report(files: Iterable[FileHistory], kept: Path, folder: Path) -> str:
 
 
 def put_back(files: Iterable[FileHistory], kept: Path, folder: Path) -> list[str]:
-    """Put each file back to what it was, where nothing else touched it since. Return a line a file."""
     said: list[str] = []
     for one in files:
         name = os.path.relpath(one.path, folder.resolve())

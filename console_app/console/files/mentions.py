@@ -1,8 +1,5 @@
-"""The files and folders that a text names: `@path`, `@"a name.txt"`, `@path:10-40`. Pure text work.
-
-Only the disk can tell whether a full stop, or `:10`, belongs to a name: so each mention has several readings. What
-stands in code, between backticks, names nothing.
-"""
+"""The files and folders that a text names: `@path`, `@"a name.txt"`, `@path:10-40`. Only the disk can tell whether a
+full stop or `:10` belongs to a name: so a mention has several readings. Code between backticks names nothing."""
 
 from __future__ import annotations
 
@@ -23,16 +20,12 @@ _BEHIND = ".,;:!?)]}>'"  # what may follow a mention in a sentence
 
 @dataclass(frozen=True, slots=True)
 class LineRange:
-    """Lines from 1 on, both ends included; `last` is None for all that follow."""
-
     first: int
     last: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A possible meaning of a mention."""
-
     path: str
     lines: LineRange | None = None
 
@@ -46,7 +39,6 @@ class FileMention:
 
     @property
     def shown(self) -> str:
-        """Return the mention without the punctuation that the sentence put behind it."""
         return self.written if self.written.startswith('"') else self.written.rstrip(_BEHIND)
 
     @property
@@ -105,6 +97,5 @@ def _plain(written: str) -> Iterator[Reading]:
 
 
 def _of_lines(path: str, lines: re.Match[str]) -> Reading:
-    """Read a range of lines: `:10` is one line, `:10-40` several, `:10-` all from the tenth on."""
     first, last = int(lines[2]), lines[3]
     return Reading(path, LineRange(max(first, 1), first if last is None else int(last) if last else None))

@@ -20,13 +20,10 @@ FALLBACKS = ("nano", "vim", "vi")
 
 
 class EditorError(FanoutError):
-    """The editor can't be run, or failed."""
-
     title = "Editor"
 
 
 def editor_command() -> list[str]:
-    """The editor's command line."""
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if named:
         return shlex.split(named)
@@ -39,8 +36,7 @@ def editor_command() -> list[str]:
 
 
 async def edited(text: str, away: AbstractContextManager[object], *, suffix: str = ".md") -> str:
-    """Return `text` as it was saved in the editor, which has the terminal while `away` is entered. Raises EditorError
-    when there is none or it failed."""
+    """Return `text` as saved in the editor, which has the terminal within `away`. Raises EditorError."""
     command = editor_command()
     handle, name = tempfile.mkstemp(prefix="fanout-", suffix=suffix)
     path = Path(name)
@@ -57,7 +53,7 @@ async def edited(text: str, away: AbstractContextManager[object], *, suffix: str
 
 
 def _run(command: list[str]) -> str:
-    """Runs the editor and says what went wrong, or "". It must not raise: a screen only comes back then."""
+    """Run the editor; say what went wrong, or "". It must not raise: a screen only comes back then."""
     try:
         status = subprocess.run(command, check=False, env=child_environment.for_own_programs(os.environ)).returncode
     except OSError as error:
@@ -69,7 +65,6 @@ PATIENCE = 3.0  # seconds in which an opener that fails has said so
 
 
 def open_file(path: str) -> str:
-    """Open a file with the desktop's program; return why that failed, or "". For a thread: it may take PATIENCE."""
     if not Path(path).exists():
         return "the file is gone"
     program = "open" if sys.platform == "darwin" else "explorer" if sys.platform == "win32" else "xdg-open"

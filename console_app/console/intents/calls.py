@@ -1,23 +1,25 @@
-"""Intents for one call, which the text behind the name stands for in the way of each face."""
+"""Intents for one call, which the text behind the name stands for, and for agents, which are calls."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from console_app.console.reports import call_text
-from console_app.domain import UsageError, call_description, one_line
+from console_app.domain import Outcome, UsageError, call_description, one_line, ports
+from console_app.domain import agents as ag
 
 if TYPE_CHECKING:
     from console_app.console.console import Console
 
 
 def run_shown(console: Console, rest: str) -> None:
-    """Runs the newest call that an answer showed and did not make, or one that is typed; it asks first."""
     console.calls.run_shown(rest)
 
 
 def retry(console: Console, rest: str) -> None:
-    """Runs a call again; with none named, sends a message that had no answer, or runs what was cut off."""
     if rest:
         console.calls.run_again(console.ui.call(rest).id)
     else:
@@ -25,7 +27,6 @@ def retry(console: Console, rest: str) -> None:
 
 
 async def result(console: Console, rest: str) -> None:
-    """Goes on with another result of a call, in a copy; asks for the result where none is typed."""
     name, _, text = rest.partition(" ")
     call = console.ui.call(name)
     if why := call_description.refusal(call, call_description.Act.RESULT):
@@ -35,12 +36,150 @@ async def result(console: Console, rest: str) -> None:
 
 
 def send_now(console: Console, _rest: str) -> None:
-    """Sends the model the results that are there."""
     console.calls.send_now()
 
 
 async def inspect(console: Console, rest: str) -> None:
-    """Tells what a call sent and got, whole."""
     call = console.ui.call(rest)
     exchange = console.services.exchange
     await console.ui.report(one_line(call.label, 60), lambda: call_text(call, exchange(call.id)), every=0.5)
+
+
+NONE = "no agents can be sent here"
+
+
+async def kinds(console: Console, _rest: str) -> None:
+    if (agents := console.services.engine.agents) is None:
+        raise UsageError(NONE)
+
+    def report() -> str:
+        lines = ["Running"] if agents.running else []
+        for path, call_id in agents.running.items():
+            call = console.ui.transcript.calls.get(call_id)
+            state = call_description.in_words(call) if call is not None else "begins"
+            did = call_description.agent_work(call) if call is not None else ""
+            lines.append(f"  {one_line(path, 60)}: {' · '.join(filter(None, (state, did)))}")
+        lines += ["", "Kinds"] if lines else ["Kinds"]
+        for name, kind in sorted(agents.kinds.items()):
+            lines.append(f"  {one_line(name, 40)}: {one_line(kind.description, 300)}")
+            lines += [f"    {fact}" for fact in ag.described(kind)]
+        return "\n".join(lines)
+
+    await console.ui.report("Agents", report, every=1.0)
+
+
+def send(console: Console, rest: str) -> None:
+    kind, _, task = rest.partition(" ")
+    if (agents := console.services.engine.agents) is None:
+        raise UsageError(NONE)
+    there = agents.kinds
+    if kind not in there:
+        named = ", ".join(sorted(there))
+        raise UsageError(f"there is no kind of agent {one_line(kind, 40) or 'without a name'}", f"There are {named}.")
+    if not task.strip():
+        raise UsageError(f"the agent has no task: /agent {kind} TASK")
+    asked = json.dumps({"task": task.strip(), "kind": kind}, ensure_ascii=False)
+    console.call_by_hand(f"fanout.agent {asked}")
+
+
+def race(console: Console, rest: str) -> None:
+    """Has several kinds or models do the same task side by side; those that may change files, in git worktrees of their
+    own."""
+    named, _, task = rest.partition(" ")
+    if (agents := console.services.engine.agents) is None:
+        raise UsageError(NONE)
+    runners = list(dict.fromkeys(filter(None, named.split(","))))
+    if len(runners) < 2 or not task.strip():
+        raise UsageError("a race has two runners or more, and a task", "/race KIND,PROVIDER/MODEL TASK")
+    folder = console.services.working_folder
+    checkout = any((one / ".git").exists() for one in (folder, *folder.parents))
+    calls: list[str] = []
+    for runner in runners:
+        kind = agents.kinds.get(runner if "/" not in runner else ag.GENERAL)
+        if kind is None:
+            named = ", ".join(sorted(agents.kinds))
+            raise UsageError(
+                f"there is no kind of agent {one_line(runner, 40)}", f"There are {named}; or PROVIDER/MODEL."
+            )
+        asked: dict[str, str | bool] = {"task": task.strip(), "name": runner.rpartition("/")[2], "kind": kind.name}
+        asked |= {"model": runner} if "/" in runner else {}
+        asked |= {"worktree": True} if checkout and not kind.reads_only and kind.opens is None else {}
+        calls.append(f"fanout.agent {json.dumps(asked, ensure_ascii=False)}")
+    console.call_by_hand(" ".join(calls))
+
+
+async def take(console: Console, rest: str) -> None:
+    """Take the answer of an agent: the model is told that it counts, and changes of its worktree are made in the files
+    here."""
+    from console_app.workplace import Worktree
+
+    calls = console.ui.transcript.calls.values()
+    call = next((one for one in reversed(calls) if one.runs and one.runs == rest.strip()), None)
+    if call is None or call.outcome is not Outcome.SUCCEEDED:
+        there = ", ".join(one_line(name, 60) for name in answered(console)) or "none yet"
+        raise UsageError(
+            f"no agent {one_line(rest, 40) or 'without a name'} has answered", f"Those that have: {there}."
+        )
+    back, name = call.structured or {}, one_line(call.runs, 60)
+    if branch := str(back.get("branch", "")):
+        folder = console.services.working_folder
+        await asyncio.to_thread(Worktree.apply, folder, str(back.get("base", "")), branch)
+    changes = f" Its changes, of the branch {branch}, are in the files of the working folder now." if branch else ""
+    others = "Answers of others to the same task count for nothing."
+    await console.conversation.note(f"[Fanout: the user takes the answer of the agent {name}. {others}{changes}]")
+    made = f" What it changed is in your files; the branch {one_line(branch, 80)} stays." if branch else ""
+    console.ui.toast(f"Taken: the answer of {name}. The model is told with your next message.{made}")
+
+
+def tell(console: Console, rest: str) -> None:
+    name, _, words = rest.partition(" ")
+    if (agents := console.services.engine.agents) is None:
+        raise UsageError(NONE)
+    if (call_id := agents.running.get(name)) is None:
+        named = ", ".join(agents.running) or "none"
+        raise UsageError(f"no agent {one_line(name, 40)} runs", f"Those that run: {named}.")
+    if not words.strip():
+        raise UsageError(f"there is nothing to say: /tell {name} WORDS")
+    if agents.steer(call_id, words.strip()):
+        console.ui.toast(f"Queued: {one_line(name, 40)} reads it before its next answer.")
+    else:
+        console.ui.toast(f"{one_line(name, 40)} takes no words now.")
+
+
+async def choose(console: Console, rest: str) -> None:
+    agent = console.services.engine.provider
+    if not ports.speaks(agent, ag.Converses):
+        raise UsageError("no agent answers here", "/model acp/NAME has one of [agents.NAME] answer.")
+    what, _, value = rest.partition(" ")
+    if value.strip():
+        offer = await agent.choose(what, value.strip())
+        console.ui.toast(f"{one_line(offer.id, 40)}: {one_line(offer.choices.get(offer.value) or offer.value, 60)}")
+        return
+    lines: list[str] = []
+    for offer in agent.offers:
+        lines.append(one_line(offer.id, 40))
+        for one, label in offer.choices.items():
+            lines.append(f"  {'●' if one == offer.value else '○'} {one_line(one, 60)}: {one_line(label, 80)}")
+    text = "\n".join(lines) or "The agent lets nothing be chosen, or has not been started: your first prompt does that."
+    await console.ui.report("The agent that answers", lambda: text)
+
+
+def offers(console: Console) -> Sequence[str]:
+    agent = console.services.engine.provider
+    there = agent.offers if ports.speaks(agent, ag.Converses) else ()
+    return [f"{offer.id} {value}" for offer in there for value in offer.choices]
+
+
+def names(console: Console) -> Sequence[str]:
+    agents = console.services.engine.agents
+    return sorted(agents.kinds) if agents is not None else ()
+
+
+def answered(console: Console) -> Sequence[str]:
+    calls = console.ui.transcript.calls.values()
+    return [call.runs for call in calls if call.runs and call.outcome is Outcome.SUCCEEDED]
+
+
+def running(console: Console) -> Sequence[str]:
+    agents = console.services.engine.agents
+    return list(agents.running) if agents is not None else ()

@@ -29,8 +29,7 @@ log = logging.getLogger(__name__)
 
 @asynccontextmanager
 async def turn_of(command: CustomCommand, engine: Engine, models: Models) -> AsyncGenerator[None]:
-    """Give the turn of a command its model and its allowed tools, and take both back afterwards. Raises UsageError
-    where its model can't answer."""
+    """Give a command's turn its model and tools, and take both back. Raises UsageError where its model can't answer."""
     before = models.name
     if command.model and command.model != before:
         try:
@@ -76,20 +75,17 @@ class Commands:
         console.read_commands = self.read
 
     def use(self, ways: Ways) -> None:
-        """Takes the face's way of each intent."""
+        """Take the face's way of each intent."""
         self.ways, self.own = ways, slash_commands(ways)
 
     @property
     def listed(self) -> Sequence[Bound]:
-        """Return all commands, in the order in which help lists them."""
         return [*self.own.values(), *self.written.values()]
 
     def get(self, name: str) -> Bound | None:
-        """Return the command of exactly this name."""
         return self.own.get(name) or self.written.get(name)
 
     def missing(self, name: str, near: str) -> str:
-        """Return one line about a name that no command has; `near` is one that may have been meant, or ""."""
         if name in self.untrusted:
             return f"/{name} is a command of this project that waits for your trust: /trust shows it, and asks."
         if isinstance(way := self.ways.get(name), Cannot):
@@ -101,10 +97,8 @@ class Commands:
     # -- doing one
 
     def do(self, bound: Bound, rest: str = "") -> Callable[[], Coroutine[object, object, None]] | None:
-        """Does an intent with the text behind its name, as soon as its moment has come; what can't be done is told.
-
-        An intent that takes time is given back, for the face to run in a task of its own.
-        """
+        """Do an intent once its moment has come; what can't be done is told. One that takes time is given back, for a
+        task of the face."""
         console, always = self._console, bound.intent.moment is Moment.ALWAYS
         if iscoroutinefunction(bound.run) or (not always and console.conversation.ending):
             return partial(self._do, bound, rest)
@@ -140,7 +134,6 @@ class Commands:
     # -- those that people wrote
 
     async def read(self) -> str:
-        """Read the files of commands, tell what is wrong in them, and return one line on what came of it."""
         console = self._console
         found = await asyncio.to_thread(console.services.custom_commands)
         self.untrusted = found.untrusted

@@ -1,4 +1,4 @@
-"""One thing that a user can do, as every face has it: its name, its words, when it may be done and what it does."""
+"""A thing that a user can do, as every face has it: its name, its words, when it may be done and what it does."""
 
 from __future__ import annotations
 
@@ -33,14 +33,13 @@ class Moment(Enum):
 
 
 def no_choices(_console: Console) -> Sequence[str]:
-    """Stands where nothing completes the text behind the name."""
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """An entry of the table. Without `run` and `act`, each face that has it does it in a way of its own, a dialog or a
-    board. `act` is for one call, by its id."""
+    """An entry of the table. Without `run` and `act`, each face does it in a way of its own. `act` is for one call, by
+    its id."""
 
     name: str
     about: str
@@ -54,7 +53,7 @@ class Intent:
 
     @property
     def does(self) -> Run | None:
-        """How every face does it that says nothing else: an act is for the call that the text behind the name names."""
+        """Return the way of every face that says nothing else; an act is for the call that the text names."""
         if (act := self.act) is None:
             return self.run
         return lambda console, rest: act(console.calls, console.ui.call(rest).id)
@@ -70,15 +69,11 @@ class Slash:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A face has the intent under a key, by the id of its binding."""
-
     binding: str
 
 
 @dataclass(frozen=True, slots=True)
 class Cannot:
-    """A face does not have the intent."""
-
     why: str
 
 
@@ -87,7 +82,6 @@ Ways = Mapping[str, Way]
 
 
 def intent_of(typed: str, prompt: ServerPrompt) -> Intent:
-    """Return the command for a prompt, which is typed as `server:prompt`."""
     parts = dict.fromkeys(part for part in (prompt.title, prompt.description) if part)
     about = one_line(": ".join(parts), LONGEST_ABOUT) or "a prompt of the server"
     words = ((one_line(one.name, 30), one.required) for one in prompt.arguments)

@@ -17,28 +17,23 @@ READ_AGAIN = 0.2  # seconds between two looks at a report that is still written
 
 
 async def context(console: Console, _rest: str) -> None:
-    """Show what the model reads, and how full its window is."""
     engine = console.services.engine
     await console.ui.report("Context", lambda: context_report(engine, console.ui.transcript, console.models.window))
 
 
 async def request(console: Console, _rest: str) -> None:
-    """Show the messages of the next and of the last request."""
     await console.ui.report("Request", lambda: request_report(console.services.engine))
 
 
 async def cost(console: Console, _rest: str) -> None:
-    """Show tokens and money, in all and by turn."""
     await console.ui.report("Cost", lambda: cost_report(console.ui.transcript))
 
 
 async def log(console: Console, _rest: str) -> None:
-    """Show the end of the program's log."""
     await console.ui.report("Log", lambda: tail(console.services.log_path), at_end=True, every=1.0)
 
 
 async def doctor(console: Console, _rest: str) -> None:
-    """Show the report of `fanout doctor` on the servers that run already."""
     if (diagnose := console.services.diagnose) is None:
         console.ui.toast("There is nothing to examine here. In a shell: fanout doctor.")
         return

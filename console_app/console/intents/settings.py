@@ -37,13 +37,11 @@ async def _picked(console: Console, what: str, options: Mapping[str, str], typed
 
 
 async def model(console: Console, rest: str) -> None:
-    """Have another model answer."""
     options = {} if rest else dict.fromkeys(await console.models.known(), "")
     await console.use_model(rest or await console.ui.choose("Model", options, current=console.models.name))
 
 
 async def policy(console: Console, rest: str) -> None:
-    """Choose how the calls of one answer run."""
     engine = console.services.engine
     now = engine.settings.policy_for(engine.provider.protocol).value
     if picked := await _picked(console, "policy", POLICIES, rest, now):
@@ -53,7 +51,6 @@ async def policy(console: Console, rest: str) -> None:
 
 
 async def effort(console: Console, rest: str) -> None:
-    """Choose how much the model thinks before it answers."""
     models, engine = console.models, console.services.engine
     refused = f"not taken by {one_line(engine.provider.model, 30)}"
     options = {**EFFORT_WORDS, **{one: refused for one in EFFORTS if not models.takes(one)}}
@@ -64,7 +61,6 @@ async def effort(console: Console, rest: str) -> None:
 
 
 async def protocol(console: Console, rest: str) -> None:
-    """Choose how the model is given tools."""
     provider, modes = console.services.engine.provider, get_args(ports.ProtocolMode)
     if not ports.speaks(provider, ports.ReadsText):
         console.ui.toast(f"{provider.name} has tools of its own: there is nothing to choose.")
@@ -79,15 +75,12 @@ async def protocol(console: Console, rest: str) -> None:
 
 
 def efforts(_console: Console) -> Sequence[str]:
-    """Return the words that /effort takes."""
     return list(EFFORT_WORDS)
 
 
 def policies(_console: Console) -> Sequence[str]:
-    """Return the words that /policy takes."""
     return list(POLICIES)
 
 
 def protocols(_console: Console) -> Sequence[str]:
-    """Return the words that /protocol takes."""
     return list(get_args(ports.ProtocolMode))

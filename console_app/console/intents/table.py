@@ -1,8 +1,5 @@
-"""Everything that a user can do, once: each command and key of every face is an entry, in the order of its use.
-
-A face gives an entry a way (`Slash`, `Key`, or `Cannot` with its reason) and says nothing of what it means. Where a
-face gives none, an entry that says what it does is a slash command there.
-"""
+"""Everything that a user can do, once, in the order of its use. A face gives an entry a way (`Slash`, `Key`, or
+`Cannot` with its reason); without one, an entry that says what it does is a slash command there."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from console_app.console.calls import Calls
-from console_app.console.intents import agents, calls, reports, settings, talk
+from console_app.console.intents import calls, reports, settings, talk
 from console_app.console.intents.intent import Choices, Intent, Moment, Run, Slash, Ways, no_choices
 from console_app.console.talk.sessions import EXPORTS_ABOUT
 
@@ -58,17 +55,17 @@ INTENTS: Mapping[str, Intent] = {
         ),
         Intent("run", "run a call an answer only showed; it asks first", calls.run_shown, "[SERVER.TOOL JSON]"),
         Intent("retry", "run a call again; alone, what was cut off", calls.retry, "[CALL]"),
-        Intent("agents", "the kinds of agents, and those that run", agents.kinds, asks=True),
-        Intent("agent", "send an agent to do a task", agents.send, "KIND TASK", agents.names),
-        Intent("tell", "say something to an agent that runs", agents.tell, "AGENT WORDS", agents.running),
-        Intent("race", "several kinds or models do one task side by side", agents.race, "A,B,… TASK", agents.names),
-        Intent("take", "take an agent's answer and changes", agents.take, "AGENT", agents.answered, moment=_IDLE),
+        Intent("agents", "the kinds of agents, and those that run", calls.kinds, asks=True),
+        Intent("agent", "send an agent to do a task", calls.send, "KIND TASK", calls.names),
+        Intent("tell", "say something to an agent that runs", calls.tell, "AGENT WORDS", calls.running),
+        Intent("race", "several kinds or models do one task side by side", calls.race, "A,B,… TASK", calls.names),
+        Intent("take", "take an agent's answer and changes", calls.take, "AGENT", calls.answered, moment=_IDLE),
         Intent(
             "choose",
             "a mode, a model and more of the agent that answers",
-            agents.choose,
+            calls.choose,
             "[WHAT VALUE]",
-            agents.offers,
+            calls.offers,
             asks=True,
         ),
         Intent("timeline", "the calls of a turn in time", argument="[TURN]", asks=True),

@@ -15,57 +15,46 @@ if TYPE_CHECKING:
 
 
 def new(console: Console, _rest: str) -> None:
-    """Begins a session."""
     console.sessions.begin()
 
 
 async def resume(console: Console, rest: str) -> None:
-    """Goes on with the session whose id begins with the text."""
     await console.sessions.resume(rest)
 
 
 async def rename(console: Console, rest: str) -> None:
-    """Gives this session a title."""
     await console.sessions.rename(rest)
 
 
 async def fork(console: Console, rest: str) -> None:
-    """Goes on with a copy of this session."""
     await console.sessions.fork(rest)
 
 
 async def compare(console: Console, rest: str) -> None:
-    """Tells how this conversation differs from the one it was forked from, its newest fork, or the one named."""
     if (pair := await console.sessions.pair(rest)) is not None:
         text = pair.differences
         await console.ui.report("Differences", lambda: text)
 
 
 async def undo(console: Console, rest: str) -> None:
-    """Takes the last turn back; with `files`, puts back what its calls changed in files."""
     if rest == "files":
-        await _undo_files(console)
+        turn, services = console.ui.transcript.turn, console.services
+        if console.conversation.busy:
+            raise UsageError("a turn still runs", "Files can go back once it has ended.")
+        calls = [] if turn is None else turn.calls
+        changed = files.histories(calls, services.working_folder)
+        if not changed:
+            console.ui.toast("No call of the last turn changed a file with the files server.")
+            return
+        said = await asyncio.to_thread(files.put_back, changed, services.replaced_files, services.working_folder)
+        console.ui.tell("info", one_line("; ".join(said), 2000))
     elif rest:
         raise UsageError(f"/undo takes nothing, or files; not {one_line(rest, 40)}")
     else:
         await console.sessions.undo()
 
 
-async def _undo_files(console: Console) -> None:
-    turn, services = console.ui.transcript.turn, console.services
-    if console.conversation.busy:
-        raise UsageError("a turn still runs", "Files can go back once it has ended.")
-    calls = [] if turn is None else turn.calls
-    changed = files.histories(calls, services.working_folder)
-    if not changed:
-        console.ui.toast("No call of the last turn changed a file with the files server.")
-        return
-    said = await asyncio.to_thread(files.put_back, changed, services.replaced_files, services.working_folder)
-    console.ui.tell("info", one_line("; ".join(said), 2000))
-
-
 async def diff(console: Console, _rest: str) -> None:
-    """Shows all that the calls of this conversation changed in files."""
     services, turns = console.services, console.ui.transcript.turns
     calls = [call for turn in turns for call in turn.calls]
     changed = files.histories(calls, services.working_folder)
@@ -74,17 +63,14 @@ async def diff(console: Console, _rest: str) -> None:
 
 
 async def rewind(console: Console, rest: str) -> None:
-    """Goes back to before one of your messages, by the number of its turn or by words that it has."""
     await (console.sessions.rewind(int(rest)) if rest.isdecimal() else console.sessions.rewind_to(rest))
 
 
 async def export(console: Console, rest: str) -> None:
-    """Writes this session to a file."""
     await console.sessions.export(rest)
 
 
 async def compact(console: Console, rest: str) -> None:
-    """Puts a summary in place of older turns, or takes the newest one back."""
     if rest == "undo":
         if not await console.conversation.undo_compaction():
             console.ui.toast("There is no compaction to take back.")
@@ -96,24 +82,20 @@ async def compact(console: Console, rest: str) -> None:
 
 
 def call(console: Console, rest: str) -> None:
-    """Runs calls that were typed as tools and JSON."""
     console.call_by_hand(rest)
 
 
 def tools(console: Console) -> Sequence[str]:
-    """The tools that can be called by hand."""
     return [spec.label for spec in console.services.engine.toolset.tools()]
 
 
 async def steer(console: Console, rest: str) -> None:
-    """Says something to the turn that runs."""
     if not rest:
         raise UsageError("there is nothing to say", "Type it behind the name: /steer WORDS.")
     await console.conversation.steer(rest)
 
 
 async def reload(console: Console, _rest: str) -> None:
-    """Reads mcp.json and the commands' files again."""
     if said := await console.read_commands():
         console.ui.tell("info", said)
     if console.server_files is None:
@@ -124,7 +106,6 @@ async def reload(console: Console, _rest: str) -> None:
 
 
 async def trust(console: Console, rest: str) -> None:
-    """Shows what of the project waits for trust, all or what is named, and asks; what was agreed to takes effect."""
     ui, project = console.ui, console.services.project_trust
     names = [rest] if rest else []
     waiting = [] if project is None else await asyncio.to_thread(project.waiting, names)
@@ -157,5 +138,4 @@ async def trust(console: Console, rest: str) -> None:
 
 
 def untrusted(console: Console) -> Sequence[str]:
-    """The names of what waits for trust."""
     return console.untrusted

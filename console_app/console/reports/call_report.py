@@ -15,16 +15,22 @@ if TYPE_CHECKING:
 
 
 def call_text(call: CallView, exchange: Sequence[RawMessage] = ()) -> str:
-    """Everything known of a call: the request, how it went in time, the result as the model read it, and `exchange`:
-    the messages between console and server, as far as they were kept."""
+    """Return everything known of a call: request, times, the result as the model read it, and `exchange`, its messages
+    on the wire."""
     arguments = (
         call.arguments_text if call.arguments is None else json.dumps(call.arguments, indent=2, ensure_ascii=False)
     )
+    marks = (("ready", call.ready_at), ("started", call.started_at), ("finished", call.finished_at))
+    times = [f"{what} after {at - call.announced_at:.2f} s" for what, at in marks if at is not None]
     lines = [
         f"call       {call.id}",
         f"tool       {call.label}   ({call.name} on the wire, {_origin(call)})",
         f"state      {call_description.in_words(call)}" + (f": {call.why}" if call.why else ""),
-        *_times(call),
+        *(
+            [f"times      {', '.join(times)}" + (f"; ran {call.duration_ms / 1000:.2f} s" if call.duration_ms else "")]
+            if times
+            else []
+        ),
         *(f"then       {words}" for words in call_description.acts_in_words(call)),
         "",
         "Request" + (" (arguments edited by you)" if call.edited else ""),
@@ -49,7 +55,6 @@ def call_text(call: CallView, exchange: Sequence[RawMessage] = ()) -> str:
 
 
 def log_lines(call: CallView) -> list[str]:
-    """Return the lines that the call logged, `level text` each, and how many are missing where some weren't kept."""
     lines: list[str] = []
     if older := call.logged - sum(1 + line.dropped for line in call.log):
         lines.append(f"… {older:,} older")
@@ -65,22 +70,10 @@ def _origin(call: CallView) -> str:
     return "native" if call.origin == "native" else f"read from text, {call.dialect}".rstrip(", ")
 
 
-def _times(call: CallView) -> list[str]:
-    """Say when the call was complete, started and ended, in seconds after it was announced."""
-    marks = (("ready", call.ready_at), ("started", call.started_at), ("finished", call.finished_at))
-    times = [f"{what} after {at - call.announced_at:.2f} s" for what, at in marks if at is not None]
-    return (
-        [f"times      {', '.join(times)}" + (f"; ran {call.duration_ms / 1000:.2f} s" if call.duration_ms else "")]
-        if times
-        else []
-    )
-
-
 LOG_TAIL = 1_000_000  # bytes that are shown
 
 
 def tail(path: Path) -> str:
-    """Return the end of a file, from a whole line on."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, 2)

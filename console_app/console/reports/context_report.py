@@ -13,7 +13,6 @@ _UNPRICED = "What the model's tokens cost is not known."
 
 
 def cost_report(transcript: Transcript) -> str:
-    """Return the text of /cost. A request that reported no tokens counts none."""
     usage = transcript.usage
     lines = [
         f"Input   {usage.input_tokens:>12,} tokens",
@@ -48,7 +47,6 @@ NEXT, LAST = "The next request, before what you write now", "The last request, a
 
 
 def request_report(engine: Engine) -> str:
-    """Return the text of /request. A message is shown as the model reads it, attachments and notes included."""
     lines = [NEXT, "", *_lines(engine.next_request())]
     if (last := engine.last_request) is None:
         return "\n".join([*lines, LAST, "", "No request was sent since this session was opened."])
@@ -99,7 +97,6 @@ _BAR = 30  # cells of the meter
 
 
 def context_report(engine: Engine, transcript: Transcript, window: int | None) -> str:
-    """Return the text of /context: a meter, and what the next request would be made of."""
     used = transcript.usage.context
     lines: list[str] = []
     if window:
@@ -149,6 +146,5 @@ def context_report(engine: Engine, transcript: Transcript, window: int | None) -
 
 
 def _column(count: int, word: str, width: int) -> str:
-    """Write `count` of `word` in a column, so that numbers and what follows them stand below each other."""
     number, _, noun = plural(count, word).partition(" ")
     return f"{number:>{width}} {noun:<{len(word) + 1}}"

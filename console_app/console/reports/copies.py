@@ -21,8 +21,6 @@ _STYLED = re.compile(r"\x1b\[[0-9;:]*m")  # colours and the like, which say noth
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """One thing to copy: `what` it is in a few words, what tells it from the others, and its text."""
-
     what: str
     about: str
     text: str
@@ -37,12 +35,10 @@ def _parser() -> Any:
 
 
 def copies_of_answer(text: str) -> list[Copy]:
-    """Return a text in Markdown whole, then each of its code blocks and tables."""
     return [copy_of("answer", text), *_parts(_parser().parse(text))]
 
 
 def copies_of_texts(call: CallView, arguments: str) -> Iterator[Copy]:
-    """Yield the texts of a call: its arguments, what it wrote while it ran, and how the model wrote it."""
     yield copy_of(f"arguments of {call.tool or call.name}", arguments)
     yield copy_of(f"output of {call.tool or call.name}", "\n".join(entry.text for entry in call.log))
     if call.raw:
@@ -50,30 +46,25 @@ def copies_of_texts(call: CallView, arguments: str) -> Iterator[Copy]:
 
 
 def result_copy(call: CallView) -> Copy:
-    """Return a call's result as its server gave it."""
     return copy_of(f"result of {call.tool or call.name}", results.without_remarks(call.content))
 
 
 def as_csv(rows: Iterable[Sequence[str]]) -> str:
-    """Write rows as CSV, with a line end behind each."""
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()
 
 
 def copy_of(what: str, text: str) -> Copy:
-    """Return a text under a name, with what tells it from others."""
     begin = _STYLED.sub("", text[:2000]).strip()[:200]
     return Copy(one_line(what, 60), f"{measure(text)} · {one_line(begin, 60)}", text)
 
 
 def measure(text: str) -> str:
-    """Return the number of lines in words."""
     return plural(text.rstrip("\n").count("\n") + 1, "line")
 
 
 def table_size(rows: Sequence[Sequence[str]]) -> str:
-    """Return the number of rows, without the head, and of columns, in words."""
     return f"{plural(max(len(rows) - 1, 0), 'row')} × {plural(len(rows[0]) if rows else 0, 'column')}"
 
 

@@ -30,13 +30,11 @@ class WireRows:
         self.rows: list[RawMessage] = []
 
     def filter(self, words: str, method: str) -> None:
-        """Leave messages of a method ("" for all) that hold all of the words, in whatever case."""
         self.words, self.method = words.casefold().split(), method
         self.rows, self._last = [], 0
         self.look()
 
     def look(self) -> bool:
-        """Take in what came since; return whether anything changed."""
         if self._last == self._traffic.revision:
             return False
         first = self._traffic.first
@@ -48,11 +46,9 @@ class WireRows:
 
     @property
     def unseen(self) -> int:
-        """The number of messages that came since the last look."""
         return self._traffic.revision - self._last
 
     def methods(self) -> dict[str, int]:
-        """Return every method there is, with the number of its messages."""
         found: dict[str, int] = {}
         for one in self._traffic.after(0):
             found[one.method] = found.get(one.method, 0) + 1
@@ -68,13 +64,11 @@ class WireRows:
 
 
 def export_path(folder: Path, server: str) -> Path:
-    """Return the file to export a server's messages to; its name has the time to the second."""
     safe = "".join(c if c.isalnum() or c in "-_" else "_" for c in server)[:60]
     return folder / f"wire-{safe}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl"
 
 
 def brief(message: RawMessage, redact: Redact) -> str:
-    """Return the beginning of what a message says, as one line."""
     text = redact(message.raw[:READ].decode("utf-8", "replace"))[:EXCERPT]
     for name in ('"params":', '"result":', '"error":'):
         if name in text:
@@ -83,10 +77,8 @@ def brief(message: RawMessage, redact: Redact) -> str:
 
 
 def subject(message: RawMessage) -> str:
-    """Return what a request or a notice is about, in a word: the tool, the address, the line of a log.
-
-    It is "" where the message names none of these near its beginning.
-    """
+    """Return what a message is about, in a word: the tool, the address, the line of a log; "" where its beginning names
+    none."""
     found = _SUBJECT.search(message.raw[:READ]) if message.kind in ("request", "notification") else None
     if found is None:
         return ""
@@ -97,7 +89,6 @@ def subject(message: RawMessage) -> str:
 
 
 def redacted(value: Any, redact: Redact) -> Any:
-    """Return a JSON value without secrets, in each text and where only the name beside a value gives it away."""
     cleaned = _each(value, redact)
     try:
         return json.loads(redact(json.dumps(cleaned, ensure_ascii=False)))
@@ -116,8 +107,8 @@ def _each(value: Any, redact: Redact) -> Any:
 
 
 def jsonl(rows: Sequence[RawMessage], redact: Redact) -> Iterator[str]:
-    """A line a message: `at` in seconds since the epoch, `direction`, `kind`, `method`, `id`, `seconds` that the answer
-    took, `size` in bytes, `message` without secrets."""
+    """Write a line a message: `at` (seconds since the epoch), `direction`, `kind`, `method`, `id`, `seconds`, `size`
+    (bytes), `message` without secrets."""
     for one in rows:
         line = {
             "at": one.at,
@@ -133,7 +124,7 @@ def jsonl(rows: Sequence[RawMessage], redact: Redact) -> Iterator[str]:
 
 
 def export(path: Path, rows: Sequence[RawMessage], redact: Redact) -> None:
-    """Writes the rows to a new file that only this user can read: for a thread. Raises ConfigError."""
+    """Write the rows to a new file that only this user can read: for a thread. Raises ConfigError."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with open(descriptor, "w", encoding="utf-8", errors="replace") as file:

@@ -23,7 +23,6 @@ class Reloads(Protocol):
 
     async def reload(self, choice: ServerChoice, found: Changes) -> None:
         """Start again only the servers that changed."""
-        ...
 
 
 class FileNews:
@@ -36,17 +35,14 @@ class FileNews:
 
     @property
     def unread(self) -> str:
-        """Name the changed files that were told of and not read since; "" where there are none."""
         names = " and ".join(one_line(path.name, 40) for path in self._files.unread)
         return f"{names} changed · /reload reads it" if names else ""
 
     async def look(self) -> None:
-        """Tell of each file that has changed since it was last looked at."""
         for path in await asyncio.to_thread(self._files.news):
             self._ui.tell("info", f"{one_line(str(path), 200)} has changed. /reload reads it.")
 
     async def reload(self) -> None:
-        """Do /reload: read the files, put their changes into effect, and say what changed."""
         try:
             choice = await asyncio.to_thread(self._files.read)
             if isinstance(choice, Untrusted):
@@ -85,7 +81,6 @@ class FileNews:
 
 
 def described(found: Changes) -> str:
-    """Say in one line which servers were added, removed or restarted."""
     parts = [
         f"{what} {_named(names)}"
         for what, names in (("added", found.added), ("removed", found.removed), ("restarted", found.changed))
@@ -108,7 +103,6 @@ class ServerNews:
         self._told: dict[str, tuple[str, str]] = {}  # server to its state, and the line about it
 
     def changed(self) -> None:
-        """Warn of each server that failed or needs a sign-in since the last call."""
         troubled = {one.name: one for one in self._statuses() if one.state in ("failed", "needs sign-in")}
         for name, (state, line) in list(self._told.items()):
             if name not in troubled or troubled[name].state != state:

@@ -12,12 +12,22 @@ from console_app.mcp_client import Hub, ServerStatus, Traffic
 
 
 def server_report(status: ServerStatus, traffic: Traffic, ping: str, wire: str) -> str:
-    """Report all that is known of a server, secrets too. `ping` says how the newest went, `wire` where its messages
-    are."""
+    """Report all that is known of a server, secrets too."""
     theirs, ours = traffic.capabilities
     dropped = f", {traffic.dropped:,} dropped" if traffic.dropped else ""
+    counts = ((status.tools, "tool"), (status.prompts, "prompt"), (status.resources, "resource"))
+    rows = [
+        ("state", status.state.value + (f": {status.reason}" if status.reason else "")),
+        ("server", status.server_info),
+        ("about", status.description),
+        ("runs", status.runs),
+        ("spoken", " · ".join(part for part in (status.transport, status.protocol_version) if part)),
+        ("offers", ", ".join(plural(count, what) for count, what in counts)),
+        ("log", str(status.log_path or "")),
+        *((what, text) for what, _, text in (fact.partition(" ") for fact in status.facts)),
+    ]
     lines = [
-        *_facts(status),
+        *[f"{name:<10} {text}" for name, text in rows if text],
         f"ping       {ping}",
         f"wire       {plural(len(traffic), 'message')}{dropped}: {wire}",
     ]
@@ -35,21 +45,6 @@ def server_report(status: ServerStatus, traffic: Traffic, ping: str, wire: str) 
     return "\n".join(lines)
 
 
-def _facts(status: ServerStatus) -> list[str]:
-    counts = ((status.tools, "tool"), (status.prompts, "prompt"), (status.resources, "resource"))
-    rows = [
-        ("state", status.state.value + (f": {status.reason}" if status.reason else "")),
-        ("server", status.server_info),
-        ("about", status.description),
-        ("runs", status.runs),
-        ("spoken", " · ".join(part for part in (status.transport, status.protocol_version) if part)),
-        ("offers", ", ".join(plural(count, what) for count, what in counts)),
-        ("log", str(status.log_path or "")),
-        *((what, text) for what, _, text in (fact.partition(" ") for fact in status.facts)),
-    ]
-    return [f"{name:<10} {text}" for name, text in rows if text]
-
-
 class Pings:
     """The pings of one console. `statuses` are the servers as the user sees them."""
 
@@ -60,7 +55,6 @@ class Pings:
         self._newest: dict[str, str] = {}  # how they went, by server
 
     async def ping(self, server: str) -> str:
-        """Ask a server for a sign of life; say how long it took, or why there is none. Raises ServerError."""
         name, status = one_line(server, 40), self._status(server)
         if status is not None and status.state.value == "starting":
             return f"{name} is still starting; a ping has no answer before it is ready."
@@ -77,7 +71,6 @@ class Pings:
         return f"{name} answered in {took}."
 
     def report(self, server: str, *, not_asked: str, wire: str) -> str:
-        """Return all that is known of a server, without secrets. `wire` says where its messages are to be seen."""
         if (status := self._status(server)) is None:
             return "It is not in mcp.json any more."
         ping = self._newest.get(server, not_asked)
@@ -105,19 +98,16 @@ class Watching:
             hub.on_update = self._updated
 
     def mark(self, server: str, uri: str) -> str:
-        """Return the word that marks a resource: "changed", "watched", or "" for none."""
         if (server, uri) in self._changed:
             return "changed"
         return "watched" if self._hub is not None and self._hub.subscribed(server, uri) else ""
 
     def seen(self, server: str, uri: str) -> None:
-        """Note that a resource was read, so that it counts as changed no more."""
         if (server, uri) in self._changed:
             self._changed.discard((server, uri))
             self.revision += 1
 
     async def switch(self, server: str, uri: str) -> bool:
-        """Start or stop watching a resource, and return whether it is watched now. Raises ServerError."""
         assert self._hub is not None
         on = not self._hub.subscribed(server, uri)
         await self._hub.subscribe(server, uri, on=on)

@@ -1,7 +1,5 @@
-"""The servers screen's door to the hub, the picks of this folder and mcp.json.
-
-The screen sees only the protocol, so that a test can hand it a thousand tools without a server.
-"""
+"""The servers screen's door to the hub, the picks of this folder and mcp.json. The screen sees only the protocol, so
+that a test can hand it a thousand tools."""
 
 from __future__ import annotations
 
@@ -36,19 +34,16 @@ if TYPE_CHECKING:
 
 
 def uri_of(one: Resource | ResourceTemplate) -> str:
-    """Return the URI of a resource, or of a family of them as it is written."""
     return one.uri if isinstance(one, Resource) else one.uri_template
 
 
 def facts_of(one: Resource | ResourceTemplate) -> str:
-    """Return title or name (unless the URI says it), type and size. The words are the server's: hostile."""
     bytes_ = amounts.size(one.size) if isinstance(one, Resource) and one.size else ""
     named = one.title or (one.name if one.name not in uri_of(one) else "") or one.description
     return " · ".join(part for part in (named, one.mime, bytes_) if part)
 
 
 def about_of(one: Resource | ResourceTemplate) -> str:
-    """Return the facts of a resource, and how it is described."""
     facts = facts_of(one)
     return " · ".join(part for part in (facts, one.description if one.description not in facts else "") if part)
 
@@ -59,7 +54,7 @@ CHARACTERS_A_TOKEN = 4  # of JSON, roughly, in the vocabularies of all models in
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """One thing that a server offers. `tokens` is about what it costs in every request: only tools are sent along."""
+    """A thing that a server offers. `tokens` is about what it costs in every request: only tools are sent along."""
 
     server: str
     kind: Kind
@@ -70,7 +65,6 @@ class Offered:
 
     @property
     def key(self) -> tuple[str, Kind, str]:
-        """Return the key under which the offer is switched."""
         return self.server, self.kind, self.name
 
 
@@ -88,53 +82,35 @@ class ServerSwitches(Protocol):
         ...
 
     @property
-    def selection(self) -> Selection:
-        """Return what is switched on and off now."""
-        ...
+    def selection(self) -> Selection: ...
 
-    def statuses(self) -> Sequence[ServerStatus]:
-        """Every server, in the order of mcp.json."""
-        ...
+    def statuses(self) -> Sequence[ServerStatus]: ...
 
     def offered(self) -> Sequence[Offered]:
         """Return everything that the servers list, including what is switched off."""
         ...
 
-    def default_on(self, name: str) -> bool:
-        """Tell whether mcp.json has the server switched on."""
-        ...
+    def default_on(self, name: str) -> bool: ...
 
     async def apply(self, selection: Selection) -> None:
-        """Switches servers and tools, and keeps the picks for this folder."""
-        ...
+        """Switch servers and tools, and keep the picks for this folder."""
 
-    async def reconnect(self, name: str) -> None:
-        """Connects to a server anew."""
-        ...
+    async def reconnect(self, name: str) -> None: ...
 
     async def rest(self, name: str) -> None:
         """Disconnects a server for an hour; reconnecting ends that."""
-        ...
 
-    async def sign_in(self, name: str) -> None:
-        """Opens the browser to sign in to a server."""
-        ...
+    async def sign_in(self, name: str) -> None: ...
 
     async def set_log_level(self, name: str, level: Level) -> None:
         """Asks a server for log lines from `level` on."""
-        ...
 
-    def written(self, name: str) -> Mapping[str, Any]:
-        """Return the fields of a server in mcp.json; empty where it has none."""
-        ...
+    def written(self, name: str) -> Mapping[str, Any]: ...
 
     async def put(self, name: str, fields: Mapping[str, Any]) -> None:
         """Writes a server into mcp.json, and connects to it."""
-        ...
 
-    async def remove(self, name: str) -> None:
-        """Takes a server out of mcp.json, and ends it."""
-        ...
+    async def remove(self, name: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +122,6 @@ class _Rest:
 
 
 class HubSwitches:
-    """The ServerSwitches of a real hub."""
-
     def __init__(self, hub: Hub, paths: Paths, folder: Path, choice: ServerChoice, selection: Selection) -> None:
         self._hub = hub
         self._hub_switch = HubSwitch(hub, self.statuses)
@@ -171,7 +145,7 @@ class HubSwitches:
         return self._paths.mcp if self._bundled or self._source is None else self._source
 
     def changed(self) -> None:
-        """Note that the hub changed. Whoever listens to the hub calls this."""
+        """Note that the hub changed; its listener calls this."""
         self._offered = None
         self.revision += 1
 
@@ -245,14 +219,12 @@ class HubSwitches:
             self._waking = asyncio.ensure_future(self._hub.set_enabled(name, True))
 
     def _wake(self, name: str) -> bool:
-        """End the hour that a server is disconnected for, and return whether there was one."""
         rest = self._resting.pop(name, None)
         if rest is not None:
             rest.timer.cancel()
         return rest is not None
 
     async def reload(self, choice: ServerChoice, found: Changes) -> None:
-        """Put a file that was read anew into effect: only servers that changed are started again."""
         self._source, self._bundled, self._groups = choice.path, choice.bundled, choice.groups
         self._defaults = {server.name: not server.disabled for server in choice.servers}
         for name in found.removed:
@@ -299,7 +271,6 @@ class HubSwitches:
             await asyncio.to_thread(self.on_write)
 
     def _edit(self, write: Callable[[str], trusted.Written]) -> trusted.Written:
-        """Write mcp.json. A project's file that was trusted before the edit is trusted after it."""
         start = disk.read_text(self._source) if self._source is not None and self._source != self.file else ""
         edit = write(start)
         trusted.trust_edit(self._paths, self.file, edit)
@@ -307,7 +278,6 @@ class HubSwitches:
         return edit
 
     def _configured(self, name: str, edit: trusted.Written) -> ServerConfig:
-        """Return the server as it was written, whatever is on the disk by now."""
         for server in read_mcp_config(edit.text, self.file, os.environ).servers:
             if server.name == name:
                 return for_groups(server, self._groups)
@@ -315,7 +285,6 @@ class HubSwitches:
 
 
 def tokens_of(spec: ToolSpec) -> int:
-    """Estimate how many tokens a tool costs in every request."""
     sent = {"name": spec.name, "description": spec.description, "parameters": spec.input_schema}
     return max(round(len(json.dumps(sent, ensure_ascii=False, default=str)) / CHARACTERS_A_TOKEN), 1)
 
@@ -324,7 +293,6 @@ _VERDICTS = {"allow": "runs without asking", "ask": "asks first", "deny": "is de
 
 
 def facts_of_tool(spec: ToolSpec, gate: ApprovalGate, *, on: bool) -> list[tuple[str, str]]:
-    """Return rows of a name and a text; a row without a name goes on with the one before."""
     cost = f"~{tokens_of(spec):,} tokens in every request" if on else "nothing: it is off"
     limits = [f"{spec.timeout:g} s without progress"] if spec.timeout is not None else []
     limits += [f"{spec.server_limit} at once of its server"] if spec.server_limit is not None else []
@@ -334,7 +302,6 @@ def facts_of_tool(spec: ToolSpec, gate: ApprovalGate, *, on: bool) -> list[tuple
 
 
 def effects(spec: ToolSpec) -> str:
-    """Say what the server declares of a tool's effects; these are hints of the server, not facts."""
     notes = spec.annotations
     said: list[str] = []
     assumed: list[str] = []

@@ -1,11 +1,6 @@
-"""One conversation: a queue of prompts and one activity (a turn, a rerun, a compaction, or none), each event stored
-before it is shown, in slices so that a front end can answer its keys.
-
-Deliver what goes on to the front end: each event is stored, then shown.
-
-An event that can't be shown is reported, and the turn goes on: the session is whole. Where one can't be stored the turn
-is stopped; the rest of it is still shown, so that nothing seems to run that has ended.
-"""
+"""A conversation: a queue of prompts and one activity, each event stored before it is shown, in slices so that a front
+end can answer its keys. An event that can't be shown is reported, and the turn goes on. Where one can't be stored the
+turn is stopped; the rest is still shown, so that nothing seems to run that has ended."""
 
 from __future__ import annotations
 
@@ -57,8 +52,8 @@ class Conversation:
         heard: Callable[[Event], None] = lambda _: None,
         clock: Callable[[], float] = steady_time,
     ) -> None:
-        """`ready` returns when a turn may begin. `store` None keeps nothing. `attachments` gives what prompts name, and
-        `attached` is told what went with one. `heard` is told of each event before it is shown."""
+        """`ready` returns when a turn may begin. `store` None keeps nothing. `attachments` gives what prompts name,
+        `attached` is told of it, and `heard` of each event before it is shown."""
         self.engine = engine
         self._delivery = Delivery(store, ui, heard)
         self._ui = ui
@@ -99,7 +94,6 @@ class Conversation:
 
     @property
     def busy(self) -> bool:
-        """Tell whether something runs, or is about to."""
         return self._task is not None and not self._task.done()
 
     @property
@@ -111,13 +105,12 @@ class Conversation:
 
     @property
     def waiting(self) -> Sequence[str]:
-        """The prompts behind the one that is on its way, or behind what runs."""
         return [prompt.text for prompt in self._queue][self.on_its_way is not None :]
 
     def send(
         self, text: str, *, typed: str | None = None, message: UserMessage | None = None, around: Around = nullcontext
     ) -> None:
-        """Send a prompt (see Queued) after what is queued, or in its old place when it had been called off."""
+        """Send a prompt (see Queued) after what is queued, or in its old place when it was called off."""
         prompt = Queued(text, typed, message, around)
         if self._called_off:
             self._queue.appendleft(prompt)
@@ -126,12 +119,11 @@ class Conversation:
         self.resume()
 
     def send_again(self, message: UserMessage) -> None:
-        """Sends a message that had no answer once more, before what is queued."""
+        """Send a message that had no answer once more, before what is queued."""
         self._queue.appendleft(Queued(message.source or message.content, message=message))
         self.resume()
 
     def resume(self) -> bool:
-        """Let the queue go on; False when it is empty or goes on already."""
         start = bool(self._queue) and not self.busy and not self._delivery.closing
         if start or self.paused:
             self._sent_at = self._clock()
@@ -142,7 +134,6 @@ class Conversation:
         return start
 
     async def steer(self, text: str, *, typed: str | None = None) -> None:
-        """Sends a message into the running turn, once what it names is there; without a turn it is a prompt."""
         joins = self.turn
         asked = self._composed(Queued(text, typed))
         try:
@@ -163,7 +154,7 @@ class Conversation:
             self.send(text, typed=typed, message=message)
 
     def take_back(self) -> str | None:
-        """Removes the newest queued prompt and gives it, or None."""
+        """Remove and return the newest queued prompt, or None."""
         if not self._queue:
             return None
         text = self._queue.pop().text
@@ -188,7 +179,6 @@ class Conversation:
         return text
 
     def stop(self, why: str = "") -> bool:
-        """Stops what runs, `why` for people; False when nothing does or it is being stopped already."""
         activity = self.activity
         if activity is None and self.busy and not self.paused:
             self.paused = True  # it has not begun: it stays in the queue
@@ -203,11 +193,9 @@ class Conversation:
 
     @property
     def ending(self) -> bool:
-        """Tell whether an activity has reported its end while its tasks and connections still close."""
         return (activity := self.activity) is not None and not activity.running
 
     async def settled(self) -> None:
-        """Wait until the tasks and connections of an activity that reported its end are closed."""
         if (activity := self.activity) is not None and not activity.running:
             await asyncio.wait({activity.left})
 
@@ -248,7 +236,7 @@ class Conversation:
             await asyncio.wait({self._task})
 
     async def close(self) -> None:
-        """Stops everything and waits until its tasks have ended. What still happens is stored, and not shown."""
+        """Stop everything and wait until its tasks have ended. What still happens is stored, and not shown."""
         self._delivery.closing = True
         self._queue.clear()
         if (task := self._task) is not None:
@@ -269,7 +257,6 @@ class Conversation:
     # Between turns
 
     def rerun(self, call_id: str, arguments: dict[str, Any] | None = None) -> Sequence[str]:
-        """Run a call of an earlier answer again. Raises ToolError when it can't be, UsageError when something runs."""
         return self._between_turns(lambda: self.engine.rerun(call_id, arguments), "a call again").left_out
 
     def rerun_all(self, call_ids: Sequence[str]) -> Sequence[str]:
@@ -277,17 +264,14 @@ class Conversation:
         return self._between_turns(lambda: self.engine.rerun_all(call_ids), "calls again").left_out
 
     def take_up(self) -> None:
-        """Fetch the results of calls that go on at their servers since an earlier program made them, if any, unless
-        something runs."""
+        """Fetch results of calls that go on at their servers since an earlier program, unless something runs."""
         with suppress(FanoutError):
             self._between_turns(self.engine.take_up, "calls taken up")
 
     def compact(self) -> None:
-        """Summarize the older turns. Raises UsageError when there are none to summarize, or when something runs."""
         self._between_turns(self.engine.compact, "compaction")
 
     async def undo_compaction(self) -> bool:
-        """Take the newest summary back; False when there is none. Raises UsageError while something runs."""
         self._must_be_idle()
         async with self.changing:
             if (event := self.engine.undo_compaction()) is not None:
@@ -295,14 +279,12 @@ class Conversation:
         return event is not None
 
     async def note(self, text: str) -> None:
-        """Tell the model something with the next prompt. Raises UsageError while something runs."""
         self._must_be_idle()
         async with self.changing:
             added = ev.MessageAdded.of(UserMessage(content=text, origin="fanout"))
             await self.deliver(self.engine.record(added))
 
     async def deliver(self, event: Event) -> None:
-        """Stores one event that belongs to no turn, then shows it."""
         await self._delivery.one(event)
 
     def another_session(self) -> None:
@@ -331,7 +313,6 @@ class Conversation:
         return activity
 
     async def _run(self) -> None:
-        """Runs the queue until it is empty or paused."""
         try:
             while self._queue and not self.paused:
                 prompt = self._queue[0]
@@ -351,11 +332,8 @@ class Conversation:
         return bool(self._queue) and self._queue[0] is prompt and not self.paused
 
     async def _place_made(self, message: UserMessage) -> bool:
-        """Prepare the conversation for a turn, and return whether it may begin.
-
-        The session's first event is stored, and an earlier copy of the message that had no answer is taken back. Where
-        that can't be stored, the queue is paused.
-        """
+        """Prepare for a turn, and return whether it may begin: the first event is stored, and an earlier copy of an
+        unanswered message taken back. Where storing fails, the queue is paused."""
         try:
             if not self._opened:
                 await self.deliver(self.engine.session_event())
@@ -371,7 +349,6 @@ class Conversation:
         return True
 
     async def _message(self, prompt: Queued) -> UserMessage | None:
-        """Return the message of a prompt once its turn may begin; None when it can't be had or was called off."""
         ready = await self._waited_for(self._ready())
         if ready.cancelled():
             return None
@@ -392,7 +369,6 @@ class Conversation:
         return composed.result() if error is None else self._not_sent(prompt, error)
 
     def _not_sent(self, prompt: Queued, error: BaseException) -> None:
-        """Handle a prompt whose turn can't begin: it goes back to its writer, or stays in the paused queue."""
         if self._is_next(prompt):
             self.paused = True
             self._ui.tell("error", error.line if isinstance(error, FanoutError) else repr(error))
@@ -414,8 +390,7 @@ class Conversation:
         return composed.message
 
     async def _waited_for(self, work: Awaitable[T]) -> asyncio.Future[T]:
-        """Wait for `work` that the oldest prompt needs before its turn. The future that comes back is cancelled if the
-        prompt was called off."""
+        """Wait for `work` that the oldest prompt needs. The returned future is cancelled if that was called off."""
         self._before = before = asyncio.ensure_future(work)
         try:
             await asyncio.wait({before})
@@ -450,7 +425,6 @@ class Conversation:
             self._ui.changed()
 
     def _begin(self, prompt: Queued, message: UserMessage) -> Turn:
-        """Begin the turn of a prompt; for calls made by hand, one that asks no model. Raises UsageError."""
         if prompt.message is not None or not prompt.text.startswith((MANUAL, SHOWN)):
             return self.engine.start(message)
         known = {spec.label for spec in self.engine.toolset.tools()}
@@ -460,7 +434,6 @@ class Conversation:
         return self.engine.start_manual(prompt.text, calls)
 
     async def _play(self, activity: Turn | Rerun | Compacting) -> str:
-        """Show all that happens in a turn, or between two, and return how a turn ended."""
         async with activity:
             self._ui.changed()
             return await self._delivery.all_of(activity)
@@ -472,16 +445,14 @@ log = logging.getLogger(__name__)
 
 
 class Delivered(Protocol):
-    """An activity, or the background: it gives its events in slices, and can be stopped."""
-
     async def next_slice(self, limit: int) -> Sequence[Event]: ...
 
     def cancel(self, why: str = "") -> None: ...
 
 
 class Delivery:
-    """Store and show the events of one conversation. `heard` is told of each event before it is shown. While it is
-    `closing`, events are only stored."""
+    """Store and show the events of one conversation. `heard` is told before. While `closing`, events are only
+    stored."""
 
     def __init__(self, store: ports.SessionStore | None, ui: UiPort, heard: Callable[[Event], None]) -> None:
         self._recorder = Recorder(store)
@@ -491,13 +462,11 @@ class Delivery:
         self._last_fault = ""  # the newest: one that comes with every event that is shown is told once
 
     async def one(self, event: Event) -> None:
-        """Deliver a single event that belongs to no activity."""
         await self._recorder.one(event)
         self._show(event)
 
     async def all_of(self, activity: Delivered) -> str:
-        """Deliver everything that happens in `activity`, which was entered; return how a turn ended, "failed" after a
-        fault."""
+        """Deliver what happens in `activity`, which was entered; return how a turn ended, "failed" after a fault."""
         outcome = "failed"
         for recorder in (self._recorder, Recorder(None)):  # where storing fails, the rest is shown all the same
             try:
@@ -519,20 +488,15 @@ class Delivery:
             return
         try:
             if event.agent and isinstance(event, ev.MessageAdded) and event.role == event.origin == "user":
-                self._was_read(event)
+                agent = self._ui.transcript.agents.get(event.agent)
+                if agent is not None and agent.history:
+                    self._ui.toast(f"{one_line(event.agent, 40)} has read what you said.")
             self._heard(event)
             self._ui.show(event)
         except Exception as error:
             self.failed(error, once=True)
 
-    def _was_read(self, event: ev.MessageAdded) -> None:
-        """Tell that an agent has what was said to it; its first message is its task."""
-        agent = self._ui.transcript.agents.get(event.agent)
-        if agent is not None and agent.history:
-            self._ui.toast(f"{one_line(event.agent, 40)} has read what you said.")
-
     def failed(self, error: Exception, *, once: bool = False) -> None:
-        """Report a fault where that can be; with `once`, not again if it is the newest that was reported."""
         if isinstance(error, FanoutError):
             line = error.line
         else:

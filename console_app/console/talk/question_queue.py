@@ -1,9 +1,5 @@
-"""The queue of what servers ask: calls side by side wait in it, and an answer goes to the one that is shown.
-
-No widget: it is the HumanPort that the hub asks, and tells the console that something has changed. A question whose
-asker is cancelled leaves the queue by itself. With a limit of time the oldest one ends when nobody answered it, without
-a yes or a no; those behind it have their own time once it is their turn.
-"""
+"""The queue of what servers ask: an answer goes to the question that is shown. A cancelled question leaves by itself.
+With a limit of time the oldest one ends unanswered, and those behind have their own time."""
 
 from __future__ import annotations
 
@@ -18,7 +14,7 @@ Reply = questions.ElicitationAnswer | Permission
 
 
 class PendingQuestion:
-    """One question that waits, told apart by identity. `limit`: seconds for an answer, None without."""
+    """A question that waits, told apart by identity. `limit`: seconds for an answer, None without."""
 
     def __init__(self, question: questions.Elicitation | questions.SamplingRequest, limit: float | None = None) -> None:
         self.question = question
@@ -29,16 +25,13 @@ class PendingQuestion:
 
     @property
     def left(self) -> float | None:
-        """Return the seconds left for an answer; None while none are counted."""
         return None if self._timer is None else max(self._timer.when() - self._loop.time(), 0.0)
 
     def count(self) -> None:
-        """Count the time for an answer from now on; where it is counted already, it goes on."""
         if self._limit is not None and self._timer is None and not self.reply.done():
             self._timer = self._loop.call_later(self._limit, self._over)
 
     def hold(self) -> None:
-        """Stop counting: somebody is at the question, or can't see it."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -49,8 +42,7 @@ class PendingQuestion:
 
 
 class QuestionQueue:
-    """The HumanPort of the console. While nobody listens, nobody is there: it declines. `limit`: seconds in which what
-    is asked has to be answered, None without."""
+    """The HumanPort of the console. While nobody listens, it declines. `limit`: seconds for an answer, None without."""
 
     def __init__(self, limit: float | None = None) -> None:
         self._limit = limit
@@ -59,11 +51,9 @@ class QuestionQueue:
         self._changed: Callable[[], None] | None = None
 
     def listen(self, changed: Callable[[], None]) -> None:
-        """Note that somebody is there from now on. `changed` is called whenever a question comes or goes."""
         self._changed = changed
 
     def close(self) -> None:
-        """Note that nobody is there any more, and cancel what is open."""
         self._changed = None
         for asked in self.open:
             self.answer(asked, questions.ElicitationAnswer("cancel"))
@@ -76,7 +66,6 @@ class QuestionQueue:
         return request.server in self.allowed or await self._reply(request) in ("once", "session")
 
     def answer(self, asked: PendingQuestion, reply: Reply) -> bool:
-        """Gives a question its answer; False when it isn't open any more."""
         if asked not in self.open or asked.reply.done():
             return False
         asked.reply.set_result(reply)
@@ -91,8 +80,7 @@ class QuestionQueue:
         return True
 
     def call_ended(self, call_id: str) -> None:
-        """Cancel what is still asked for a call that has its result: its server may be slow to take that back, or wait
-        for the very answer before it can."""
+        """Cancel what is asked for a call that has its result: its server may be slow to, or wait for the answer."""
         for asked in self.open:
             if call_id and asked.question.call_id == call_id:
                 self.answer(asked, questions.ElicitationAnswer("cancel"))

@@ -13,8 +13,8 @@ Around = Callable[[], AbstractAsyncContextManager[None]]
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """A prompt in the queue. Where some of `text` was pasted, only names in `typed` count. `message` is ready to go.
-    The turn runs within what `around` gives, which raises UsageError where it can't begin."""
+    """A prompt in the queue. Only names in `typed` count; the rest was pasted. `message` is ready to go. The turn runs
+    within `around`, which may raise UsageError."""
 
     text: str
     typed: str | None = None

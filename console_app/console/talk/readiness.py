@@ -1,7 +1,5 @@
-"""The wait of a console's first prompt: for services that load, then for servers that connect. Plain state, no widget.
-
-Servers connect with or without a prompt; who sends one may start it without those that are not there yet.
-"""
+"""The wait of a console's first prompt: for services that load, then for servers that connect, unless it goes without
+those."""
 
 from __future__ import annotations
 
@@ -21,30 +19,22 @@ MOST_NAMED = 2  # servers; the others are counted
 
 
 class ServerView(Protocol):
-    """The facts that are shown of one MCP server (`mcp_client.hub.Hub.statuses` gives these)."""
+    """The facts that are shown of one MCP server (from `mcp_client.hub.Hub.statuses`)."""
 
     @property
-    def name(self) -> str:
-        """The server's name in mcp.json."""
-        ...
+    def name(self) -> str: ...
 
     @property
-    def state(self) -> str:
-        """One of starting, ready, reconnecting, failed, stopped and disabled."""
-        ...
+    def state(self) -> str: ...
 
     @property
-    def reason(self) -> str:
-        """The reason for its state, in one line; "" where there is nothing to say."""
-        ...
+    def reason(self) -> str: ...
 
     @property
     def tools(self) -> int: ...
 
     @property
-    def transport(self) -> str:
-        """stdio, http or sse."""
-        ...
+    def transport(self) -> str: ...
 
 
 class Readiness:
@@ -57,51 +47,43 @@ class Readiness:
         self._connected = asyncio.Event()
 
     def services_ready(self) -> None:
-        """Note that everything but the servers is loaded."""
         self._services.set()
 
     def waits_for_nothing(self) -> None:
-        """Note that nothing more will be loaded or connected. A face that starts all by itself calls this."""
+        """Take it that nothing more will be loaded or connected, as a face does that starts all by itself."""
         self._services.set()
         self._connected.set()
 
     async def connect(self) -> None:
-        """Wait for the servers, once everything else is loaded."""
         try:
             await self._connect()
         finally:
             self._connected.set()
 
     def skip(self) -> bool:
-        """Let the first prompt go without waiting for servers; False when it doesn't wait for any."""
         if not self.connecting:
             return False
         self._connected.set()
         return True
 
     async def ready(self) -> None:
-        """Returns when a turn may begin."""
         await self._services.wait()
         await self._connected.wait()
 
     @property
     def loading(self) -> bool:
-        """Tell whether something is still missing that no turn can do without."""
         return not self._services.is_set()
 
     @property
     def connecting(self) -> Sequence[str]:
-        """The servers that a prompt waits for."""
         return () if self._connected.is_set() else self.missing
 
     @property
     def awaited(self) -> str:
-        """The servers that a prompt waits for, in words; "" for none."""
         return named(self.connecting) if self.connecting else ""
 
     @property
     def missing(self) -> Sequence[str]:
-        """The servers that are still connecting."""
         return [one_line(server.name, 30) for server in self._servers() if server.state == "starting"]
 
 
@@ -117,16 +99,14 @@ log = logging.getLogger(__name__)
 
 
 class Startable(Protocol):
-    """The parts of a console that its start needs."""
-
     start: Callable[[], Awaitable[None]]
     resume: str
     replay: Replay | None
 
 
 class ConsoleStart:
-    """Start one console. A part that fails is reported, and the console can be used without it. `tried` is called once
-    the session that was asked for is open, or can't be opened."""
+    """Start one console. A part that fails is reported, and the rest can be used. `tried` is called once the session
+    asked for is open, or can't be."""
 
     def __init__(
         self, services: Startable, readiness: Readiness, ui: UiPort, tried: Callable[[], None] = lambda: None
@@ -138,7 +118,6 @@ class ConsoleStart:
         self._missing_reported = False
 
     async def run(self, sessions: Sessions) -> None:
-        """Returns when nothing has to be waited for any longer."""
         try:
             await asyncio.gather(self._services.start(), self._open(sessions))
         except FanoutError as error:
@@ -153,7 +132,6 @@ class ConsoleStart:
         await self._readiness.connect()
 
     async def _open(self, sessions: Sessions) -> None:
-        """Open the session to go on with, or play the one to replay, as the command line asks."""
         if self._services.resume:
             try:
                 await sessions.resume(self._services.resume)
@@ -164,7 +142,6 @@ class ConsoleStart:
                 self._ui.show(event)
 
     async def ready_to_send(self, sessions: Sessions) -> None:
-        """Returns when a turn may begin."""
         await self._readiness.ready()
         await sessions.settled()
         if (missing := self._readiness.missing) and not self._missing_reported:

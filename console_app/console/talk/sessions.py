@@ -1,10 +1,5 @@
-"""The session a conversation is kept in: another one is opened, this one is forked, renamed, undone, exported.
-
-The library stores and the front end shows; here is what happens in between, and what is said when it can't be done.
-
-The messages to which a conversation can be rewound, and what of that no rewinding takes back: calls that ran and may
-have changed something.
-"""
+"""The session a conversation is kept in: another one is opened, this one is forked, renamed, undone, exported, or
+rewound to a message. The library stores, the front end shows, and what can't be done is said here."""
 
 from __future__ import annotations
 
@@ -14,19 +9,44 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from console_app.console.reports.compared import compared
 from console_app.console.ui_port import UiPort
-from console_app.domain import FanoutError, Outcome, one_line, plural
+from console_app.domain import FanoutError, Outcome, call_description, one_line, plural
 from console_app.domain import events as ev
-from console_app.domain.transcript import CallView, Transcript, TurnView
+from console_app.domain.transcript import CallView, Transcript, TurnView, comparison, results
 
 if TYPE_CHECKING:
     from console_app.console.talk.conversation import Conversation
     from console_app.sessions import ForkPoint, Library, Opened, SessionInfo
+
+
+def compared(one: Transcript, other: Transcript) -> str:
+    lines = list(_differences(one, other))
+    return "\n".join(lines) if lines else "They are the same: every call, its result and every answer."
+
+
+def _differences(one: Transcript, other: Transcript) -> Iterator[str]:
+    yield from comparison.call_differences(_calls(one), _calls(other))
+    for number, (text, again) in enumerate(zip_longest(_answers(one), _answers(other), fillvalue=""), 1):
+        yield from comparison.text_difference(f"answer {number}", text, again)
+
+
+def _calls(transcript: Transcript) -> list[comparison.ComparedCall]:
+    return [
+        comparison.ComparedCall(
+            one_line(call.label, 80), call_description.in_words(call), call.arguments, results.shown_text(call)
+        )
+        for turn in transcript.turns
+        for call in turn.calls
+    ]
+
+
+def _answers(transcript: Transcript) -> list[str]:
+    return [step.text for turn in transcript.turns for step in turn.steps if step.text.strip()]
+
 
 EXPORTS_ABOUT = {"md": "Markdown", "html": "a page", "jsonl": "events, to import", "trace": "calls, for Perfetto"}
 NOT_SAVED = "Sessions are not kept in this console: save_sessions is off."
@@ -43,8 +63,6 @@ Wanted = Callable[["Library"], Awaitable[str]]
 
 
 class Pair(NamedTuple):
-    """Two conversations to compare, the other one first."""
-
     other: SessionInfo
     before: Sequence[ev.Event]
     this: SessionInfo
@@ -52,7 +70,6 @@ class Pair(NamedTuple):
 
     @property
     def differences(self) -> str:
-        """Say which two they are, and what differs in lines, call by call."""
         head = f"From “{one_line(self.other.title, 60)}” to this one, “{one_line(self.this.title, 60)}”:"
         return f"{head}\n{compared(Transcript.of(self.before), Transcript.of(self.now))}"
 
@@ -83,18 +100,15 @@ class Sessions:
 
     @property
     def read_only(self) -> bool:
-        """Tell whether nothing can be sent in this session."""
         return self._replayed or (self.library is not None and self.library.read_only)
 
     async def settled(self) -> None:
-        """Returns when no session is being loaded."""
         async with self._loading:
             pass
 
     # Another session in place of this one
 
     def begin(self) -> bool:
-        """/new: nothing of this conversation goes to the model again. False while something runs."""
         if self._is_busy():
             return False
         self._conversation.engine.begin()
@@ -108,23 +122,18 @@ class Sessions:
         return True
 
     async def resume(self, prefix: str) -> None:
-        """Goes on with the session whose id begins so."""
-
         async def found(library: Library) -> str:
             return (await library.store.find(prefix)).id
 
         await self._try(found)
 
     async def open(self, session_id: str, *, copy: bool = False) -> None:
-        """Goes on with a stored session, or with a copy of it. Raises FanoutError where it can't be read."""
-
         async def named(library: Library) -> str:
             return await library.store.fork(session_id) if copy else session_id
 
         await self._go_to(named)
 
     async def _try(self, wanted: Wanted) -> bool:
-        """Go on with the session that is wanted; where that can't be, say why and return False."""
         try:
             return await self._go_to(wanted)
         except FanoutError as error:
@@ -132,7 +141,6 @@ class Sessions:
             return False
 
     async def _go_to(self, wanted: Wanted) -> bool:
-        """Go on with the wanted session; what is written and sent from now on is for it. False where it didn't come."""
         if (library := self.stored()) is None:
             return False
         changing = self._conversation.changing
@@ -148,29 +156,30 @@ class Sessions:
                         if session_id := await wanted(library):
                             opened = await self._opened(library, session_id)
                         if opened is not None:
-                            await self._show(opened)
+                            from console_app.sessions import Library
+
+                            self._conversation.another_session()
+                            with Library.collector_at_rest():
+                                await self._ui.show_stored(opened.events)
+                                transcript = Transcript.of(opened.events)
+                            self._collector.session_opened(len(opened.events) > LONG)
+                            self._conversation.engine.go_on(opened.info.id, transcript)
+                            if opened.read_only:
+                                self._ui.toast(READ_ONLY, seconds=8)
             finally:
                 if opened is None or opened.read_only:
-                    self._give_back()
+                    prompts: list[str] = []
+                    while (text := self._conversation.take_back()) is not None:
+                        prompts.insert(0, text)
+                    if prompts and not self._ui.give_back("\n\n".join(prompts)):
+                        for text in prompts:
+                            self._ui.tell("warning", f"Not sent: {text}")
         self._ui.changed()
         if opened is not None and not self.read_only:
             self._conversation.take_up()
         return opened is not None
 
-    async def _show(self, opened: Opened) -> None:
-        from console_app.sessions import Library
-
-        self._conversation.another_session()
-        with Library.collector_at_rest():
-            await self._ui.show_stored(opened.events)
-            transcript = Transcript.of(opened.events)
-        self._collector.session_opened(len(opened.events) > LONG)
-        self._conversation.engine.go_on(opened.info.id, transcript)
-        if opened.read_only:
-            self._ui.toast(READ_ONLY, seconds=8)
-
     async def _opened(self, library: Library, session_id: str) -> Opened | None:
-        """Open a session. Where another console has it, the user takes a copy, only reads it, or wants none (None)."""
         from console_app.sessions import SessionInUse
 
         try:
@@ -183,19 +192,9 @@ class Sessions:
         other = await library.store.fork(session_id) if how == "fork" else session_id
         return await library.open(other, read_only=how == "read")
 
-    def _give_back(self) -> None:
-        """Give back prompts whose session did not open, to their writer, so that none goes into another session."""
-        prompts: list[str] = []
-        while (text := self._conversation.take_back()) is not None:
-            prompts.insert(0, text)
-        if prompts and not self._ui.give_back("\n\n".join(prompts)):
-            for text in prompts:
-                self._ui.tell("warning", f"Not sent: {text}")
-
     # This session
 
     async def fork(self, turn: str = "") -> None:
-        """/fork: a copy up to a turn, or up to a message that you pick, to go on with."""
         from console_app.sessions import ForkPoint
 
         if (library := self.stored(begun=True)) is None or await self._stays_busy():
@@ -235,8 +234,8 @@ class Sessions:
             self._conversation.send(GO_ON)
 
     async def pair(self, prefix: str = "") -> Pair | None:
-        """Return the conversation that this one was forked from, or its newest fork, or the named one, and this one; as
-        they were said so far. None where there is no other, or something runs, which is said."""
+        """Return the conversation that this was forked from, its newest fork or the named one, and this one. None, and
+        told, where there is none or something runs."""
         if (library := self.stored(begun=True)) is None or await self._stays_busy():
             return None
         store, own = library.store, library.session_id
@@ -248,13 +247,11 @@ class Sessions:
         return Pair(other, await store.load(other.id), this, await store.load(own))
 
     async def _pick(self, points: list[ForkPoint]) -> ForkPoint | None:
-        """Have the user pick one of the points, the newest first."""
         by_label = by_turn((point.turn, point.label, point) for point in points)
         picked = await self._ui.choose("Fork", dict.fromkeys(reversed(by_label), ""))
         return by_label.get(picked or "")
 
     async def undo(self) -> None:
-        """/undo: the newest turn leaves the conversation; its prompt comes back to be changed."""
         turn = self._conversation.engine.transcript.turn
         if turn is not None:
             await self.rewind(turn.number)
@@ -262,8 +259,8 @@ class Sessions:
             self._ui.toast(READ_ONLY if self.read_only else "There is nothing to undo.")
 
     async def rewind_to(self, words: str = "") -> None:
-        """/rewind: back to before one of your messages, which comes back to be changed. Picks it, or with `words` takes
-        the newest that has them."""
+        """/rewind: back to before one of your messages, the newest that has `words` or a picked one; it comes back to
+        be changed."""
         if self.read_only:
             self._ui.toast(READ_ONLY)
             return
@@ -291,7 +288,6 @@ class Sessions:
             await self.rewind(point.turn)
 
     def rewind_points(self) -> list[RewindPoint]:
-        """Your messages, in order, as far as they can be rewound to."""
         engine = self._conversation.engine
 
         def only_reads(name: str) -> bool:
@@ -343,7 +339,7 @@ class Sessions:
         )
 
     def _taken_back(self, prompt: str, what: str, kept: str, left: str) -> None:
-        """Says what rewinding did, and gives the message back."""
+        """Say what rewinding did, and give the message back."""
         given = self._ui.give_back(prompt)
         where = "" if given else " The prompt holds something else: the message is in the history."
         self._ui.toast(f"{what}; {kept}.{where}", seconds=6)
@@ -351,7 +347,6 @@ class Sessions:
             self._ui.tell("warning", left)
 
     async def rename(self, title: str = "", session_id: str = "") -> None:
-        """Gives this session, or another one, a title; asks for it where there is none."""
         if (library := self.stored(begun=not session_id)) is None:
             return
         try:
@@ -364,14 +359,12 @@ class Sessions:
             self._ui.tell("error", error.line)
 
     async def delete(self, info: SessionInfo) -> None:
-        """Removes a session for good, once that was confirmed. Raises FanoutError for one that is open."""
         if (library := self.stored()) is not None and await self._ui.choose(
             f"Delete “{one_line(info.title, 50)}”?", {"keep": "keep it", "delete": "for good"}
         ) == "delete":
             await library.delete(info.id)
 
     async def export(self, words: str = "", session_id: str = "") -> None:
-        """Writes this session, or another one, to a file, `words` being [FORM] [PATH]; without them it asks."""
         from console_app.sessions import export
 
         if (library := self.stored(begun=not session_id)) is None:
@@ -404,7 +397,7 @@ class Sessions:
             self._ui.toast(f"Exported to {short}.", seconds=8)
 
     def stored(self, *, begun: bool = False) -> Library | None:
-        """Return the library; None, and the user is told, where nothing is kept or, with `begun`, nothing said yet."""
+        """Return the library; None, and told, where nothing is kept or, with `begun`, nothing was said yet."""
         if self.library is None:
             self._ui.toast(NOT_SAVED)
         elif begun and not self.library.session_id:
@@ -413,7 +406,6 @@ class Sessions:
         return self.library
 
     async def _stays_busy(self) -> bool:
-        """Tell whether something runs. A turn that just reported its end is waited for, as it soon closes."""
         await self._conversation.settled()
         return self._is_busy()
 
@@ -425,13 +417,12 @@ class Sessions:
 
 
 def in_background(count: int) -> str:
-    """Say that calls of this session run on, and what to do."""
     runs, them = ("runs", "it") if count == 1 else ("run", "them")
     return f"{plural(count, 'call')} of this session {runs} in the background. End {them} first (x)."
 
 
 def _expanded(path: str) -> Path:
-    """A path that was typed; a user who isn't there is a name like any other."""
+    """Expand a typed path; a user who isn't there is a name like any other."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -473,8 +464,8 @@ NOT_RUN = frozenset({Outcome.DENIED, Outcome.BLOCKED, Outcome.SKIPPED, Outcome.I
 
 @dataclass(frozen=True, slots=True)
 class RewindPoint:
-    """A message of yours: `turn` is the one that it began or, `steered`, that it joined as the `steered`th (from 1).
-    `changes` are the calls from there on that are not undone."""
+    """A message of yours that began `turn` or, `steered`, joined it as the `steered`th (from 1). `changes` are the
+    calls from there on, not undone."""
 
     prompt: str
     turn: int
@@ -484,7 +475,6 @@ class RewindPoint:
 
     @property
     def about(self) -> str:
-        """Say what rewinding to this message undoes."""
         what = "the rest of its turn" if self.steered else "1 turn"
         if self.turns > 1:
             what = f"{self.turns} turns"
@@ -494,7 +484,6 @@ class RewindPoint:
 
 
 def rewind_points(turns: Sequence[TurnView], only_reads: Callable[[str], bool]) -> list[RewindPoint]:
-    """Return a point for each message, in order. `only_reads` says of a tool's wire name whether it changes nothing."""
     found: list[RewindPoint] = []
     changes: tuple[CallView, ...] = ()
     for number, turn in enumerate(reversed(turns), 1):
@@ -509,7 +498,6 @@ def rewind_points(turns: Sequence[TurnView], only_reads: Callable[[str], bool]) 
 
 
 def not_undone(changes: Sequence[CallView]) -> str:
-    """List the calls whose changes stay; "" where nothing was changed."""
     if not changes:
         return ""
     lines = ["Not undone, as these calls may have changed something:"]
@@ -521,7 +509,6 @@ def not_undone(changes: Sequence[CallView]) -> str:
 
 
 def seq_before(events: Sequence[ev.Event], point: RewindPoint) -> int | None:
-    """Return the `seq` before a message that joined a turn while it ran; None when the message is not there."""
     steered = -1  # the first message of a turn is its prompt
     for event in events:
         if not isinstance(event, ev.MessageAdded) or event.agent or event.turn != point.turn:
@@ -547,7 +534,6 @@ def _arguments(arguments: Mapping[str, Any]) -> Iterator[str]:
 
 
 def by_turn(points: Iterable[tuple[int, str, T]]) -> dict[str, T]:
-    """Name the places to pick from, each by the number of its turn, if it is in one, and its words."""
     found: dict[str, T] = {}
     for turn, words, point in points:
         label = f"turn {turn} · {words}" if turn else words
@@ -561,14 +547,10 @@ LONG_LOOK = 0.01  # seconds
 
 
 class FullLooks:
-    """A callback for `gc.callbacks` that freezes all objects after a full collection that took long.
-
-    Each full collection would take longer than the last while a session grows. Garbage among the frozen objects, which
-    only rings of objects become, stays until another session is opened.
-    """
+    """A callback for `gc.callbacks` that freezes all objects after a full collection that took long: each would take
+    longer than the last. Garbage rings among them stay until another session is opened."""
 
     def __init__(self, longest: float = LONG_LOOK) -> None:
-        """`longest` is how many seconds a look may take."""
         self.froze = False
         self._longest, self._began = longest, 0.0
 

@@ -1,7 +1,4 @@
-"""JSON Schema, read in one place: a schema for an endpoint is written by who knows that endpoint, and read here.
-
-Forms made of a schema (`forms`) and what it says to people (`words`) are modules beside the door.
-"""
+"""JSON Schema, read in one place. Forms (`forms`) and words for people (`words`) are modules beside the door."""
 
 from typing import TYPE_CHECKING
 

@@ -1,8 +1,5 @@
-"""Find what stands at a path of a call's arguments though the call leaves it out: a default of the tool's schema.
-
-A schema's author may write a default at any level, and behind `$ref`, `anyOf` and their like; whichever of several
-branches a server takes is its own affair, so the defaults of all are given.
-"""
+"""Find the defaults of a tool's schema for what a call leaves out: at any level, behind `$ref`, `anyOf` and their like.
+Which of several branches a server takes is its own affair, so the defaults of all are given."""
 
 from __future__ import annotations
 
@@ -24,10 +21,8 @@ class TooManySchemasError(Exception):
 def defaults_at(
     schema: Mapping[str, Any], arguments: Mapping[str, Any], path: Sequence[str]
 ) -> Iterator[tuple[object, Sequence[str]]]:
-    """The defaults for what `arguments` don't have at `path` or below it, each with what of the path leads into it.
-
-    A path is names, numbers of list entries, and `*` for each of them. Raises TooManySchemasError.
-    """
+    """Yield defaults for what `arguments` lack at `path` (names, numbers, `*`) or below, with the rest of the path.
+    Raises TooManySchemasError."""
     waiting: list[_Place] = [(schema, arguments, path)]
     seen = 0
     while waiting:
@@ -43,7 +38,6 @@ def defaults_at(
 
 
 def _below(schema: Mapping[str, Any], value: object, path: Sequence[str]) -> Iterator[_Place]:
-    """Yield the places one level down a path."""
     name, rest = path[0], path[1:]
     if isinstance(value, list):
         entries = cast("list[object]", value)

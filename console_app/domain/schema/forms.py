@@ -1,10 +1,7 @@
-"""Forms made of a schema: what there is to fill in, and what speaks against a value.
-
-A tool's form (`form_of`) covers what servers really send: nested objects, arrays, enums, nullable types, local $ref, a
-single allOf, and anyOf of one type and null. Whatever is beyond that is a field of raw JSON, so that no tool is out of
-reach. The form of an elicitation (`fields_asked`) is the restricted schema of MCP 2025-11-25 (requestedSchema, with
-SEP-1034 defaults and SEP-1330 choices): flat, primitives and choices; a field of an unknown kind is a line of text.
-"""
+"""Forms made of a schema. A tool's form (`form_of`) has nested objects, arrays, enums, nullable types, local $ref, a
+single allOf, and anyOf of one type and null; all else is a field of raw JSON, so that no tool is out of reach. The form
+of an elicitation (`fields_asked`) is the restricted schema of MCP 2025-11-25 (SEP-1034 defaults, SEP-1330 choices): an
+unknown kind is a line of text."""
 
 from __future__ import annotations
 
@@ -55,7 +52,7 @@ _SECRET = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One value to fill in. `fields` are those of an object, `item` is what a list holds."""
+    """A value to fill in. `fields` are those of an object, `item` is what a list holds."""
 
     name: str
     kind: Kind
@@ -78,15 +75,25 @@ class Field:
 
     @property
     def type_words(self) -> str:
-        """The kind of value that the field takes, for people."""
-        words = [_WORDS.get(self.kind, self.kind), *_limits(self.schema)]
+        least, most = number(self.schema, "minimum"), number(self.schema, "maximum")
+        found: list[str] = []
+        if least is not None and most is not None:
+            found.append(f"{least:g} to {most:g}")
+        elif least is not None:
+            found.append(f"from {least:g}")
+        elif most is not None:
+            found.append(f"to {most:g}")
+        fewest, most_items = number(self.schema, "minItems"), number(self.schema, "maxItems")
+        if fewest is not None:
+            found.append(f"at least {fewest:g}")
+        if most_items is not None:
+            found.append(f"at most {most_items:g}")
+        words = [_WORDS.get(self.kind, self.kind), *[*found, *filter(None, [text(self.schema, "format")])]]
         return ", ".join([*words, *(["or null"] if self.nullable else [])])
 
     def problem(self, value: Any) -> str:
-        """Return why a value can't be sent, or "". None and, where the field may be left out, "" mean left out.
-
-        Objects, and what stands in a list, are judged by their own fields.
-        """
+        """Return why a value can't be sent, or "". None and, where the field may be left out, "" mean left out. Objects
+        and lists' entries are judged by their own fields."""
         if value is None and self.nullable:
             return ""
         is_text = self.kind in ("text", "lines") or value in self.choices
@@ -98,24 +105,21 @@ class Field:
             case "choice":
                 return "" if value in self.choices else "is none of the choices"
             case "choices" | "list":
-                return self._list_problem(value)
+                if not isinstance(value, list | tuple):
+                    return "must be a list"
+                chosen = cast("Sequence[Any]", value)
+                if self.kind == "choices" and any(one not in self.choices for one in chosen):
+                    return "has something that is none of the choices"
+                least, most = number(self.schema, "minItems"), number(self.schema, "maxItems")
+                if least is not None and len(chosen) < least:
+                    return f"needs at least {least:g}"
+                return f"takes at most {most:g}" if most is not None and len(chosen) > most else ""
             case "number" | "integer":
                 return self._number_problem(value)
             case "text" | "lines":
                 return self._text_problem(value)
             case "object" | "json":
                 return ""
-
-    def _list_problem(self, value: Any) -> str:
-        if not isinstance(value, list | tuple):
-            return "must be a list"
-        chosen = cast("Sequence[Any]", value)
-        if self.kind == "choices" and any(one not in self.choices for one in chosen):
-            return "has something that is none of the choices"
-        least, most = number(self.schema, "minItems"), number(self.schema, "maxItems")
-        if least is not None and len(chosen) < least:
-            return f"needs at least {least:g}"
-        return f"takes at most {most:g}" if most is not None and len(chosen) > most else ""
 
     def _number_problem(self, value: Any) -> str:
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -147,25 +151,22 @@ class Field:
 
 
 def form_of(schema: Schema) -> Field:
-    """The arguments of a tool as one field of kind object; without readable properties, of kind json."""
+    """Return a tool's arguments as one field of kind object; without readable properties, of kind json."""
     root = _field("", schema, _Reading(schema, MOST_TOGETHER), needed=True, depth=0)
     return root if root.kind == "object" else Field("", "json", required=True, schema=schema)
 
 
 def fields_asked(schema: Schema) -> tuple[Field, ...]:
-    """The fields of an elicitation's schema, in its order."""
     needed = required(schema)
     return tuple(_asked(name, as_schema(one), name in needed) for name, one in properties(schema).items())
 
 
 def problems(schema: Schema, content: Mapping[str, Any]) -> dict[str, str]:
-    """Return the problems of an answer to an elicitation: field name to a few words. Empty when it can be sent."""
     found = {asked.name: asked.problem(content.get(asked.name)) for asked in fields_asked(schema)}
     return {name: problem for name, problem in found.items() if problem}
 
 
 def cleaned(schema: Schema, content: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer to an elicitation as it is sent: only fields of the schema, without those left out."""
     known = {asked.name: asked for asked in fields_asked(schema)}
     return {
         name: int(value) if known[name].kind == "integer" and isinstance(value, float) else value
@@ -175,13 +176,11 @@ def cleaned(schema: Schema, content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def secrets_in(schema: Schema, content: Mapping[str, Any]) -> list[str]:
-    """The texts in the answer to an elicitation that stand in secret fields."""
     values = [content.get(asked.name) for asked in fields_asked(schema) if asked.secret]
     return [value for value in values if isinstance(value, str)]
 
 
 def parse_scalar(of: Field, typed: str) -> tuple[Any, str]:
-    """(value, problem) of what was typed into a line; the value is None where there is a problem."""
     match of.kind:
         case "integer" | "number":
             try:
@@ -299,7 +298,6 @@ def _asked(name: str, schema: Schema, needed: bool) -> Field:
 
 
 def _named(schema: Schema) -> tuple[tuple[str, str], ...]:
-    """The choices of an elicitation with what each is called: `oneOf` or `anyOf` of constants, or `enum`."""
     titled = schema.get("oneOf") or schema.get("anyOf")
     if isinstance(titled, list):
         options = [as_schema(one) for one in cast("list[Any]", titled) if "const" in as_schema(one)]
@@ -309,23 +307,6 @@ def _named(schema: Schema) -> tuple[tuple[str, str], ...]:
         (str(value), str(labels[place]) if place < len(labels) else str(value))
         for place, value in enumerate(listed(schema, "enum"))
     )
-
-
-def _limits(schema: Schema) -> Sequence[str]:
-    least, most = number(schema, "minimum"), number(schema, "maximum")
-    found: list[str] = []
-    if least is not None and most is not None:
-        found.append(f"{least:g} to {most:g}")
-    elif least is not None:
-        found.append(f"from {least:g}")
-    elif most is not None:
-        found.append(f"to {most:g}")
-    fewest, most_items = number(schema, "minItems"), number(schema, "maxItems")
-    if fewest is not None:
-        found.append(f"at least {fewest:g}")
-    if most_items is not None:
-        found.append(f"at most {most_items:g}")
-    return [*found, *filter(None, [text(schema, "format")])]
 
 
 def _format_problem(name: str, value: str) -> str:

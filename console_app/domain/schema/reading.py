@@ -22,40 +22,34 @@ _MOST_HOPS = 20  # of references that lead to references
 
 
 def as_schema(value: Any) -> Schema:
-    """`value` as a schema; one that says nothing where it is none."""
     return cast("Schema", value) if isinstance(value, Mapping) else {}
 
 
 def text(schema: Schema, word: str) -> str:
-    """The text that stands under a word, or ""."""
+    """Return the text under a word, or ""."""
     value = schema.get(word)
     return value if isinstance(value, str) else ""
 
 
 def number(schema: Schema, word: str) -> float | None:
-    """The number that stands under a word."""
     value = schema.get(word)
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def listed(schema: Schema, word: str) -> list[Any]:
-    """The list that stands under a word, or an empty one."""
     value = schema.get(word)
     return cast("list[Any]", value) if isinstance(value, list) else []
 
 
 def properties(schema: Schema) -> Schema:
-    """The schemas of an object's members by name, in the order in which they are declared."""
     return as_schema(schema.get("properties"))
 
 
 def declares_members(schema: Schema) -> bool:
-    """Tell whether a JSON value is the schema of an object with members, as a tool is defined by."""
     return schema.get("type") == "object" and isinstance(schema.get("properties"), Mapping)
 
 
 def required(schema: Schema) -> tuple[str, ...]:
-    """The names of the members that have to be there."""
     return tuple(name for name in listed(schema, "required") if isinstance(name, str))
 
 
@@ -70,23 +64,19 @@ def is_closed(schema: Schema) -> bool:
 
 
 def item(schema: Schema) -> Any:
-    """The schema of a list's entries."""
     return schema.get("items")
 
 
 def choices(schema: Schema) -> list[Any]:
-    """The values that are allowed by name; none where others are allowed too."""
     return listed(schema, "enum") or ([schema["const"]] if "const" in schema else [])
 
 
 def types(schema: Any, root: Schema | None = None) -> tuple[str, ...]:
-    """The names of the types that a value may have, the first that is declared first; () where it isn't said."""
     found = (kind for one in alternatives(schema, root or {}) for kind in own_types(one))
     return tuple(dict.fromkeys(found))
 
 
 def own_types(schema: Schema) -> tuple[str, ...]:
-    """The types that a schema names itself, or that its choices have."""
     named = schema.get("type")
     if named is None:
         return tuple(map(type_of, choices(schema)))
@@ -94,7 +84,6 @@ def own_types(schema: Schema) -> tuple[str, ...]:
 
 
 def type_of(value: Any) -> str:
-    """The type of a JSON value, as a schema calls it."""
     for kind, name in ((bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"), (list, "array")):
         if isinstance(value, kind):
             return name
@@ -112,7 +101,6 @@ def is_of(value: Any, kinds: Sequence[str] | frozenset[str]) -> bool:
 
 
 def pointed(root: Schema, reference: str) -> Any:
-    """The value that a reference within a schema (`#`, `#/$defs/Name`) leads to; None for any other reference."""
     if reference != "#" and not reference.startswith("#/"):
         return None
     found: Any = root
@@ -122,7 +110,6 @@ def pointed(root: Schema, reference: str) -> Any:
 
 
 def followed(schema: Schema, root: Schema) -> Schema:
-    """The schema that a reference leads to, with the words beside it; one that can't be followed stays as it is."""
     for _ in range(_MOST_HOPS):
         reference = schema.get("$ref")
         if not isinstance(reference, str) or not isinstance(found := pointed(root, reference), Mapping):
@@ -132,15 +119,12 @@ def followed(schema: Schema, root: Schema) -> Schema:
 
 
 def _merged(inner: Schema, outer: Schema, without: str) -> Schema:
-    """Two schemas as one, in which the words of `outer` count, all but `without`."""
     return {**inner, **{word: value for word, value in outer.items() if word != without}}
 
 
 def resolved(schema: Any, root: Schema, seen: tuple[str, ...] = ()) -> tuple[Schema, bool, tuple[str, ...]]:
-    """A schema without detours ($ref, one allOf, anyOf with null), whether null is allowed, and the references taken.
-
-    One of `seen` is taken no more: a schema that contains itself says nothing there but its description.
-    """
+    """Follow $ref, one allOf and anyOf with null; return the schema, whether null is allowed, and the references taken.
+    One of `seen` isn't taken again."""
     found = as_schema(schema)
     nullable = False
     for _ in range(_MOST_HOPS):
@@ -166,7 +150,6 @@ def resolved(schema: Any, root: Schema, seen: tuple[str, ...] = ()) -> tuple[Sch
 
 
 def alternatives(schema: Any, root: Schema) -> Iterator[dict[str, Any]]:
-    """A schema and all that may hold in its place or beside it, each once."""
     waiting, met = deque([schema]), set[int]()
     while waiting:
         one = waiting.popleft()
@@ -193,7 +176,6 @@ def parts(schema: Schema) -> Iterator[tuple[str, str, Any]]:
 
 
 def words_in(schema: Any) -> set[str]:
-    """The words that a schema uses, at any depth."""
     found, waiting = set[str](), [schema]
     while waiting:
         one = as_schema(waiting.pop())
@@ -203,7 +185,6 @@ def words_in(schema: Any) -> set[str]:
 
 
 def mapped(schema: Any, change: Callable[[dict[str, Any]], Any]) -> Any:
-    """A schema in which `change` stands for each schema, from the inside out; values (defaults, choices) stay."""
     if not isinstance(schema, Mapping):
         return schema
     return change({word: _mapped_below(word, value, change) for word, value in as_schema(schema).items()})
@@ -218,7 +199,6 @@ def _mapped_below(word: str, value: Any, change: Callable[[dict[str, Any]], Any]
 
 
 def references(value: Any) -> list[str]:
-    """Every reference in a schema."""
     if isinstance(value, list):
         return [one for inner in cast("list[Any]", value) for one in references(inner)]
     found = as_schema(value)
@@ -231,7 +211,6 @@ def object_of(members: Schema, needed: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def rename_members(schema: dict[str, Any], renamed: Callable[[str], str]) -> None:
-    """Gives the members of an object other names, in place."""
     if known := properties(schema):
         schema["properties"] = {renamed(name): one for name, one in known.items()}
     if isinstance(schema.get("required"), list):
@@ -239,7 +218,6 @@ def rename_members(schema: dict[str, Any], renamed: Callable[[str], str]) -> Non
 
 
 def without_members(schema: Schema, names: frozenset[str]) -> dict[str, Any]:
-    """The schema of an object that has no members of these names."""
     left: dict[str, Any] = {"properties": {name: one for name, one in properties(schema).items() if name not in names}}
     if isinstance(schema.get("required"), list):
         left["required"] = [name for name in required(schema) if name not in names]
@@ -247,10 +225,8 @@ def without_members(schema: Schema, names: frozenset[str]) -> dict[str, Any]:
 
 
 def arguments_problem(schema: Schema, arguments: Mapping[str, Any]) -> str:
-    """Return why `arguments` can't be sent: one is missing, unknown or not as the schema says; else "".
-
-    A light check, for people who edit arguments: the tool's server validates completely.
-    """
+    """Return why `arguments` can't be sent, else "". A light check for people who edit: the server validates
+    completely."""
     known = properties(schema)
     for name in required(schema):
         if name not in arguments:
@@ -273,7 +249,7 @@ def _misfit(rule: Schema, value: Any) -> str:
 
 
 def faults(schema: Any) -> Iterator[tuple[str, str]]:
-    """Yield what endpoints would stumble over in a schema: where (names with dots between), and what is wrong there."""
+    """Yield the faults that endpoints would stumble over: where (names with dots between), and what is wrong there."""
     waiting: list[tuple[str, Any]] = [("", schema)]
     while waiting:
         where, found = waiting.pop()

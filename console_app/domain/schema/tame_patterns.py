@@ -1,9 +1,6 @@
-"""Regular expressions that strangers wrote, tried only where they can't take for ever.
-
-Python's engine backtracks: `(a+)+$` needs longer than a life for forty letters, and nothing can stop it. So a pattern
-is tried only when no group that repeats holds a repetition or a choice, and when what repeats and chooses beside each
-other can't add up to many ways. What isn't tried is left to the server, which has to look at the value anyhow.
-"""
+"""Regular expressions of strangers, tried only where they can't take for ever: Python's engine backtracks, and nothing
+can stop `(a+)+$`. So no group that repeats may hold a repetition or a choice, and the rest can't add up to many ways.
+What isn't tried is left to the server."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ _CALLED = {
 
 
 class SchemaPart(NamedTuple):
-    """A schema that stands in another, and what it is called there. A heading has no schema of its own."""
+    """A schema within another, by its name there. A heading has no schema of its own."""
 
     name: str
     schema: Any = None
@@ -51,7 +51,6 @@ class SchemaPart(NamedTuple):
 
 
 def inside(schema: Schema, root: Schema) -> list[SchemaPart]:
-    """The members and entries that a schema speaks of, and its branches."""
     schema = followed(schema, root)
     needed, held = required(schema), list(islice(parts(schema), MOST_PLACES))
     found: list[SchemaPart] = []
@@ -87,7 +86,6 @@ def type_words(schema: Schema, *, branch: bool = False) -> str:
 
 
 def limits(schema: Schema) -> list[str]:
-    """Return the other demands on a value, each in a few words."""
     found: list[str] = []
     if isinstance(schema.get("enum"), list):
         known = listed(schema, "enum")

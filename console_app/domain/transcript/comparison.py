@@ -23,7 +23,6 @@ class ComparedCall:
 
 
 def call_differences(calls: Sequence[ComparedCall], others: Sequence[ComparedCall]) -> Iterator[str]:
-    """Yield a line for each difference, call by call in their order."""
     for number, (call, again) in enumerate(zip(calls, others, strict=False), 1):
         where = f"call {number}, {call.tool}"
         if call.tool != again.tool:

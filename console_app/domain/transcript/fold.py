@@ -1,8 +1,5 @@
-"""The one fold from events to state: what both front ends, the store and replay know of a conversation.
-
-`Transcript.apply` is called once an event, in order, and touches only what the event names, so a thousand calls cost
-no more an event than one. The state is plain and mutable; the conversation's blocks read it when they paint.
-"""
+"""The one fold from events to state. `Transcript.apply` touches only what an event names, so a thousand calls cost no
+more an event than one. The state is plain and mutable; blocks read it when they paint."""
 
 from __future__ import annotations
 
@@ -73,7 +70,6 @@ class Transcript:
 
     @classmethod
     def of(cls, events: Iterable[ev.Event]) -> Transcript:
-        """Return the state that `events` add up to."""
         transcript = cls()
         for event in events:
             transcript.apply(event)
@@ -81,7 +77,6 @@ class Transcript:
 
     @classmethod
     def after(cls, earlier: Transcript) -> Transcript:
-        """Return a state with nothing but the history of `earlier`, for who tells only of what comes from here on."""
         transcript = cls()
         transcript.history.extend(earlier.history)
         transcript._compactions = earlier._compactions[-1:]
@@ -91,7 +86,6 @@ class Transcript:
 
     @property
     def compactions(self) -> Sequence[ev.HistoryCompacted]:
-        """The compactions that were not taken back, the oldest first."""
         return self._compactions
 
     @property
@@ -118,11 +112,9 @@ class Transcript:
 
     @property
     def step(self) -> StepView | None:
-        """The newest step of the newest turn."""
         return self.turns[-1].steps[-1] if self.turns and self.turns[-1].steps else None
 
     def agent(self, path: str) -> Transcript:
-        """The conversation of an agent, begun with this where there is none. Ids are used once in all of them."""
         if path not in self.agents:
             self.agents[path] = child = Transcript()
             child.call_ids = self.call_ids
@@ -139,8 +131,8 @@ class Transcript:
             self._fold(event)
 
     def _of_agent(self, event: ev.Event) -> None:
-        """Folds an event of an agent into its conversation. Its calls stand below the call that made them, here and in
-        each conversation between."""
+        """Fold an agent's event into its conversation. Its calls stand below the one that made them, in each
+        conversation above."""
         child = self.agent(event.agent)
         self._works(event)
         match event:
@@ -175,7 +167,7 @@ class Transcript:
                         holder._keep_if_open(call)
 
     def _works(self, event: ev.Event) -> None:
-        """Keeps the figures and the newest words of an agent, as its own call and those above tell them."""
+        """Keep the figures and newest words of an agent, as its call and those above tell them."""
         names = event.agent.split("/")
         for deep in range(len(names), 0, -1):
             call = self._sent_by.get("/".join(names[:deep]))
@@ -203,12 +195,10 @@ class Transcript:
                     pass
 
     def _above(self, path: str) -> list[Transcript]:
-        """Return the conversations above that of an agent, this one first."""
         names = path.split("/")
         return [self, *(self.agent("/".join(names[:deep])) for deep in range(1, len(names)))]
 
     def _stands_below(self, call: CallView) -> None:
-        """Takes a call of a program or an agent in, behind all that the call above it made so far."""
         if call.id in self.calls:
             return
         self.calls[call.id] = self.open_calls[call.id] = call
@@ -225,17 +215,15 @@ class Transcript:
                 return
 
     def call_of_agent(self, path: str) -> str:
-        """Return the id of the call whose work is the agent of this path; "" where none is known."""
+        """Return the id of the call whose work the agent is; "" where none is known."""
         return call.id if (call := self._sent_by.get(path)) is not None else ""
 
     def _top(self, call: CallView) -> CallView:
-        """Return the call that no other made, among those that a call stands below and itself."""
         while (above := self.calls.get(call.parent)) is not None:
             call = above
         return call
 
     def is_below(self, call: CallView, above: str) -> bool:
-        """Tell whether a call was made by another, or by one of those that it made."""
         while call.parent and call.parent != above and call.parent in self.calls:
             call = self.calls[call.parent]
         return call.parent == above
@@ -293,7 +281,16 @@ class Transcript:
                 elif self._compactions:
                     self._compactions.pop()
             case ev.Notice():
-                self._noticed(event)
+                self.shown_call = event.shown or self.shown_call
+                if event.shortened:
+                    self.shortened.update(event.shortened)
+                    self.usage.stale, self.overflowed = True, False
+                if not (source := event.without_reasoning_of):
+                    return
+                for place, message in enumerate(self.history):
+                    if isinstance(message, AssistantMessage) and message.reasoning:
+                        kept = tuple(block for block in message.reasoning if block.data.get("source", source) != source)
+                        self.history[place] = message.model_copy(update={"reasoning": kept})
             case ev.RetryScheduled():
                 pass
             case ev.CallAnnounced():
@@ -305,20 +302,6 @@ class Transcript:
                 if call := self.calls.get(event.call_id):
                     _apply_to_call(call, event)
                     self._keep_if_open(call)
-
-    def _noticed(self, event: ev.Notice) -> None:
-        """Note reasoning and results that requests no longer carry, or carry less of, and a call that was only
-        shown."""
-        self.shown_call = event.shown or self.shown_call
-        if event.shortened:
-            self.shortened.update(event.shortened)
-            self.usage.stale, self.overflowed = True, False
-        if not (source := event.without_reasoning_of):
-            return
-        for place, message in enumerate(self.history):
-            if isinstance(message, AssistantMessage) and message.reasoning:
-                kept = tuple(block for block in message.reasoning if block.data.get("source", source) != source)
-                self.history[place] = message.model_copy(update={"reasoning": kept})
 
     def _keep_if_open(self, call: CallView) -> None:
         if call.state is CallState.FINISHED:
@@ -441,7 +424,6 @@ class Transcript:
 
 
 def _apply_to_call(call: CallView, event: CallChange) -> None:
-    """Changes `call` by what happened to it."""
     if not isinstance(event, ev.CallProgress | ev.CallLog | ev.CallOutput):
         call.news_at = call.counts_from = event.at
     elif event.news:
@@ -450,22 +432,39 @@ def _apply_to_call(call: CallView, event: CallChange) -> None:
         case ev.CallArguments():
             call.arriving.add(event.delta)
         case ev.CallReady():
-            _ready(call, event)
+            call.arguments = call.written = event.arguments
+            call.ready_at = event.at
+            call.raw, call.repaired = event.raw, event.repaired
         case ev.ApprovalRequested():
             call.state, call.why, call.always_asks = CallState.WAITING, event.why, event.always
             call.form, call.passage = event.form, event.passage
             if not call.waits or call.waits[-1][1] is not None:  # else it is asked anew while it waits
                 call.waits.append((event.at, None))
         case ev.ApprovalResolved():
-            _resolved(call, event)
+            call.decided.append(event)
+            call.state, call.why = CallState.ANNOUNCED, ""
+            _waited(call, event.at)
+            if event.arguments is not None:
+                call.arguments, call.edited = event.arguments, True
         case ev.CallQueued():
             call.state, call.why = CallState.QUEUED, event.why
         case ev.CallStarted():
             call.state, call.why, call.started_at, call.limit = CallState.RUNNING, "", event.at, event.limit
         case ev.CallProgress():
-            _progress(call, event)
+            call.progress, call.total = event.progress, event.total
+            if event.message is not None:
+                call.message = event.message
         case ev.CallLog():
-            _log(call, event)
+            line = LogLine(event.at, event.level, event.text, event.dropped)
+            if not event.sure:
+                call.server_log = [*call.server_log, line][-MOST_SERVER_LINES:]
+                return
+            call.log.append(line)
+            call.logged += 1 + event.dropped
+            call.dropped += event.dropped
+            call.message = event.text
+            if len(call.log) > MOST_LOG_LINES:
+                del call.log[: MOST_LOG_LINES // 5]
         case ev.CallOutput():
             call.output = call.output or OutputTail()
             call.output.add(event.stream, event.text, event.offset)
@@ -478,32 +477,23 @@ def _apply_to_call(call: CallView, event: CallChange) -> None:
         case ev.QuestionAsked():
             call.question, call.options = event.question, event.options
         case ev.CallAsked():
-            _server_asked(call, event)
+            if not call.asked:
+                call.waits.append((event.at, None))
+            call.asked.append(event.what)
         case ev.CallAnswered():
-            _server_answered(call, event)
+            if event.what in call.asked:
+                call.asked.remove(event.what)
+            if not call.asked:
+                _waited(call, event.at)
         case ev.CallFinished():
             _finished(call, event)
         case _:
             assert_never(event)
 
 
-def _ready(call: CallView, event: ev.CallReady) -> None:
-    call.arguments = call.written = event.arguments
-    call.ready_at = event.at
-    call.raw, call.repaired = event.raw, event.repaired
-
-
 def _waited(call: CallView, until: float) -> None:
     if call.waits and call.waits[-1][1] is None:
         call.waits[-1] = (call.waits[-1][0], until)
-
-
-def _resolved(call: CallView, event: ev.ApprovalResolved) -> None:
-    call.decided.append(event)
-    call.state, call.why = CallState.ANNOUNCED, ""
-    _waited(call, event.at)
-    if event.arguments is not None:
-        call.arguments, call.edited = event.arguments, True
 
 
 def _restarted(call: CallView, event: ev.CallRestarted) -> None:
@@ -527,38 +517,6 @@ def _restarted(call: CallView, event: ev.CallRestarted) -> None:
     call.asked.clear()
     call.detached = call.by_user = False
     _waited(call, event.at)
-
-
-def _server_asked(call: CallView, event: ev.CallAsked) -> None:
-    if not call.asked:
-        call.waits.append((event.at, None))
-    call.asked.append(event.what)
-
-
-def _server_answered(call: CallView, event: ev.CallAnswered) -> None:
-    if event.what in call.asked:
-        call.asked.remove(event.what)
-    if not call.asked:
-        _waited(call, event.at)
-
-
-def _progress(call: CallView, event: ev.CallProgress) -> None:
-    call.progress, call.total = event.progress, event.total
-    if event.message is not None:
-        call.message = event.message
-
-
-def _log(call: CallView, event: ev.CallLog) -> None:
-    line = LogLine(event.at, event.level, event.text, event.dropped)
-    if not event.sure:
-        call.server_log = [*call.server_log, line][-MOST_SERVER_LINES:]
-        return
-    call.log.append(line)
-    call.logged += 1 + event.dropped
-    call.dropped += event.dropped
-    call.message = event.text
-    if len(call.log) > MOST_LOG_LINES:
-        del call.log[: MOST_LOG_LINES // 5]
 
 
 def _finished(call: CallView, event: ev.CallFinished) -> None:

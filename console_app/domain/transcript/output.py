@@ -48,10 +48,7 @@ class OutputTail:
         self._pieces, self._length = [text], len(text)
 
     def lines(self, most: int = MOST_KEPT) -> list[str]:
-        """Return its newest lines that aren't blank, as they stand after every carriage return; of escapes only colours
-        are left."""
         return safe_text.written_lines(str(self), most)
 
     def plain_lines(self, most: int) -> list[str]:
-        """Return the same without colours, and safe to show anywhere."""
         return safe_text.plain_lines(str(self), most)

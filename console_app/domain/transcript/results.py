@@ -1,7 +1,4 @@
-"""Results as people read them: what they say to the model alone is left out, or said in words for people.
-
-Pictures are shown by their facts, without the sentences that name them to a model.
-"""
+"""Results as people read them: what they say to the model alone is left out, or said in words for people."""
 
 from __future__ import annotations
 
@@ -61,10 +58,8 @@ _REMARK = re.compile(r"\n?\[Fanout: the (?:\d+ )?pictures? [^\n]*\]\Z")
 
 
 def without_remarks(content: str, outcome: Outcome | None = None) -> str:
-    """Return a result's own text, without the remarks and the mark of a failure before it, which the user knows.
-
-    A call that the user or Fanout ended has no text of its own: its `outcome` is said in words for people.
-    """
+    """Return a result's own text, without remarks and failure marks. A call without a text of its own has its `outcome`
+    said for people."""
     own = content.partition("\n\n")[2] or content if content.startswith(REMARKS) else content
     if outcome in (Outcome.CANCELLED, Outcome.DENIED, Outcome.SKIPPED):
         for begin, words in _TO_PEOPLE:
@@ -77,26 +72,22 @@ def without_remarks(content: str, outcome: Outcome | None = None) -> str:
 
 
 def shown_text(call: CallView) -> str:
-    """A result's own text, without what is said to the model alone."""
     text = without_remarks(call.content, call.outcome)
     pictures = [one for one in call.artifacts if one.is_picture]
     return without_naming(text, pictures) if pictures and call.outcome is Outcome.SUCCEEDED else text
 
 
 def own_error(text: str) -> str:
-    """The first line of an error that says something, in the tool's own words."""
     return _SDK_WORDS.sub("", next((line for line in text.split("\n") if line.strip()), ""))
 
 
 def pictures_in_words(pictures: Sequence[Artifact]) -> str:
-    """`picture, 640x480 PNG · 12 kB`, `3 pictures · 40 kB`."""
     if len(pictures) == 1:
         return f"picture, {pictures[0].picture_facts}"
     return f"{len(pictures)} pictures · {size(sum(one.size for one in pictures))}"
 
 
 def without_naming(text: str, pictures: Sequence[Artifact]) -> str:
-    """A result's text without the sentences that tell a model of the pictures that people are shown."""
     paths = {one.path for one in pictures}
     rest = _SENTENCE.sub(lambda found: "" if found[1] in paths else found[0], _REMARK.sub("", text))
     return text if rest == text else rest.rstrip("\n")

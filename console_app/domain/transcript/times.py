@@ -1,13 +1,10 @@
-"""The time of calls: when the arguments of each came, when it waited for you, was queued, and ran.
-
-Times are `at` of events, seconds since the epoch; a stretch that still goes on ends at `now`. Lanes, savings, the
-timeline and its exports all take their figures from here.
-"""
+"""The time of calls: when arguments came, when each waited for you, was queued, and ran. Times are seconds since the
+epoch; a stretch that still goes on ends at `now`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Literal
 
 from console_app.domain.transcript.views import CallView, TurnView
@@ -16,7 +13,6 @@ Stretch = tuple[float, float]
 
 
 def runs(call: CallView, now: float) -> Iterator[Stretch]:
-    """Yield the stretches in which a call ran, without those in which it waited for a person: waiting saves nothing."""
     if call.started_at is None:
         return
     at, end = call.started_at, now if call.finished_at is None else call.finished_at
@@ -29,7 +25,6 @@ def runs(call: CallView, now: float) -> Iterator[Stretch]:
 
 
 def joined(stretches: Iterable[Stretch]) -> list[Stretch]:
-    """Return the same time as stretches that don't touch, in order; those of no length are left out."""
     found: list[Stretch] = []
     for begin, end in sorted(stretches):
         if end <= begin:
@@ -42,12 +37,10 @@ def joined(stretches: Iterable[Stretch]) -> list[Stretch]:
 
 
 def covered(stretches: Iterable[Stretch]) -> float:
-    """The time in which at least one of them goes on."""
     return sum(end - begin for begin, end in joined(stretches))
 
 
 def only_waiting(calls: Sequence[CallView], now: float) -> list[Stretch]:
-    """Return the stretches in which a call waited for a person and none ran: they don't touch, and are in order."""
     waits = joined(stretch for call in calls for stretch in _stood_still(call, now))
     if not waits:
         return []
@@ -68,7 +61,6 @@ def only_waiting(calls: Sequence[CallView], now: float) -> list[Stretch]:
 
 
 def _stood_still(call: CallView, now: float) -> Iterator[Stretch]:
-    """Yield the stretches in which a call waited for a person: for an answer, and, once over, for being run again."""
     end = now if call.finished_at is None else call.finished_at
     for since, until in call.waits:
         yield since, min(now if until is None else until, end)
@@ -79,7 +71,6 @@ def _stood_still(call: CallView, now: float) -> Iterator[Stretch]:
 
 
 def elapsed(calls: Sequence[CallView], now: float) -> float:
-    """Return the time from the first start to the last end, without what only waited for a person."""
     ran = [stretch for call in calls for stretch in runs(call, now)]
     if not ran:
         return 0.0
@@ -113,9 +104,8 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Sums over calls, in seconds. `wall` is from the first start to the last end of each answer, added up, and
-    `summed` how long they ran; what only waited for a person is in neither. `waited` is how long a person was waited
-    for: once, however many calls did."""
+    """Sums over calls, in seconds: `wall` from each answer's first start to its last end, `summed` of all runs, both
+    without waiting for a person. `waited` counts once, however many calls did."""
 
     calls: int
     wall: float
@@ -125,12 +115,10 @@ class Figures:
 
     @property
     def saved(self) -> float:
-        """The seconds that the same runs would have taken longer, one after the other."""
         return max(self.summed - self.wall, 0.0)
 
 
 def spans_of(call: CallView, now: float) -> list[Span]:
-    """The spans of a call up to `now`, in time order; without those of no length, but with its runs."""
     end = now if call.finished_at is None else call.finished_at
     ready = call.ready_at if call.ready_at is not None else call.started_at if call.started_at is not None else end
     spans = [Span("arguments", call.announced_at, ready)]
@@ -150,7 +138,6 @@ def spans_of(call: CallView, now: float) -> list[Span]:
 
 
 def _before(call: CallView, begin: float, end: float, *, queue: bool) -> Iterator[Span]:
-    """Yield the spans of a stretch beside a run: waiting for you, and the rest in the queue."""
     at = begin
     for since, until in call.waits:
         start, stop = max(since, at), min(end if until is None else until, end)
@@ -166,17 +153,10 @@ def _before(call: CallView, begin: float, end: float, *, queue: bool) -> Iterato
 
 def figures(turn: TurnView, now: float) -> Figures:
     parts = [step_figures(step.batch.calls, now) for step in turn.steps_with_calls]
-    return Figures(
-        sum(part.calls for part in parts),
-        sum(part.wall for part in parts),
-        sum(part.summed for part in parts),
-        sum(part.waited for part in parts),
-        sum(part.queued for part in parts),
-    )
+    return Figures(*(sum(one) for one in zip((0,) * 5, *map(astuple, parts), strict=True)))
 
 
 def step_figures(calls: Sequence[CallView], now: float) -> Figures:
-    """The sums of the calls of one answer."""
     spans = [span for call in calls for span in spans_of(call, now)]
     ran = [stretch for call in calls for stretch in runs(call, now)]
     summed = sum(end - begin for begin, end in ran)

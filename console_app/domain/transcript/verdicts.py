@@ -1,8 +1,5 @@
-"""The verdict on a call, as people are told it: one a call, made once where its result is folded into the state.
-
-The engine's `Outcome` says whether the tool worked. A tool that worked may still have reported a failure: a command
-that exits with 1, an address that answers 404. That is a verdict of its own, `SAID_NO`, with its reason in a few words.
-"""
+"""The verdict on a call, as people are told it. `Outcome` says whether the tool worked; a tool that worked may still
+have reported a failure, as exit 1 or status 404: `SAID_NO`, with its reason in a few words."""
 
 from __future__ import annotations
 
@@ -11,12 +8,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, assert_never, cast
+from typing import Any, cast
 
-from console_app.domain.tools import Outcome
+from console_app.domain.tools import COMMANDS, Outcome
 
-COMMANDS = frozenset({"command", "cmd", "commands", "script", "shell_command"})
-"""The arguments by which a call is known to run a command."""
 _EXITS = ("exit_code", "exitCode", "exit_status", "exitStatus", "returncode", "return_code", "returnCode")
 _STATUSES = ("status_code", "statusCode", "http_status", "httpStatus", "status")
 _ADDRESSES = frozenset({"url", "uri", "href", "endpoint"})
@@ -44,6 +39,11 @@ class VerdictWord(StrEnum):
     YOURS = "result changed by you"
 
 
+_OF_OUTCOMES = {
+    Outcome.SUCCEEDED: VerdictWord.OK,
+    Outcome.CANCELLED: VerdictWord.STOPPED,
+    **{one: VerdictWord[one.name] for one in Outcome if one.name in VerdictWord.__members__},
+}
 _GLYPHS = {
     VerdictWord.OK: "✓",
     VerdictWord.SAID_NO: "!",
@@ -68,12 +68,10 @@ class Verdict:
 
     @property
     def glyph(self) -> str:
-        """The sign that stands for it wherever one is shown."""
         return _GLYPHS[self.word]
 
     @property
     def is_good(self) -> bool:
-        """Tell whether the call did what it was for."""
         return self.word is VerdictWord.OK
 
     @property
@@ -93,33 +91,12 @@ _WRONG = frozenset(
 def verdict_of(
     outcome: Outcome, arguments: Mapping[str, Any] | None, content: str, structured: Mapping[str, Any] | None
 ) -> Verdict:
-    """The verdict of a call that ended, from its outcome and from what its result says itself."""
-    match outcome:
-        case Outcome.SUCCEEDED:
-            why = _said_no(arguments or {}, content, structured)
-            return Verdict(VerdictWord.SAID_NO, why) if why else Verdict(VerdictWord.OK)
-        case Outcome.FAILED:
-            return Verdict(VerdictWord.FAILED)
-        case Outcome.TIMED_OUT:
-            return Verdict(VerdictWord.TIMED_OUT)
-        case Outcome.CANCELLED:
-            return Verdict(VerdictWord.STOPPED)
-        case Outcome.DENIED:
-            return Verdict(VerdictWord.DENIED)
-        case Outcome.BLOCKED:
-            return Verdict(VerdictWord.BLOCKED)
-        case Outcome.SKIPPED:
-            return Verdict(VerdictWord.SKIPPED)
-        case Outcome.INVALID:
-            return Verdict(VerdictWord.INVALID)
-        case Outcome.INTERRUPTED:
-            return Verdict(VerdictWord.INTERRUPTED)
-        case _:
-            assert_never(outcome)
+    if outcome is Outcome.SUCCEEDED and (why := _said_no(arguments or {}, content, structured)):
+        return Verdict(VerdictWord.SAID_NO, why)
+    return Verdict(_OF_OUTCOMES[outcome])
 
 
 def exit_code(content: str, fields: Mapping[str, Any] | None) -> int | None:
-    """The exit code that the result of a command states: in a field, else in a line of its own near either end."""
     if fields is not None:
         code = _first(fields, _EXITS)
         if code is not None:
@@ -129,7 +106,6 @@ def exit_code(content: str, fields: Mapping[str, Any] | None) -> int | None:
 
 
 def exit_line(line: str) -> bool:
-    """Tell whether a line does nothing but state an exit code."""
     return _EXIT_LINE.match(line.strip()) is not None
 
 

@@ -18,15 +18,12 @@ MOST_LIMITS = 24  # times its limit that a call may take whatever news it sends:
 
 
 def ends_at(news_at: float, counts_from: float, limit: float) -> float:
-    """Return when a call ends: `limit` seconds after its newest news, but at most MOST_LIMITS times that after
-    `counts_from`, when it started or a person last gave it its whole time."""
+    """Return when a call ends: `limit` seconds after its news, at most MOST_LIMITS times that after `counts_from`."""
     return min(news_at + limit, counts_from + limit * MOST_LIMITS)
 
 
 @dataclass(slots=True)
 class LogLine:
-    """One line that a call logged. `dropped` came right before it, too fast to be kept."""
-
     at: float
     level: ev.Level
     text: str
@@ -71,7 +68,6 @@ class GrowingText:
         self._pieces.append(piece)
 
     def set(self, text: str) -> None:
-        """The whole text, in place of what was there."""
         self._pieces[:] = [text]
 
 
@@ -89,7 +85,7 @@ class AgentWork:
 
 @dataclass(slots=True)
 class CallView:
-    """One call of an answer: its panel shows this. Times are `at` of the events, None where not reached."""
+    """A call of an answer: its panel shows this. Times are `at` of the events, None where not reached."""
 
     id: str
     index: int
@@ -152,7 +148,6 @@ class CallView:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict that people are told; None before the call has ended. It is read from the result once."""
         if self.outcome is None:
             return None
         if self.by_user:
@@ -164,22 +159,18 @@ class CallView:
 
     @property
     def arguments_text(self) -> str:
-        """The arguments so far, until they are read."""
         return str(self.arriving)
 
     @property
     def waits_for_you(self) -> bool:
-        """Tell whether the call can't go on without the user's approval or answer."""
         return self.state is CallState.WAITING or self.asks or (bool(self.asked) and self.state is CallState.RUNNING)
 
     @property
     def asks(self) -> bool:
-        """Tell whether the call asks the user a question that is still open."""
         return bool(self.question) and self.state is CallState.RUNNING
 
     @property
     def ends_at(self) -> float | None:
-        """The time at which the call ends by itself unless there is news of it; None where it doesn't."""
         if self.limit is None or self.state is not CallState.RUNNING or self.asked:
             return None
         begun = self.started_at or 0.0
@@ -187,18 +178,15 @@ class CallView:
 
     @property
     def is_own(self) -> bool:
-        """Tell whether the call's tool is one of Fanout's own."""
         return self.server == OWN_SERVER
 
     @property
     def is_agent(self) -> bool:
-        """Tell whether the call's work is an agent."""
         return bool(self.runs) or (self.is_own and self.tool == "agent")
 
     @property
     def agent_name(self) -> str:
-        """Return the name of the agent whose work it is: before that begins, the one that the call asks for; "" while
-        that is not known."""
+        """Return the name of the agent whose work it is, or that the call asks for; "" for none."""
         if self.runs or self.arguments is None:
             return self.runs.rpartition("/")[2]
         return str(self.arguments.get("name") or self.arguments.get("kind") or "general")
@@ -216,37 +204,31 @@ class CallView:
 
     @property
     def indent(self) -> str:
-        """The blanks in front of its line, wherever that stands below the line of the call that made it."""
         return "  " * self.depth
 
     @property
     def label(self) -> str:
-        """`server · tool`, or the name the model used where no such tool is known."""
         return f"{self.server} · {self.tool}" if self.server else self.name
 
 
 @dataclass(slots=True)
 class BatchView:
-    """The calls of one answer, in call order, each with those that it made below, also in later answers."""
-
     calls: list[CallView] = field(default_factory=list[CallView])
     wall_ms: int | None = None
     summed_ms: int | None = None
 
     @property
     def started_at(self) -> float | None:
-        """The time at which the first call started to run, or None."""
         return min((c.started_at for c in self.calls if c.started_at is not None), default=None)
 
     @property
     def is_open(self) -> bool:
-        """Tell whether one of the calls has not ended yet."""
         return any(call.state is not CallState.FINISHED for call in self.calls)
 
 
 @dataclass(slots=True)
 class StepView:
-    """One answer of the model: its reasoning, its text, its calls."""
+    """An answer of the model: its reasoning, its text, its calls."""
 
     number: int
     batch: BatchView = field(default_factory=BatchView)
@@ -266,12 +248,10 @@ class StepView:
 
     @property
     def text(self) -> str:
-        """The visible text so far."""
         return str(self.visible)
 
     @property
     def thinking(self) -> str:
-        """The thought that is being written, as far as it came."""
         return str(self.thinking_aloud)
 
     @property
@@ -281,8 +261,6 @@ class StepView:
 
 @dataclass(slots=True)
 class TurnView:
-    """A prompt and everything that came of it."""
-
     number: int
     prompt: str
     started_at: float
@@ -301,23 +279,19 @@ class TurnView:
 
     @property
     def steps_with_calls(self) -> list[StepView]:
-        """The answers that called something."""
         return [step for step in self.steps if step.batch.calls]
 
     @property
     def is_live(self) -> bool:
-        """Tell whether the turn or one of its calls still goes on."""
         return self.outcome is None or any(call.state is not CallState.FINISHED for call in self.calls)
 
     def reach(self, now: float) -> tuple[float, float]:
-        """Return when its calls begin and end: from the first that was announced to the last that ended."""
         begin = min((call.announced_at for call in self.calls), default=self.started_at)
         ends = [now if call.finished_at is None else call.finished_at for call in self.calls]
         return begin, max(*ends, begin + 0.001) if ends else begin + 1.0
 
     @property
     def cut_off(self) -> list[CallView]:
-        """The calls that could not come to their end, as the console did before; you may run them again."""
         return [call for call in self.calls if call.was_cut_off]
 
     @property
@@ -348,5 +322,4 @@ class SessionUsage:
 
     @property
     def known_context(self) -> int:
-        """The context of the next request as far as it is known; 0 where it isn't."""
         return 0 if self.stale else self.context

@@ -1,14 +1,12 @@
 """Decides whether a call may run: by rule, by mode, or by asking. It waits for nobody, so it can be tested whole.
 
-Deny stands over ask, ask over allow. `require_approval` of a tool counts as a rule that asks, so no mode and no allow
-rule passes it, and so does what is known of a single call (`must_ask`). Mode `plan` denies what isn't known to be
-read-only before a rule may allow or ask. Where nobody can be asked (`headless`) the engine denies.
+Deny stands over ask, ask over allow. `require_approval` and `must_ask` count as rules that ask, which no mode and no
+allow rule passes. Mode `plan` denies what isn't known to be read-only before. Where nobody can be asked (`headless`)
+the engine denies.
 
-A rule names a server as mcp.json does, and any file may call any program so. So an allowing rule is bound to the
-identity of the server (`ServerIdentity`), for each server that it matches: when you wrote it here, to what runs now.
-Else at its first use. Another program under that name asks. Rules of the user's files are never bound by themselves to
-servers that are not the user's own (`own_servers`): those come with a project, or were named for this once.
-"""
+Any file may call any program by a server's name. So an allowing rule is bound to the server's identity
+(`ServerIdentity`): what runs when you write it, else at its first use. Another program under that name asks. Rules of
+the user's files are never bound by themselves to servers that are not the user's own (`own_servers`)."""
 
 from __future__ import annotations
 
@@ -33,8 +31,6 @@ Standing = Literal["bound", "new", "other", "foreign"]
 
 @dataclass(frozen=True, slots=True)
 class RuleKey:
-    """A rule as it is written in one place, and the name of a server that it matches."""
-
     source: str
     rule: str
     server: str
@@ -55,7 +51,6 @@ class RuleBindings:
         self.bound[RuleKey(source, rule, server)] = identities
 
     def standing(self, key: RuleKey, spec: ToolSpec) -> Standing:
-        """Tell whether a rule means the server of this tool."""
         if spec.identity is None:
             return "bound"
         known = self.bound.get(key, ())
@@ -67,19 +62,16 @@ class RuleBindings:
         return "foreign" if key.source == self.user_file and not own else "new"
 
     def meant(self, key: RuleKey) -> Sequence[ServerIdentity]:
-        """Return what a rule is bound to, the newest last."""
         return self.bound.get(key, ())
 
     def bind(self, key: RuleKey, spec: ToolSpec) -> bool:
-        """Have the rule mean this server (too) from now on, and tell whether that is new. It is not stored yet: `keep`
-        does that."""
+        """Have the rule mean this server (too), and tell whether that is new. `keep` stores it."""
         if spec.identity is None or self.standing(key, spec) == "bound":
             return False
         self.bound[key] = (*self.bound.get(key, ()), spec.identity)
         return True
 
     def keep(self, key: RuleKey, spec: ToolSpec) -> None:
-        """Store a binding, where rules of that source outlive the console. May block."""
         if self.store is not None and spec.identity is not None:
             self.store(key, spec.identity)
 
@@ -91,10 +83,7 @@ _STRICTEST_FIRST: tuple[Action, ...] = ("deny", "ask", "allow")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`pattern` has globs on server and tool; `arguments` are what the named arguments must match, all of them.
-
-    `source` says where the rule was written, for people. `domain.rules` says what matches, and how a rule is written.
-    """
+    """`pattern` has globs on server and tool; all `arguments` must match (`domain.rules`). `source` is for people."""
 
     action: Action
     pattern: str
@@ -102,7 +91,6 @@ class Rule:
     arguments: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def matches(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> bool:
-        """Tell whether the rule speaks of this call."""
         if not self.speaks_of(spec):
             return False
         strictly = self.action == "allow"
@@ -121,18 +109,15 @@ class Rule:
         return name in verdicts.COMMANDS and isinstance(arguments.get(name), str)
 
     def speaks_of(self, spec: ToolSpec) -> bool:
-        """Tell whether it may hold for a call of this tool."""
         strictly, reads = self.action == "allow", spec.annotations.read_only
         return written.speaks_of(self.pattern, spec.server, spec.tool, strictly=strictly, reads=reads)
 
     @property
     def is_kept(self) -> bool:
-        """Tell whether it stands in a file, and so outlives the console."""
         return Path(self.source).is_absolute()
 
     @property
     def text(self) -> str:
-        """Return the rule without its action, as a configuration or a flag has it."""
         return str(written.RuleText(self.pattern, self.arguments))
 
     def __str__(self) -> str:
@@ -159,7 +144,6 @@ class Ruling:
 
     @property
     def denial(self) -> str:
-        """Say who denies it and why, in the middle of a sentence; "" for what isn't denied."""
         if self.action != "deny":
             return ""
         return self.why if self.by is ev.DecidedBy.MODE else f"a rule denies it ({self.why})"
@@ -175,12 +159,9 @@ class OtherServer:
 
 
 class ApprovalGate:
-    """Modes and rules, both settable while calls run.
-
-    `trusted` names the servers whose read-only marks are believed in mode `auto`; None believes every server that is
-    configured, since their programs were trusted to start. `shell` is the bundled server of commands, whose commands
-    are judged one by one where they only read.
-    """
+    """Modes and rules, both settable while calls run. `trusted` names servers whose read-only marks are believed in
+    mode `auto` (None: all, since their programs were trusted to start). Commands of the bundled `shell` are judged one
+    by one."""
 
     def __init__(
         self,
@@ -227,11 +208,8 @@ class ApprovalGate:
         return verdict
 
     def edited(self, spec: ToolSpec | None, arguments: dict[str, Any] | str, *, waits: bool) -> dict[str, Any]:
-        """Return a copy of edited arguments, or what their text holds, as they will run.
-
-        Raises UnreadableArguments (a ValueError) for what can't run; of a tool that is gone (None) everything can. No
-        mode is asked for a call that `waits`, since it came before the mode.
-        """
+        """Return a copy of edited arguments, as they will run. Raises UnreadableArguments (a ValueError); of a tool
+        that is gone (None) everything can run. A call that `waits` came before the mode."""
         try:
             edited = read(arguments if isinstance(arguments, str) else compact(arguments))
         except (TypeError, ValueError, RecursionError) as error:
@@ -254,11 +232,9 @@ class ApprovalGate:
         return found
 
     def bind(self, rule: Rule, spec: ToolSpec) -> bool:
-        """Have the rule mean the server of this tool from now on, and tell whether that is new."""
         return rule.action == "allow" and self.bindings.bind(_key(rule, spec), spec)
 
     def keep(self, rule: Rule, spec: ToolSpec) -> None:
-        """Store that; may block."""
         self.bindings.keep(_key(rule, spec), spec)
 
     def _standing(self, rule: Rule, spec: ToolSpec) -> Standing:
@@ -286,16 +262,11 @@ class ApprovalGate:
         if spec.builtin:
             return not spec.asks
         if self.shell is not None and spec.identity == self.shell and spec.tool == "run":
-            return _reads(arguments)
+            command, folder = arguments.get("command"), arguments.get("cwd", ".")
+            inside = isinstance(folder, str) and not folder.startswith(("/", "~")) and ".." not in folder.split("/")
+            usual = arguments.keys() <= {"command", "cwd", "timeout", "pty"}
+            return usual and inside and isinstance(command, str) and shell_syntax.only_reads(command)
         return spec.annotations.read_only and (self.trusted is None or spec.server in self.trusted)
-
-
-def _reads(arguments: Mapping[str, Any]) -> bool:
-    """Tell whether a call of the shell's `run` is a command that only reads, in the working folder or below it."""
-    command, folder = arguments.get("command"), arguments.get("cwd", ".")
-    inside = isinstance(folder, str) and not folder.startswith(("/", "~")) and ".." not in folder.split("/")
-    usual = arguments.keys() <= {"command", "cwd", "timeout", "pty"}
-    return usual and inside and isinstance(command, str) and shell_syntax.only_reads(command)
 
 
 def _key(rule: Rule, spec: ToolSpec) -> RuleKey:

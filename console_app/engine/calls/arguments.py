@@ -1,7 +1,5 @@
-"""The arguments of a call: read strictly from the model's JSON, and compared.
-
-Nothing is guessed here. Text that isn't one JSON object is a problem, said in one sentence, and the call doesn't run.
-"""
+"""The arguments of a call, read strictly from the model's JSON. Nothing is guessed: text that isn't one JSON object is
+a problem, said in one sentence, and the call doesn't run."""
 
 from __future__ import annotations
 
@@ -77,8 +75,7 @@ def _encodable_values(text: str, value: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_written(text: str, value: Mapping[str, Any]) -> str:
-    """Return the JSON text that joins the history: the model's own, unless that holds escapes which no UTF-8 can carry
-    on."""
+    """Return the JSON text that joins the history: the model's own, unless no UTF-8 can carry its escapes."""
     text = text.strip()
     return compact(value) if not text or "\\ud" in text.lower() or not text.isascii() else text
 
@@ -94,12 +91,10 @@ def is_object(text: str) -> bool:
 
 
 def canonical(arguments: Mapping[str, Any]) -> str:
-    """Write equal arguments as one text, whatever the order of their keys."""
     return json.dumps(arguments, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 def compact(arguments: Mapping[str, Any]) -> str:
-    """Return the JSON text of arguments, as the model is told of them."""
     return json.dumps(arguments, ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""One call from its announcement to its one result: the state that the batch, the executor and the turn share."""
+"""A call from its announcement to its one result: the state that the batch, the executor and the turn share."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ _LINE_LENGTH = 400
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The answer to an approval request."""
-
     decision: Decision
     by: ev.DecidedBy
     arguments: dict[str, Any] | None = None  # set when they were edited
@@ -88,19 +86,16 @@ class CallExecution:
 
     @property
     def asks(self) -> str:
-        """Return every reason why a person has to approve it; "" where there is none."""
         return "; ".join(filter(None, (self.unlicensed, self.must_ask)))
 
     @property
     def is_quotation(self) -> bool:
-        """Tell whether a person said that its text only shows a call."""
         answer = self.resolution
         denied = answer is not None and answer.decision is Decision.DENY and answer.by is ev.DecidedBy.USER
         return denied and bool(self.unlicensed and self.raw)
 
     @property
     def ran(self) -> bool:
-        """Tell whether it was started, whatever came of it."""
         return self.started_at is not None
 
     @property
@@ -112,17 +107,14 @@ class CallExecution:
 
     @property
     def edited(self) -> dict[str, Any] | None:
-        """Return the arguments that a person put in place of the model's, if any."""
         return self.resolution.arguments if self.resolution else None
 
     def keep(self, line: str) -> None:
-        """Keep a line of its output for a result that has to say what came so far; the newest, and short."""
         line = " ".join(line.split())[:_LINE_LENGTH]
         if line and (not self.sent or self.sent[-1] != line):
             self.sent.append(line)
 
     def is_new(self, line: str) -> bool:
-        """Tell whether a line of its output says what the newest others didn't; remembers it."""
         known = hash(line)
         if known in self.heard:
             return False
@@ -130,24 +122,19 @@ class CallExecution:
         return True
 
     def says_news(self, line: str, now: float, dropped: int = 0) -> bool:
-        """Tell whether a line that came at `now`, and `dropped` just before it, puts the call's deadline off: a new one
-        does, but in a flood of lines."""
+        """Tell whether a line puts the call's deadline off: a new one does, but in a flood (`dropped`)."""
         self.flood = min(max(0.0, self.flood - (now - self.line_at) * _STEADY) + 1 + dropped, 2 * _FLOOD)
         self.line_at = now
         return self.is_new(line) and self.flood <= _FLOOD
 
     def advances(self, progress: float) -> bool:
-        """Tell whether it has come further than ever; remembers how far."""
         if self.furthest is not None and progress <= self.furthest:
             return False
         self.furthest = progress
         return True
 
     def again(self, edited: dict[str, Any] | None = None) -> CallExecution:
-        """Return the next attempt at this call, with the same arguments or `edited` ones.
-
-        Who edits arguments and runs them approves them; the same arguments stay approved if they were.
-        """
+        """Return the next attempt: `edited` arguments are approved, the same stay approved if they were."""
         resolution = self.resolution if self.resolution and self.resolution.decision is Decision.ALLOW else None
         if edited is not None:
             resolution = Resolution(
@@ -178,7 +165,6 @@ class CallExecution:
         )
 
     def as_tool_call(self, model: str) -> ToolCall:
-        """Return the call as it joins the history; `model` asked for it."""
         return ToolCall(
             id=self.id,
             name=self.name,
@@ -192,20 +178,15 @@ class CallExecution:
         )
 
     def as_message(self) -> ToolMessage:
-        """Return the call's result as it joins the history."""
         result = self.result
-        if result is None and self.detached:
-            return ToolMessage(
-                tool_call_id=self.id, content=ToModel.IN_BACKGROUND, name=self.name, outcome=Outcome.SUCCEEDED
-            )
-        if result is None:
+        if result is None and not self.detached:
             raise RuntimeError(f"call {self.id} has no result yet")
         return ToolMessage(
             tool_call_id=self.id,
-            content=result.content,
+            content=result.content if result else ToModel.IN_BACKGROUND,
             name=self.name,
-            outcome=result.outcome,
-            images=tuple(one.path for one in result.artifacts if one.is_picture),
+            outcome=result.outcome if result else Outcome.SUCCEEDED,
+            images=tuple(one.path for one in result.artifacts if one.is_picture) if result else (),
         )
 
     @property

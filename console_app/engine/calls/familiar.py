@@ -1,8 +1,5 @@
-"""Finds the tool that does the work of one that a model knows from elsewhere: a `bash` or a `str_replace_editor`.
-
-What a name means is told from its words, and what a tool does from the words of its own name, so that any server that
-runs commands or reads files is found. Nothing is run for it: the model is told the name, and calls it itself.
-"""
+"""Finds the tool that does the work of one that a model knows from elsewhere, as `bash`, by the words of both names: so
+any server that runs commands or reads files is found. The model is told the name, and calls it itself."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Keeps which agent changed a file last, and which have seen it since, so that no change of one is lost to another.
-
-Only calls that name their files are seen, and what their results say that they changed: a command may change anything.
-"""
+"""Keeps which agent changed a file last, and which have seen it since, so that no change is lost to another. Only calls
+that name their files are seen, and changes that results tell of: a command may change anything."""
 
 from __future__ import annotations
 
@@ -19,8 +17,7 @@ _MOST_SAID = 3  # files
 
 
 class FileUses:
-    """The files that the calls of a session and of its agents named. `agent` is a path, "" for the user's conversation,
-    and `folder` where its relative paths begin."""
+    """Files that the calls of a session and its agents named. `folder` is where an agent's relative paths begin."""
 
     def __init__(self) -> None:
         self._changed: dict[str, tuple[str, int]] = {}  # by whom last, and when
@@ -29,7 +26,6 @@ class FileUses:
         self._changes: Counter[str] = Counter()  # calls of each agent that may have changed anything
 
     def note(self, agent: str, folder: str, spec: ToolSpec, arguments: Mapping[str, Any], result: ToolResult) -> None:
-        """Take note of a call that ran."""
         self._changes[agent] += not spec.annotations.read_only
         if result.outcome is not Outcome.SUCCEEDED:
             return
@@ -40,7 +36,6 @@ class FileUses:
         self._seen.update(((agent, file), self._now) for file in named | said)
 
     def changes_of_others(self, agent: str) -> int:
-        """Return how many calls of other agents may have changed anything."""
         return self._changes.total() - self._changes[agent]
 
     def clash(self, agent: str, folder: str, spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
@@ -57,7 +52,6 @@ class FileUses:
         return "; ".join(words[:_MOST_SAID])
 
     def accept(self, agent: str, folder: str, arguments: Mapping[str, Any]) -> None:
-        """A person lets a call of this agent run all the same."""
         self._seen.update(((agent, file), self._now) for file in _places(folder, arguments))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from typing import NamedTuple
 
 from console_app.domain import events as ev
 from console_app.domain import safe_text
@@ -16,10 +17,8 @@ MOST_THEN = 2**10
 _RUNS = 3  # pieces of other streams that are told each as an event; of more the streams are not told apart
 
 
-class TellOutput(Protocol):
-    """Takes a piece of output that `offset` bytes came before; the newest `dropped` of them were not told."""
-
-    def __call__(self, stream: ev.OutputStream, text: str, offset: int, dropped: int) -> None: ...
+# Takes a piece of output, the bytes before it, and how many of the newest of those were not told.
+TellOutput = Callable[[ev.OutputStream, str, int, int], None]
 
 
 class _Run(NamedTuple):
@@ -29,8 +28,6 @@ class _Run(NamedTuple):
 
 
 class GatheredOutput:
-    """The output of one run of a call, from its first byte on."""
-
     def __init__(self, tell: TellOutput) -> None:
         self._tell = tell
         self._pieces: deque[_Run] = deque()
@@ -54,7 +51,6 @@ class GatheredOutput:
             self._timer = loop.call_at(max(self._free_at, loop.time()), self.flush)
 
     def flush(self) -> None:
-        """Tell what waits, now."""
         if self._timer is None:
             return
         self._timer.cancel()
@@ -72,7 +68,7 @@ class GatheredOutput:
         self._free_at = asyncio.get_running_loop().time() + PAUSE * len(runs)
 
     def _runs(self) -> list[_Run]:
-        """Join pieces of one stream; where that leaves many, join all behind the last gap."""
+        """Join pieces of one stream; where many are left, join all behind the last gap."""
         runs: list[_Run] = []
         for many in (False, True):
             runs.clear()

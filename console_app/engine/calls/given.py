@@ -1,8 +1,5 @@
-"""Knows what the model was given to read, text by text, and asks of each call whether that is where it is from.
-
-A call that was read from text may be a quotation; any call of a tool that changes, runs or sends something may have
-been dictated by a result, a file, a page or a server.
-"""
+"""Knows the texts that the model was given to read, and asks of each call whether it is from there: a call as text may
+be a quotation, and any call that changes, runs or sends something may have been dictated."""
 
 from __future__ import annotations
 
@@ -12,8 +9,9 @@ from typing import Any, cast
 
 from console_app.domain import AssistantMessage, Message, Outcome, ToolMessage, ToolSpec, UserMessage, ports
 from console_app.domain import schema as json_schema
-from console_app.domain.tools import AVAILABLE, FAILED, UNKNOWN_TOOL
+from console_app.domain.tools import FAILED
 from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.calls.results import AVAILABLE, UNKNOWN_TOOL
 from console_app.textcalls.provenance import GivenText, Provenance
 
 MAYBE = "maybe quoted: "
@@ -31,7 +29,7 @@ _MUCH = 20_000  # characters from which on a call is compared in a thread
 
 
 class GivenToModel:
-    """What was given in the conversation of a session, as far as its history and the newest request hold it."""
+    """The texts given in a session's conversation, as far as its history and the newest request hold them."""
 
     def __init__(self) -> None:
         self._provenance = Provenance()
@@ -49,8 +47,7 @@ class GivenToModel:
         self._size = self._provenance.give(tuple(self._given))
 
     def read(self, request: ports.ModelRequest, history: Sequence[Message]) -> None:
-        """Take what a request gives the model, and the history that it is made of. What earlier ones gave stays
-        known, since a turn that was undone was read, too."""
+        """Take a request and the history it is made of. Earlier ones stay known: an undone turn was read, too."""
         if request.conversation != self._conversation:
             self._conversation, self._given = request.conversation, {}
         said = (*self._of_tools(request.tools), *_instructions(request.system), *_inputs(history), *self._found)
@@ -98,11 +95,8 @@ def _instructions(system: str) -> Iterator[GivenText]:
 
 
 def _inputs(history: Sequence[Message]) -> Iterator[GivenText]:
-    """What tools returned, also those of the provider, what was attached or pasted, what the user wrote.
-
-    A result that says what was wrong with a call holds the model's own words, but for why there is no such tool: that
-    may be what its server said.
-    """
+    """Yield results, also the provider's, attached or pasted texts, and the user's words. A result on what was wrong
+    with a call holds the model's own words, but for why there is no such tool, which may be its server's."""
     for message in history:
         match message:
             case AssistantMessage():

@@ -9,10 +9,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from console_app.domain import FanoutError, Outcome, ToolResult, ToolSpec, plural, safe_text
-from console_app.domain.tools import AVAILABLE, FAILED, UNKNOWN_TOOL
+from console_app.domain.tools import FAILED
 from console_app.domain.transcript import ToModel, results
 from console_app.engine.calls.arguments import compact
 
+UNKNOWN_TOOL = "Unknown tool"  # how a result on a tool that isn't there begins; a server's words may follow
+AVAILABLE = ". Available: "  # before the names of tools in it
 INTERRUPTED = "Interrupted before completion."
 SINGLE = "not executed: one tool a message"
 QUOTATION = "It is a quotation, and no call."
@@ -34,16 +36,12 @@ def _plain(outcome: Outcome, content: str, error: str | None = None) -> ToolResu
 
 
 def seconds(duration: float) -> str:
-    """Return a duration as people read it: `0.4 s`, `12 s`."""
     return f"{duration:.1f} s" if duration < 10 else f"{duration:.0f} s"
 
 
 def of_tool(result: ToolResult, no_pictures: str = "") -> ToolResult:
-    """Return a tool's own result, as it goes on.
-
-    A failure says so in the agreed words, nothing is left empty, and of pictures it is said whether the model is shown
-    them. `no_pictures` is why it isn't.
-    """
+    """Return a tool's result as it goes on: failures in the agreed words, nothing empty. `no_pictures` says why the
+    model isn't shown pictures."""
     content = result.content
     if result.outcome is Outcome.FAILED and not content.startswith(FAILED):
         content = FAILED + (content or result.error or "no reason was given")
@@ -57,7 +55,6 @@ def of_tool(result: ToolResult, no_pictures: str = "") -> ToolResult:
 
 
 def failed(error: BaseException) -> ToolResult:
-    """Return the result of a call that raised."""
     message = error.line if isinstance(error, FanoutError) else safe_text.encodable(str(error)).strip()
     text = message or type(error).__name__
     return _plain(Outcome.FAILED, FAILED + text, " ".join(text.split()))
@@ -66,11 +63,8 @@ def failed(error: BaseException) -> ToolResult:
 def timed_out(
     ran: float, limit: float, sent: Sequence[str], *, whole_turn: bool = False, most_limits: int = 0
 ) -> ToolResult:
-    """Return the result of a call that was ended after it ran `ran` seconds.
-
-    It sent nothing new for `limit` seconds; or its turn ended; or it ran `most_limits` times that limit, for all the
-    news it sent.
-    """
+    """Return the result of a call ended after `ran` seconds: silent for `limit` seconds, at the end of its turn, or
+    after `most_limits` times the limit."""
     reason = f"the turn reached its limit of {seconds(limit)}" if whole_turn else f"{seconds(limit)} without progress"
     if most_limits:
         reason = f"{most_limits} times its limit of {seconds(limit)}, with news to the end"
@@ -79,17 +73,14 @@ def timed_out(
 
 
 def cancelled(sent: Sequence[str], *, started: bool) -> ToolResult:
-    """Return the result of a call that the user ended."""
     return _plain(Outcome.CANCELLED, f"{ToModel.CANCELLED} {_so_far(sent) if started else ToModel.NOT_STARTED}")
 
 
 def denied(reason: str = "") -> ToolResult:
-    """Return the result of a call that the user did not allow; `reason` is their own words."""
     return _plain(Outcome.DENIED, f"{ToModel.DENIED} {reason}".rstrip(), reason or None)
 
 
 def changed_meanwhile(by: str) -> ToolResult:
-    """Return the result of a call that would have changed a file over the change of another agent."""
     return _plain(Outcome.FAILED, f"{FAILED}{by}. Nothing was changed: read it again first.", by)
 
 
@@ -100,55 +91,45 @@ def not_approved(why: str) -> ToolResult:
 
 
 def planned() -> ToolResult:
-    """Return the result of a call that plan mode denied: nobody's no to the call itself."""
     return _plain(Outcome.DENIED, f"{ToModel.NOT_ALLOWED} {_PLANNED}{ToModel.ONLY_READ}", "not run: plan mode")
 
 
 def interrupted() -> ToolResult:
-    """Return the result of a call that something else than the user ended before it ran."""
     return _plain(Outcome.INTERRUPTED, INTERRUPTED, "interrupted")
 
 
 def not_waited_for(sent: Sequence[str], *, started: bool) -> ToolResult:
-    """Return the result of a call that the user did not wait for: their choice, so no failure."""
     text = f"{ToModel.NOT_WAITED_FOR} {_so_far(sent) if started else ToModel.NOT_STARTED}"
     return _plain(Outcome.CANCELLED, text, "you did not wait for it")
 
 
 def in_background() -> ToolResult:
-    """Return the result of a call for which another of the same answer stands that went to the background."""
     return _plain(Outcome.SUCCEEDED, ToModel.IN_BACKGROUND)
 
 
 def one_completion() -> ToolResult:
-    """Return the result of a second call that would complete the same answer."""
     return _plain(Outcome.SKIPPED, "not executed: another call of this answer completes it already.")
 
 
 def not_single() -> ToolResult:
-    """Return the result of a call that came second under the policy `single`."""
     return _plain(Outcome.SKIPPED, f"{SINGLE}.{ToModel.READ_FIRST}")
 
 
 def too_many(most: int) -> ToolResult:
-    """Return the result of a call beyond those that one answer may make."""
     text = f"not executed: one answer may make {plural(most, 'call')}.{ToModel.ASK_AGAIN}"
     return _plain(Outcome.SKIPPED, text)
 
 
 def no_more_tools() -> ToolResult:
-    """Return the result of a call in an answer that takes none: a turn's last, or any where the settings say so."""
     return _plain(Outcome.SKIPPED, "not executed: no tool may be called in this answer.")
 
 
 def repeated(times: int) -> ToolResult:
-    """Return the result of the same call once more, with nobody there to ask."""
     text = f"skipped: the same call with the same arguments came {times} times in a row.{ToModel.USE_RESULT}"
     return _plain(Outcome.SKIPPED, text)
 
 
 def answered_before() -> ToolResult:
-    """Return the result of the same call again in a turn, of a tool that only reads."""
     text = (
         "skipped: the same call with the same arguments succeeded earlier in this turn, and nothing ran since that "
         f"could change its answer.{ToModel.ONCE_MORE}"
@@ -157,12 +138,10 @@ def answered_before() -> ToolResult:
 
 
 def shared(result: ToolResult) -> ToolResult:
-    """Return the result of a call that its answer asked for more than once, for all but the one that ran."""
     return result.model_copy(update={"content": f"{ToModel.SHARED}\n\n{result.content}", "artifacts": ()})
 
 
 def unreadable(problem: str, raw: str) -> ToolResult:
-    """Return the result of a call whose arguments are not whole or not JSON: it was not run."""
     shown = raw if len(raw) <= _RAW_SHOWN else f"{raw[:_RAW_SHOWN]}… ({len(raw)} characters)"
     received = f"\nReceived:\n{shown}" if shown.strip() else ""
     return _plain(Outcome.INVALID, f"{ToModel.NOT_ALLOWED} {problem}.{received}", problem)
@@ -189,11 +168,8 @@ def with_remarks(
     left_out: Sequence[str] = (),
     hooked: dict[str, Any] | None = None,
 ) -> ToolResult:
-    """Return a result that opens with what the model must know of how it came about.
-
-    That is arguments that were edited, or that a hook put in their place (`hooked`), the user's words, that the call
-    ran `runs` times, and which of its arguments were left out.
-    """
+    """Return a result that opens with how it came about: arguments edited or put in place by a hook (`hooked`), the
+    user's words, the number of `runs`, arguments left out."""
     remarks: list[str] = []
     if left_out:
         names = ", ".join(name[:_NAME_LENGTH] for name in left_out[:_NAMES_SHOWN])
@@ -212,7 +188,6 @@ def with_remarks(
 
 
 def not_again(before: ToolResult) -> ToolResult:
-    """Return the result of a call that ran, and was not let run once more: what came of it stands."""
     gap = "\n" if before.content.startswith(results.REMARKS) else "\n\n"
     return before.model_copy(update={"content": f"{ToModel.NOT_AGAIN}{gap}{before.content}"})
 

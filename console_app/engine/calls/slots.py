@@ -1,9 +1,6 @@
-"""Let calls run within limits of the app, a server and a tool, and one at a time on the same file, in their order.
-
-A call asks for all its limits at once and holds them together, so no two calls can wait for each other. A call that
-waits for a file keeps its place in the line for that file, since the order of two writes matters. For the other limits
-a call that fits passes one that doesn't.
-"""
+"""Let calls run within limits of the app, a server and a tool, and one at a time on the same file. A call holds all its
+limits together, so no two can wait for each other. It keeps its place in the line for a file, since the order of two
+writes matters; for other limits a call that fits passes one that doesn't."""
 
 from __future__ import annotations
 
@@ -56,7 +53,6 @@ class Slots:
         self._queue: dict[Ticket, None] = {}  # the oldest first
 
     def ask(self, limits: Sequence[Limit]) -> Ticket:
-        """Return a ticket, granted at once where everything is free."""
         ticket = Ticket(limits, asyncio.get_running_loop().create_future())
         waits = next((limit for limit in limits if self._is_taken(limit) or self._lines[limit.key] > 0), None)
         if waits is None:
@@ -68,7 +64,7 @@ class Slots:
         return ticket
 
     def give_back(self, ticket: Ticket) -> None:
-        """Free what a ticket holds, or its place in the line. Again does nothing."""
+        """Free a ticket's slots, or its place in the line. Again does nothing."""
         if ticket.held:
             ticket.held = False
             _less(self._used, [limit.key for limit in ticket.limits])
@@ -114,7 +110,6 @@ def _less(counter: Counter[tuple[str, str]], keys: Sequence[tuple[str, str]]) ->
 
 
 def limits_of(spec: ToolSpec, arguments: Mapping[str, Any], max_parallel: int) -> list[Limit]:
-    """Return every limit that a call of `spec` with `arguments` comes under, the app's first."""
     most = max(max_parallel, 1)
     limits = [Limit(APP, most, f"{plural(most, 'call')} {'is' if most == 1 else 'are'} running, the most at once")]
     if spec.server_limit is not None:
@@ -136,7 +131,6 @@ def limits_of(spec: ToolSpec, arguments: Mapping[str, Any], max_parallel: int) -
 
 
 def agents_at_once(most: int) -> Limit:
-    """Return the limit of the agents that work at once, at every depth."""
     return Limit(("agents", ""), max(most, 1), f"{plural(max(most, 1), 'agent')} run already, the most at once")
 
 
@@ -155,7 +149,6 @@ def limited(spec: ToolSpec, never_parallel: Sequence[str], limits: Mapping[str, 
 
 
 def files_of(arguments: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the files that a call names, each spelled in one way."""
     for name, value in arguments.items():
         if _NAMES_A_FILE.fullmatch(name) is None:
             continue

@@ -1,13 +1,11 @@
-"""Lets calls in or not, from the request to the decision: asks the gate, waits for the user where it says so.
-
-What a person answers is checked and copied before it counts; what can't be accepted leaves its call waiting, and a
-notice says why. An approval stands for the tool as it was shown, so a call whose tool becomes another while it waits is
-asked about anew. A model that asks for the same call again and again is noticed here, too.
-"""
+"""Lets calls in or not, from the request to the decision. A person's answer is checked and copied before it counts;
+what can't be accepted leaves its call waiting, with a notice. An approval stands for the tool as shown, so a call whose
+tool becomes another is asked about anew. Repeated calls are noticed here, too."""
 
 from __future__ import annotations
 
 import asyncio
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +14,7 @@ from console_app.domain import Decision, Outcome, ToolResult, ToolSpec, ports
 from console_app.domain import events as ev
 from console_app.domain import schema as json_schema
 from console_app.domain.settings import EngineSettings
+from console_app.engine.activity import Activity
 from console_app.engine.calls import arguments as args
 from console_app.engine.calls import results
 from console_app.engine.calls.approval_gate import Rule, Ruling
@@ -27,11 +26,8 @@ FREE_REPEATS = 2  # after its first run a call may run this often again, in a ro
 
 
 class Repetition:
-    """The calls that a model repeats in one turn.
-
-    Counted is how many steps in a row have asked for a call, since a loop has no gap; equal calls of one answer count
-    once. Kept is which calls of tools that only read have a result that nothing has run to change since.
-    """
+    """Repeated calls of one turn: how many steps in a row asked for one (a loop has no gap), and which results of tools
+    that only read still stand."""
 
     def __init__(self) -> None:
         self._before: dict[tuple[str, str], int] = {}
@@ -40,10 +36,8 @@ class Repetition:
         self._changes = 0  # calls of other agents that may have changed things, as of the last look
 
     def next_step(self) -> None:
-        """Begin a new answer; calls that the last one with calls didn't ask for are forgotten.
-
-        A thought between two acts is no gap: who thinks aloud can go round in circles too.
-        """
+        """Begin a new answer and forget calls that the last one didn't ask for. A thought between two acts is no gap:
+        who thinks aloud can go in circles too."""
         if self._now:
             self._before, self._now = self._now, {}
 
@@ -54,12 +48,10 @@ class Repetition:
         return self._now[key]
 
     def allow_again(self, name: str, arguments: str) -> None:
-        """Start counting over: somebody said that the call is right."""
         self._now[name, arguments] = 1
 
     def answered(self, ran: Sequence[tuple[ToolSpec, str, Outcome | None]]) -> None:
-        """Note the calls of an answer that ran, with their arguments in canonical form. Beside one that may change
-        things, no result of a reading one stands."""
+        """Note the calls that ran, with canonical arguments. No result of a reading one stands beside a change."""
         if any(not spec.annotations.read_only for spec, _, _ in ran):
             self._standing.clear()
             return
@@ -68,13 +60,12 @@ class Repetition:
         )
 
     def others_made(self, changes: int) -> None:
-        """Let all be asked again where other agents have made more calls that may change things."""
         if changes != self._changes:
             self._changes = changes
             self._standing.clear()
 
     def forget_answers(self) -> None:
-        """Let what was answered be asked again: the user said something, or the results are out of sight."""
+        """Let calls be asked again: the user said something, or the results are out of sight."""
         self._standing.clear()
 
     def stands(self, name: str, arguments: str) -> bool:
@@ -90,8 +81,8 @@ READS_ONLY = "this agent can change nothing"
 
 @dataclass(frozen=True, slots=True)
 class MissedApproval:
-    """A call that nobody was there to approve: its `server.tool`, the rule that asks, None where the mode does, whether
-    it was read from text, its arguments in canonical form, and its dialect where only that is in question."""
+    """A call that nobody could approve: its `server.tool`, the rule that asks (None: the mode), its canonical
+    arguments, and its dialect where only that is in question."""
 
     tool: str
     rule: str | None
@@ -102,10 +93,8 @@ class MissedApproval:
 
 @dataclass(slots=True)
 class _Waiting:
-    """A call that somebody is asked about. A call that `repeats` itself wants a person, whatever the gate says.
-
-    `spec` is the tool as it is now, `first` the fingerprint that it had when the call began to wait.
-    """
+    """Somebody is asked about this call. `repeats` wants a person, whatever the gate says. `first` is the tool's
+    fingerprint when it began to wait, `spec` the tool as it is now."""
 
     call: CallExecution
     spec: ToolSpec
@@ -139,7 +128,8 @@ class Approvals:
         """Return None when the call may run, with what then are its arguments; else the result that it gets."""
         if call.unlicensed and (known := ports.licence_of(self._provider)) and known.form == call.dialect:
             call.unlicensed = ""  # a call of the same answer brought the licence
-        await self._judge(call, spec)
+        if self._given is not None and call.attempt == 1:
+            await self._given.judge(call, spec)
         arguments = call.arguments or {}
         key = args.canonical(arguments)
         times = self._repetition.times(spec.name, key)
@@ -174,11 +164,6 @@ class Approvals:
             resolution = replace(resolution, arguments=arguments)  # edited before it was asked about: the model is told
         self.record(call, resolution)
         return None if resolution.decision is Decision.ALLOW else _refused(resolution, verdict, call.advice)
-
-    async def _judge(self, call: CallExecution, spec: ToolSpec) -> None:
-        """Have a call of the model ask that may be quoted or dictated."""
-        if self._given is not None and call.attempt == 1:
-            await self._given.judge(call, spec)
 
     def _has_answer(self, call: CallExecution, spec: ToolSpec, key: str) -> bool:
         """Tell whether the same call of this turn has a result that still stands; one that the user runs again has
@@ -223,16 +208,13 @@ class Approvals:
         return self._gate.check(spec, arguments, must_ask)
 
     def waits(self, call_id: str) -> bool:
-        """Tell whether a call waits for somebody to approve it."""
         waiting = self._waiting.get(call_id)
         return waiting is not None and waiting.call.result is None and not waiting.answer.done()
 
     def asked_about(self, call_id: str) -> ToolSpec | None:
-        """Return the tool of a call that waits."""
         return self._waiting[call_id].spec if self.waits(call_id) else None
 
     def is_as_shown(self, call_id: str, shown: str | None) -> bool:
-        """Tell whether a call that waits is of the tool that was shown, as `resolve` asks."""
         if not self.waits(call_id):
             return False
         waiting = self._waiting[call_id]
@@ -240,7 +222,6 @@ class Approvals:
         return spec.fingerprint == (waiting.first if shown is None else shown)
 
     def always_asks(self, call_id: str) -> bool:
-        """Tell whether a call waits that no rule could let run: an answer that makes a rule is none for it."""
         waiting = self._waiting.get(call_id)
         return waiting is not None and (waiting.always or waiting.spec.require_approval)
 
@@ -254,12 +235,9 @@ class Approvals:
         displayed: str | None = None,
         licensed: bool = False,
     ) -> bool:
-        """Take a person's answer for one call; False when it doesn't wait, or waits on.
-
-        `shown` is the fingerprint of the tool that the person saw, None for the one that was asked about first: an
-        approval of another one than there is now counts for nothing. `licensed`: the model writes its calls so, which
-        lets the calls of that form go on that wait for nothing else.
-        """
+        """Take a person's answer; False when the call doesn't wait, or waits on. `shown` is the fingerprint of the tool
+        that was shown (None: the first one asked about): approving another than there is now counts for nothing.
+        `licensed` lets calls of that form go on that wait for nothing else."""
         if not self.waits(call_id):
             return False
         waiting = self._waiting[call_id]
@@ -291,7 +269,6 @@ class Approvals:
         return True
 
     def _license(self, form: str) -> None:
-        """Keep that the model writes so, and judge the calls of that form anew that wait: the form asks no more."""
         if ports.speaks(self._provider, ports.ReadsText):
             self._provider.license(form)
         for call_id, waiting in self._waiting.items():
@@ -320,7 +297,6 @@ class Approvals:
         return None
 
     def _renew(self, waiting: _Waiting) -> bool:
-        """Take the tool as it is now, and ask anew where that is another; tell whether it is."""
         spec = current(self._toolset, self._settings, waiting.spec)
         if spec.fingerprint == waiting.spec.fingerprint:
             return False
@@ -331,10 +307,8 @@ class Approvals:
         return True
 
     def reconsider(self) -> int:
-        """Have the rules look again at each call that waits, and its tool as it is now; how many they answered.
-
-        The mode is not asked again, since it is about later calls: it may have changed while these waited.
-        """
+        """Have the rules look at waiting calls and their tools again; count those that were answered. The mode isn't
+        asked, since it is about later calls."""
         answered = 0
         for call_id, waiting in self._waiting.items():
             if not self.waits(call_id):
@@ -348,7 +322,6 @@ class Approvals:
         return answered
 
     def record(self, call: CallExecution, resolution: Resolution) -> None:
-        """Keep the answer and tell it."""
         call.resolution = resolution
         self._emit(
             ev.ApprovalResolved(
@@ -365,6 +338,43 @@ class Approvals:
         )
 
 
+class Decidable(Activity):
+    """An activity on whose waiting calls a person decides."""
+
+    @abstractmethod
+    def _approvals_of(self, call_id: str) -> Approvals | None: ...
+
+    def resolve(
+        self,
+        call_id: str,
+        decision: Decision,
+        *,
+        arguments: dict[str, Any] | None = None,
+        feedback: str | None = None,
+        shown: str | None = None,
+        displayed: str | None = None,
+        licensed: bool = False,
+    ) -> bool:
+        """Answer an `approval.requested`. `arguments` run in place of the model's. `licensed`: the model writes calls
+        in this form. `shown` is the fingerprint of the tool that was shown, `displayed` the hash of the lines. False
+        when the call doesn't wait; with a notice, it waits on when the tool is another now, or arguments don't fit or
+        are denied."""
+        asked = self._approvals_of(call_id)
+        return asked is not None and asked.resolve(call_id, decision, arguments, feedback, shown, displayed, licensed)
+
+    def is_as_shown(self, call_id: str, shown: str | None) -> bool:
+        asked = self._approvals_of(call_id)
+        return asked is not None and asked.is_as_shown(call_id, shown)
+
+    def asked_about(self, call_id: str) -> ToolSpec | None:
+        asked = self._approvals_of(call_id)
+        return asked.asked_about(call_id) if asked is not None else None
+
+    def always_asks(self, call_id: str) -> bool:
+        asked = self._approvals_of(call_id)
+        return asked is not None and asked.always_asks(call_id)
+
+
 def _requested(call: CallExecution, why: str, *, always: bool) -> ev.ApprovalRequested:
     return ev.ApprovalRequested(
         call_id=call.id, why=why, always=always, form=call.dialect if call.unlicensed else "", passage=call.passage
@@ -372,7 +382,6 @@ def _requested(call: CallExecution, why: str, *, always: bool) -> ev.ApprovalReq
 
 
 def current(toolset: ports.Toolset, settings: EngineSettings, spec: ToolSpec) -> ToolSpec:
-    """Return a tool as it is now, under the user's limits; as it was where it is gone."""
     found = next((one for one in toolset.tools() if one.name == spec.name), None)
     return spec if found is None or spec.builtin else limited(found, settings.never_parallel, settings.limits)
 

@@ -1,9 +1,6 @@
-"""The calls of one answer, in call order: read as they stream in, started under the policy, ended all.
-
-A call with an id of its provider starts as soon as its own arguments are complete (`sure`), while the answer still
-streams. Calls read from text are only sure at its end, as are all calls when `dispatch` is `batch`. What is not
-complete when the answer ends is `invalid` and never runs, since half an argument can be a whole other command.
-"""
+"""The calls of one answer, read as they stream in and started under the policy. A call that its provider marked whole
+(`sure`) starts while the answer streams; calls from text, or with `dispatch` batch, at its end. What is not complete
+then is `invalid` and never runs: half an argument can be a whole other command."""
 
 from __future__ import annotations
 
@@ -36,10 +33,8 @@ logger = logging.getLogger(__name__)
 
 
 class Batch:
-    """The calls of one answer, under `settings` and `policy`. `closed` is the result of each where none may run.
-
-    `new_id` makes the id of a call from the provider's and the call's index.
-    """
+    """The calls of one answer. `closed` is the result of each where none may run; `new_id` makes an id from the
+    provider's and the index."""
 
     def __init__(
         self,
@@ -80,7 +75,6 @@ class Batch:
 
     @property
     def all_calls(self) -> list[CallExecution]:
-        """Return the calls of the answer, and those that its programs made."""
         return [*self.calls, *self._made.values()]
 
     @property
@@ -94,13 +88,11 @@ class Batch:
         ]
 
     def find(self, call_id: str) -> CallExecution | None:
-        """Return the call with this id, or None."""
         return next((call for call in self.all_calls if call.id == call_id), None)
 
     # While the answer streams
 
     def opened(self, chunk: ch.CallOpened) -> None:
-        """Take a call whose name is known."""
         if chunk.index in self._by_index:
             logger.warning("A second opening of call %d of an answer is ignored", chunk.index)
             return
@@ -128,7 +120,6 @@ class Batch:
         )
 
     def delta(self, index: int, text: str) -> None:
-        """Take more of a call's arguments."""
         call = self._by_index.get(index)
         if call is None or call.closed or call.result is not None or index in self._beyond:
             return
@@ -140,7 +131,6 @@ class Batch:
         self._emit(ev.CallArguments(call_id=call.id, delta=text))
 
     def _grown(self, index: int, more: int) -> str:
-        """Count arguments that came; why they are too large, or ""."""
         self._sizes[index] = size = self._sizes.get(index, 0) + more
         self._together += more
         if size > LARGEST_ARGUMENTS:
@@ -156,7 +146,6 @@ class Batch:
         self._executor.finish(call, results.unreadable(problem, call.raw))
 
     def closed(self, chunk: ch.CallClosed) -> None:
-        """Take the end of a call, whose arguments are complete."""
         call = self._by_index.get(chunk.index)
         if call is None or call.closed:
             logger.warning("The end of call %d, which is not open, is ignored", chunk.index)
@@ -195,7 +184,6 @@ class Batch:
             self._dispatch(call, call.spec)
 
     def broken(self, chunk: ch.CallBroken) -> None:
-        """Take what should have been a call and can't be read."""
         if chunk.index not in self._by_index:
             self.opened(ch.CallOpened(chunk.index, "", UNREADABLE_NAME, "text"))
         call = self._by_index[chunk.index]
@@ -205,13 +193,11 @@ class Batch:
             self._executor.finish(call, results.unreadable(chunk.problem.rstrip("."), call.raw))
 
     def kept(self, index: int, data: dict[str, Any], endpoint: str) -> None:
-        """Keep what `endpoint` wants back with a call."""
         if (call := self._by_index.get(index)) is not None:
             call.provider_data = data
             self._emit(ev.AnswerKept(endpoint=endpoint, call_id=call.id, provider_data=data))
 
     def dropped(self, index: int) -> None:
-        """Take back what was announced and is no call after all."""
         call = self._by_index.get(index)
         if call is None or call.dispatched or call.result is not None:
             logger.warning("Call %d, which isn't open, can't be taken back", index)
@@ -222,11 +208,8 @@ class Batch:
     # At its end
 
     def seal(self, cut: str | None, *, lost: bool = False) -> None:
-        """End the answer and start what waited for it; `cut` says by what it was cut off, None for a whole one.
-
-        `lost`: nobody said that it ended. A token limit takes only the call that was being written; after a lost
-        connection no call is sure that its end alone makes so.
-        """
+        """End the answer and start what waited for it. `cut` names the cause (None: whole); a token limit takes only
+        the call being written. With `lost`, no call counts as ended by itself."""
         sent = [call for call in self.calls if call.closed and call.result is None and is_agent(call.spec)]
         if question := self._question(sent) if sent else "":
             for call in sent:
@@ -249,12 +232,10 @@ class Batch:
             logger.info("Executing %d tool calls in parallel", started)
 
     async def settled(self) -> None:
-        """Return when every call has its result; one that is run again meanwhile is waited for too."""
         while open_calls := [call for call in self.all_calls if not call.finished.is_set()]:
             await open_calls[0].finished.wait()
 
     def restart(self, old: CallExecution, fresh: CallExecution, spec: ToolSpec) -> None:
-        """Put another attempt at a call in its place and start it."""
         if old.id in self._made:
             self._made[old.id] = fresh
         else:
@@ -267,7 +248,6 @@ class Batch:
         return any(is_completion(call) and call.result is not None for call in self._by_index.values())
 
     def report(self) -> None:
-        """Say what the batch as a whole has taken, once all has ended."""
         calls = self.all_calls
         if not calls:
             return
@@ -281,7 +261,6 @@ class Batch:
         return [call for call in self._by_index.values() if not call.finished.is_set()]
 
     def _policy_of(self, call: CallExecution) -> CallPolicy:
-        """Return the policy for one call: a dialect that has one tool a message keeps to that."""
         return CallPolicy.SINGLE if call.dialect in self._settings.single_dialects else self._policy
 
     def _dispatch(self, call: CallExecution, spec: ToolSpec) -> None:
@@ -295,14 +274,11 @@ class Batch:
             self._executor.start(call, spec, self._queue_of(call))
 
     def _same(self, call: CallExecution, spec: ToolSpec) -> CallExecution:
-        """Return the first call of the answer that equals this one and whose result will do for both; the call itself
-        if none does."""
         if not self._settings.dedupe or not spec.annotations.read_only or spec.builtin:
             return call
         return self._first.setdefault((spec.name, canonical(call.arguments or {}), call.asks), call)
 
     def _complete(self, call: CallExecution, spec: ToolSpec, cut: str | None) -> None:
-        """Start a call that completes: after all others, and only one of them."""
         if cut:
             self._executor.finish(
                 call, results.unreadable(f"{cut}, so more may have been meant to follow", call.written)
@@ -319,8 +295,6 @@ class Batch:
             self._executor.start(call, spec, queue)
 
     def _queue_of(self, call: CallExecution) -> Queue | None:
-        """Return what a call waits for under the policy: the calls before it, and, when it runs again, those that run
-        now."""
         if self._policy is CallPolicy.PARALLEL:
             return None
         return Queue(

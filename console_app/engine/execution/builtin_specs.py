@@ -1,8 +1,5 @@
-"""The built-in tools as a model sees them, and what their calls must hold: each checked by a pydantic model.
-
-Schemas are written by hand, since models differ in what they make of references and unions. The models behind them
-take a little more than the schema says (a checklist as Markdown, say), and nothing that they don't understand.
-"""
+"""The built-in tools as a model sees them; a pydantic model checks each call. Schemas are written by hand, since models
+differ in what they make of references and unions. The checks take a little more than they say."""
 
 from __future__ import annotations
 
@@ -29,7 +26,6 @@ _MARKS = {ev.TodoStatus.PENDING: "[ ]", ev.TodoStatus.IN_PROGRESS: "[-]", ev.Tod
 
 
 def read_items(value: Any) -> tuple[ev.TodoItem, ...]:
-    """Return the items in a call's `todos`. Raises ValueError with what can't be understood, in one sentence."""
     if isinstance(value, str):
         items = _of_text(value)
     elif isinstance(value, list | tuple):
@@ -42,12 +38,10 @@ def read_items(value: Any) -> tuple[ev.TodoItem, ...]:
 
 
 def as_checklist(items: Iterable[ev.TodoItem]) -> str:
-    """Return the list as Markdown, a line an item."""
     return "\n".join(f"{_MARKS[item.status]} {item.content}" for item in items) or "(the list is empty)"
 
 
 def open_items(items: Iterable[ev.TodoItem]) -> list[ev.TodoItem]:
-    """Return what is not completed."""
     return [item for item in items if item.status is not ev.TodoStatus.COMPLETED]
 
 
@@ -106,7 +100,6 @@ class _Arguments(BaseModel):
 
 
 def with_own_names(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a built-in tool by the names that its schema has, where a model knows them by others."""
     if spec.tool != QUESTION or FOLLOW_UP not in arguments or "options" in arguments:
         return arguments
     rest = {name: value for name, value in arguments.items() if name != FOLLOW_UP}
@@ -114,11 +107,8 @@ def with_own_names(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _options(value: Any) -> Any:
-    """Read a list of texts or of objects that hold one (Roo's has a mode beside it), or the older text of `<suggest>`
-    tags.
-
-    What is none of these is left as it is: the check says what is wrong.
-    """
+    """Read a list of texts, or of objects that hold one (Roo's), or older `<suggest>` tags. Anything else stays as it
+    is: the check says what is wrong."""
     if isinstance(value, str):
         found = _SUGGESTED.findall(value) or [line.strip(" -*•\t") for line in value.splitlines()]
         return [text.strip() for text in found if text.strip()]
@@ -174,7 +164,6 @@ class SendAgent(_Arguments):
 
 
 def wrong_with(error: ValidationError) -> str:
-    """Return the first thing that speaks against a call's arguments, in one sentence."""
     first = error.errors(include_url=False, include_context=False)[0]
     place = ".".join(str(part) for part in first["loc"])
     message = first["msg"].removeprefix("Value error, ")
@@ -200,12 +189,10 @@ def _spec(tool: str, description: str, properties: dict[str, Any], required: lis
 
 
 def is_agent(spec: ToolSpec | None) -> bool:
-    """Tell whether the calls of a tool send agents."""
     return spec is not None and spec.builtin and spec.tool == AGENT
 
 
 def agent_spec(kinds: Mapping[str, str]) -> ToolSpec:
-    """Return the tool that sends an agent, with what each of its `kinds` is for."""
     listed = "\n".join(f"- {name}: {one_line(about, MOST_ABOUT)}" for name, about in kinds.items())
     return _spec(
         AGENT,

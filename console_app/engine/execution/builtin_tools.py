@@ -1,8 +1,5 @@
-"""Runs the built-in tools of one answer, beside the tools of the servers.
-
-Whether `finished` may end the turn is told from the results of the same answer. Nothing is remembered: a failure is
-forgotten with the next request, and the user who says "just complete anyway" gets what they ask for.
-"""
+"""Runs the built-in tools of one answer. Whether `finished` may end the turn is told from the same answer's results
+alone: the user who says "just complete anyway" gets what they ask for."""
 
 from __future__ import annotations
 
@@ -54,18 +51,13 @@ _REFUSED = frozenset({Outcome.DENIED, Outcome.CANCELLED})
 
 
 def is_completion(call: CallExecution) -> bool:
-    """Tell whether the call is one that ends the turn."""
     return call.spec is not None and call.spec.builtin and call.spec.tool == FINISHED
 
 
 def _stands_against(calls: Iterable[CallExecution], todo: Sequence[ev.TodoItem], *, finish_todos: bool) -> str | None:
-    """Return what stands against completing an answer with these calls, as the model reads it; None when nothing does.
-
-    Outcome.is_error counts: a failed, timed out, unreadable, unknown or interrupted call. What the user denied or
-    cancelled doesn't, nor what was put off, as long as anything ran. Where nothing did, the final answer was written
-    before its model knew of the no, and may claim what never happened: it has to be given again, once. With
-    `finish_todos`, an open item of the to-do list counts.
-    """
+    """Return the model's words for what stands against completing an answer; None when nothing does. Failures count
+    (Outcome.is_error). Denied, cancelled or put off calls don't, unless nothing ran at all: then the final answer,
+    written before the no, has to be given again, once. With `finish_todos`, an open to-do counts."""
     others = [call for call in calls if not is_completion(call)]
     if any(call.outcome is not None and call.outcome.is_error for call in others):
         return BLOCKED
@@ -86,12 +78,8 @@ logger = logging.getLogger(__name__)
 
 
 def offered(tools: Mapping[str, ToolSpec], wanted: Iterable[str], session: Session) -> Mapping[str, ToolSpec]:
-    """Return what a request of `session` offers, by wire name: the servers' `tools`, and of the built-in ones those
-    `wanted`.
-
-    Without any other tool there are no built-in ones either, as there is nothing to plan, and the chat is only a chat.
-    But a server that is off can be asked for, and a skill read.
-    """
+    """Return the tools of a request by wire name: the servers' `tools` and the built-in ones `wanted`. Without other
+    tools there are no built-in ones, but for asking for a server or reading a skill."""
     specs, names, servers, workplace = dict(tools), set(wanted), session.servers, session.workplace
     builtins = [spec for tool, spec in SPECS.items() if tool in names] if specs else []
     if ENABLE in names and servers is not None and (off := servers.off()):
@@ -108,9 +96,8 @@ def offered(tools: Mapping[str, ToolSpec], wanted: Iterable[str], session: Sessi
 
 
 def with_programs(tools: Mapping[str, ToolSpec], session: Session, *, given: bool = False) -> Mapping[str, ToolSpec]:
-    """Return the tools with the one that runs programs of the model, or that one and what finds tools alone; where its
-    endpoint runs them, the tools as they are. A person whose calls are `given` may run one whatever the model is
-    offered."""
+    """Return the tools with the one that runs the model's programs, or that and the search alone; unchanged where the
+    endpoint runs them. A person may run one whatever the model is offered."""
     plan = session.settings.programs
     if session.programs is None or (
         not given and (plan == "off" or not tools or ports.runs_programs(session.provider))
@@ -123,7 +110,6 @@ def with_programs(tools: Mapping[str, ToolSpec], session: Session, *, given: boo
 
 
 def why_not_offered(name: str, servers: ports.ServerSwitch | None) -> str:
-    """Say why there is no tool of that wire name; "" where it isn't known."""
     if servers is None:
         return ""
     if name == f"{OWN_SERVER}_{ENABLE}" and not servers.off():
@@ -160,7 +146,12 @@ class AnswerTools:
             if tool == AGENT and (agents := self._session.agents) is not None:
                 return await agents.run(self._session, self._activity, invocation, reporter)
             if tool == FINISHED:
-                return self._finish(Finished.model_validate(arguments))
+                finished = Finished.model_validate(arguments)
+                finish_todos = self._session.settings.finish_todos
+                if problem := _stands_against(self._calls(), self._session.transcript.todo, finish_todos=finish_todos):
+                    return ToolResult(outcome=Outcome.BLOCKED, content=problem, error=problem.splitlines()[0])
+                self.final_answer = finished.final_answer
+                return ToolResult(outcome=Outcome.SUCCEEDED, content="Completed.")
             if tool == TODO:
                 return self._update(UpdateTodoList.model_validate(arguments))
             if tool == ev.PROGRAM and (runner := self._session.programs) is not None:
@@ -174,35 +165,23 @@ class AnswerTools:
             if tool == ENABLE:
                 return await self._enable(EnableServer.model_validate(arguments))
             if tool == SKILL:
-                return await self._skill(ReadSkill.model_validate(arguments))
+                wanted = ReadSkill.model_validate(arguments)
+                if (workplace := self._session.workplace) is None:
+                    return results.unreadable("there are no skills here", "")
+                text = await workplace.skill(wanted.name, wanted.file)
+                return ToolResult(outcome=Outcome.SUCCEEDED, content=text)
             if tool == QUESTION:
                 return await self._ask(invocation.call_id, AskFollowupQuestion.model_validate(arguments))
         except ValidationError as error:
             return results.unreadable(wrong_with(error), compact(arguments))
         raise errors.ToolError(f"there is no built-in tool {tool}")
 
-    def answer(self, call_id: str, text: str) -> bool:
-        """Take the user's answer to a question; False when it isn't open, or the answer is blank."""
+    def answer(self, call_id: str, text: str | None) -> bool:
         question = self._questions.get(call_id)
-        if question is None or question.done() or not text.strip():
+        if question is None or question.done() or (text is not None and not text.strip()):
             return False
-        question.set_result(text.strip())
+        question.set_result(text and text.strip())
         return True
-
-    def decline(self, call_id: str) -> bool:
-        """Leave a question without an answer, for the user; False when it isn't open."""
-        question = self._questions.get(call_id)
-        if question is None or question.done():
-            return False
-        question.set_result(None)
-        return True
-
-    def _finish(self, finished: Finished) -> ToolResult:
-        finish_todos = self._session.settings.finish_todos
-        if problem := _stands_against(self._calls(), self._session.transcript.todo, finish_todos=finish_todos):
-            return ToolResult(outcome=Outcome.BLOCKED, content=problem, error=problem.splitlines()[0])
-        self.final_answer = finished.final_answer
-        return ToolResult(outcome=Outcome.SUCCEEDED, content="Completed.")
 
     def _update(self, update: UpdateTodoList) -> ToolResult:
         if self._session.todo_edited:
@@ -214,19 +193,12 @@ class AnswerTools:
         return ToolResult(outcome=Outcome.SUCCEEDED, content=f"The to-do list is now:\n{as_checklist(update.todos)}")
 
     async def _enable(self, wanted: EnableServer) -> ToolResult:
-        """Switch on the server that the user has approved by now."""
         servers = self._session.servers
         if servers is None or wanted.server not in servers.off():
             return results.unreadable(f"no server that is off is called {wanted.server}", "")
         tools = await servers.switch_on(wanted.server)
         names = ", ".join(spec.name for spec in tools) or "none"
         text = f"The user switched {wanted.server} on. Its tools, from your next answer on: {names}."
-        return ToolResult(outcome=Outcome.SUCCEEDED, content=text)
-
-    async def _skill(self, wanted: ReadSkill) -> ToolResult:
-        if (workplace := self._session.workplace) is None:
-            return results.unreadable("there are no skills here", "")
-        text = await workplace.skill(wanted.name, wanted.file)
         return ToolResult(outcome=Outcome.SUCCEEDED, content=text)
 
     async def _ask(self, call_id: str, asked: AskFollowupQuestion) -> ToolResult:
@@ -244,8 +216,6 @@ class AnswerTools:
 
 
 class ToolsAsTheyCome(Mapping[str, ToolSpec]):
-    """The tools of a step whose calls were given, by wire name: `now` gives those that are there, and more come."""
-
     def __init__(self, now: Callable[[], Mapping[str, ToolSpec]]) -> None:
         self._now = now
 

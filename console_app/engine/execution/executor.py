@@ -1,10 +1,7 @@
-"""Runs calls, one task each: approval, then a slot, then the tool, under a deadline that news puts off.
-
-The rule that keeps it simple: the result comes first, the cancelling second. Whoever ends a call (the user, a deadline,
-the end of the turn) writes its result at once and then cancels its task. The task may take its time, or ignore it, and
-whatever it still brings is dropped and logged. So nothing ever waits for a tool that doesn't stop, and `finish` is the
-one place that gives a call its one result.
-"""
+"""Runs calls, one task each: approval, then a slot, then the tool, under a deadline that news puts off. The rule that
+keeps it simple: the result comes first, the cancelling second. Whoever ends a call writes its result and then cancels
+its task, whose late results are dropped and logged. So nothing waits for a tool that doesn't stop, and `finish` alone
+gives a call its one result."""
 
 from __future__ import annotations
 
@@ -38,8 +35,6 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """The calls that another waits for: `others` have not ended and must, `why` is said of the wait."""
-
     others: Callable[[], Sequence[CallExecution]]
     why: str
 
@@ -74,8 +69,7 @@ class Executor:
     def follow(
         self, call: CallExecution, spec: ToolSpec, leader: Callable[[], CallExecution], queue: Queue | None = None
     ) -> None:
-        """Give a call the result of an equal one of the same answer. It runs by itself when that one did not run to
-        its own end as it was written."""
+        """Give a call the result of an equal one, or run it by itself when that one did not end as it was written."""
         call.dispatched = True
         call.task = self._activity.spawn(self._follow(call, spec, leader, queue), f"call {call.id}")
 
@@ -98,7 +92,6 @@ class Executor:
             await self._drive(call, spec, queue)
 
     def restart(self, old: CallExecution, fresh: CallExecution, spec: ToolSpec, queue: Queue | None = None) -> None:
-        """Start another attempt at a call (`old.again()`). What the old one still brings is dropped."""
         if old.result is None:
             old.result = self._with_agent_ended(old, results.interrupted())
             self._close(old)
@@ -150,7 +143,6 @@ class Executor:
         call.finished.set()
 
     def end(self, call: CallExecution, result: ToolResult) -> bool:
-        """Give a call its result from outside and cancel what still runs of it."""
         if not self.finish(call, self._with_agent_ended(call, result)):
             return False
         self._stop_task(call)
@@ -166,11 +158,9 @@ class Executor:
             asyncio.get_running_loop().call_later(GRACE, self._abandon, call)
 
     def cancel(self, call: CallExecution) -> bool:
-        """End a call for the user."""
         return self.end(call, results.cancelled(self.sent_by(call), started=call.ran))
 
     def detach(self, call: CallExecution) -> bool:
-        """Let a running call go on in the background: its answer waits for it no longer. False when it can't."""
         if not call.ran or call.result is not None or call.detached or call.task is None:
             return False
         if call.spec is None or (call.spec.builtin and not is_agent(call.spec)):
@@ -183,7 +173,6 @@ class Executor:
         return True
 
     def sent_by(self, call: CallExecution) -> list[str]:
-        """Return the newest lines that a call has sent, for a result that has to say what came so far."""
         if call.output is not None:
             call.output.flush()
         view = self._session.transcript.calls.get(call.id)
@@ -212,7 +201,18 @@ class Executor:
                     self.finish(call, refusal)
                     return
                 await self._take_slot(call, spec)
-            await self._run(call, spec)
+            call.started_at = call.news_at = call.counts_from = self._session.monotonic()
+            limit = spec.timeout if spec.timeout is not None else self._settings.call_timeout
+            self._emit(ev.CallStarted(call_id=call.id, limit=limit or None))
+            self._watch(call, limit)
+            if (after := self._settings.background_after) is not None and not spec.builtin:
+                asyncio.get_running_loop().call_later(after, self.detach, call)
+            # A copy, so that nobody who holds the approved arguments can change what runs, nor the tool what is shown.
+            invocation = ports.Invocation(call.id, spec, copy.deepcopy(call.arguments or {}), taken_up=call.taken_up)
+            result = await self._toolset.call(invocation, _Reporter(self._session, self._activity, call))
+            result = await self._hooks.after(call, spec, result)
+            if not self.finish(call, results.of_tool(result, ports.no_pictures(self._session.provider))):
+                logger.warning("Dropped a late result of call %s, which had ended as %s", call.id, call.outcome)
         except asyncio.CancelledError:
             # Ended from outside: the result is there. Else the tool's own connection was cancelled under it.
             self._finish_late(call, results.failed(asyncio.CancelledError("the call was cancelled by its server")))
@@ -230,8 +230,8 @@ class Executor:
         return session.files.clash(session.agent, session.folder, spec, call.arguments or {})
 
     async def _ask(self, call: CallExecution, spec: ToolSpec) -> ToolResult | None:
-        """Return None when the call may run, else its result. A person is asked, whatever the rules say, before it
-        changes a file that another agent has changed; where nobody can be, it does not run."""
+        """Return None when the call may run, else its result. A change to a file that another agent changed asks a
+        person; where nobody can be asked, it does not run."""
         session, clash = self._session, self._clash(call, spec)
         if clash and session.gate.headless:
             return results.changed_meanwhile(clash)
@@ -267,22 +267,7 @@ class Executor:
             self._emit(ev.CallQueued(call_id=call.id, why=call.ticket.why))
             await call.ticket.granted
 
-    async def _run(self, call: CallExecution, spec: ToolSpec) -> None:
-        call.started_at = call.news_at = call.counts_from = self._session.monotonic()
-        limit = spec.timeout if spec.timeout is not None else self._settings.call_timeout
-        self._emit(ev.CallStarted(call_id=call.id, limit=limit or None))
-        self._watch(call, limit)
-        if (after := self._settings.background_after) is not None and not spec.builtin:
-            asyncio.get_running_loop().call_later(after, self.detach, call)
-        # A copy, so that nobody who holds the approved arguments can change what runs, nor the tool what is shown.
-        invocation = ports.Invocation(call.id, spec, copy.deepcopy(call.arguments or {}), taken_up=call.taken_up)
-        result = await self._toolset.call(invocation, _Reporter(self._session, self._activity, call))
-        result = await self._hooks.after(call, spec, result)
-        if not self.finish(call, results.of_tool(result, ports.no_pictures(self._session.provider))):
-            logger.warning("Dropped a late result of call %s, which had ended as %s", call.id, call.outcome)
-
     def _watch(self, call: CallExecution, limit: float | None) -> None:
-        """End the call when it has sent no news for `limit` seconds."""
         if limit is None or limit <= 0 or call.result is not None:
             return
         now = self._session.monotonic()
@@ -305,7 +290,6 @@ class Executor:
             self._session.slots.give_back(call.ticket)
 
     def extend(self, call: CallExecution) -> bool:
-        """Give a running call its whole time again; False when it doesn't run."""
         if not call.ran or call.result is not None:
             return False
         call.news_at = call.counts_from = self._session.monotonic()

@@ -1,8 +1,6 @@
-"""Has the programs of the user's hooks asked before and after a call, and makes what they say count.
-
-A hook can forbid a call, have a person asked, or change what will run, which is shown in place of what the model wrote.
-What it allows is only spared the question of the mode: rules, and what always asks, are not its to decide.
-"""
+"""Asks the programs of the user's hooks before and after a call. A hook can forbid a call, have a person asked, or
+change what will run, which is shown. Its allowing spares only the mode's question, no rule and nothing that always
+asks."""
 
 from __future__ import annotations
 
@@ -32,10 +30,8 @@ class CallHooks:
         self._record = record
 
     async def before(self, call: CallExecution, spec: ToolSpec) -> ToolResult | None:
-        """Ask the hooks that concern a call; return None where it goes on, else the result that it gets.
-
-        Of what a person decided already, a hook can only say no.
-        """
+        """Ask the hooks of a call; None where it goes on, else its result. To a person's decision a hook can only say
+        no."""
         decided = call.resolution
         heard = await self._heard("PreToolUse", call, spec, {})
         if heard is None:
@@ -64,7 +60,6 @@ class CallHooks:
         return None
 
     async def after(self, call: CallExecution, spec: ToolSpec, result: ToolResult) -> ToolResult:
-        """Tell the hooks of a call's result; return it with what they have to say to the model."""
         content = result.content[:_MOST_RESPONSE]
         response = {"content": content, "is_error": result.outcome is not Outcome.SUCCEEDED}
         call.holds += 1
@@ -93,12 +88,10 @@ class CallHooks:
 
 
 def in_session(session: Session) -> dict[str, Any]:
-    """Return what every hook is told of the session."""
     return {"session_id": session.stamper.session_id, "permission_mode": session.gate.mode.value}
 
 
 async def at_event(session: Session, event: str, emit: Callable[[ev.Event], None], **told: Any) -> ports.Heard:
-    """Ask the hooks of an event that is no call's."""
     if session.workplace is None or not session.workplace.asks(event):
         return ports.Heard()
     heard = await session.workplace.ask(ports.Happening(event, (), {**in_session(session), **told}))

@@ -1,8 +1,5 @@
-"""The calls that programs make: each asks, runs, is limited, stopped and run again as any other call.
-
-A program that goes on where its console was killed asks once more for the calls that it waited for. What ended gives
-its result again; what was cut runs again, and a person is asked where that may do its work twice.
-"""
+"""The calls that programs make run as any other call. A program that goes on where its console was killed asks for its
+calls again: what ended gives its result, what was cut asks where that may do its work twice."""
 
 from __future__ import annotations
 

@@ -1,33 +1,233 @@
-"""The agents of an engine at every depth: who may be sent, what runs, one pool for all of it, and how each ends.
-
-An agent is a call. Its conversation is a turn of its own (`AgentTurn`), with a model or with an agent of others;
-what it comes to is the result of the call. Whoever ends the call ends the agent first, at once and with all that it
-runs, so that nothing is left without a result.
-"""
+"""The agents of an engine at every depth. An agent is a call, whose conversation is a turn of its own (`AgentTurn`)
+with a model or an agent of others. Whoever ends the call ends the agent first, at once and with all that it runs, so
+that nothing is left without a result."""
 
 from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import partial
 
 from pydantic import ValidationError
 
-from console_app.domain import ApprovalMode, Outcome, ToolResult, ToolSpec, errors, one_line, plural, ports
+from console_app.domain import ApprovalMode, Outcome, ToolResult, ToolSpec, UserMessage, errors, one_line, plural, ports
 from console_app.domain import agents as ag
 from console_app.domain import events as ev
-from console_app.engine.activity import Activity
-from console_app.engine.agents.child import AgentTurn, Relay, child_session, unknown_tools
+from console_app.domain.transcript import Transcript
+from console_app.engine.activity import Activity, Outbox
+from console_app.engine.background import Background
 from console_app.engine.calls import results
-from console_app.engine.calls.arguments import compact
+from console_app.engine.calls.arguments import canonical, compact
 from console_app.engine.calls.call_execution import CallExecution
-from console_app.engine.execution.builtin_specs import SendAgent, agent_spec, wrong_with
+from console_app.engine.calls.familiar import tool_for
+from console_app.engine.calls.given import GivenToModel
+from console_app.engine.context import WireHistory
+from console_app.engine.execution.builtin_specs import AGENT, ENABLE, TODO, SendAgent, agent_spec, wrong_with
 from console_app.engine.session import Session
-from console_app.engine.step import Step
-from console_app.engine.strategies import Ending
+from console_app.engine.step import Ask, Step
+from console_app.engine.strategies import Ending, StepResult
+from console_app.engine.tool_search import ToolSearch
 from console_app.engine.turn import Turn, as_message
+
+EQUAL_FAILURES = 3  # of one call: the last ends the agent
+
+
+class Relay(Outbox):
+    """The outbox of an agent tells the activity that sent it, or, of a call in the background, tells that."""
+
+    def __init__(self, call_id: str, activity: Activity, background: Background) -> None:
+        super().__init__()
+        self._call_id, self._activity, self._background = call_id, activity, background
+
+    def put(self, event: ev.Event) -> None:
+        if self.closed:
+            return
+        if isinstance(event, ev.CallAnnounced) and not event.parent:
+            vars(event)["parent"] = self._call_id
+            event.__pydantic_fields_set__.add("parent")
+        if self._call_id in self._background:
+            self._background.tell(event)
+        else:
+            self._activity.emit(event)
+
+    async def room(self) -> None:
+        await self._activity.room()
+
+
+class ToolsApart:
+    """The toolset of an agent with a folder of its own: the tools of `place` stand for all of the same servers.
+    Implements Toolset."""
+
+    def __init__(self, tools: ports.Toolset, place: ports.PlaceApart) -> None:
+        self._tools, self._place = tools, place
+
+    def tools(self) -> Sequence[ToolSpec]:
+        others = [spec for spec in self._tools.tools() if spec.server not in self._place.servers]
+        return [*others, *self._place.toolset.tools()]
+
+    async def call(self, invocation: ports.Invocation, reporter: ports.CallReporter) -> ToolResult:
+        here = invocation.spec.server in self._place.servers
+        return await (self._place.toolset if here else self._tools).call(invocation, reporter)
+
+
+class SelectedTools:
+    def __init__(self, tools: ports.Toolset, only: Sequence[Sequence[str]], without: Sequence[str]) -> None:
+        self._tools, self._only, self._without = tools, only, without
+
+    def tools(self) -> Sequence[ToolSpec]:
+        every = {spec.name: spec for spec in self._tools.tools()}
+        kept = set(every)
+        for patterns in self._only:
+            kept &= _meant(patterns, every)
+        kept -= _meant(self._without, every)
+        return [spec for name, spec in every.items() if name in kept]
+
+    async def call(self, invocation: ports.Invocation, reporter: ports.CallReporter) -> ToolResult:
+        return await self._tools.call(invocation, reporter)
+
+
+def _meant(patterns: Sequence[str], specs: dict[str, ToolSpec]) -> set[str]:
+    """Return the wire names of tools that patterns name, as here or as the files of others do (`Read`, `Bash(git *)`,
+    `mcp__server__tool`)."""
+    found: set[str] = set()
+    for pattern in patterns:
+        name = pattern.partition("(")[0].strip()
+        server, _, tool = name.removeprefix("mcp__").partition("__") if name.startswith("mcp__") else ("", "", "")
+        label = f"{server}.{tool or '*'}" if server else name
+        direct = {wire for wire, spec in specs.items() if fnmatchcase(spec.label, label) or fnmatchcase(wire, label)}
+        found |= direct or ({wire} if (wire := tool_for(name, specs)) else set())
+    return found
+
+
+def unknown_tools(patterns: Sequence[str], specs: Sequence[ToolSpec]) -> list[str]:
+    every = {spec.name: spec for spec in specs}
+    return [one for one in patterns if one not in ("Agent", "Task", f"fanout.{AGENT}") and not _meant([one], every)]
+
+
+def child_session(
+    above: Session,
+    task: ag.AgentTask,
+    transcript: Transcript,
+    provider: ports.Provider,
+    only: Sequence[Sequence[str]],
+    steps: int | None,
+    skills: Sequence[str],
+    place: ports.PlaceApart | None,
+) -> Session:
+    """Return an agent's session, which has what `above` has, or less. `place` is a folder of its own."""
+    settings = replace(
+        above.settings,
+        system_prompt="\n\n".join((task.kind.prompt, *skills)),
+        effort=task.kind.effort or above.settings.effort,
+        parts={name: text for name, text in above.settings.parts.items() if name != "servers"},
+        strategy="agentic",
+        tool_choice=None,
+        finish_todos=False,
+        turn_timeout=None,
+        builtin_tools=above.settings.builtin_tools - {TODO, ENABLE},
+        max_steps=steps or above.settings.max_steps,
+    )
+    tools = ToolsApart(above.toolset, place) if place is not None else above.toolset
+    narrowed = bool(only) or bool(task.kind.without)
+    return replace(
+        above,
+        provider=provider,
+        toolset=SelectedTools(tools, only, task.kind.without) if narrowed else tools,
+        settings=settings,
+        transcript=transcript,
+        servers=None,
+        window=above.window if provider is above.provider else lambda: None,
+        other_model=False,
+        compacting_since=None,
+        todo_edited=False,
+        calls={},
+        background=Background(),
+        wire=WireHistory(),
+        search=ToolSearch(),
+        last_request=None,
+        begun=True,
+        given=GivenToModel(),
+        agent=task.path,
+        folder=place.folder if place is not None else above.folder,
+        workplace=place.workplace if place is not None else above.workplace,
+        reads_only=above.reads_only or task.kind.reads_only,
+    )
+
+
+class AgentTurn(Turn):
+    """The turn of an agent. `spent_above` tells which limit of the turn that sent it is used up; `begun` is called
+    with its first word or call; `place` returns once it may work."""
+
+    def __init__(
+        self,
+        session: Session,
+        prompt: UserMessage,
+        number: int,
+        relay: Relay,
+        spent_above: Callable[[], str | None],
+        begun: Callable[[], None],
+        place: Callable[[], Awaitable[None]],
+    ) -> None:
+        super().__init__(session, prompt, number)
+        self._outbox = relay
+        self._spent_above = spent_above
+        self._begun, self._place = begun, place
+        self._failures: Counter[tuple[str, str, str]] = Counter()
+        session.background.activity = lambda: self
+
+    @property
+    def said(self) -> str:
+        return self._said
+
+    def _begin(self) -> None:
+        self.emit(ev.TurnStarted(prompt=self.prompt.source or self.prompt.content))
+        self.join(self.prompt)
+
+    async def _follow(self) -> Ending:
+        ending = await self._work()
+        while ending.outcome == "completed" and await self._session.background.news():
+            ending = await self._work()
+        return ending
+
+    def spent(self) -> str | None:
+        return self._spent_above()
+
+    async def _run_step(self, session: Session, ask: Ask) -> StepResult:
+        await self._place()
+        return await super()._run_step(session, ask)
+
+    def emit(self, event: ev.Event) -> None:
+        if isinstance(event, ev.TextDelta | ev.ReasoningDelta | ev.CallAnnounced | ev.TurnFinished):
+            self._begun()
+        super().emit(event)
+        if isinstance(event, ev.CallFinished) and event.outcome.is_error and event.agent == self._session.agent:
+            call = self._session.transcript.calls.get(event.call_id)
+            if call is None:
+                return
+            key = (call.name, canonical(call.arguments or {}), event.error or event.content)
+            self._failures[key] += 1
+            if self._failures[key] == EQUAL_FAILURES - 1:
+                again = plural(self._failures[key], "time")
+                self.notice("warning", f"{call.label} failed {again} alike: once more ends the agent.")
+            elif self._failures[key] >= EQUAL_FAILURES:
+                why = one_line(event.error or event.content, 200)
+                self._stop(Ending("failed", f"{call.label} failed {EQUAL_FAILURES} times alike: {why}"))
+
+    def end_now(self, ending: Ending) -> None:
+        """End at once, with all that it runs: before this returns everything has its result, and is told."""
+        if self.outcome is not None:
+            return
+        self._stopped, self._ending = True, ending
+        if self._step is not None:
+            self._step.end_now(ending)
+        self._conclude(ending)
+        if self._main is not None:
+            self._main.cancel()
+
 
 DEEPEST = 2  # agents that agents send send none
 TYPICAL = 40_000  # tokens of an agent, until some have ended here
@@ -39,7 +239,6 @@ OpenModel = Callable[[str], Awaitable[ports.Provider]]
 
 
 async def no_other_model(name: str) -> ports.Provider:
-    """Stand where no other model can be had. Raises UsageError."""
     raise errors.UsageError(f"no other model than the one that answers can be had here, so not {one_line(name, 60)}")
 
 
@@ -86,13 +285,18 @@ class Agents:
         return {**ag.KINDS, **self._written()}
 
     def spec(self, session: Session) -> ToolSpec | None:
-        if session.settings.send_agents == "off" or _depth(session) >= DEEPEST:
+        if session.settings.send_agents == "off" or (session.agent.count("/") + bool(session.agent)) >= DEEPEST:
             return None
         return agent_spec({name: kind.description for name, kind in sorted(self.kinds.items())})
 
     def question(self, session: Session, calls: Sequence[CallExecution]) -> str:
         settings, usage = session.settings, self._base().transcript.usage
-        tokens = self._typical()
+        ended = [
+            one.usage.input_tokens + one.usage.output_tokens
+            for one in self._base().transcript.agents.values()
+            if one.turn is not None and one.turn.outcome is not None
+        ]
+        tokens = round(sum(ended) / len(ended) / 100) * 100 if ended and sum(ended) else TYPICAL
         spent = usage.input_tokens + usage.output_tokens
         cost = None if usage.cost is None or not spent else usage.cost / spent * tokens * len(calls)
         dear = settings.ask_agent_cost is not None and cost is not None and cost > settings.ask_agent_cost
@@ -101,15 +305,6 @@ class Agents:
         base = self._base()
         money = f", about ${cost:.2f} together" if cost is not None else ""
         return f"{plural(len(calls), 'agent')}, {base.provider.model}, about {tokens:,} tokens each{money}"
-
-    def _typical(self) -> int:
-        """Return about how many tokens an agent takes: as many as those that ended here did, on average."""
-        ended = [
-            one.usage.input_tokens + one.usage.output_tokens
-            for one in self._base().transcript.agents.values()
-            if one.turn is not None and one.turn.outcome is not None
-        ]
-        return round(sum(ended) / len(ended) / 100) * 100 if ended and sum(ended) else TYPICAL
 
     # -- one of them
 
@@ -204,18 +399,8 @@ class Agents:
             session, message, activity.number, relay, lambda: self._spent(activity, above), first.set, place
         )
         running.turn, running.session = turn, session
-        turn.emit(
-            ev.SessionStarted(
-                model=provider.model,
-                provider=provider.name,
-                protocol=provider.protocol,
-                strategy=session.settings.strategy,
-                policy=session.settings.policy_for(provider.protocol),
-                tools=tuple(spec.name for spec in session.toolset.tools()),
-                parent=task.call_id,
-                folder=session.folder,
-            )
-        )
+        names = [spec.name for spec in session.toolset.tools()]
+        turn.emit(session.started(names, parent=task.call_id, folder=session.folder))
         missing = unknown_tools(task.kind.tools or (), above.toolset.tools())
         if missing:
             turn.notice(
@@ -231,10 +416,6 @@ class Agents:
                 await provider.close()
             if isinstance(activity, Turn):
                 activity.approvals_missed.extend(turn.approvals_missed)
-        return self._result(turn, session)
-
-    def _result(self, turn: AgentTurn, session: Session) -> ToolResult:
-        """Return what its parent reads: the final answer, or why there is none and what it had."""
         history = session.transcript.history
         final = next((one.content for one in reversed(history) if one.role == "assistant" and one.content), turn.said)
         if turn.outcome in ("completed", "step_limit") and final.strip():
@@ -264,7 +445,6 @@ class Agents:
         return {one.task.path: call_id for call_id, one in self._running.items()}
 
     def steer(self, call_id: str, text: str) -> bool:
-        """Say something to a running agent; False where it takes nothing now."""
         running = self._running.get(call_id)
         if running is None or running.turn is None or not running.turn.running:
             return False
@@ -283,7 +463,6 @@ class Agents:
 
     @property
     def any_turn(self) -> Turn | None:
-        """Return the turn of an agent that runs, if one does."""
         return next((one.turn for one in self._running.values() if one.turn is not None), None)
 
     # -- what they share
@@ -325,13 +504,11 @@ class Agents:
         return self._opened[name]
 
     async def close(self) -> None:
-        """Close the models that were opened for agents."""
         opened, self._opened = list(self._opened.values()), {}
         for provider in opened:
             await provider.close()
 
     def _path(self, above: Session, name: str) -> str:
-        """Return a path that no agent of this session has."""
         wanted = _NAME.sub("-", one_line(name, 40)).strip("-.") or ag.GENERAL
         start = f"{above.agent}/{wanted}" if above.agent else wanted
         path, number, used = start, 2, {*self._base().transcript.agents, *self.running}
@@ -340,7 +517,6 @@ class Agents:
         return path
 
     def _cut_before(self, call_id: str) -> str:
-        """Return the path of the agent of this call that was cut off before, and can go on; "" where there is none."""
         transcript = self._base().transcript
         call = transcript.calls.get(call_id)
         if call is None or not call.runs or not call.superseded:
@@ -356,7 +532,3 @@ async def _closed(place: ports.PlaceApart) -> ports.HandedBack | None:
     except errors.FanoutError as error:
         words = f"Its changes could not be handed back, and stay in {place.folder}: {error.line}"
         return ports.HandedBack(words, place.branch, "")
-
-
-def _depth(session: Session) -> int:
-    return session.agent.count("/") + bool(session.agent)
