@@ -77,6 +77,14 @@ def digest(path: Path) -> str:
         raise ConfigError(f"can't read {one_line(str(path), 200)}: {error.strerror or error}") from None
 
 
+def named_below(folder: Path, name: str) -> list[Path]:
+    """Return the file of that name in each folder of a folder."""
+    try:
+        return sorted(folder.glob(f"*/{name}"))[:MOST_FILES]
+    except OSError:
+        return []
+
+
 def files_below(folder: Path, ending: str) -> Iterator[Path]:
     """Yield the files under a folder by name, not those of hidden folders; no folder that is a link is entered."""
     waiting = [(folder, 0)]

@@ -22,7 +22,7 @@ CHANNEL = "FANOUT_PAGE"
 
 
 class BrowserPage:
-    """One end of the socket. A method that sends raises OSError where the server is gone or far behind; none waits."""
+    """Our end of the socket. A method that sends raises OSError where the server is gone or far behind; none waits."""
 
     def __init__(self, channel: socket.socket) -> None:
         channel.setblocking(False)

@@ -7,7 +7,7 @@ the store of keys, bound to the address.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -45,7 +45,9 @@ class TypedEndpoint:
     def of(cls, settings: Settings, environ: Mapping[str, str], url: str, key: str) -> TypedEndpoint:
         """Return how `url` is reached with `key`; without one with the key that its provider has, if any."""
         settings = settings.model_copy(update={"base_url": None})
-        api = _api_of(url)
+        parts = urlsplit(url)
+        said = f"{parts.hostname or ''} {parts.path}".lower()
+        api: Api = "anthropic" if "anthropic" in said else "openai-chat"  # which nearly all others speak
         providers = settings.known_providers()
 
         def keyed(variable: str) -> Mapping[str, str]:
@@ -63,7 +65,6 @@ class TypedEndpoint:
 
     @property
     def api(self) -> Api:
-        """The wire format of the endpoint."""
         api = self.settings.known_providers()[self.provider].api
         assert api is not None  # known_providers sees to that
         return api
@@ -79,9 +80,8 @@ class TypedEndpoint:
                 if value:
                     own_settings.write_setting(path, f"providers.{self.provider}.{name}", value)
         if path.exists() and "base_url" in parse_toml(disk.read_text(path), path):
-            own_settings.write_setting(
-                path, "base_url", self.url
-            )  # it is the address of the model that stands beside it
+            # It is the address of the model that stands beside it.
+            own_settings.write_setting(path, "base_url", self.url)
         own_settings.write_setting(path, "model", f"{self.provider}/{model}")
         return place
 
@@ -128,13 +128,6 @@ def _is_at(table: ProviderSettings, name: str, environ: Mapping[str, str], api: 
     return not environ.get(moved) and (table.base_url or VENDOR_URLS[api]) == url
 
 
-def _api_of(url: str) -> Api:
-    """Return Anthropic's format where the address says so, else the one that nearly all speak."""
-    parts = urlsplit(url)
-    said = f"{parts.hostname or ''} {parts.path}".lower()
-    return "anthropic" if "anthropic" in said else "openai-chat"
-
-
 def _is_near(address: str) -> bool:
     host = address.partition("/")[0].rpartition(":")[0] or address.partition("/")[0]
     return host in ("localhost", "[::1]") or re.fullmatch(r"\d+(\.\d+){3}", host) is not None
@@ -149,12 +142,14 @@ def _free_name(url: str, taken: set[str]) -> str:
         labels = [label for label in host.split(".") if label not in _MORE_LABELS and not label.isdigit()]
         name = labels[-1] if labels else f"at-{host}"
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-_") or "endpoint"
-    numbered = (f"{name}-{number}" for number in range(2, len(taken) + 3))
-    return next(one for one in (name, *numbered) if one not in taken)
+    return _free(name, "-", taken)
 
 
 def _free_variable(name: str, environ: Mapping[str, str]) -> str:
     variable = re.sub(r"[^A-Z0-9]+", "_", f"{name}_api_key".upper())
-    variable = f"_{variable}" if variable[0].isdigit() else variable
-    numbered = (f"{variable}_{number}" for number in range(2, len(environ) + 3))
-    return next(one for one in (variable, *numbered) if one not in environ)
+    return _free(f"_{variable}" if variable[0].isdigit() else variable, "_", environ)
+
+
+def _free(name: str, sign: str, taken: Collection[str]) -> str:
+    numbered = (f"{name}{sign}{number}" for number in range(2, len(taken) + 3))
+    return next(one for one in (name, *numbered) if one not in taken)

@@ -87,7 +87,7 @@ def choose_model(settings: Settings, environ: Mapping[str, str], *, name: str = 
 
 
 class _Choosing:
-    """One choice among the providers of some settings."""
+    """A choice among the providers of some settings."""
 
     def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:
         self._settings = settings

@@ -35,6 +35,7 @@ class Document:
     value: Any
     text: str
     offsets: dict[Path, int] = field(default_factory=dict[Path, int])
+    spans: dict[Path, tuple[int, int]] = field(default_factory=dict[Path, tuple[int, int]])  # of the values
     repeated: list[tuple[Path, int]] = field(default_factory=list[tuple[Path, int]])  # keys given twice
 
     def position(self, path: Path) -> tuple[int, int]:
@@ -72,34 +73,26 @@ def _blank(match: re.Match[str]) -> str:
 def _note(document: Document, path: Path, at: int) -> int:
     """Note the places of everything inside the value at `at`; return where the value ends."""
     text = document.text
-    at = _skip(text, at)
-    if text[at] == "{":
-        return _note_object(document, path, at + 1)
-    if text[at] == "[":
-        index, at = 0, _skip(text, at + 1)
-        while text[at] != "]":
-            document.offsets[(*path, index)] = at
-            at = _skip(text, _note(document, (*path, index), at))
+    begin = at = _skip(text, at)
+    kind, index = text[at], 0
+    if kind not in "{[":
+        at = _DECODER.raw_decode(text, at)[1]
+    else:
+        at = _skip(text, at + 1)
+        while text[at] not in "}]":
+            key, end = (index, at) if kind == "[" else _DECODER.raw_decode(text, at)
+            place: Path = (*path, key)
+            if place in document.offsets:
+                document.repeated.append((place, at))
+                for inner in [other for other in document.offsets if other[: len(place)] == place]:
+                    del document.offsets[inner]
+            document.offsets[place] = at
+            at = _skip(text, _note(document, place, at if kind == "[" else _skip(text, end) + 1))
             at = _skip(text, at + 1) if text[at] == "," else at
             index += 1
-        return at + 1
-    return _DECODER.raw_decode(text, at)[1]
-
-
-def _note_object(document: Document, path: Path, at: int) -> int:
-    text = document.text
-    at = _skip(text, at)
-    while text[at] != "}":
-        key, end = _DECODER.raw_decode(text, at)
-        place: Path = (*path, key)
-        if place in document.offsets:
-            document.repeated.append((place, at))
-            for inner in [other for other in document.offsets if other[: len(place)] == place]:
-                del document.offsets[inner]
-        document.offsets[place] = at
-        at = _skip(text, _note(document, place, _skip(text, end) + 1))
-        at = _skip(text, at + 1) if text[at] == "," else at
-    return at + 1
+        at += 1
+    document.spans[path] = (begin, at)
+    return at
 
 
 def _skip(text: str, at: int) -> int:

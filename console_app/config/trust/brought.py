@@ -31,7 +31,7 @@ def content(thing: Foreign) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """What counts now. Of two skills or plugins with one name the user's own stands; `folder` is the plugins' own."""
+    """The things that count now. Of two skills or plugins with one name the user's own stands."""
 
     instructions: tuple[Instructions, ...] = ()
     skills: Mapping[str, Skill] = field(default_factory=dict[str, Skill])

@@ -72,7 +72,10 @@ class CustomCommand:
     def prompt(self, rest: str) -> str:
         """Return what is sent with `rest` behind the name; words in quotes are one argument. `rest` stands at the end
         of a text without a place for it."""
-        words = _words(rest)
+        try:
+            words = shlex.split(rest)
+        except ValueError:  # an apostrophe, most likely
+            words = rest.split()
 
         def filled(found: re.Match[str]) -> str:
             if found[1]:
@@ -178,10 +181,3 @@ def _tools(file: Path, words: Iterator[str]) -> Iterator[str]:
             yield str(parse_rule(word))
         except ValueError as error:
             raise ConfigError(f"{file}: allowed-tools: {error}") from None
-
-
-def _words(rest: str) -> list[str]:
-    try:
-        return shlex.split(rest)
-    except ValueError:  # an apostrophe, most likely
-        return rest.split()

@@ -36,12 +36,10 @@ class FolderEntry:
 
     @property
     def path(self) -> Path:
-        """The whole path."""
         return self.root.joinpath(*self.parts)
 
     @property
     def name(self) -> str:
-        """Its last part."""
         return self.parts[-1] if self.parts else self.root.name
 
     @contextmanager
@@ -144,6 +142,15 @@ def output_folder() -> Path:
     """Return the folder for new files: the one that FANOUT_FILES names, else the one that the server was started in."""
     named = os.environ.get(FOLDER_VARIABLE)
     return Path(named).expanduser().absolute() if named else Path.cwd()
+
+
+def data_folder() -> Path:
+    """Return Fanout's data folder of this user."""
+    if home := os.environ.get("FANOUT_HOME"):
+        return Path(home).expanduser().absolute() / "data"
+    import platformdirs  # 10 ms
+
+    return platformdirs.user_data_path("fanout", appauthor=False)
 
 
 def file_name(name: str, suffix: str) -> str:
