@@ -198,7 +198,6 @@ class ChartRequest:
 
 
 def svg(chart: ChartRequest) -> str:
-    """Return the chart as a whole SVG document."""
     values = [value for _, points in chart.series for value in points if value is not None]
     low, high, step = _scale(min([*values, 0.0]) if chart.kind == "bar" else min(values), max(values), chart.kind)
     frame = _Frame(low, high, len(chart.labels), chart.kind)

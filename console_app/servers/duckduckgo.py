@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -33,23 +32,7 @@ SEARCH_SECONDS = 20
 LONGEST_QUERY = 500  # characters
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A result: `page` is its text, or "" with the reason in `problem`."""
-
-    title: str
-    url: str
-    snippet: str
-    page: str = ""
-    problem: str = ""
-
-    def shown(self, number: int) -> str:
-        body = self.page or f"{self.snippet}\n[the page could not be read: {self.problem}]"
-        return f"{number}. {self.title}\n{self.url}\n\n{body}"
-
-
 def fetcher_for(environ: Mapping[str, str]) -> PageFetcher:
-    """Return one for public addresses, or for all where the environment says so."""
     private = bool(environ.get(URL_VARIABLE)) or environ.get(PRIVATE_VARIABLE) == "1"
     return PageFetcher(is_allowed=lambda _: True) if private else PageFetcher()
 
@@ -65,25 +48,25 @@ async def search_and_fetch(arguments: Arguments, context: CallContext) -> ToolOu
     context.progress(1, None, f"reading {counted(len(found), 'page')}")
     fetcher = fetcher_for(os.environ)
 
-    async def read(one: _Found) -> _Found:
+    async def read(one: dict[str, str]) -> dict[str, str]:
         try:
-            page = await fetcher.text(one.url)
+            page = await fetcher.text(one["url"])
         except PageError as error:
-            return replace(one, problem=str(error))
-        return replace(one, page=page, problem="" if page else "it holds no text")
+            return {**one, "text": "", "problem": str(error)}
+        return {**one, "text": page, "problem": "" if page else "it holds no text"}
 
     results = await asyncio.gather(*map(read, found))
     if not results:
         return ToolOutput(f"Nothing found for “{query}”.", {"query": query, "results": []})
-    data = [
-        {"title": one.title, "url": one.url, "snippet": one.snippet, "text": one.page, "problem": one.problem}
-        for one in results
+    texts = [
+        f"{number}. {one['title']}\n{one['url']}\n\n"
+        + (one["text"] or f"{one['snippet']}\n[the page could not be read: {one['problem']}]")
+        for number, one in enumerate(results, 1)
     ]
-    text = "\n\n---\n\n".join(one.shown(number) for number, one in enumerate(results, 1))
-    return ToolOutput(text, {"query": query, "results": data})
+    return ToolOutput("\n\n---\n\n".join(texts), {"query": query, "results": results})
 
 
-def _search(query: str, most: int, endpoint: str) -> list[_Found]:
+def _search(query: str, most: int, endpoint: str) -> list[dict[str, str]]:
     """Return the first results. Raises ToolFailedError."""
     from ddgs.engines.duckduckgo import Duckduckgo  # 0.4 s with what it loads
     from ddgs.exceptions import DDGSException, TimeoutException
@@ -106,10 +89,10 @@ def _search(query: str, most: int, endpoint: str) -> list[_Found]:
     except Exception as error:  # what the library raises for an answer that makes no sense is written nowhere
         host = urlsplit(SearchEngine.search_url).netloc
         raise ToolFailedError(f"The search for “{query}” failed at {host}: {_reason(str(error))}.") from error
-    found: dict[str, _Found] = {}
+    found: dict[str, dict[str, str]] = {}
     for row in rows:
         if url := _target(row.href):
-            found.setdefault(url, _Found(row.title, url, row.body))
+            found.setdefault(url, {"title": row.title, "url": url, "snippet": row.body})
     return list(found.values())[:most]
 
 

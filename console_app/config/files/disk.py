@@ -96,8 +96,8 @@ def write_private(path: Path, text: str) -> None:
 
 
 def read_text(path: Path, *, most: int = MOST_TEXT, piped: bool = False) -> str:
-    """Return the text of a configuration file that `contents` can read. A ConfigError names the file, and the byte that
-    isn't UTF-8."""
+    """Return the text of a file that `contents` can read. A ConfigError names the file, and the byte that isn't
+    UTF-8."""
     try:
         return contents(path, most=most, piped=piped).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -109,8 +109,7 @@ def read_text(path: Path, *, most: int = MOST_TEXT, piped: bool = False) -> str:
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """Return the JSON object in the file at `path`, {} without one. A file that holds none is logged and moved to
-    NAME.damaged."""
+    """Return the JSON object in a file, {} without one. A file that holds none is logged and moved to NAME.damaged."""
     if not path.exists():
         return {}
     try:
@@ -141,5 +140,4 @@ def keep_record(path: Path, record: Mapping[str, Any]) -> None:
 
 
 def texts(record: Mapping[str, Any]) -> dict[str, str]:
-    """Return the entries of a record that are texts, as all of them should be."""
     return {key: value for key, value in record.items() if isinstance(value, str)}

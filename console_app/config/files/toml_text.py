@@ -59,8 +59,8 @@ def position(text: str, key: Sequence[str | int]) -> tuple[int, int]:
 
 
 def lines_of(table: Mapping[str, Any], above: str = "", longest: int = _LONGEST_VALUE) -> Iterator[str]:
-    """Yield `name = value` for everything in a table, names with dots between; each in one line of safe text of at most
-    `longest` characters (0: whole, with long runs of blanks counted)."""
+    """Yield `name = value` for everything in a table: one line of safe text each, of at most `longest` characters (0:
+    all)."""
     for name, value in table.items():
         whole = f"{above}{name}"
         if isinstance(value, dict) and value:

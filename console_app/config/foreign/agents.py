@@ -44,7 +44,6 @@ class AgentFile:
 
     @classmethod
     def read(cls, path: Path, tree: Tree) -> AgentFile:
-        """Read a file. Raises ConfigError where it is no agent."""
         text = tree.text(path)
         front = FrontMatter.read(path, text)
         name = front.text("name") or path.stem.removesuffix(".agent")

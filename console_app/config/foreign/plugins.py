@@ -78,7 +78,6 @@ class Plugin:
 
     @property
     def does(self) -> Iterator[str]:
-        """The lines of what takes effect, its servers aside."""
         for skill in self.skills:
             yield f"The skill {skill.name}:"
             yield from (f"    {line}" for line in skill.does)

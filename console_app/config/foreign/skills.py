@@ -38,7 +38,6 @@ class Skill:
 
     @classmethod
     def read(cls, path: Path, tree: Tree) -> Skill:
-        """Read the skill of a SKILL.md. Raises ConfigError where it is none."""
         text = tree.text(path)
         front, place = FrontMatter.read(path, text), one_line(str(path), 200)
         name, description = path.parent.name, front.text("description")

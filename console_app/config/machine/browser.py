@@ -33,7 +33,6 @@ class BrowserPage:
         self._send({"open": url})
 
     def save_file(self, path: str) -> None:
-        """Have the page download a file of this machine."""
         self._send({"file": path})
 
     def when_taken_over(self, loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:

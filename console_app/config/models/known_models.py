@@ -154,7 +154,6 @@ class KnownRefusals:
             self.keep(key)
 
     def keep(self, key: str) -> None:
-        """Write down what is known of a model now."""
         if self._path is None:
             return
         models, lasting = self._written(), self.of(key).lasting()
@@ -183,8 +182,7 @@ class KnownEndpoints:
         self._version = version
 
     def keep(self, key: str, findings: Mapping[str, Sequence[str]], refused: Mapping[str, Any]) -> None:
-        """Write down what an endpoint was seen to do, and what breaks because of it, by what was looked at; and what
-        it `refused`, or does in its own way."""
+        """Write down what an endpoint was seen to do, what breaks because of it, and what it `refused`."""
         record = disk.read_record(self._path)
         record.pop(key, None)
         day = time.strftime("%Y-%m-%d")
@@ -199,8 +197,7 @@ class KnownEndpoints:
         return {name: [str(word) for word in words] for name, words in lists.items()}
 
     def refused(self, key: str) -> dict[str, Any]:
-        """Return what a tested endpoint refused; {} where it was not tested by this version, which a line in the log
-        says."""
+        """Return what an endpoint refused as this version tested it, else {}; of another version the log tells."""
         record = self._of(key)
         if record and record.get("version") != self._version:
             log.warning("the fingerprint of %s is another version's and not used: test it again", key)

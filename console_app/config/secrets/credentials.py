@@ -153,8 +153,8 @@ class StoredKeys:
         self._file = paths.data / "keys.json"
 
     def addresses(self) -> dict[str, str]:
-        """Return the variables that have a stored key, each with the base URL that its key was given for; ""
-        for the one that its provider has."""
+        """Return the variables that have a stored key, each with the base URL it was given for; "" for its
+        provider's."""
         if not self._index.exists():
             return {}
         try:
@@ -177,8 +177,8 @@ class StoredKeys:
         return _WithStoredKeys({**found, **environ}, used) if found else environ
 
     def set(self, variable: str, key: str, address: str = "") -> str:
-        """Keep `key`, for the host of the base URL `address` alone where one is given, and return its place in words.
-        Raises ConfigError."""
+        """Keep `key`, for the host of `address` alone where one is given, and return its place in words. Raises
+        ConfigError."""
         credentials = UserCredentials(self._file)
         # First the list: a key that is there under an address which is not yet noted could go elsewhere.
         self._remember({**self.addresses(), variable: address})
@@ -214,7 +214,6 @@ def with_key(environ: Mapping[str, str], variable: str, key: str, address: str) 
 
 
 def is_stored(environ: Mapping[str, str], variable: str) -> bool:
-    """Return whether the key of `variable` is one that was stored."""
     return isinstance(environ, _WithStoredKeys) and variable in environ.stored
 
 

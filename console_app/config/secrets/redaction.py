@@ -81,8 +81,7 @@ class _Trie:
             self.longest = max(self.longest, len(text))
 
     def pattern(self) -> str:
-        """Return a regular expression for the longest text at a place. Common beginnings are tried once, not once a
-        text."""
+        """Return a regular expression for the longest text at a place, which tries common beginnings once."""
         # Written without recursion: a certificate is thousands of characters deep.
         done: dict[int, str] = {}
         stack = [(self._root, False)]
@@ -99,8 +98,7 @@ class _Trie:
         return done[id(self._root)]
 
     def open_from(self, text: str) -> int:
-        """Return where the first of our texts begins that `text` ends in the middle of; its length where there is
-        none."""
+        """Return where the first of our texts begins that `text` ends within; its length where there is none."""
         for begin in range(max(0, len(text) - self.longest + 1), len(text)):
             node: dict[str, Any] = self._root
             for character in text[begin:]:
@@ -166,7 +164,6 @@ class Redactor:
         return finder
 
     def clean(self, text: str) -> str:
-        """Return `text` without secrets."""
         return without_shapes(self.without_known(text))
 
     def without_known(self, text: str) -> str:
@@ -322,7 +319,6 @@ _SHAPES = (
 
 
 def without_shapes(text: str) -> str:
-    """Return `text` with everything hidden that has the shape of a key."""
     small = text.lower()
     for words, shape in _SHAPES:
         if any(word in small for word in words):

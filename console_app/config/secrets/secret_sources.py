@@ -143,7 +143,6 @@ def _secret_fields(data: Any) -> Iterator[str]:
 
 
 def secrets_of_kept(text: str) -> Iterator[str]:
-    """Yield the secrets in what credentials keep: a record, or one secret."""
     try:
         yield from _secret_fields(json.loads(text))
     except ValueError:

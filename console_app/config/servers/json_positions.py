@@ -19,15 +19,6 @@ _SPACE = re.compile(r"\s*")
 _DECODER = json.JSONDecoder()
 
 
-class JsonError(ValueError):
-    """The text is no JSON. `line` and `column` count from 1."""
-
-    def __init__(self, message: str, line: int, column: int) -> None:
-        super().__init__(message)
-        self.line = line
-        self.column = column
-
-
 @dataclass
 class Document:
     """A parsed text. `offsets` has the place of each path: of its key in an object, of the value in a list."""
@@ -46,20 +37,17 @@ class Document:
 
 
 def line_column(text: str, offset: int) -> tuple[int, int]:
-    """Return line and column, from 1, of a character of `text`."""
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
 def parse(text: str) -> Document:
-    """Read `text`. Raises JsonError with the place where it stops being JSON."""
+    """Read `text`. Raises JSONDecodeError with the place where it stops being JSON."""
     plain = _STRING_OR_COMMENT.sub(_blank, text.removeprefix("\ufeff"))
     plain = _STRING_OR_COMMA.sub(lambda match: match[0] if match[0] != "," else " ", plain)
     try:
         value = json.loads(plain)
-    except json.JSONDecodeError as error:
-        raise JsonError(error.msg, error.lineno, error.colno) from error
     except RecursionError as error:
-        raise JsonError("nested too deeply", 1, 1) from error
+        raise json.JSONDecodeError("nested too deeply", "", 0) from error
     document = Document(value, plain)
     _note(document, (), 0)
     return document

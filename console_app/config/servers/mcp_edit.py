@@ -148,17 +148,21 @@ class OtherClient:
 
     @classmethod
     def read(cls, path: Path, client: str = "") -> OtherClient:
-        """Read the servers of one file of any client."""
         try:
             text = disk.read_text(path)
-            servers = _toml_servers(text) if path.suffix == ".toml" else _json_servers(text, path)
+            if path.suffix == ".toml":
+                written = safe_text.as_object(tomllib.loads(text).get("mcp_servers"))
+                found = {name: json.loads(json.dumps(fields, default=str)) for name, fields in written.items()}
+            else:
+                names = [server.name for server in read_mcp_config(text, path, {}).servers]
+                found = {name: server_fields(text, name, path) for name in names}
         except ConfigError as error:
             # A client's settings without any server are nothing to complain of.
             empty = "has no key mcpServers" in error.detail
             return cls(client, path, {}, "" if empty else error.detail)
         except tomllib.TOMLDecodeError as error:
             return cls(client, path, {}, f"{path}: {error}")
-        return cls(client, path, servers)
+        return cls(client, path, {name: fields for name, fields in found.items() if fields})
 
 
 def other_clients(home: Path, cwd: Path, platform: str = sys.platform) -> list[OtherClient]:
@@ -180,13 +184,3 @@ def other_clients(home: Path, cwd: Path, platform: str = sys.platform) -> list[O
     ]
     found = [OtherClient.read(path, client) for client, path in places if path.is_file()]
     return [one for one in found if one.servers or one.problem]
-
-
-def _json_servers(text: str, path: Path) -> dict[str, dict[str, Any]]:
-    names = [server.name for server in read_mcp_config(text, path, {}).servers]
-    return {name: fields for name in names if (fields := server_fields(text, name, path))}
-
-
-def _toml_servers(text: str) -> dict[str, dict[str, Any]]:
-    servers = safe_text.as_object(tomllib.loads(text).get("mcp_servers"))
-    return {name: json.loads(json.dumps(fields, default=str)) for name, fields in servers.items() if fields}

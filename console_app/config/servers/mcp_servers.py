@@ -109,7 +109,6 @@ class ServerConfig(BaseModel):
 
     @property
     def kind(self) -> Transport:
-        """The transport, as given or as the other keys imply."""
         return self.transport or ("stdio" if self.command else "http")
 
     @property
@@ -183,7 +182,6 @@ class ServerConfig(BaseModel):
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """The other things that mcp.json says of it for people."""
         said = {"groups": ", ".join(self.groups), "by": self.author, "help": self.help_email}
         said |= {"compliance": self.compliance_level}
         return tuple(f"{what} {value}" for what, value in said.items() if value)
@@ -260,8 +258,8 @@ def parsed(text: str, path: Path, hint: str) -> json_positions.Document:
     """Read JSON. A ConfigError names the place where it stops being that."""
     try:
         return json_positions.parse(text)
-    except json_positions.JsonError as error:
-        raise ConfigError(f"{path}:{error.line}:{error.column}: {error}", hint) from None
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"{path}:{error.lineno}:{error.colno}: {error.msg}", hint) from None
 
 
 def containers(root: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -123,8 +123,8 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _shipped(config: McpConfig, bundled: Path, environ: Mapping[str, str]) -> frozenset[str]:
-    """Return the bundled servers in a user's file that are still what they were: the first server that a user adds
-    begins the file with them."""
+    """Return the bundled servers in a user's file that are still what they were: the first own server adds them to
+    it."""
     try:
         ours = {server.name: _program(server) for server in load_mcp_config(bundled, environ).servers}
     except ConfigError:
@@ -157,14 +157,13 @@ _MOST_FOLDERS = 200
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The picks of one folder: `servers` are switched otherwise than mcp.json says (True: on), `off` are single things
-    that are off."""
+    """The picks of a folder: `servers` switched otherwise than mcp.json says (True: on), and single things that are
+    `off`."""
 
     servers: Mapping[str, bool] = field(default_factory=dict[str, bool])
     off: frozenset[Item] = frozenset()
 
     def applied(self, servers: Sequence[ServerConfig]) -> tuple[ServerConfig, ...]:
-        """Return the servers, switched as picked."""
         return tuple(
             server.model_copy(update={"disabled": not self.servers[server.name]})
             if server.name in self.servers

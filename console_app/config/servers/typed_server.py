@@ -23,7 +23,6 @@ class Typed:
 
     @classmethod
     def of(cls, name: str, written: Mapping[str, Any]) -> Typed:
-        """Return what to put into the form for a server that is there."""
         command: Any = written.get("command")
         words = [str(word) for word in safe_text.as_list(command)] or ([str(command)] if command else [])
         words += [str(word) for word in safe_text.as_list(written.get("args"))]
@@ -74,7 +73,6 @@ class Typed:
         return own | other
 
     def explained(self) -> str:
-        """Return in one line what will happen with the server."""
         target = self.target.strip()
         if not target:
             return "A command to start, as npx -y some-server, or an address, as https://example.org/mcp"
@@ -88,7 +86,6 @@ class Typed:
 
 
 def _is_address(target: str) -> bool:
-    """Return whether it is an address and not a program."""
     return "://" in target.split(" ", 1)[0]
 
 

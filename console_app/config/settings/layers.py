@@ -48,16 +48,11 @@ _NEVER_FROM_A_PROJECT = {
     "keys": "it could put an approval under a key that you press for something else",
 }
 _TAKES = {
-    "int_parsing": "a whole number",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "float_parsing": "a number",
-    "float_type": "a number",
-    "bool_parsing": "true or false",
-    "bool_type": "true or false",
+    **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "a whole number"),
+    **dict.fromkeys(("float_parsing", "float_type"), "a number"),
+    **dict.fromkeys(("bool_parsing", "bool_type"), "true or false"),
+    **dict.fromkeys(("dict_type", "model_type"), "a table"),
     "tuple_type": "a list",
-    "dict_type": "a table",
-    "model_type": "a table",
 }
 
 
@@ -162,7 +157,6 @@ class LayeredSettings:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The lines that tell the user where settings come from."""
         return (self.project.note,) if self.project is not None and self.project.note else ()
 
     @property
@@ -376,8 +370,8 @@ _POLICIES = (CallPolicy.PARALLEL, CallPolicy.SEQUENTIAL, CallPolicy.SINGLE)  # t
 
 @dataclass(frozen=True, slots=True)
 class ProjectFile:
-    """A project's settings. `lines` are those that take trust, as `name = value`; they count only when it is `trusted`.
-    `wrong` tells of those that can't be used, which count for nothing."""
+    """A project's settings. `lines` are those that take trust, as `name = value`; `wrong` tells of those that can't be
+    used."""
 
     path: str
     trusted: bool
@@ -412,8 +406,8 @@ _HARMLESS: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 def divided(values: Mapping[str, Any], below: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Divide a project's table, valid as `Settings` and `Rules`, into what counts at once and what takes trust. `below`
-    are the settings without it."""
+    """Divide a project's valid table into what counts at once and what takes trust. `below` are the settings without
+    it."""
     said = Settings.model_validate({name: value for name, value in values.items() if name != "rules"})
     at_once: dict[str, Any] = {}
     by_trust: dict[str, Any] = {}

@@ -155,7 +155,6 @@ def plain(value: Any) -> Any:
 
 
 def shown(value: Any) -> str:
-    """Return a plain value in one line."""
     match value:
         case None:
             return "not set"
@@ -189,14 +188,12 @@ class OwnSettings:
         self._apply = apply
 
     def read(self) -> Sequence[Setting]:
-        """Read all settings. Raises ConfigError where a file is wrong."""
         return setting_list(self._load())
 
     def write(self, name: str, text: str) -> None:
         write_setting(self.path.resolve(), name, text)  # a link stays one
 
     def remove(self, name: str) -> bool:
-        """Take a setting out of the file; False when it isn't there."""
         return remove_setting(self.path.resolve(), name)
 
     def take_effect(self, name: str) -> str:
@@ -322,7 +319,6 @@ def _number(text: str) -> Any:
 
 
 def _read_file(path: Path) -> tuple[str, dict[str, Any]]:
-    """Return the text of the file, "" where there is none, and its values."""
     with settings_file(path):
         text = disk.read_text(path) if path.exists() else ""
         return text, parse_toml(text, path)

@@ -167,7 +167,6 @@ class RuleServers:
         self._lock = threading.Lock()
 
     def read(self) -> Iterator[Bound]:
-        """Yield every binding."""
         for key, found in disk.read_record(self._path).items():
             try:
                 source, rule, server = map(str, json.loads(key))

@@ -28,8 +28,7 @@ class StartupSettings:
 
 
 def read_startup_settings(paths: Paths, *, cwd: Path, flag: str | None, environ: Mapping[str, str]) -> StartupSettings:
-    """Read what the settings will say, unless something is wrong in them. `flag` is --theme; keys in a project's file
-    don't count, as in the settings."""
+    """Read what the settings will say, unless something is wrong in them. `flag` is --theme."""
     user = _table(paths.settings)
     project = _table(project_settings(cwd))
     themes = (flag, environ.get("FANOUT_THEME"), project.get("theme"), user.get("theme"))

@@ -19,8 +19,7 @@ from console_app.config.files import Paths, disk, lines_of, parse_toml, project_
 from console_app.config.foreign import Foreign, Plugin, of_project
 from console_app.config.secrets import Redactor, secret_sources
 from console_app.config.servers import ServerChoice, ServerConfig, read_mcp_config
-from console_app.config.trust.brought import content
-from console_app.config.trust.custom_commands import CustomCommand, command_files
+from console_app.config.trust.custom_commands import CustomCommand, command_files, content
 from console_app.domain import ConfigError, UsageError, displayed, one_line
 
 LONGEST_LINE = 20_000  # characters of one thing that a yes is asked for
@@ -41,8 +40,8 @@ class FileToTrust:
 
     @classmethod
     def read(cls, file: Path, environ: Mapping[str, str]) -> FileToTrust:
-        """Read a project's mcp.json, its config.toml, or a command of it. Raises ConfigError for one that can't be
-        read, or that nobody could look through before a yes."""
+        """Read a project's mcp.json, config.toml, or a command of it. Raises ConfigError, also where nobody could look
+        through."""
         text, place = disk.read_text(file), one_line(str(file.absolute()))
         if file.suffix == ".toml":
             table = parse_toml(text, file)
@@ -113,7 +112,7 @@ def _project_files(cwd: Path) -> list[Path]:
 
 
 def _all_starts(servers: Sequence[ServerConfig], environ: Mapping[str, str]) -> Iterator[str]:
-    """Yield what trusting servers lets them do; what is filled in from the environment may be a key: its name is
+    """Yield what trusting servers lets them do; of what the environment fills in, which may be a key, the name is
     told."""
     redactor = Redactor.of(environ)
     return (redactor.without_known(line) for server in servers for line in _starts(server))
@@ -203,7 +202,6 @@ class ProjectTrust:
         return "\n\n".join(texts)
 
     def problems(self) -> tuple[str, ...]:
-        """Return a line for each thing in a form of others that can't be used, whoever trusts it."""
         return self._foreign()[1]
 
     def summary(self) -> str:
@@ -341,7 +339,6 @@ class ServerFiles:
             self.take(found)
 
     def news(self) -> list[Path]:
-        """Return the files that changed since the last call."""
         before, self._prints = self._prints, self._fingerprints(self._prints)
         found = [path for path, now in self._prints.items() if now[1] != before.get(path, ((), ""))[1]]
         self.unread = tuple(dict.fromkeys((*self.unread, *found)))

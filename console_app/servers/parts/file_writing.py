@@ -52,7 +52,6 @@ class FileJournal:
         return data
 
     def note(self, path: Path, data: bytes | None) -> None:
-        """Take note of what a file holds now; None where it is gone."""
         if data is None:
             self._seen.pop(path, None)
         else:

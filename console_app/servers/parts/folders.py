@@ -79,7 +79,6 @@ class FolderEntry:
                 yield file
 
     def failure(self, error: OSError) -> ToolFailedError:
-        """Say what went wrong here, in one sentence."""
         match error.errno:
             case errno.ENOENT:
                 return ToolFailedError(f"{self.written} does not exist.")
@@ -145,7 +144,6 @@ def output_folder() -> Path:
 
 
 def data_folder() -> Path:
-    """Return Fanout's data folder of this user."""
     if home := os.environ.get("FANOUT_HOME"):
         return Path(home).expanduser().absolute() / "data"
     import platformdirs  # 10 ms

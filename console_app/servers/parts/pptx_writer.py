@@ -52,7 +52,6 @@ class Paragraph:
 
     @property
     def lines(self) -> int:
-        """The lines that it takes, roughly."""
         text = "".join(run.text for run in self.runs)
         return sum(1 + len(line) // _LINE for line in text.split("\n"))
 
@@ -243,7 +242,6 @@ _SAFE_LINKS: Final = ("http://", "https://", "mailto:")
 
 
 def pptx_bytes(slides: Sequence[Slide]) -> bytes:
-    """Return the whole file."""
     presentation: Any = Presentation()
     presentation.slide_width, presentation.slide_height = _WIDTH, _HEIGHT
     presentation.core_properties.title = slides[0].title[:255] if slides else ""

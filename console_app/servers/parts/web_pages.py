@@ -173,10 +173,7 @@ async def _body(response: httpx2.Response, longest: int) -> str:
 
 
 def _charset(named: str | None) -> str:
-    """Return the codec that a page names; UTF-8 where it is none that pages are written in.
-
-    Reading punycode, for one, takes minutes for a megabyte.
-    """
+    """Return the codec that a page names; UTF-8 where it is none that pages are written in: punycode takes minutes."""
     try:
         found = codecs.lookup(named or "utf-8").name
         b"x".decode(found, "replace")  # LookupError for those that are none of text
