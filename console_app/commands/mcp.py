@@ -18,7 +18,7 @@ from console_app.commands.junit import Case
 from console_app.config import trust
 from console_app.config.files import Paths, disk, trusted
 from console_app.config.secrets import Redactor, secret_sources
-from console_app.config.servers import ServerChoice, command_problem, load_mcp_config, mcp_edit, mcp_import
+from console_app.config.servers import ServerChoice, command_problem, load_mcp_config, mcp_edit
 from console_app.domain import ToolSpec, UsageError, one_line, safe_text, visible
 from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding, servers
 from console_app.mcp_client import Hub, ServerState, ServerStatus, find_servers, open_in_browser
@@ -301,12 +301,12 @@ def server_of(
 
 def imported(file: ServerFile, source: str, names: Sequence[str], *, home: Path, cwd: Path) -> Iterator[str]:
     """Take over the servers of a client or a file (with `names`, those of them); a line each on what came of it."""
-    clients = [one for one in mcp_import.other_clients(home, cwd) if one.client == source]
+    clients = [one for one in mcp_edit.other_clients(home, cwd) if one.client == source]
     if not clients:
         path = cwd / Path(source).expanduser()
         if not path.is_file():
             raise UsageError(f"{source} is neither a client with servers nor a file", "See fanout mcp import.")
-        clients = [mcp_import.OtherClient.read(path)]
+        clients = [mcp_edit.OtherClient.read(path)]
     there, taken = set(file.names()), set[str]()
     for client in clients:
         if client.problem:
@@ -338,7 +338,7 @@ def importable(file: ServerFile, *, home: Path, cwd: Path) -> json_outputs.Impor
                     for name, fields in client.servers.items()
                 ),
             )
-            for client in mcp_import.other_clients(home, cwd)
+            for client in mcp_edit.other_clients(home, cwd)
         )
     )
 

@@ -152,6 +152,11 @@ def _finite(value: Any) -> Any:
     return value
 
 
+def as_list(value: Any) -> list[Any]:
+    """Return a JSON value that should be a list; an empty list where it is none."""
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
 def as_object(value: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -128,7 +129,6 @@ class Hub:
         self._connections = {config.name: Connection(config, self._shared) for config in servers}
 
     async def start(self) -> None:
-        """Begin to connect to every server; return at once."""
         for connection in self._connections.values():
             connection.start()
 
@@ -163,7 +163,6 @@ class Hub:
                 task.cancel()
 
     async def settled(self, name: str) -> None:
-        """Return once one server is ready, failed or disabled. Raises ServerError for an unknown name."""
         await self._connection(name).settled()
 
     async def reconnect(self, name: str) -> None:
@@ -171,31 +170,26 @@ class Hub:
         await self._connection(name).reconnect()
 
     async def sign_in(self, name: str) -> ServerStatus:
-        """Open the browser (`asking.open_url`) for the user to sign in to a server; its status once that settled.
-
-        Tokens are kept and refreshed; the state is `ready` when it worked. Raises ServerError for an unknown name.
-        """
+        """Open the browser (`asking.open_url`) for the user to sign in to a server; return its status once that
+        settled."""
         connection = self._connection(name)
         await connection.sign_in()
         return connection.status
 
     async def sign_out(self, name: str) -> None:
-        """Forget what was kept of a sign-in, and connect anew without it."""
         connection = self._connection(name)
         await connection.sign_out()
         await connection.reconnect()
 
     async def trust_tools(self, name: str, shown: Mapping[str, str]) -> Sequence[str]:
-        """Trust the changed tools of a server as they were shown, tool to the hash of its definition; return those
-        that still are that. Raises ServerError."""
+        """Trust changed tools as they were shown, tool to the hash of its definition; return those that still are
+        that."""
         connection = self._connection(name)
         changed = [tool for tool in connection.listed_tools.changed if tool in shown]
         return [tool for tool in changed if await connection.accept(tool, shown[tool])]
 
     async def close(self, *, hurried: bool = False) -> None:
-        """End every connection, all at once, and every program that was started, with their children.
-
-        `hurried` leaves programs hardly any time to leave by themselves."""
+        """End every connection at once, and each program with its children; `hurried` leaves these hardly any time."""
         self._guard.hurried = hurried
         await asyncio.gather(*(connection.stop() for connection in self._connections.values()))
         await self._guard.close()
@@ -216,7 +210,6 @@ class Hub:
         self._changed()
 
     async def remove(self, name: str) -> None:
-        """End a server and forget it."""
         await self._connection(name).stop()
         del self._connections[name]
         self._changed()
@@ -237,12 +230,10 @@ class Hub:
         return self._specs
 
     def all_tools(self) -> Sequence[ToolSpec]:
-        """Return `tools`, and those that are switched off."""
         connections = self._connections.values()
         return [self._spec(connection, tool) for connection in connections for tool in connection.listed_tools.tools]
 
     def tools_off(self) -> Sequence[ToolSpec]:
-        """Return the tools that are switched off, of servers that are up."""
         return [spec for spec in self.all_tools() if not self._is_on(spec.server, "tool", spec.tool)]
 
     def tool(self, server: str, name: str) -> ToolSpec | None:
@@ -258,22 +249,12 @@ class Hub:
         if connection is None:
             raise errors.ToolError(f"no server {spec.server or '?'} has the tool {spec.tool or spec.name}")
         if spec.identity is not None and spec.identity != connection.identity:
-            raise errors.ToolError(
-                f"{spec.server} is another server now than when this call was decided: it did not run"
-            )
+            what = f"{spec.server} is another server now than when this call was decided"
+            raise errors.ToolError(f"{what}: it did not run")
         arguments, names = self._arguments(connection, invocation)
         if names:
             reporter.log("info", f"filled in by Fanout: {', '.join(names)}")
-        return await connection.call(
-            spec.tool,
-            arguments,
-            reporter,
-            dict(invocation.meta),
-            invocation.call_id,
-            definition=spec.definition,
-            accept=bool(spec.changed),  # no rule and no mode lets such a call pass: somebody has looked at it
-            taken_up=invocation.taken_up,
-        )
+        return await connection.call(invocation, arguments, reporter)
 
     def goes_on(self, invocation: ports.Invocation) -> bool:
         """Tell whether a program that is gone made this very call, and its server can be asked for its task now."""
@@ -346,7 +327,6 @@ class Hub:
         return f"@{typed}:{written_uri(uri)}"
 
     async def listed(self, server: str) -> None:
-        """Return once what a server offers beside tools is known, the server is down, or after a while."""
         await self._connection(server).listed()
 
     def offers(self) -> Sequence[Offers]:
@@ -354,25 +334,25 @@ class Hub:
         return [connection.catalogue.offers for connection in self._connections.values()]
 
     async def get_prompt(self, prompt: ServerPrompt, arguments: Mapping[str, str]) -> list[PromptMessage]:
-        """Return the messages of a prompt, filled in."""
-        return await self._connection(prompt.server).catalogue.get_prompt(prompt.name, arguments)
+        async with self._connection(prompt.server).catalogue.asked() as session:
+            return await session.get_prompt(prompt.name, arguments, self._shared.files)
 
     async def complete(
         self, ref: ServerPrompt | ResourceTemplate, argument: str, value: str, others: Mapping[str, str] | None = None
     ) -> list[str]:
         """Return what the server proposes for `argument`, of which `value` is typed; `others` are filled in."""
-        return await self._connection(ref.server).catalogue.complete(ref, argument, value, others or {})
+        async with self._connection(ref.server).catalogue.asked() as session:
+            return await session.complete(ref, argument, value, others or {})
 
     async def read_resource(self, server: str, uri: str) -> list[ResourceContent]:
-        """Return the parts of a resource; bytes become files."""
-        return await self._connection(server).catalogue.read(uri)
+        async with self._connection(server).catalogue.asked() as session:
+            return await session.read_resource(uri, self._shared.files)
 
     def offers_resource(self, server: str, uri: str) -> bool:
         """Return whether a resource may be read: it need not be listed, but it must not be switched off."""
         return self._is_on(server, "resource", uri)
 
     def subscribed(self, server: str, uri: str) -> bool:
-        """Return whether we asked to be told when a resource changes."""
         connection = self._connections.get(server)
         return connection is not None and uri in connection.catalogue.subscribed
 
@@ -386,23 +366,23 @@ class Hub:
         for connection in chosen:
             connection.catalogue.log_level = level
             if connection.state is ServerState.READY:
-                await connection.catalogue.set_log_level(level)
+                async with connection.catalogue.asked() as session:
+                    await session.set_log_level(level)
         self._changed()
 
     async def ping(self, server: str) -> float:
-        """Return how many seconds a server took for a sign of life."""
-        return await self._connection(server).catalogue.ping()
+        async with self._connection(server).catalogue.asked() as session:
+            began = time.perf_counter()
+            await session.ping()
+            return time.perf_counter() - began
 
     def exchange(self, call_id: str) -> Sequence[RawMessage]:
-        """Return the raw JSON-RPC messages of a call that were kept, in order."""
         return self._exchanges.of(call_id)
 
     def traffic(self, server: str) -> Traffic:
-        """Return the JSON-RPC messages of a server that were kept, both ways."""
         return self._exchanges.traffic(server)
 
     def instructions(self) -> str:
-        """Return what the servers tell the model about themselves: a section for the system prompt, or ""."""
         return instructions_of(self.statuses())
 
     def _updated(self, server: str, uri: str) -> None:

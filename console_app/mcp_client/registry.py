@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from console_app.domain import UsageError, errors, one_line
+from console_app.domain.safe_text import as_list, as_object
 from console_app.mcp_client.transport import fetched
 
 MOST_FOUND = 20
@@ -40,8 +41,8 @@ class Listed:
 
 
 async def find_servers(address: str, words: str) -> list[Listed]:
-    """Ask the registry at `address` for servers whose name has `words`. Raises ServerError where it gives no answer,
-    and UsageError where no registry is set."""
+    """Ask the registry at `address` for servers whose name has `words`. Raises ServerError, and UsageError without
+    one."""
     if not address:
         raise UsageError(
             "no registry of servers is asked before you set one",
@@ -57,8 +58,8 @@ async def find_servers(address: str, words: str) -> list[Listed]:
 
 
 def _servers(found: Any) -> Iterator[Listed]:
-    for entry in _list(_table(found).get("servers"))[:MOST_FOUND]:
-        server = _table(_table(entry).get("server")) or _table(entry)
+    for entry in as_list(as_object(found).get("servers"))[:MOST_FOUND]:
+        server = as_object(as_object(entry).get("server")) or as_object(entry)
         name = server.get("name")
         if not isinstance(name, str) or not _PACKAGE.fullmatch(name):
             continue
@@ -69,7 +70,7 @@ def _servers(found: Any) -> Iterator[Listed]:
 
 def _fields(server: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]] | None:
     """Return how a server would be written, and what it needs; None where none of its forms is known here."""
-    for package in map(_table, _list(server.get("packages"))):
+    for package in map(as_object, as_list(server.get("packages"))):
         identifier, version = package.get("identifier"), package.get("version")
         runner = _RUNNERS.get(str(package.get("registryType")))
         if runner is None or not isinstance(identifier, str) or not _PACKAGE.fullmatch(identifier):
@@ -81,7 +82,7 @@ def _fields(server: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ..
         passed = [part for name in needs for part in ("-e", name)] if program == "docker" else []
         entry: dict[str, Any] = {"command": program, "args": [*words, *passed, whole]}
         return entry | ({"env": {name: f"${{{name}}}" for name in needs}} if needs else {}), needs
-    for remote in map(_table, _list(server.get("remotes"))):
+    for remote in map(as_object, as_list(server.get("remotes"))):
         url, kind = remote.get("url"), _REMOTES.get(str(remote.get("type")))
         if kind is not None and isinstance(url, str) and url.startswith("https://") and one_line(url) == url:
             return {"url": url, "type": kind}, ()
@@ -89,15 +90,7 @@ def _fields(server: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ..
 
 
 def _needs(variables: Any) -> Iterator[str]:
-    for one in map(_table, _list(variables)):
+    for one in map(as_object, as_list(variables)):
         name = one.get("name")
         if one.get("isRequired") and isinstance(name, str) and _VARIABLE.fullmatch(name):
             yield name
-
-
-def _table(value: Any) -> Mapping[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> Sequence[Any]:
-    return cast("list[Any]", value) if isinstance(value, list) else []

@@ -53,7 +53,7 @@ _MORE: Final = {"listChanged": "tells when they change", "subscribe": "one can b
 
 
 class RawMessage(NamedTuple):
-    """One JSON-RPC message. `number` counts from 1 a server; `at` is seconds since the epoch; `sent` is true for ours.
+    """A JSON-RPC message. `number` counts from 1 a server; `at` is seconds since the epoch; `sent` is true for ours.
 
     `method` of an answer is that of its request ("" where there was none); `seconds` is what the answer took. `raw` is
     the JSON, cut where it was over LARGEST; `size` is what it had, in bytes.
@@ -76,7 +76,6 @@ class RawMessage(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Indented JSON."""
         return json.dumps(self.data, ensure_ascii=False, indent=2)
 
 
@@ -110,21 +109,15 @@ class Traffic:
         """Keep a message; `size` is what its JSON had where `raw` is cut."""
         at = self._clock()
         self.revision += 1
-        if kind == "notification" and self._is_flood(at):
-            self.dropped += 1
-            return
+        if kind == "notification":
+            if at - self._second >= 1:
+                self._second, self._notices = at, 0
+            self._notices += 1
+            if self._notices > MOST_NOTICES:
+                self.dropped += 1
+                return
         self._rows.append((self.revision, at, sent, kind, method, id, call_id, size, raw))
         self._size += len(raw) + _OVERHEAD
-        if self._size > BUDGET or len(self._rows) + len(self._messages) > MOST_MESSAGES:
-            self._drop_oldest()
-
-    def _is_flood(self, at: float) -> bool:
-        if at - self._second >= 1:
-            self._second, self._notices = at, 0
-        self._notices += 1
-        return self._notices > MOST_NOTICES
-
-    def _drop_oldest(self) -> None:
         while len(self) > MOST_MESSAGES or (self._size > BUDGET and len(self) > 1):
             if not self._messages:
                 self._look(1)
@@ -147,19 +140,15 @@ class Traffic:
                 method, seconds = asked[0], at - asked[1]
             message = RawMessage(number, at, sent, kind, method, id, seconds, size or len(raw), raw, call_id)
             self._messages.append(message)
-            if method in _HANDSHAKES:
-                self._greet(message)
+            # The last greeting is kept: a server may answer the first with nothing, and shake hands in the older way.
+            if method in _HANDSHAKES and message.kind == "request":
+                self._greeting = message
+            elif method in _HANDSHAKES and self._greeting is not None and message.kind == "result":
+                self._handshake = (self._greeting, message)
 
     def _begin_anew(self) -> None:
         self._open.clear()
         self._handshake = self._greeting = None
-
-    def _greet(self, message: RawMessage) -> None:
-        """Keep the last greeting: a server may answer the first with nothing, and shake hands in the older way."""
-        if message.kind == "request":
-            self._greeting = message
-        elif self._greeting is not None and message.kind == "result":
-            self._handshake = (self._greeting, message)
 
     @property
     def handshake(self) -> tuple[RawMessage, RawMessage] | None:
@@ -178,22 +167,21 @@ class Traffic:
         """
         if self.handshake is None:
             return [], []
+
+        def under(value: Any, *names: str) -> dict[str, Any]:
+            for name in names:
+                value = safe_text.as_object(value).get(name)
+            return safe_text.as_object(value)
+
         request, answer = self.handshake
-        params = safe_text.as_object(safe_text.as_object(request.data).get("params"))
-        ours = safe_text.as_object(params.get("capabilities")) or safe_text.as_object(
-            safe_text.as_object(params.get("_meta")).get(_CLIENT)
-        )
-        theirs = safe_text.as_object(
-            safe_text.as_object(safe_text.as_object(answer.data).get("result")).get("capabilities")
-        )
-        return _lines(theirs, _SERVERS), _lines(ours, _OURS)
+        ours = under(request.data, "params", "capabilities") or under(request.data, "params", "_meta", _CLIENT)
+        return _lines(under(answer.data, "result", "capabilities"), _SERVERS), _lines(ours, _OURS)
 
     def __len__(self) -> int:
         return len(self._rows) + len(self._messages)
 
     @property
     def first(self) -> int:
-        """The number of the oldest message that is kept."""
         if self._messages:
             return self._messages[0].number
         return self._rows[0][0] if self._rows else self.revision + 1
@@ -225,7 +213,6 @@ class Exchanges:
         return self._servers.setdefault(server, Traffic())
 
     def of(self, call_id: str) -> tuple[RawMessage, ...]:
-        """Return the messages of a call in their order; none for a call that is unknown or long ago."""
         if not call_id:
             return ()
         return tuple(one for traffic in self._servers.values() for one in traffic.after(0) if one.call_id == call_id)

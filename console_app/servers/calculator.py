@@ -16,7 +16,7 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Any, Final
 
-from console_app.servers.parts.server import Arguments, CallContext, StdioServer, Tool, ToolFailedError
+from console_app.servers.parts.server import READS, Arguments, CallContext, StdioServer, Tool, ToolFailedError, schema
 
 DESCRIPTION = (
     "Evaluates one arithmetic expression and returns its value. `^` and `**` are powers, integers of any size are "
@@ -27,7 +27,6 @@ DESCRIPTION = (
 
 
 async def calculate(arguments: Arguments, context: CallContext) -> str:
-    """Return the value of `expression`, as Python writes it."""
     try:
         return repr(evaluate(arguments["expression"]))
     except ExpressionError as error:
@@ -38,21 +37,14 @@ EVALUATE = Tool(
     "evaluate",
     DESCRIPTION,
     calculate,
-    {"expression": {"type": "string", "description": "The expression, for example `355/113` or `sqrt(2)^3`."}},
+    {"expression": schema("string", "The expression, for example `355/113` or `sqrt(2)^3`.")},
     ("expression",),
-    {
-        "title": "Calculate",
-        "readOnlyHint": True,
-        "destructiveHint": False,
-        "idempotentHint": True,
-        "openWorldHint": False,
-    },
+    {"title": "Calculate", **READS},
 )
 
 
 def main() -> None:
-    """Serve the tool over stdin and stdout until stdin ends."""
-    sys.set_int_max_str_digits(0)  # expression.py bounds the size of integers; the interpreter's limit is lower
+    sys.set_int_max_str_digits(0)  # `refuse_large` bounds the size of integers; the interpreter's limit is lower
     sys.setrecursionlimit(10_000)  # deep parentheses within the length allowed
     StdioServer("fanout-calculator", (EVALUATE,)).run()
 
@@ -65,8 +57,9 @@ LARGEST_MODULAR_BITS: Final = 4096
 
 CONSTANTS: Final[dict[str, Number]] = {"e": math.e, "pi": math.pi, "tau": math.tau}
 LONGEST_EXPRESSION: Final = 4000  # characters
-_SYMBOLS: Final = str.maketrans({"×": "*", "·": "*", "⋅": "*", "÷": "/", "−": "-", "π": "pi", "τ": "tau", "^": "**"})
-_SUPERSCRIPTS: Final = {"²": "**2", "³": "**3"}
+_SYMBOLS: Final = str.maketrans(
+    {"×": "*", "·": "*", "⋅": "*", "÷": "/", "−": "-", "π": "pi", "τ": "tau", "^": "**"} | {"²": "**2", "³": "**3"}
+)
 _ROOT: Final = re.compile(r"√\s*(?:(\d+(?:\.\d+)?|[A-Za-z_]\w*)(?!\w*\s*\()|(?=\())")
 _FACTORIAL: Final = re.compile(r"(?<![\w.)])(\d+)!(?!=)")
 _UNARY: Final[dict[type[ast.unaryop], Callable[[Any], Any]]] = {
@@ -107,14 +100,6 @@ def _choices(count: Callable[[int, int], int], value: Number, chosen: Number) ->
     return count(total, part)
 
 
-def _log(value: Number, base: Number | None = None) -> float:
-    return math.log(value) if base is None else math.log(value, base)
-
-
-def _ln(value: Number) -> float:
-    return math.log(value)
-
-
 def _round(value: Number, digits: Number = 0) -> Number:
     places = _whole(digits)
     if abs(places) > 400:
@@ -122,7 +107,7 @@ def _round(value: Number, digits: Number = 0) -> Number:
     return round(value) if places == 0 else round(value, places)
 
 
-def _pow(base: Number, exponent: Number, modulus: Number | None = None) -> Number:
+def _power(base: Number, exponent: Number, modulus: Number | None = None) -> Number:
     if modulus is None:
         if isinstance(base, int) and isinstance(exponent, int) and exponent > 0 and abs(base) > 1:
             refuse_large(math.log2(abs(base)) * exponent)
@@ -134,38 +119,6 @@ def _pow(base: Number, exponent: Number, modulus: Number | None = None) -> Numbe
     if max(part.bit_length() for part in parts) > LARGEST_MODULAR_BITS:
         raise ValueError(f"with a modulus, numbers of at most {LARGEST_MODULAR_BITS} bits")
     return pow(*parts)
-
-
-def _isqrt(value: Number) -> int:
-    return math.isqrt(_whole(value))
-
-
-def _sign(value: Number) -> int:
-    return (value > 0) - (value < 0)
-
-
-def _abs(value: Number) -> Number:
-    return abs(value)
-
-
-def _trunc(value: Number) -> int:
-    return math.trunc(value)
-
-
-def _comb(total: Number, chosen: Number) -> int:
-    return _choices(math.comb, total, chosen)
-
-
-def _perm(total: Number, chosen: Number) -> int:
-    return _choices(math.perm, total, chosen)
-
-
-def _mod(value: Number, divisor: Number) -> Number:
-    return value % divisor
-
-
-def _xor(left: Number, right: Number) -> int:
-    return _whole(left) ^ _whole(right)
 
 
 def _whole_numbers(combine: Callable[..., int]) -> Callable[..., int]:
@@ -187,54 +140,38 @@ def _list(combine: Callable[[tuple[Number, ...]], Number]) -> Callable[..., Numb
     return combined
 
 
-def _mean(values: tuple[Number, ...]) -> float:
-    return sum(values) / len(values)
-
-
-FUNCTIONS: Final[dict[str, Callable[..., Number]]] = {
-    "sqrt": math.sqrt,
-    "cbrt": math.cbrt,
-    "isqrt": _isqrt,
-    "abs": _abs,
-    "sign": _sign,
-    "round": _round,
-    "floor": math.floor,
-    "ceil": math.ceil,
-    "trunc": _trunc,
-    "exp": math.exp,
-    "ln": _ln,
-    "log": _log,
-    "log2": math.log2,
-    "log10": math.log10,
-    "sin": math.sin,
-    "cos": math.cos,
-    "tan": math.tan,
-    "asin": math.asin,
-    "acos": math.acos,
-    "atan": math.atan,
-    "atan2": math.atan2,
-    "sinh": math.sinh,
-    "cosh": math.cosh,
-    "tanh": math.tanh,
-    "asinh": math.asinh,
-    "acosh": math.acosh,
-    "atanh": math.atanh,
-    "degrees": math.degrees,
-    "radians": math.radians,
-    "hypot": math.hypot,
+_NAMES: Final = (
+    "sqrt cbrt isqrt abs sign round floor ceil trunc exp ln log log2 log10 sin cos tan asin acos atan atan2 "
+    "sinh cosh tanh asinh acosh atanh degrees radians hypot factorial gamma comb perm gcd lcm pow mod xor min max sum "
+    "mean"
+)
+_OF_ONE: Final[dict[str, Callable[[Any], Number]]] = {
+    "isqrt": lambda value: math.isqrt(_whole(value)),
+    "abs": abs,
+    "sign": lambda value: (value > 0) - (value < 0),
+    "ln": lambda value: math.log(value),
     "factorial": _factorial,
-    "gamma": math.gamma,
-    "comb": _comb,
-    "perm": _perm,
+}
+_OF_TWO: Final[dict[str, Callable[[Any, Any], Number]]] = {
+    "comb": lambda total, chosen: _choices(math.comb, total, chosen),
+    "perm": lambda total, chosen: _choices(math.perm, total, chosen),
+    "mod": lambda value, divisor: value % divisor,
+    "xor": lambda left, right: _whole(left) ^ _whole(right),
+}
+_OWN: Final[dict[str, Callable[..., Number]]] = {
+    **_OF_ONE,
+    **_OF_TWO,
+    "round": _round,
     "gcd": _whole_numbers(math.gcd),
     "lcm": _whole_numbers(math.lcm),
-    "pow": _pow,
-    "mod": _mod,
-    "xor": _xor,
+    "pow": _power,
     "min": _list(min),
     "max": _list(max),
     "sum": _list(sum),
-    "mean": _list(_mean),
+    "mean": _list(lambda values: sum(values) / len(values)),
+}
+FUNCTIONS: Final[dict[str, Callable[..., Number]]] = {
+    name: _OWN.get(name) or getattr(math, name) for name in _NAMES.split()
 }
 
 
@@ -260,26 +197,16 @@ def _parse(expression: str) -> ast.expr:
         raise ExpressionError(f"The expression is longer than {LONGEST_EXPRESSION} characters.")
     text = _ROOT.sub(lambda m: f"sqrt({m[1]})" if m[1] else "sqrt", expression)
     text = _FACTORIAL.sub(r"factorial(\1)", text).translate(_SYMBOLS)
-    for symbol, power in _SUPERSCRIPTS.items():
-        text = text.replace(symbol, power)
     text = " ".join(text.split())
     if not text:
         raise ExpressionError("The expression is empty.")
     try:
         return ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError) as error:
-        raise ExpressionError(_syntax_reason(expression, error)) from error
-
-
-def _syntax_reason(expression: str, error: Exception) -> str:
-    if "%" in expression:
-        hint = " `%` is the remainder; write 50/100 for 50 percent."
-    elif re.search(r"\d\s*[A-Za-z(]|\)\s*[\w(]", expression):
-        hint = " Write multiplication with `*`."
-    else:
-        hint = ""
-    message = error.msg if isinstance(error, SyntaxError) else str(error)
-    return f"Not an arithmetic expression: {message}.{hint}"
+        hint = " Write multiplication with `*`." if re.search(r"\d\s*[A-Za-z(]|\)\s*[\w(]", expression) else ""
+        hint = " `%` is the remainder; write 50/100 for 50 percent." if "%" in expression else hint
+        message = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise ExpressionError(f"Not an arithmetic expression: {message}.{hint}") from error
 
 
 def _reason(error: Exception) -> str:
@@ -291,20 +218,6 @@ def _reason(error: Exception) -> str:
     if "domain error" in text:
         return "A function was asked for a value outside its domain."
     return text[:1].upper() + text[1:].rstrip(".") + "."
-
-
-def _power(base: Number, exponent: Number) -> Number:
-    if isinstance(base, int) and isinstance(exponent, int):
-        if exponent >= 0:
-            if abs(base) > 1:
-                refuse_large(math.log2(abs(base)) * exponent)
-            return base**exponent
-        if base == 0:
-            raise ZeroDivisionError
-    value: Any = base**exponent
-    if isinstance(value, complex):
-        raise ExpressionError("The result is not a real number.")
-    return value
 
 
 def _multiply(left: Number, right: Number) -> Number:
@@ -343,7 +256,12 @@ def _walk(node: ast.expr) -> Number:
         case ast.Constant(value=int() | float() as value):
             return value
         case ast.Name(id=name):
-            return _constant(name)
+            if (constant := CONSTANTS.get(name.lower())) is not None:
+                return constant
+            if name.lower() in FUNCTIONS:
+                raise ExpressionError(f"`{name}` is a function: write {name}(x).")
+            named = f"Constants: {', '.join(CONSTANTS)}."
+            raise ExpressionError(f"Unknown name `{name}`.{_suggest(name)} {named} {_functions()}")
         case ast.BinOp(op=op) if type(op) in _BINARY:
             return _binary(node)
         case ast.UnaryOp(op=op, operand=operand) if type(op) in _UNARY:
@@ -370,15 +288,6 @@ def _binary(node: ast.BinOp) -> Number:
             raise ExpressionError("Only + - * / // % ^ << >> & | can be used between numbers.")
         value = apply(value, _walk(link.right))
     return value
-
-
-def _constant(name: str) -> Number:
-    value = CONSTANTS.get(name.lower())
-    if value is not None:
-        return value
-    if name.lower() in FUNCTIONS:
-        raise ExpressionError(f"`{name}` is a function: write {name}(x).")
-    raise ExpressionError(f"Unknown name `{name}`.{_suggest(name)} Constants: {', '.join(CONSTANTS)}. {_functions()}")
 
 
 def _call(name: str, arguments: list[Number]) -> Number:

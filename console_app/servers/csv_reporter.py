@@ -21,6 +21,7 @@ from xml.sax.saxutils import escape
 
 from console_app.servers.parts.folders import FolderEntry, allowed_folders, file_name, save_new
 from console_app.servers.parts.server import (
+    READS,
     Arguments,
     CallContext,
     FileLink,
@@ -29,23 +30,23 @@ from console_app.servers.parts.server import (
     ToolFailedError,
     ToolOutput,
     counted,
+    schema,
 )
 
 MOST_FILES = 50
 MOST_SERIES = 6
 MOST_POINTS = 400  # of a line; more rows become means of neighbours
 MOST_BARS = 30
+Series = list[tuple[str, list[float | None]]]
 
 
 async def summarize_csv(arguments: Arguments, context: CallContext) -> ToolOutput:
-    """Summarize one file."""
     place = (await allowed_folders(context)).place(arguments["path"])
-    summary = await asyncio.to_thread(_summary, place)
+    summary = await asyncio.to_thread(summarize, place)
     return ToolOutput(described(summary), summary)
 
 
 async def summarize_multiple_csvs(arguments: Arguments, context: CallContext) -> ToolOutput:
-    """Several files; one that can't be read leaves the others."""
     paths: list[str] = arguments["paths"]
     if not 0 < len(paths) <= MOST_FILES:
         raise ToolFailedError(f"`paths` must name 1 to {MOST_FILES} files.")
@@ -56,7 +57,7 @@ async def summarize_multiple_csvs(arguments: Arguments, context: CallContext) ->
     for number, path in enumerate(paths, 1):
         context.progress(number - 1, len(paths), path)
         try:
-            summary = await asyncio.to_thread(_summary, folders.place(path))
+            summary = await asyncio.to_thread(summarize, folders.place(path))
         except ToolFailedError as error:
             failures.append({"path": path, "error": str(error)})
             texts.append(f"{path}: not read: {error}")
@@ -70,12 +71,7 @@ async def summarize_multiple_csvs(arguments: Arguments, context: CallContext) ->
     return ToolOutput("\n\n".join(texts), {"files": summaries, "failures": failures})
 
 
-def _summary(place: FolderEntry) -> dict[str, Any]:
-    return summarize(read_table(place))
-
-
 async def plot_csv(arguments: Arguments, context: CallContext) -> ToolOutput:
-    """Draw columns as a chart, into an SVG file."""
     place = (await allowed_folders(context)).place(arguments["path"])
     kind = arguments.get("kind", "line")
     file, chart = await asyncio.to_thread(_plot, place, arguments.get("columns") or [], kind)
@@ -92,7 +88,7 @@ def _plot(place: FolderEntry, wanted: Sequence[str], kind: str) -> tuple[FileLin
     return save_new(name, svg(chart).encode("utf-8", "replace"), "image/svg+xml"), chart
 
 
-def _chosen(table: CsvTable, wanted: Sequence[str]) -> tuple[list[tuple[str, list[float | None]]], list[str], str]:
+def _chosen(table: CsvTable, wanted: Sequence[str]) -> tuple[Series, list[str], str]:
     """Return the columns of numbers to draw, the label of each row, and the name of the column those are from."""
     unknown = [name for name in wanted if name not in table.columns]
     if unknown:
@@ -110,7 +106,7 @@ def _chosen(table: CsvTable, wanted: Sequence[str]) -> tuple[list[tuple[str, lis
     return series, [str(number) for number in range(1, table.rows + 1)], "row"
 
 
-def _line_chart(table: CsvTable, series: list[tuple[str, list[float | None]]], labels: list[str]) -> ChartRequest:
+def _line_chart(table: CsvTable, series: Series, labels: list[str]) -> ChartRequest:
     size = -(-table.rows // MOST_POINTS)
     if size == 1:
         return ChartRequest(table.name, "line", labels, series)
@@ -124,16 +120,14 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return sum(present) / len(present) if present else None
 
 
-def _bar_chart(
-    table: CsvTable, series: list[tuple[str, list[float | None]]], labels: list[str], label_name: str
-) -> ChartRequest:
+def _bar_chart(table: CsvTable, series: Series, labels: list[str], label_name: str) -> ChartRequest:
     """Rows with one label are added up; the labels that come first have bars of their own."""
     bars = list(dict.fromkeys(labels))
     other = f"{len(bars) - MOST_BARS + 1} others"
     if len(bars) > MOST_BARS:
         bars = [*bars[: MOST_BARS - 1], other]
     place = {label: at for at, label in enumerate(bars)}
-    sums: list[tuple[str, list[float | None]]] = []
+    sums: Series = []
     for name, values in series:
         totals: list[float | None] = [0.0] * len(bars)
         for label, value in zip(labels, values, strict=True):
@@ -143,9 +137,7 @@ def _bar_chart(
     return ChartRequest(f"{table.name}: sums by {label_name}", "bar", bars, sums)
 
 
-_READS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
-_PATH = {"type": "string", "description": "Path of the CSV file, inside the allowed folders."}
-
+_PATH = schema("string", "Path of the CSV file, inside the allowed folders.")
 TOOLS = (
     Tool(
         "summarize_csv",
@@ -153,23 +145,15 @@ TOOLS = (
         summarize_csv,
         {"path": _PATH},
         ("path",),
-        {"title": "Summarise a CSV file", **_READS},
+        {"title": "Summarise a CSV file", **READS},
     ),
     Tool(
         "summarize_multiple_csvs",
         "Describes several CSV files at once; one that can't be read leaves the others.",
         summarize_multiple_csvs,
-        {
-            "paths": {
-                "type": "array",
-                "items": {"type": "string"},
-                "minItems": 1,
-                "maxItems": MOST_FILES,
-                "description": "Paths of the CSV files.",
-            }
-        },
+        {"paths": schema("array", "Paths of the CSV files.", items=schema("string"), minItems=1, maxItems=MOST_FILES)},
         ("paths",),
-        {"title": "Summarise CSV files", **_READS},
+        {"title": "Summarise CSV files", **READS},
     ),
     Tool(
         "plot_csv",
@@ -177,21 +161,18 @@ TOOLS = (
         plot_csv,
         {
             "path": _PATH,
-            "columns": {
-                "type": "array",
-                "items": {"type": "string"},
-                "description": f"Columns of numbers, at most {MOST_SERIES}, and one for the labels.",
-            },
-            "kind": {"type": "string", "enum": ["line", "bar"], "default": "line"},
+            "columns": schema(
+                "array", f"Columns of numbers, at most {MOST_SERIES}, and one for the labels.", items=schema("string")
+            ),
+            "kind": schema("string", enum=["line", "bar"], default="line"),
         },
         ("path",),
-        {**_READS, "title": "Plot a CSV file", "readOnlyHint": False, "idempotentHint": False},
+        {**READS, "title": "Plot a CSV file", "readOnlyHint": False, "idempotentHint": False},
     ),
 )
 
 
 def main() -> None:
-    """Serve the tools over stdin and stdout until stdin ends."""
     StdioServer("fanout-csv-reporter", TOOLS).run()
 
 
@@ -217,7 +198,6 @@ class ChartRequest:
 
 
 def svg(chart: ChartRequest) -> str:
-    """Return the chart as a whole SVG document."""
     values = [value for _, points in chart.series for value in points if value is not None]
     low, high, step = _scale(min([*values, 0.0]) if chart.kind == "bar" else min(values), max(values), chart.kind)
     frame = _Frame(low, high, len(chart.labels), chart.kind)
@@ -246,14 +226,12 @@ class _Frame:
     kind: Kind
 
     def x(self, at: float) -> float:
-        """Return the middle of point `at`."""
         wide = WIDTH - _LEFT - _RIGHT
         if self.kind == "bar":
             return _LEFT + wide * (at + 0.5) / self.points
         return _LEFT + wide * (at / (self.points - 1) if self.points > 1 else 0.5)
 
     def y(self, value: float) -> float:
-        """Return the height of a value."""
         part = (value - self.low) / (self.high - self.low)
         return HEIGHT - _BOTTOM - (HEIGHT - _TOP - _BOTTOM) * part
 
@@ -316,8 +294,7 @@ def _lines(frame: _Frame, chart: ChartRequest) -> list[str]:
                 continue
             path.append(f"{'L' if pen_down else 'M'}{frame.x(number):.1f} {frame.y(value):.1f}")
             # A point between two gaps would not be seen: a line of no length has round ends.
-            alone = not pen_down and (number + 1 == len(values) or values[number + 1] is None)
-            if alone:
+            if not pen_down and (number + 1 == len(values) or values[number + 1] is None):
                 path.append("h0")
             pen_down = True
         line = f'stroke="{_colour(at)}" stroke-width="2" stroke-linejoin="round" stroke-linecap="round"'
@@ -392,7 +369,6 @@ class CsvTable:
 
 
 def is_missing(cell: str) -> bool:
-    """Return whether a cell stands for no value."""
     return cell.strip().casefold() in _MISSING
 
 
@@ -403,7 +379,9 @@ def read_table(place: FolderEntry) -> CsvTable:
     if len(data) > LARGEST_FILE:
         raise ToolFailedError(f"{place.written} is larger than {LARGEST_FILE // 10**6} MB.")
     text = _decoded(data, place)
-    separator = _separator(text)
+    # The separator that cuts the first line into the most cells.
+    first = next((line for line in text.splitlines() if line.strip()), "")[:100_000]
+    separator = max(SEPARATORS, key=lambda one: sum(map(len, csv.reader([first], delimiter=one))))
     try:
         rows = _bounded(csv.reader(io.StringIO(text, newline=""), delimiter=separator), place)
     except csv.Error as error:
@@ -443,14 +421,8 @@ def _decoded(data: bytes, place: FolderEntry) -> str:
         return data.decode("cp1252", "replace")  # what spreadsheets in the west write otherwise
 
 
-def _separator(text: str) -> str:
-    """Return the separator that cuts the first line into the most cells."""
-    first = next((line for line in text.splitlines() if line.strip()), "")[:100_000]
-    return max(SEPARATORS, key=lambda separator: sum(map(len, csv.reader([first], delimiter=separator))))
-
-
 def _head(rows: Sequence[list[str]]) -> tuple[list[str], Sequence[list[str]]]:
-    """Names of the columns, each once, and the rows below; a first row of numbers is no head."""
+    """Return the names of the columns, each once, and the rows below; a first row of numbers is no head."""
     width = max(map(len, rows))
     first = rows[0]
     has_head = not all(_NUMBER.fullmatch(cell.strip()) for cell in first if cell.strip())
@@ -466,8 +438,9 @@ def _head(rows: Sequence[list[str]]) -> tuple[list[str], Sequence[list[str]]]:
     return list(names), rows[1:] if has_head else rows
 
 
-def summarize(table: CsvTable) -> dict[str, Any]:
-    """Return the summary as data: rows, and for each column its kind with what describes it."""
+def summarize(place: FolderEntry) -> dict[str, Any]:
+    """Return the summary of a file as data: rows, and for each column its kind with what describes it."""
+    table = read_table(place)
     names = list(table.columns)
     return {
         "file": table.name,
@@ -479,7 +452,6 @@ def summarize(table: CsvTable) -> dict[str, Any]:
 
 
 def described(summary: dict[str, Any]) -> str:
-    """Return the summary as text."""
     size = f"{counted(summary['rows'], 'row')}, {counted(summary['column_count'], 'column')}"
     head = f"{summary['file']}: {size}, {summary['separator']}-separated"
     lines = [_line(column) for column in summary["columns"]]
@@ -493,7 +465,18 @@ def _column(table: CsvTable, name: str) -> dict[str, Any]:
     column: dict[str, Any] = {"name": name, "kind": "empty", "missing": len(cells) - len(present)}
     numbers = table.numbers(name)
     if numbers is not None:
-        return column | _of_numbers([number for number in numbers if number is not None])
+        known = [number for number in numbers if number is not None]
+        mean = statistics.fmean(known)
+        squares = math.fsum((number - mean) ** 2 for number in known)
+        return column | {
+            "kind": "number",
+            "minimum": min(known),
+            "maximum": max(known),
+            "mean": mean,
+            "median": statistics.median(known),
+            "deviation": math.sqrt(squares / (len(known) - 1)) if len(known) > 1 else 0.0,
+            "sum": math.fsum(known),
+        }
     if not present:
         return column
     if all(_DATE.fullmatch(cell) for cell in present):
@@ -501,20 +484,6 @@ def _column(table: CsvTable, name: str) -> dict[str, Any]:
     counted = Counter(present)
     common = [{"value": value[:_SHOWN], "count": count} for value, count in counted.most_common(_COMMON)]
     return column | {"kind": "text", "distinct": len(counted), "most_common": common}
-
-
-def _of_numbers(numbers: list[float]) -> dict[str, Any]:
-    mean = statistics.fmean(numbers)
-    squares = math.fsum((number - mean) ** 2 for number in numbers)
-    return {
-        "kind": "number",
-        "minimum": min(numbers),
-        "maximum": max(numbers),
-        "mean": mean,
-        "median": statistics.median(numbers),
-        "deviation": math.sqrt(squares / (len(numbers) - 1)) if len(numbers) > 1 else 0.0,
-        "sum": math.fsum(numbers),
-    }
 
 
 def _line(column: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import math
 
-from console_app.servers.parts.server import Arguments, CallContext, StdioServer, Tool, ToolFailedError
+from console_app.servers.parts.server import Arguments, CallContext, StdioServer, Tool, ToolFailedError, schema
 
 LONGEST_SECONDS = 3600.0
 MOST_BYTES = 200_000_000
@@ -69,7 +69,6 @@ async def publish(arguments: Arguments, context: CallContext) -> str:
 
 
 async def fail(arguments: Arguments, context: CallContext) -> str:
-    """Fail, with `message`."""
     raise ToolFailedError(arguments.get("message") or "This tool always fails.")
 
 
@@ -84,21 +83,22 @@ async def big(arguments: Arguments, context: CallContext) -> str:
 
 
 def _seconds(arguments: Arguments, name: str, default: float) -> float:
-    value = float(arguments.get(name, default))
-    if not 0 <= value <= LONGEST_SECONDS:
+    seconds = float(arguments.get(name, default))
+    if not 0 <= seconds <= LONGEST_SECONDS:
         raise ToolFailedError(f"`{name}` must be between 0 and {LONGEST_SECONDS:g} seconds.")
-    return value
+    return seconds
 
 
+_DURATION = "How long it takes."
 TOOLS = (
     Tool(
         "long_task",
         "Pretends to work on a task for some seconds and reports progress (step n of m). Calls overlap.",
         long_task,
         {
-            "task": {"type": "string", "description": "What the task is called."},
-            "duration_seconds": {"type": "number", "description": "How long it takes.", "default": 5},
-            "interval_seconds": {"type": "number", "description": "Seconds between two reports.", "default": 0.5},
+            "task": schema("string", "What the task is called."),
+            "duration_seconds": schema("number", _DURATION, default=5),
+            "interval_seconds": schema("number", "Seconds between two reports.", default=0.5),
         },
         ("task",),
         _HARMLESS,
@@ -110,12 +110,12 @@ TOOLS = (
         {
             "stages": {
                 "anyOf": [
-                    {"type": "array", "items": {"type": "string"}},
-                    {"type": "integer", "minimum": 1, "maximum": MOST_STAGES},
+                    schema("array", items=schema("string")),
+                    schema("integer", minimum=1, maximum=MOST_STAGES),
                 ],
                 "description": "The names of the stages, or how many there are.",
             },
-            "interval_seconds": {"type": "number", "description": "Seconds a stage takes.", "default": 0.4},
+            "interval_seconds": schema("number", "Seconds a stage takes.", default=0.4),
         },
         ("stages",),
         _HARMLESS,
@@ -125,8 +125,8 @@ TOOLS = (
         "Pretends to run a command that finds something wrong: it ends with exit code 2.",
         check,
         {
-            "command": {"type": "string", "description": "What it is called. Nothing is run."},
-            "duration_seconds": {"type": "number", "description": "How long it takes.", "default": 2},
+            "command": schema("string", "What it is called. Nothing is run."),
+            "duration_seconds": schema("number", _DURATION, default=2),
         },
         ("command",),
         _HARMLESS,
@@ -135,7 +135,7 @@ TOOLS = (
         "publish",
         "Pretends to publish something, to see a call that asks first. Nothing is published.",
         publish,
-        {"title": {"type": "string", "description": "What it would be called."}},
+        {"title": schema("string", "What it would be called.")},
         ("title",),
         {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False},
     ),
@@ -143,7 +143,7 @@ TOOLS = (
         "fail",
         "Always fails with the given message.",
         fail,
-        {"message": {"type": "string", "description": "What the error says."}},
+        {"message": schema("string", "What the error says.")},
         (),
         _HARMLESS,
     ),
@@ -151,7 +151,7 @@ TOOLS = (
         "big",
         "Returns text of the given size, to see how a large result is shown.",
         big,
-        {"bytes": {"type": "integer", "description": "How many bytes.", "minimum": 0, "maximum": MOST_BYTES}},
+        {"bytes": schema("integer", "How many bytes.", minimum=0, maximum=MOST_BYTES)},
         ("bytes",),
         _HARMLESS,
     ),
@@ -159,7 +159,6 @@ TOOLS = (
 
 
 def main() -> None:
-    """Serve the tools over stdin and stdout until stdin ends."""
     StdioServer("fanout-demo", TOOLS).run()
 
 

@@ -17,10 +17,10 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from console_app.servers.parts import file_reading, file_writing
-from console_app.servers.parts.file_journal import FileJournal
+from console_app.servers.parts.file_writing import EditError, FileJournal, read_patch
 from console_app.servers.parts.folders import FolderEntry, allowed_folders
-from console_app.servers.parts.patches import PatchError, read_patch
 from console_app.servers.parts.server import (
+    READS,
     Arguments,
     CallContext,
     ShownPicture,
@@ -29,6 +29,7 @@ from console_app.servers.parts.server import (
     ToolFailedError,
     ToolOutput,
     counted,
+    schema,
 )
 
 MOST_MATCHES = 200
@@ -56,12 +57,10 @@ async def _place(arguments: Arguments, context: CallContext) -> FolderEntry:
 
 
 async def list_directory(arguments: Arguments, context: CallContext) -> str:
-    """Return the entries of a folder."""
     return await asyncio.to_thread(file_reading.list_entries, await _place(arguments, context))
 
 
 async def read_file(arguments: Arguments, context: CallContext) -> ToolOutput:
-    """Lines of a file, or a picture."""
     place = await _place(arguments, context)
     offset, limit = arguments.get("offset", 1), arguments.get("limit", file_reading.MOST_LINES)
     async with _in_order(place):
@@ -75,20 +74,18 @@ def _read(place: FolderEntry, offset: int, limit: int) -> ToolOutput:
     is_picture = file_reading.is_binary(data[:8192]) and (mime != "image/webp" or data[8:12] == b"WEBP")
     if mime and is_picture and len(data) <= LARGEST_PICTURE:
         return ToolOutput(f"{place.written}: {mime}, {len(data):,} bytes.", None, (ShownPicture(mime, data),))
-    text = file_reading.read_excerpt(place, offset, limit).shown()
+    text = file_reading.read_excerpt(place, offset, limit)
     _journal.read(place)
     return ToolOutput(text)
 
 
 async def write_file(arguments: Arguments, context: CallContext) -> ToolOutput:
-    """Create or replace a file."""
     place = await _place(arguments, context)
     async with _in_order(place):
         return await asyncio.to_thread(file_writing.write_text, place, arguments["content"], _journal)
 
 
 async def edit_file(arguments: Arguments, context: CallContext) -> ToolOutput:
-    """Replace text in a file."""
     place = await _place(arguments, context)
     old, new, every = arguments["old_text"], arguments["new_text"], arguments.get("replace_all", False)
     async with _in_order(place):
@@ -96,10 +93,9 @@ async def edit_file(arguments: Arguments, context: CallContext) -> ToolOutput:
 
 
 async def apply_patch(arguments: Arguments, context: CallContext) -> ToolOutput:
-    """Change several files at once, or none of them."""
     try:
         files = read_patch(arguments["patch"])
-    except PatchError as error:
+    except EditError as error:
         raise ToolFailedError(str(error)) from error
     folders = await allowed_folders(context)
     places = {path: folders.place(path) for file in files for path in (file.path, file.move) if path}
@@ -108,7 +104,6 @@ async def apply_patch(arguments: Arguments, context: CallContext) -> ToolOutput:
 
 
 async def search_files(arguments: Arguments, context: CallContext) -> str:
-    """Matching lines, or files by name, as far as the time allows."""
     request: dict[str, Any] = {
         "query": arguments.get("query", ""),
         "glob": arguments.get("glob", ""),
@@ -174,10 +169,9 @@ def _found(matches: list[dict[str, Any]], account: dict[str, Any] | None, reques
     return "\n".join(lines)
 
 
-_READS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 _CHANGES = {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": False}
-_PATH = {"type": "string", "description": "Path inside the allowed folders, relative or absolute."}
-_FOLDER = {"type": "string", "description": "Path of the folder; the working folder by default.", "default": "."}
+_PATH = schema("string", "Path inside the allowed folders, relative or absolute.")
+_FOLDER = schema("string", "Path of the folder; the working folder by default.", default=".")
 
 TOOLS = (
     Tool(
@@ -186,7 +180,7 @@ TOOLS = (
         list_directory,
         {"path": _FOLDER},
         (),
-        {"title": "List a folder", **_READS},
+        {"title": "List a folder", **READS},
     ),
     Tool(
         "read_file",
@@ -194,16 +188,11 @@ TOOLS = (
         read_file,
         {
             "path": _PATH,
-            "offset": {"type": "integer", "description": "The first line; 1 by default.", "minimum": 1, "default": 1},
-            "limit": {
-                "type": "integer",
-                "description": "How many lines.",
-                "minimum": 1,
-                "default": file_reading.MOST_LINES,
-            },
+            "offset": schema("integer", "The first line; 1 by default.", minimum=1, default=1),
+            "limit": schema("integer", "How many lines.", minimum=1, default=file_reading.MOST_LINES),
         },
         ("path",),
-        {"title": "Read a file", **_READS},
+        {"title": "Read a file", **READS},
     ),
     Tool(
         "search_files",
@@ -211,33 +200,28 @@ TOOLS = (
         "query, finds files by name. What .gitignore leaves out, links, .venv and node_modules are passed over.",
         search_files,
         {
-            "query": {"type": "string", "description": "The text, or a regular expression as Python writes it."},
+            "query": schema("string", "The text, or a regular expression as Python writes it."),
             "path": _FOLDER,
-            "glob": {
-                "type": "string",
-                "description": "Only files whose name fits, as `*.py`; with a slash their path, as `src/**/*.py`.",
-            },
-            "regex": {"type": "boolean", "description": "`query` is a regular expression.", "default": False},
-            "ignore_case": {"type": "boolean", "description": "Capitals don't matter.", "default": False},
-            "context": {"type": "integer", "description": "Lines around each match.", "minimum": 0, "default": 0},
-            "ignored": {"type": "boolean", "description": "Also what .gitignore leaves out.", "default": False},
-            "max_results": {"type": "integer", "minimum": 1, "maximum": MOST_MATCHES, "default": 100},
-            "seconds": {
-                "type": "number",
-                "description": "How long it may take.",
-                "exclusiveMinimum": 0,
-                "maximum": LONGEST_SEARCH,
-                "default": 10,
-            },
+            "glob": schema(
+                "string", "Only files whose name fits, as `*.py`; with a slash their path, as `src/**/*.py`."
+            ),
+            "regex": schema("boolean", "`query` is a regular expression.", default=False),
+            "ignore_case": schema("boolean", "Capitals don't matter.", default=False),
+            "context": schema("integer", "Lines around each match.", minimum=0, default=0),
+            "ignored": schema("boolean", "Also what .gitignore leaves out.", default=False),
+            "max_results": schema("integer", minimum=1, maximum=MOST_MATCHES, default=100),
+            "seconds": schema(
+                "number", "How long it may take.", exclusiveMinimum=0, maximum=LONGEST_SEARCH, default=10
+            ),
         },
         (),
-        {"title": "Search files", **_READS},
+        {"title": "Search files", **READS},
     ),
     Tool(
         "write_file",
         "Creates a text file, or replaces one whole. Folders that are missing are created.",
         write_file,
-        {"path": _PATH, "content": {"type": "string", "description": "The whole text of the file."}},
+        {"path": _PATH, "content": schema("string", "The whole text of the file.")},
         ("path", "content"),
         {"title": "Write a file", **_CHANGES, "idempotentHint": True},
     ),
@@ -247,9 +231,9 @@ TOOLS = (
         edit_file,
         {
             "path": _PATH,
-            "old_text": {"type": "string", "description": "The text to replace, exactly as it is in the file."},
-            "new_text": {"type": "string", "description": "What takes its place."},
-            "replace_all": {"type": "boolean", "description": "Replace every place.", "default": False},
+            "old_text": schema("string", "The text to replace, exactly as it is in the file."),
+            "new_text": schema("string", "What takes its place."),
+            "replace_all": schema("boolean", "Replace every place.", default=False),
         },
         ("path", "old_text", "new_text"),
         {"title": "Edit a file", **_CHANGES, "idempotentHint": False},
@@ -259,7 +243,7 @@ TOOLS = (
         "Changes several files, or none if a part does not fit. `patch` is `*** Begin Patch`, then for each file "
         "`*** Update File: PATH` (or Add, Delete) with `@@` and lines after ` `, `-` or `+`, then `*** End Patch`.",
         apply_patch,
-        {"patch": {"type": "string"}},
+        {"patch": schema("string")},
         ("patch",),
         {"title": "Apply a patch", **_CHANGES, "idempotentHint": False},
     ),
@@ -267,7 +251,6 @@ TOOLS = (
 
 
 def main() -> None:
-    """Serve the tools over stdin and stdout until stdin ends."""
     StdioServer("fanout-files", TOOLS).run()
 
 

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from console_app.servers.parts.folders import data_folder
 from console_app.servers.parts.server import (
+    READS,
     Arguments,
     CallContext,
     StdioServer,
@@ -22,6 +24,7 @@ from console_app.servers.parts.server import (
     ToolFailedError,
     ToolOutput,
     counted,
+    schema,
 )
 
 STATUSES: Final = ("pending", "processing", "shipped", "delivered", "cancelled")
@@ -52,48 +55,34 @@ _SAMPLES: Final = (
     (1011, "Initech", "Red stapler", 40, 1_295, "delivered", "2026-03-16"),
     (1012, "Acme Corp", "Bird seed, 25 kg", 8, 3_450, "cancelled", "2026-03-20"),
 )
-_READS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
-_NUMBER = {"type": "integer", "description": "The number of the order, for example 1001."}
-_TEXT, _COUNT, _AMOUNT = {"type": "string"}, {"type": "integer"}, {"type": "number", "description": "US dollars."}
-_ORDER: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "order_number": _COUNT,
-        "customer": _TEXT,
-        "product": _TEXT,
-        "quantity": _COUNT,
-        "unit_price": _AMOUNT,
-        "total": _AMOUNT,
-        "status": {"type": "string", "enum": list(STATUSES)},
-        "ordered_on": {"type": "string", "description": "The day, as 2026-01-31."},
-    },
-    "required": ["order_number", "customer", "product", "quantity", "unit_price", "total", "status", "ordered_on"],
-}
-_ORDERS: dict[str, Any] = {
-    "type": "object",
-    "properties": {"orders": {"type": "array", "items": _ORDER}},
-    "required": ["orders"],
-}
-_GROUPS: dict[str, Any] = {
-    "type": "array",
-    "items": {"type": "object", "properties": {"orders": _COUNT, "total": _AMOUNT}, "required": ["orders", "total"]},
-}
-_REVENUE: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "total_revenue": _AMOUNT,
-        "currency": _TEXT,
-        "orders": _COUNT,
-        "by_customer": _GROUPS,
-        "by_status": _GROUPS,
-    },
-    "required": ["total_revenue", "currency", "orders", "by_customer", "by_status"],
-}
+_NUMBER = schema("integer", "The number of the order, for example 1001.")
+_TEXT, _COUNT, _AMOUNT = schema("string"), schema("integer"), schema("number", "US dollars.")
+
+
+def _object(**properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+_ORDER = _object(
+    order_number=_COUNT,
+    customer=_TEXT,
+    product=_TEXT,
+    quantity=_COUNT,
+    unit_price=_AMOUNT,
+    total=_AMOUNT,
+    status=schema("string", enum=list(STATUSES)),
+    ordered_on=schema("string", "The day, as 2026-01-31."),
+)
+_ORDERS = _object(orders=schema("array", items=_ORDER))
+_GROUPS = schema("array", items=_object(orders=_COUNT, total=_AMOUNT))
+_REVENUE = _object(total_revenue=_AMOUNT, currency=_TEXT, orders=_COUNT, by_customer=_GROUPS, by_status=_GROUPS)
+Group = tuple[str, int, int]
+"""A name, how many orders it has, and their cents."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One order; money in cents of a US dollar."""
+    """A row of the table; money in cents of a US dollar."""
 
     order_number: int
     customer: str
@@ -105,167 +94,110 @@ class Order:
 
     @property
     def total_cents(self) -> int:
-        """The price of the whole order, in cents."""
         return self.quantity * self.unit_cents
 
 
-@dataclass(frozen=True, slots=True)
-class Revenue:
-    """Sums over groups of orders: how many, and their cents. Cancelled orders count in `by_status` alone."""
-
-    orders: int
-    cents: int
-    by_customer: tuple[tuple[str, int, int], ...]
-    by_status: tuple[tuple[str, int, int], ...]
-
-
-def data_file() -> Path:
-    """Return the file: in the folder that FANOUT_ORDERS names, else in Fanout's data folder of this user."""
-    if named := os.environ.get(FOLDER_VARIABLE):
-        folder = Path(named).expanduser().absolute()
-    elif home := os.environ.get("FANOUT_HOME"):
-        folder = Path(home).expanduser().absolute() / "data" / "order_database"
-    else:
-        import platformdirs  # 10 ms
-
-        folder = platformdirs.user_data_path("fanout", appauthor=False) / "order_database"
-    return folder / "orders.db"
-
-
-class OrderStore:
-    """The orders in one file."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def all(self) -> list[Order]:
-        """Return every order, by number."""
-        return self._select("")
-
-    def get(self, order_number: int) -> Order | None:
-        """Return the order with this number."""
-        found = self._select("WHERE order_number = ?", order_number)
-        return found[0] if found else None
-
-    def find(self, customer: str) -> list[Order]:
-        """Return the orders of every customer whose name holds `customer`, whatever the capitals."""
-        wanted = " ".join(customer.split()).casefold()
-        return [order for order in self.all() if wanted in order.customer.casefold()]
-
-    def set_status(self, order_number: int, status: str) -> tuple[str, Order] | None:
-        """Change one order; what its status was, and the order as it is now. None when there is no such order."""
-        with self._open() as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            row = connection.execute("SELECT status FROM orders WHERE order_number = ?", (order_number,)).fetchone()
-            if row is None:
-                return None
-            connection.execute("UPDATE orders SET status = ? WHERE order_number = ?", (status, order_number))
-            connection.commit()
-        order = self.get(order_number)
-        return (row[0], order) if order else None
-
-    def revenue(self) -> Revenue:
-        """Return the sums over all orders."""
-        groups = "SELECT {0}, count(*), sum(quantity * unit_cents) AS cents FROM orders {1} GROUP BY {0}"
-        with self._open() as connection:
-            customers = connection.execute(
-                groups.format("customer", "WHERE status <> 'cancelled'") + " ORDER BY cents DESC, customer"
-            ).fetchall()
-            statuses = {row[0]: row for row in connection.execute(groups.format("status", ""))}
-        return Revenue(
-            sum(row[1] for row in customers),
-            sum(row[2] for row in customers),
-            tuple(customers),
-            tuple(statuses[status] for status in STATUSES if status in statuses),
-        )
-
-    def _select(self, where: str, *values: object) -> list[Order]:
-        with self._open() as connection:
-            rows = connection.execute(f"SELECT * FROM orders {where} ORDER BY order_number", values)
-            return [Order(*row) for row in rows]
-
-    @contextmanager
-    def _open(self) -> Generator[sqlite3.Connection]:
-        """Return a connection to the file, made and filled where it is new. Raises ToolFailedError."""
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with closing(sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None)) as connection:
-                _fill_if_new(connection)
-                yield connection
-        except (sqlite3.Error, OSError) as error:
-            raise ToolFailedError(
-                f"The order database {self._path} can't be used: {error}. Removing it gives a new one."
-            ) from error
+@contextmanager
+def _opened() -> Generator[sqlite3.Connection]:
+    """Return a connection to the file, made and filled where it is new. Raises ToolFailedError."""
+    named = os.environ.get(FOLDER_VARIABLE)
+    path = (Path(named).expanduser().absolute() if named else data_folder() / "order_database") / "orders.db"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with closing(sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)) as connection:
+            if not connection.execute("PRAGMA user_version").fetchone()[0]:
+                connection.execute("BEGIN IMMEDIATE")  # of two servers that start at once, one fills it
+                if not connection.execute("PRAGMA user_version").fetchone()[0]:
+                    connection.execute(_SCHEMA)
+                    connection.executemany("INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?, ?)", _SAMPLES)
+                    connection.execute("PRAGMA user_version = 1")
+                connection.execute("COMMIT")
+            yield connection
+    except (sqlite3.Error, OSError) as error:
+        raise ToolFailedError(
+            f"The order database {path} can't be used: {error}. Removing it gives a new one."
+        ) from error
 
 
-def _fill_if_new(connection: sqlite3.Connection) -> None:
-    if connection.execute("PRAGMA user_version").fetchone()[0]:
-        return
-    connection.execute("BEGIN IMMEDIATE")  # of two servers that start at once, one fills it
-    if not connection.execute("PRAGMA user_version").fetchone()[0]:
-        connection.execute(_SCHEMA)
-        connection.executemany("INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?, ?)", _SAMPLES)
-        connection.execute("PRAGMA user_version = 1")
-    connection.execute("COMMIT")
+def _orders(number: int | None = None) -> list[Order]:
+    """Return every order by number, or the one that has it."""
+    with _opened() as connection:
+        where = "" if number is None else "WHERE order_number = ?"
+        values = () if number is None else (number,)
+        return [
+            Order(*row) for row in connection.execute(f"SELECT * FROM orders {where} ORDER BY order_number", values)
+        ]
 
 
-def _store() -> OrderStore:
-    return OrderStore(data_file())
+def _set_status(number: int, status: str) -> str | None:
+    """Change an order, and return what its status was; None when there is no such order."""
+    with _opened() as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        row = connection.execute("SELECT status FROM orders WHERE order_number = ?", (number,)).fetchone()
+        if row is None:
+            return None
+        connection.execute("UPDATE orders SET status = ? WHERE order_number = ?", (status, number))
+        connection.commit()
+        return row[0]
+
+
+def _revenue() -> tuple[list[Group], list[Group]]:
+    """Return the sums by customer, without cancelled orders, and those by status."""
+    groups = "SELECT {0}, count(*), sum(quantity * unit_cents) AS cents FROM orders {1} GROUP BY {0}"
+    with _opened() as connection:
+        customers = connection.execute(
+            groups.format("customer", "WHERE status <> 'cancelled'") + " ORDER BY cents DESC, customer"
+        ).fetchall()
+        statuses = {row[0]: row for row in connection.execute(groups.format("status", ""))}
+    return customers, [statuses[status] for status in STATUSES if status in statuses]
 
 
 async def list_all_orders(arguments: Arguments, context: CallContext) -> ToolOutput:
-    """Return every order."""
-    return _listed(await asyncio.to_thread(_store().all))
+    return _listed(await asyncio.to_thread(_orders))
 
 
 async def get_order(arguments: Arguments, context: CallContext) -> ToolOutput:
-    """Return one order."""
     number: int = arguments["order_number"]
-    order = await asyncio.to_thread(_store().get, number)
-    if order is None:
+    if not (found := await asyncio.to_thread(_orders, number)):
         raise ToolFailedError(f"There is no order {number}.")
-    return ToolOutput(_line(order), _fields(order))
+    return ToolOutput(_line(found[0]), _fields(found[0]))
 
 
 async def find_orders(arguments: Arguments, context: CallContext) -> ToolOutput:
-    """Return the orders of a customer."""
+    """Return the orders of every customer whose name holds `customer`, whatever the capitals."""
     customer: str = arguments["customer"]
     if not customer.strip():
         raise ToolFailedError("`customer` is empty; list_all_orders gives every order.")
-    store = _store()
-    orders = await asyncio.to_thread(store.find, customer)
-    if not orders:
-        known = sorted({order.customer for order in await asyncio.to_thread(store.all)})
-        return ToolOutput(
-            f"No orders of a customer called “{customer}”. Customers: {', '.join(known)}.", {"orders": []}
-        )
-    return _listed(orders)
+    orders = await asyncio.to_thread(_orders)
+    wanted = " ".join(customer.split()).casefold()
+    if found := [order for order in orders if wanted in order.customer.casefold()]:
+        return _listed(found)
+    known = ", ".join(sorted({order.customer for order in orders}))
+    return ToolOutput(f"No orders of a customer called “{customer}”. Customers: {known}.", {"orders": []})
 
 
 async def revenue_summary(arguments: Arguments, context: CallContext) -> ToolOutput:
-    """Sum by customer and status."""
-    revenue = await asyncio.to_thread(_store().revenue)
-    total = f"{_money(revenue.cents)} from {counted(revenue.orders, 'order')}"
-    lines = [f"Total revenue: {total}, cancelled ones left out.", ""]
-    lines += [f"{name}: {_money(cents)} ({counted(count, 'order')})" for name, count, cents in revenue.by_customer]
-    lines += ["", "By status: " + ", ".join(f"{count} {name} ({_money(c)})" for name, count, c in revenue.by_status)]
+    customers, statuses = await asyncio.to_thread(_revenue)
+    orders, cents = sum(row[1] for row in customers), sum(row[2] for row in customers)
+    lines = [f"Total revenue: {_money(cents)} from {counted(orders, 'order')}, cancelled ones left out.", ""]
+    lines += [f"{name}: {_money(cents)} ({counted(count, 'order')})" for name, count, cents in customers]
+    lines += ["", "By status: " + ", ".join(f"{count} {name} ({_money(cents)})" for name, count, cents in statuses)]
     data = {
-        "total_revenue": _dollars(revenue.cents),
+        "total_revenue": _dollars(cents),
         "currency": "USD",
-        "orders": revenue.orders,
-        "by_customer": [_group("customer", *row) for row in revenue.by_customer],
-        "by_status": [_group("status", *row) for row in revenue.by_status],
+        "orders": orders,
+        "by_customer": [{"customer": name, "orders": count, "total": _dollars(c)} for name, count, c in customers],
+        "by_status": [{"status": name, "orders": count, "total": _dollars(c)} for name, count, c in statuses],
     }
     return ToolOutput("\n".join(lines), data)
 
 
 async def update_order_status(arguments: Arguments, context: CallContext) -> ToolOutput:
-    """Change the status of one order."""
     number: int = arguments["order_number"]
-    changed = await asyncio.to_thread(_store().set_status, number, arguments["new_status"])
-    if changed is None:
+    before = await asyncio.to_thread(_set_status, number, arguments["new_status"])
+    if before is None:
         raise ToolFailedError(f"There is no order {number}; nothing was changed.")
-    before, order = changed
+    (order,) = await asyncio.to_thread(_orders, number)
     return ToolOutput(f"Order {number}: {before} → {order.status}.", _fields(order) | {"previous_status": before})
 
 
@@ -294,10 +226,6 @@ def _fields(order: Order) -> dict[str, Any]:
     }
 
 
-def _group(key: str, name: str, count: int, cents: int) -> dict[str, Any]:
-    return {key: name, "orders": count, "total": _dollars(cents)}
-
-
 def _dollars(cents: int) -> float:
     return round(cents / 100, 2)
 
@@ -307,23 +235,23 @@ def _money(cents: int) -> str:
 
 
 TOOLS = (
-    Tool("list_all_orders", "Lists every order.", list_all_orders, {}, (), {"title": "All orders", **_READS}, _ORDERS),
+    Tool("list_all_orders", "Lists every order.", list_all_orders, {}, (), {"title": "All orders", **READS}, _ORDERS),
     Tool(
         "get_order",
         "Looks one order up by its number.",
         get_order,
         {"order_number": _NUMBER},
         ("order_number",),
-        {"title": "One order", **_READS},
+        {"title": "One order", **READS},
         _ORDER,
     ),
     Tool(
         "find_orders",
         "Finds the orders of a customer by name, or by a part of it; capitals don't matter.",
         find_orders,
-        {"customer": {"type": "string", "description": "The customer's name, for example Acme Corp."}},
+        {"customer": schema("string", "The customer's name, for example Acme Corp.")},
         ("customer",),
-        {"title": "Orders of a customer", **_READS},
+        {"title": "Orders of a customer", **READS},
         _ORDERS,
     ),
     Tool(
@@ -332,32 +260,22 @@ TOOLS = (
         revenue_summary,
         {},
         (),
-        {"title": "Revenue", **_READS},
+        {"title": "Revenue", **READS},
         _REVENUE,
     ),
     Tool(
         "update_order_status",
         "Changes the status of one order; says what it was before.",
         update_order_status,
-        {
-            "order_number": _NUMBER,
-            "new_status": {"type": "string", "enum": list(STATUSES), "description": "The new status."},
-        },
+        {"order_number": _NUMBER, "new_status": schema("string", "The new status.", enum=list(STATUSES))},
         ("order_number", "new_status"),
-        {
-            "title": "Change an order's status",
-            "readOnlyHint": False,
-            "destructiveHint": True,
-            "idempotentHint": True,
-            "openWorldHint": False,
-        },
+        {"title": "Change an order's status", **READS, "readOnlyHint": False, "destructiveHint": True},
         {**_ORDER, "properties": {**_ORDER["properties"], "previous_status": _TEXT}},
     ),
 )
 
 
 def main() -> None:
-    """Serve the tools over stdin and stdout until stdin ends."""
     StdioServer("fanout-order-database", TOOLS).run()
 
 

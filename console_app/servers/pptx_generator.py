@@ -9,6 +9,7 @@ import asyncio
 
 from console_app.servers.parts.folders import file_name, name_from, save_new
 from console_app.servers.parts.server import (
+    READS,
     Arguments,
     CallContext,
     FileLink,
@@ -17,6 +18,7 @@ from console_app.servers.parts.server import (
     ToolFailedError,
     ToolOutput,
     counted,
+    schema,
 )
 
 MIME = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
@@ -26,7 +28,6 @@ MOST_SLIDES = 300
 
 
 async def markdown_to_pptx(arguments: Arguments, context: CallContext) -> ToolOutput:
-    """Make the file and links to it."""
     markdown: str = arguments["markdown_content"]
     if len(markdown) > LARGEST_TEXT:
         raise ToolFailedError(f"The text is longer than {LARGEST_TEXT:,} characters.")
@@ -37,8 +38,7 @@ async def markdown_to_pptx(arguments: Arguments, context: CallContext) -> ToolOu
 
 
 def _make(markdown: str, name: str) -> tuple[FileLink, int]:
-    from console_app.servers.parts.markdown_slides import read_slides  # markdown-it: 0.1 s
-    from console_app.servers.parts.pptx_writer import pptx_bytes  # python-pptx: 0.5 s
+    from console_app.servers.parts.pptx_writer import pptx_bytes, read_slides  # python-pptx: 0.5 s
 
     slides = read_slides(markdown)
     if not slides:
@@ -56,22 +56,15 @@ MARKDOWN_TO_PPTX = Tool(
     "with `Notes:`, or an HTML comment, becomes speaker notes. An existing file is never overwritten.",
     markdown_to_pptx,
     {
-        "markdown_content": {"type": "string", "description": "The slides in Markdown."},
-        "file_name": {"type": "string", "description": "Name of the file, without a folder; else made of the title."},
+        "markdown_content": schema("string", "The slides in Markdown."),
+        "file_name": schema("string", "Name of the file, without a folder; else made of the title."),
     },
     ("markdown_content",),
-    {
-        "title": "Make a presentation",
-        "readOnlyHint": False,
-        "destructiveHint": False,
-        "idempotentHint": False,
-        "openWorldHint": False,
-    },
+    {"title": "Make a presentation", **dict.fromkeys(READS, False)},
 )
 
 
 def main() -> None:
-    """Serve the tool over stdin and stdout until stdin ends."""
     StdioServer("fanout-pptx-generator", (MARKDOWN_TO_PPTX,)).run()
 
 

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import os
 
-from console_app.servers.parts.server import Arguments, CallContext, StdioServer, Tool, ToolFailedError
+from console_app.servers.parts.server import Arguments, CallContext, StdioServer, Tool, ToolFailedError, schema
 from console_app.servers.parts.web_pages import PageError, PageFetcher, is_public
 
 LONGEST = 30_000  # characters of a page
 
 
 async def fetch(arguments: Arguments, context: CallContext) -> str:
-    """Return the text of a page."""
-    del context
     private = os.environ.get("FANOUT_SEARCH_PRIVATE") == "1"
     fetcher = PageFetcher(is_allowed=(lambda _: True) if private else is_public, longest=LONGEST, same_host=True)
     try:
@@ -25,20 +23,11 @@ async def fetch(arguments: Arguments, context: CallContext) -> str:
         raise ToolFailedError(f"The page can't be read: {error}.") from error
 
 
-TOOLS = (
-    Tool(
-        "fetch",
-        "Reads one public web page as text.",
-        fetch,
-        {"url": {"type": "string"}},
-        ("url",),
-        {"title": "Read a web page", "openWorldHint": True},
-    ),
-)
+_HINTS = {"title": "Read a web page", "openWorldHint": True}
+TOOLS = (Tool("fetch", "Reads one public web page as text.", fetch, {"url": schema("string")}, ("url",), _HINTS),)
 
 
 def main() -> None:
-    """Serve the tools over stdin and stdout until stdin ends."""
     StdioServer("fanout-web", TOOLS).run()
 
 

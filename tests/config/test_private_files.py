@@ -53,7 +53,7 @@ def test_folders_and_files_are_for_this_user_alone(paths: Paths) -> None:
 
 
 def test_what_others_could_read_is_set_right_and_said_once(paths: Paths) -> None:
-    named = [getattr(paths, name) for name, kind in vars(Paths).items() if isinstance(kind, property)]
+    named = [getattr(paths, name) for name, kind in vars(Paths).items() if isinstance(kind, type(vars(Paths)["log"]))]
     folders = [path for path in named if not path.suffix and path != paths.themes]  # which may be shared with others
     wide = [*(path for path in named if path.suffix), paths.server_logs / "x.log", paths.data / "keys.json"]
     assert len(folders) >= 4

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from pptx import Presentation
 
 from console_app.domain.tools import Outcome
-from console_app.servers.parts.markdown_slides import LINES_A_SLIDE, read_slides
-from console_app.servers.parts.pptx_writer import pptx_bytes
+from console_app.servers.parts.pptx_writer import LINES_A_SLIDE, pptx_bytes, read_slides
 from tests.servers.conftest import Serve
 
 TALK = """# Parallel computing

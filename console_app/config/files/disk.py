@@ -77,19 +77,13 @@ def private_folder(folder: Path) -> None:
     folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
 
 
-def _make_private(folder: Path) -> None:
-    """Create a folder as `private_folder` does; a ConfigError says what stands in the way."""
-    try:
-        private_folder(folder)
-    except OSError as error:
-        raise ConfigError(
-            f"can't create the folder {folder}: {error.strerror or error}", "Set FANOUT_HOME to a folder you can write."
-        ) from None
-
-
 def write_private(path: Path, text: str) -> None:
     """Replace the file at `path` in one step, readable by this user alone. Raises ConfigError."""
-    _make_private(path.parent)
+    try:
+        private_folder(path.parent)
+    except OSError as error:
+        why = f"can't create the folder {path.parent}: {error.strerror or error}"
+        raise ConfigError(why, "Set FANOUT_HOME to a folder you can write.") from None
     new = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)
@@ -102,8 +96,8 @@ def write_private(path: Path, text: str) -> None:
 
 
 def read_text(path: Path, *, most: int = MOST_TEXT, piped: bool = False) -> str:
-    """Return the text of a configuration file that `contents` can read. A ConfigError names the file, and the byte that
-    isn't UTF-8."""
+    """Return the text of a file that `contents` can read. A ConfigError names the file, and the byte that isn't
+    UTF-8."""
     try:
         return contents(path, most=most, piped=piped).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -115,8 +109,7 @@ def read_text(path: Path, *, most: int = MOST_TEXT, piped: bool = False) -> str:
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """Return the JSON object in the file at `path`, {} without one. A file that holds none is logged and moved to
-    NAME.damaged."""
+    """Return the JSON object in a file, {} without one. A file that holds none is logged and moved to NAME.damaged."""
     if not path.exists():
         return {}
     try:
@@ -125,7 +118,10 @@ def read_record(path: Path) -> dict[str, Any]:
             raise ValueError("it has to be one JSON object")
     except (ConfigError, ValueError, RecursionError) as error:
         log.warning("%s can't be read and is set aside: %s", path, error)
-        _set_aside(path)
+        try:
+            path.replace(path.with_name(path.name + ".damaged"))
+        except OSError as failure:
+            log.warning("%s can't be set aside: %s", path, failure)
         return {}
     return cast("dict[str, Any]", found)
 
@@ -144,12 +140,4 @@ def keep_record(path: Path, record: Mapping[str, Any]) -> None:
 
 
 def texts(record: Mapping[str, Any]) -> dict[str, str]:
-    """Return the entries of a record that are texts, as all of them should be."""
     return {key: value for key, value in record.items() if isinstance(value, str)}
-
-
-def _set_aside(path: Path) -> None:
-    try:
-        path.replace(path.with_name(path.name + ".damaged"))
-    except OSError as error:
-        log.warning("%s can't be set aside: %s", path, error)

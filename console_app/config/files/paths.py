@@ -8,6 +8,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from console_app.config.files.disk import keep_record, read_record, texts
 
@@ -25,13 +26,47 @@ _IN_STATE = (
 log = logging.getLogger(__name__)
 
 
+class _In:
+    """A path in one of the three folders. Asking for it creates nothing."""
+
+    def __init__(self, folder: Literal["config", "data", "state"], name: str) -> None:
+        self._folder, self._name = folder, name
+
+    def __get__(self, paths: Paths, of: type[Paths]) -> Path:
+        return getattr(paths, self._folder) / self._name
+
+
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """The three folders of a user, as platformdirs has them, and their files. Asking for a path creates nothing."""
+    """The three folders of a user, as platformdirs has them, and their files."""
 
     config: Path
     data: Path
     state: Path
+
+    settings = _In("config", "config.toml")
+    mcp = _In("config", "mcp.json")
+    themes = _In("config", "themes")  # they override bundled ones of the same name
+    trust = _In("data", "trust.json")  # the project files that the user trusts, by content
+    plugins = _In("data", "plugins")  # the folders of what plugins keep, one a plugin
+    credentials = _In("data", "credentials.json")  # tokens of sign-ins to servers, where no keyring keeps them
+    tool_definitions = _In("data", "tools.json")  # the tools of servers as they looked when the user trusted them
+    rule_servers = _In("data", "rules.json")  # the program or address that each allow rule is bound to
+    files = _In("data", "files")  # those that tools return
+    sessions = _In("data", "sessions.db")  # every conversation, unless it was not to be saved
+    session_locks = _In("data", "locks")  # a file for each session that is open in a console now
+    drafts = _In("data", "drafts")  # the prompts that were written and not sent, a file a session
+    log = _In("state", "fanout.log")  # of the program itself
+    server_logs = _In("state", "servers")  # a log for each server, of its standard error
+    tools = _In("state", "tools.json")  # the servers and tools that are on, by working folder
+    known_tools = _In("state", "known_tools.json")  # the names of the tools that each server had last, for completion
+    calls = _In("state", "calls.json")  # those that were made by hand, by tool
+    dialects = _In("state", "dialects.json")  # the dialect that each model is known to write its calls in
+    batches = _In("state", "batches")  # the progress of each batch, for other terminals
+    refusals = _In("state", "refusals.json")  # the things that each endpoint refused for a model
+    endpoints = _In("state", "endpoints.json")  # the fingerprints of endpoints that were tested
+    repaired = _In("state", "repaired.json")  # files that others could read before, for `fanout doctor` to say once
+    history = _In("state", "history.jsonl")  # the prompts typed before
 
     @classmethod
     def find(cls, environ: Mapping[str, str] = os.environ) -> Paths:
@@ -43,121 +78,6 @@ class Paths:
 
         dirs = platformdirs.PlatformDirs("fanout", appauthor=False)
         return cls(dirs.user_config_path, dirs.user_data_path, dirs.user_state_path)
-
-    @property
-    def settings(self) -> Path:
-        """The user's settings."""
-        return self.config / "config.toml"
-
-    @property
-    def mcp(self) -> Path:
-        """The user's MCP servers."""
-        return self.config / "mcp.json"
-
-    @property
-    def themes(self) -> Path:
-        """The user's themes; they override bundled ones of the same name."""
-        return self.config / "themes"
-
-    @property
-    def trust(self) -> Path:
-        """The project files that the user trusts, by content."""
-        return self.data / "trust.json"
-
-    @property
-    def plugins(self) -> Path:
-        """The folders of what plugins keep, one a plugin."""
-        return self.data / "plugins"
-
-    @property
-    def credentials(self) -> Path:
-        """Tokens of servers that the user signed in to, where no keyring keeps them."""
-        return self.data / "credentials.json"
-
-    @property
-    def tool_definitions(self) -> Path:
-        """The tools of servers as they looked when the user trusted them."""
-        return self.data / "tools.json"
-
-    @property
-    def rule_servers(self) -> Path:
-        """The program or address that each allow rule is bound to."""
-        return self.data / "rules.json"
-
-    @property
-    def files(self) -> Path:
-        """The folder of the files that tools return."""
-        return self.data / "files"
-
-    @property
-    def sessions(self) -> Path:
-        """Every conversation, unless it was not to be saved."""
-        return self.data / "sessions.db"
-
-    @property
-    def session_locks(self) -> Path:
-        """One file a session that is open in a console now."""
-        return self.data / "locks"
-
-    @property
-    def drafts(self) -> Path:
-        """The prompts that were written and not sent, a file a session."""
-        return self.data / "drafts"
-
-    @property
-    def log(self) -> Path:
-        """The log of the program itself."""
-        return self.state / "fanout.log"
-
-    @property
-    def server_logs(self) -> Path:
-        """One log a MCP server, of its standard error."""
-        return self.state / "servers"
-
-    @property
-    def tools(self) -> Path:
-        """The servers and tools that are on, by working folder."""
-        return self.state / "tools.json"
-
-    @property
-    def known_tools(self) -> Path:
-        """The names of the tools that each server had last, for completion."""
-        return self.state / "known_tools.json"
-
-    @property
-    def calls(self) -> Path:
-        """The calls that were made by hand, by tool."""
-        return self.state / "calls.json"
-
-    @property
-    def dialects(self) -> Path:
-        """The dialect that each model is known to write its calls in."""
-        return self.state / "dialects.json"
-
-    @property
-    def batches(self) -> Path:
-        """The progress of each batch, for other terminals."""
-        return self.state / "batches"
-
-    @property
-    def refusals(self) -> Path:
-        """The things that each endpoint refused for a model."""
-        return self.state / "refusals.json"
-
-    @property
-    def endpoints(self) -> Path:
-        """The fingerprints of endpoints that were tested."""
-        return self.state / "endpoints.json"
-
-    @property
-    def repaired(self) -> Path:
-        """The files that others could read until Fanout set them right, for `fanout doctor` to say once."""
-        return self.state / "repaired.json"
-
-    @property
-    def history(self) -> Path:
-        """The prompts typed before."""
-        return self.state / "history.jsonl"
 
     def make_private_again(self) -> None:
         """Take away from others what they can read: after a copied home, a careless chmod, an older version.
@@ -197,27 +117,20 @@ class Paths:
         for folder, names in ((self.data, _IN_DATA), (self.state, _IN_STATE)):
             inside = [path for name in names for path in folder.glob(name)]
             for path in inside:
-                yield from _within(path)
+                try:  # in a folder that others can't open, nothing can be read
+                    found = path.lstat().st_mode
+                    yield from list(path.iterdir()) if stat.S_ISDIR(found) and found & _OTHERS else []
+                except OSError as error:
+                    log.warning("%s can't be looked into: %s", path, error)
             yield from inside
             if inside:
                 yield folder
 
 
 def project_settings(cwd: Path) -> Path:
-    """The settings that a project brings along."""
     return cwd / PROJECT_FOLDER / "config.toml"
 
 
 def project_mcp(cwd: Path) -> tuple[Path, ...]:
-    """The files in which a project may bring MCP servers along, ours and others'; the first that is trusted counts."""
+    """Return the files in which a project may bring servers along, ours and others'; the first trusted one counts."""
     return cwd / "mcp.json", cwd / ".mcp.json", cwd / ".vscode" / "mcp.json"
-
-
-def _within(folder: Path) -> list[Path]:
-    """Return what lies in a folder that others can open; in one that they can't, nothing can be read."""
-    try:
-        found = folder.lstat().st_mode
-        return list(folder.iterdir()) if stat.S_ISDIR(found) and found & _OTHERS else []
-    except OSError as error:
-        log.warning("%s can't be looked into: %s", folder, error)
-        return []

@@ -59,8 +59,8 @@ def position(text: str, key: Sequence[str | int]) -> tuple[int, int]:
 
 
 def lines_of(table: Mapping[str, Any], above: str = "", longest: int = _LONGEST_VALUE) -> Iterator[str]:
-    """Yield `name = value` for everything in a table, names with dots between; each in one line of safe text of at most
-    `longest` characters (0: whole, with long runs of blanks counted)."""
+    """Yield `name = value` for everything in a table: one line of safe text each, of at most `longest` characters (0:
+    all)."""
     for name, value in table.items():
         whole = f"{above}{name}"
         if isinstance(value, dict) and value:
@@ -76,24 +76,16 @@ def _places(text: str) -> dict[tuple[str, ...], int]:
     table: tuple[str, ...] = ()
     at = 0
     while at < len(text):
-        if header := _HEADER.match(text, at):
-            table = _split(header[1])
-            _note(found, table, header.start(1))
-            at = header.end()
-        elif key := _KEY.match(text, at):
-            _note(found, (*table, *_split(key[1])), key.start(1))
-            at = key.end()
+        header = _HEADER.match(text, at)
+        if written := header or _KEY.match(text, at):
+            parts = tuple(part[1:-1] if part[0] in "\"'" else part for part in _PARTS.findall(written[1]))
+            key = parts if header else (*table, *parts)
+            table = parts if header else table
+            for length in range(1, len(key) + 1):
+                found.setdefault(key[:length], written.start(1))
+            at = written.end()
         at = _end_of_entry(text, at)
     return found
-
-
-def _note(found: dict[tuple[str, ...], int], key: tuple[str, ...], offset: int) -> None:
-    for length in range(1, len(key) + 1):
-        found.setdefault(key[:length], offset)
-
-
-def _split(dotted: str) -> tuple[str, ...]:
-    return tuple(part[1:-1] if part[0] in "\"'" else part for part in _PARTS.findall(dotted))
 
 
 def _end_of_entry(text: str, at: int) -> int:

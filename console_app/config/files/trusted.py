@@ -38,8 +38,7 @@ class Written:
 
 
 def is_trusted(paths: Paths, file: Path, text: str | None = None, scripts: Mapping[str, str] | None = None) -> bool:
-    """Return whether the user trusted `file` as it is now, or as it was read: `text`, with its `scripts`. A damaged
-    record, or a file that can't be read, is no yes."""
+    """Return whether the user trusted `file` as it is now, or as it was read. What can't be read is no yes."""
     try:
         text = read_text(file) if text is None else text
         scripts = scripts_of(file, text) if scripts is None else scripts
@@ -56,8 +55,8 @@ def trust(paths: Paths, file: Path, text: str | None = None, scripts: Mapping[st
 
 
 def scripts_of(file: Path, text: str) -> dict[str, str]:
-    """Return the texts of the scripts that a project's settings or command names, by these names; "" for one that isn't
-    there. Raises ConfigError for one that can't be read."""
+    """Return the texts of the scripts that settings or a command name, "" for one that isn't there. Raises
+    ConfigError."""
     names: set[str] = set()
     if file.suffix == ".toml" and (_SCRIPTED in text or "\\" in text):  # an escape may hide it
         names = {one.removeprefix(_SCRIPTED) for one in _texts(parse_toml(text, file)) if one.startswith(_SCRIPTED)}
@@ -94,7 +93,6 @@ def _fingerprint(text: str, scripts: Mapping[str, str]) -> str:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield every text in a table, at any depth."""
     match value:
         case str():
             yield value

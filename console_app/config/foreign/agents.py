@@ -22,7 +22,7 @@ _WORKTREE = "worktree"  # the one isolation there is
 
 @dataclass(frozen=True, slots=True)
 class AgentFile:
-    """One agent. `tools` is None where the file names none, which means all; an empty list means none."""
+    """An agent. `tools` is None where the file names none, which means all; an empty list means none."""
 
     path: Path
     text: str
@@ -44,7 +44,6 @@ class AgentFile:
 
     @classmethod
     def read(cls, path: Path, tree: Tree) -> AgentFile:
-        """Read a file. Raises ConfigError where it is no agent."""
         text = tree.text(path)
         front = FrontMatter.read(path, text)
         name = front.text("name") or path.stem.removesuffix(".agent")
@@ -76,12 +75,10 @@ class AgentFile:
 
     @property
     def summary(self) -> str:
-        """Say what a yes would have come of it."""
         return f"the agent {self.name}, which a model may send"
 
     @property
     def does(self) -> Iterator[str]:
-        """The lines of what takes effect."""
         yield f"{self.name}: {self.description}"
         yield f"tools: {'all' if self.tools is None else one_line(', '.join(self.tools), 400) or 'none'}"
         if self.disallowed:

@@ -19,7 +19,7 @@ from console_app.config.foreign.agents import AgentFile
 from console_app.config.foreign.hook_files import HookFile
 from console_app.config.foreign.plugins import Plugin
 from console_app.config.foreign.skills import Skill
-from console_app.config.foreign.tree import MOST_FILES, MOST_TEXT, Tree, files_below
+from console_app.config.foreign.tree import MOST_FILES, MOST_TEXT, Tree, files_below, named_below
 from console_app.domain import ConfigError, amounts, one_line, plural
 
 NAMES = ("AGENTS.md", "CLAUDE.md")
@@ -31,7 +31,7 @@ _INCLUDED = re.compile(r"(?<!\S)@([^\s`@,;:'\"()]+[^\s`@,;:'\"().])")
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """One file of instructions; `parts` are the texts that it includes, by their paths in the project."""
+    """A file of instructions; `parts` are the texts that it includes, by their paths in the project."""
 
     path: Path
     text: str
@@ -58,23 +58,12 @@ class Instructions:
 
     @property
     def summary(self) -> str:
-        """Say what a yes would have come of it."""
         tokens = plural(len(self.whole) // amounts.CHARACTERS_A_TOKEN, "token")
         return f"instructions for the model, {tokens} of each request"
 
     @property
     def does(self) -> Iterator[str]:
-        """The lines of what takes effect."""
         yield from self.whole.splitlines()
-
-
-def files(tree: Tree) -> list[Path]:
-    """Return the files of a project's instructions, from its top to the working folder."""
-    found: list[Path] = []
-    for folder in tree.down:
-        there = (folder / name for name in NAMES if (folder / name).exists() or (folder / name).is_symlink())
-        found += [path for path in [next(there, None)] if path is not None]
-    return found
 
 
 def _include(path: Path, text: str, tree: Tree, parts: dict[str, str], depth: int) -> None:
@@ -94,6 +83,7 @@ def _include(path: Path, text: str, tree: Tree, parts: dict[str, str], depth: in
         _include(target, parts[name], tree, parts, depth + 1)
 
 
+# Of each, `summary` says what a yes would have come of it, and `does` has the lines of what takes effect.
 Foreign = Instructions | Skill | Plugin | HookFile | AgentFile
 
 
@@ -108,10 +98,13 @@ class Findings:
 def of_project(folder: Path, data: Path, environ: Mapping[str, str]) -> Findings:
     """Find what the project of `folder` brings; `data` is where plugins keep theirs. Reads files: for a thread."""
     tree, home = Tree(folder), Path.home()
+    # Instructions from the top to the working folder; of two in a folder the first name counts.
+    paths = ([folder / name for name in NAMES] for folder in tree.down)
+    named = ([path for path in both if path.exists() or path.is_symlink()][:1] for both in paths)
     places = [place for place in tree.places if place != home]  # what lies there is the user's own
     return _found(
         (
-            *((path, Instructions.read) for path in files(tree)),
+            *((path, Instructions.read) for first in named for path in first),
             *_of_places(places, tree, data, environ),
             *((path, HookFile.read) for place in places for name in hook_files.FILES for path in _there(place / name)),
         ),
@@ -141,9 +134,9 @@ def _of_places(
     places: list[Path], tree: Tree, data: Path, environ: Mapping[str, str]
 ) -> Iterator[tuple[Path, _Reader]]:
     for place in places:
-        yield from ((path, Skill.read) for name in skills.FOLDERS for path in skills.files(place / name))
+        yield from ((path, Skill.read) for name in skills.FOLDERS for path in named_below(place / name, skills.FILE))
         plugin: _Reader = partial(Plugin.read, data=data, environ=environ)
-        yield from ((path, plugin) for path in plugins.files(place / plugins.FOLDER))
+        yield from ((path, plugin) for path in named_below(place / plugins.FOLDER, plugins.FILE))
         for name in agents.FOLDERS:
             files = sorted(files_below(place / name, ".md"))[:MOST_FILES]
             yield from ((path, AgentFile.read) for path in files)

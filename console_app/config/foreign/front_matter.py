@@ -77,7 +77,6 @@ def _fields(file: Path, front: str) -> Mapping[str, str]:
 
 
 def unquoted(value: str) -> str:
-    """Return a value as one line, without quotes around it."""
     text = " ".join(value.split())
     quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
     return text[1:-1] if quoted else text

@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from console_app.config.foreign import skills
 from console_app.config.foreign.skills import Skill
-from console_app.config.foreign.tree import MOST_FILES, Tree
+from console_app.config.foreign.tree import Tree, named_below
 from console_app.config.servers import ServerConfig, read_mcp_config
-from console_app.domain import ConfigError, one_line, plural
+from console_app.domain import ConfigError, one_line, plural, safe_text
 
 FILE = "plugin.json"
 FOLDER = ".agents/plugins"
@@ -29,7 +29,7 @@ _NAME = re.compile(r"[a-z0-9](?:[a-z0-9]|[-.](?=[a-z0-9])){0,63}")
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """One plugin. Its servers are named after it: PLUGIN-SERVER."""
+    """A plugin. Its servers are named after it: PLUGIN-SERVER."""
 
     path: Path
     text: str
@@ -49,7 +49,7 @@ class Plugin:
             found: Any = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise ConfigError(f"{place}: it is no JSON ({one_line(str(error), 80)})") from None
-        said = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+        said = safe_text.as_object(found)
         name = said.get("name")
         if not isinstance(name, str) or not _NAME.fullmatch(name) or not isinstance(said.get("$schema"), str):
             raise ConfigError(f"{place}: a plugin has a `$schema` and a `name` of small letters, digits, - and dots")
@@ -57,7 +57,7 @@ class Plugin:
         if unknown := [one_line(key, 40) for key in said if key not in _KNOWN]:
             problems.append(f"{place}: not known here: {', '.join(unknown[:8])}")
         parts, read = tree.beside(path), list[Skill]()
-        for file in skills.files(root / "skills"):
+        for file in named_below(root / "skills", skills.FILE):
             try:
                 read.append(Skill.read(file, tree))
             except ConfigError as error:
@@ -73,25 +73,15 @@ class Plugin:
 
     @property
     def summary(self) -> str:
-        """Say what a yes would have come of it."""
         what = (plural(len(self.skills), "skill"), plural(len(self.servers), "server"))
         return f"the plugin {self.name} with {' and '.join(what)}"
 
     @property
     def does(self) -> Iterator[str]:
-        """The lines of what takes effect, its servers aside."""
         for skill in self.skills:
             yield f"The skill {skill.name}:"
             yield from (f"    {line}" for line in skill.does)
         yield from self.problems
-
-
-def files(folder: Path) -> list[Path]:
-    """Return the plugin.json of each plugin in a folder of plugins."""
-    try:
-        return sorted(folder.glob(f"*/{FILE}"))[:MOST_FILES]
-    except OSError:
-        return []
 
 
 def _servers(plugin: str, file: Path, tree: Tree, environ: Mapping[str, str]) -> tuple[ServerConfig, ...]:

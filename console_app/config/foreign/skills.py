@@ -12,7 +12,7 @@ from pathlib import Path
 
 from console_app.config.files import disk
 from console_app.config.foreign.front_matter import FrontMatter
-from console_app.config.foreign.tree import MOST_FILES, MOST_TEXT, Tree, digest
+from console_app.config.foreign.tree import MOST_TEXT, Tree, digest
 from console_app.domain import ConfigError, one_line, plural
 
 FILE = "SKILL.md"
@@ -25,7 +25,7 @@ _MOST_NAMED = 12
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """One skill. `parts` has the hash of each file beside its SKILL.md, by its path in the folder."""
+    """A skill. `parts` has the hash of each file beside its SKILL.md, by its path in the folder."""
 
     path: Path
     text: str
@@ -38,7 +38,6 @@ class Skill:
 
     @classmethod
     def read(cls, path: Path, tree: Tree) -> Skill:
-        """Read the skill of a SKILL.md. Raises ConfigError where it is none."""
         text = tree.text(path)
         front, place = FrontMatter.read(path, text), one_line(str(path), 200)
         name, description = path.parent.name, front.text("description")
@@ -55,12 +54,10 @@ class Skill:
 
     @property
     def summary(self) -> str:
-        """Say what a yes would have come of it."""
         return f"the skill {self.name}, which the model is told of and may read"
 
     @property
     def does(self) -> Iterator[str]:
-        """The lines of what takes effect."""
         yield f"In each request: {self.name}: {self.description}"
         if self.note:
             yield f"Its front matter: {self.note}."
@@ -84,11 +81,3 @@ class Skill:
         if digest(target) != self.parts[name]:
             raise ConfigError(f"{one_line(file, 80)} of the skill {self.name} changed since it was trusted")
         return disk.read_text(target, most=MOST_TEXT)
-
-
-def files(folder: Path) -> list[Path]:
-    """Return the SKILL.md of each skill in a folder of skills."""
-    try:
-        return sorted(folder.glob(f"*/{FILE}"))[:MOST_FILES]
-    except OSError:
-        return []

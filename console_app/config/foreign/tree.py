@@ -34,7 +34,6 @@ class Tree:
 
     @property
     def down(self) -> Iterator[Path]:
-        """The folders from the top to the working folder."""
         inside = self.folder.relative_to(self.top).parts
         return (self.top.joinpath(*inside[:depth]) for depth in range(len(inside) + 1))
 
@@ -55,8 +54,7 @@ class Tree:
         return text
 
     def beside(self, file: Path) -> Mapping[str, str]:
-        """Return the hash of each other file in the folder of `file`, by its path there. Raises ConfigError for more
-        than can be looked through, or for a link that leads out."""
+        """Return the hash of each other file in the folder of `file`, by its path there. Raises ConfigError."""
         found: dict[str, str] = {}
         for path in islice(files_below(file.parent, ""), MOST_FILES + 2):
             if path == file:
@@ -75,6 +73,13 @@ def digest(path: Path) -> str:
         return hashlib.sha256(disk.contents(path, most=_MOST_BESIDE)).hexdigest()
     except OSError as error:
         raise ConfigError(f"can't read {one_line(str(path), 200)}: {error.strerror or error}") from None
+
+
+def named_below(folder: Path, name: str) -> list[Path]:
+    try:
+        return sorted(folder.glob(f"*/{name}"))[:MOST_FILES]
+    except OSError:
+        return []
 
 
 def files_below(folder: Path, ending: str) -> Iterator[Path]:

@@ -22,7 +22,7 @@ CHANNEL = "FANOUT_PAGE"
 
 
 class BrowserPage:
-    """One end of the socket. A method that sends raises OSError where the server is gone or far behind; none waits."""
+    """Our end of the socket. A method that sends raises OSError where the server is gone or far behind; none waits."""
 
     def __init__(self, channel: socket.socket) -> None:
         channel.setblocking(False)
@@ -33,7 +33,6 @@ class BrowserPage:
         self._send({"open": url})
 
     def save_file(self, path: str) -> None:
-        """Have the page download a file of this machine."""
         self._send({"file": path})
 
     def when_taken_over(self, loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:

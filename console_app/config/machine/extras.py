@@ -58,7 +58,6 @@ def installed() -> dict[str, str | None]:
 
 
 def version_of(package: str) -> str | None:
-    """Return the version of a package, None for one that isn't installed."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

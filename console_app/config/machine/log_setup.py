@@ -88,7 +88,8 @@ def write_report(folder: Path, error: BaseException, redactor: Redactor, *, doin
     """Write `crash-*.txt` into `folder`; None when that can't be done either. `doing` says what was being done."""
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     path = folder / f"crash-{stamp}-{os.getpid()}.txt"
-    text = "\n".join([*_facts(doing), "", *_traceback(error)])
+    whole = traceback.TracebackException.from_exception(error, limit=-_FRAMES, capture_locals=False, max_group_width=5)
+    text = "\n".join([*_facts(doing), "", *"".join(whole.format()).splitlines()])
     try:
         disk.write_private(path, visible(redactor.clean(text)) + "\n")
         for old in sorted(folder.glob("crash-*.txt"))[:-MOST_REPORTS]:
@@ -106,16 +107,7 @@ def _facts(doing: str) -> list[str]:
         f"python: {platform.python_version()} on {platform.system()} {platform.release()} {platform.machine()}",
         f"packages: {', '.join(packages)}",
         f"terminal: TERM={os.environ.get('TERM', '')} LANG={os.environ.get('LANG', '')}",
-        f"command: {' '.join(_flags())}",
+        # Without the words behind its flags: prompts are private.
+        f"command: {' '.join(['fanout', *(one.partition('=')[0] for one in sys.argv[1:] if one.startswith('-'))])}",
     ]
     return [*lines, f"doing: {doing}"] if doing else lines
-
-
-def _flags() -> list[str]:
-    """Return the command line without the words behind its flags: prompts are private."""
-    return ["fanout", *(word.partition("=")[0] for word in sys.argv[1:] if word.startswith("-"))]
-
-
-def _traceback(error: BaseException) -> list[str]:
-    whole = traceback.TracebackException.from_exception(error, limit=-_FRAMES, capture_locals=False, max_group_width=5)
-    return "".join(whole.format()).splitlines()

@@ -3,16 +3,16 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from console_app.config.models.connection import USUAL_PORTS as USUAL_PORTS
-    from console_app.config.models.connection import TypedEndpoint as TypedEndpoint
-    from console_app.config.models.connection import checked_key as checked_key
-    from console_app.config.models.connection import checked_url as checked_url
     from console_app.config.models.known_models import KnownDialects as KnownDialects
     from console_app.config.models.known_models import KnownEndpoints as KnownEndpoints
     from console_app.config.models.known_models import KnownRefusals as KnownRefusals
     from console_app.config.models.known_models import Refusals as Refusals
     from console_app.config.models.model_choice import NO_KEY_HINT as NO_KEY_HINT
+    from console_app.config.models.model_choice import USUAL_PORTS as USUAL_PORTS
     from console_app.config.models.model_choice import ModelChoice as ModelChoice
+    from console_app.config.models.model_choice import TypedEndpoint as TypedEndpoint
+    from console_app.config.models.model_choice import checked_key as checked_key
+    from console_app.config.models.model_choice import checked_url as checked_url
     from console_app.config.models.model_choice import choose_model as choose_model
 else:
     from console_app.door import door

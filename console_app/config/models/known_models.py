@@ -29,25 +29,19 @@ class KnownDialects:
         self._path = path
 
     def get(self, key: str) -> str | None:
-        """Return the dialect of a model, or None."""
         return disk.texts(disk.read_record(self._path)).get(key)
 
     def keep(self, key: str, dialect: str) -> None:
-        """Note that the model writes its calls in `dialect`."""
         disk.keep_record(self._path, {**disk.texts(disk.read_record(self._path)), key: dialect})
 
     def drop(self, key: str) -> None:
-        """Forget what the model writes."""
         record = disk.texts(disk.read_record(self._path))
         if record.pop(key, None) is not None:
             disk.keep_record(self._path, record)
 
 
-MOST_MODELS = 100  # in the file; the newest
-_FLAGS = (
-    *("sees", "own_ids_refused", "unsigned", "no_blanks", "no_system", "thoughts_wanted", "no_stream", "by_turns"),
-    *("items_wanted", "plain_names", "takes_no_reasoning", "hides_cuts", "pairs_labels"),
-)
+log = logging.getLogger(__name__)
+MOST_MODELS = 100  # in a file; the newest
 _NUMBERS = ("largest", "description")
 _SETS = ("efforts", "keywords")
 
@@ -83,7 +77,6 @@ class Refusals:
     room: tuple[int, int, int] | None = None  # context and input in tokens, of a body of so many characters
 
     def clear(self) -> None:
-        """Forget everything."""
         self.__init__()
 
     def take_back(self, before: Refusals, after: Refusals) -> None:
@@ -101,12 +94,10 @@ class Refusals:
 
     def lasting(self) -> dict[str, Any]:
         """Return what is to be written down; {} where there is nothing."""
-        usual = Refusals()._plain()
-        return {name: value for name, value in self._plain().items() if value != usual[name]}
-
-    def _plain(self) -> dict[str, Any]:
-        several = {name: sorted(getattr(self, name)) for name in _SETS}
-        return {"fields": dict(self.fields), **several} | {name: getattr(self, name) for name in (*_NUMBERS, *_FLAGS)}
+        usual, several = Refusals(), {name: sorted(getattr(self, name)) for name in _SETS if getattr(self, name)}
+        own = {name: getattr(self, name) for name in (*_NUMBERS, *_FLAGS)}
+        changed = {name: value for name, value in own.items() if value != getattr(usual, name)}
+        return ({"fields": dict(self.fields)} if self.fields else {}) | several | changed
 
     @classmethod
     def read(cls, record: Any) -> Refusals:
@@ -125,6 +116,9 @@ class Refusals:
             if type(given.get(name)) is int and given[name] > 0:
                 setattr(found, name, given[name])
         return found
+
+
+_FLAGS = tuple(one.name for one in fields(Refusals) if isinstance(one.default, bool))
 
 
 class KnownRefusals:
@@ -160,7 +154,6 @@ class KnownRefusals:
             self.keep(key)
 
     def keep(self, key: str) -> None:
-        """Write down what is known of a model now."""
         if self._path is None:
             return
         models, lasting = self._written(), self.of(key).lasting()
@@ -181,11 +174,6 @@ class KnownRefusals:
         return safe_text.as_object(record.get("models")) if record.get("version") == self._version else {}
 
 
-log = logging.getLogger(__name__)
-
-MOST = 100  # the newest
-
-
 class KnownEndpoints:
     """The fingerprints by `API HOST MODEL` in the file at `path`, each with the `version` of Fanout that made it."""
 
@@ -194,14 +182,13 @@ class KnownEndpoints:
         self._version = version
 
     def keep(self, key: str, findings: Mapping[str, Sequence[str]], refused: Mapping[str, Any]) -> None:
-        """Write down what an endpoint was seen to do, and what breaks because of it, by what was looked at; and what
-        it `refused`, or does in its own way."""
+        """Write down what an endpoint was seen to do, what breaks because of it, and what it `refused`."""
         record = disk.read_record(self._path)
         record.pop(key, None)
         day = time.strftime("%Y-%m-%d")
         listed = {one: [*two] for one, two in findings.items()}
         record[key] = {"version": self._version, "day": day, "findings": listed, "refused": dict(refused)}
-        disk.keep_record(self._path, dict(list(record.items())[-MOST:]))
+        disk.keep_record(self._path, dict(list(record.items())[-MOST_MODELS:]))
 
     def of(self, key: str) -> dict[str, list[str]]:
         """Return what an endpoint was seen to do the last time, and what broke; {} where it was not tested."""
@@ -210,8 +197,7 @@ class KnownEndpoints:
         return {name: [str(word) for word in words] for name, words in lists.items()}
 
     def refused(self, key: str) -> dict[str, Any]:
-        """Return what a tested endpoint refused; {} where it was not tested by this version, which a line in the log
-        says."""
+        """Return what an endpoint refused as this version tested it, else {}; of another version the log tells."""
         record = self._of(key)
         if record and record.get("version") != self._version:
             log.warning("the fingerprint of %s is another version's and not used: test it again", key)

@@ -32,8 +32,7 @@ def for_servers(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def for_own_programs(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return all variables but those that hold secrets, for the editor and the opener of files, which need their
-    own."""
+    """Return all variables but those that hold secrets, for the editor and the opener of files."""
     return {
         name: value for name, value in environ.items() if not is_secret_name(name) and not _has_password(name, value)
     }

@@ -12,12 +12,12 @@ import json
 import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from console_app.config.files import Paths, disk
 from console_app.config.secrets.redaction import Redactor
 from console_app.config.secrets.secret_sources import secrets_of_kept
-from console_app.domain import ConfigError
+from console_app.domain import ConfigError, safe_text
 
 _SERVICE = "fanout"
 _KIND = "key:"
@@ -25,28 +25,21 @@ log = logging.getLogger(__name__)
 
 
 class Credentials(Protocol):
-    """Texts by key. A method may take a moment, so it is for a thread; one that fails to write raises ConfigError."""
+    """Texts by key, kept at a `place` in words. A method may take a moment, so it is for a thread; one that fails to
+    write raises ConfigError."""
 
     @property
-    def place(self) -> str:
-        """The place where they are kept, in words."""
-        ...
+    def place(self) -> str: ...
 
-    def read(self, key: str) -> str | None:
-        """Return what was written last, or None."""
-        ...
+    def read(self, key: str) -> str | None: ...
 
-    def write(self, key: str, text: str) -> None:
-        """Keep `text` in place of what was there."""
-        ...
+    def write(self, key: str, text: str) -> None: ...
 
-    def delete(self, key: str) -> None:
-        """Forget the text; it may be missing already."""
-        ...
+    def delete(self, key: str) -> None: ...  # it may be missing already
 
 
 class FileCredentials:
-    """One JSON file of mode 0600, replaced in one step. A file that can't be read holds nothing."""
+    """A JSON file of mode 0600, replaced in one step. A file that can't be read holds nothing."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -160,15 +153,14 @@ class StoredKeys:
         self._file = paths.data / "keys.json"
 
     def addresses(self) -> dict[str, str]:
-        """Return the variables that have a stored key, each with the base URL that its key was given for; ""
-        for the one that its provider has."""
+        """Return the variables that have a stored key, each with the base URL it was given for; "" for its
+        provider's."""
         if not self._index.exists():
             return {}
         try:
-            found: Any = json.loads(disk.read_text(self._index))
+            entries = safe_text.as_list(json.loads(disk.read_text(self._index)))
         except (ConfigError, ValueError):
             return {}
-        entries = cast("list[Any]", found) if isinstance(found, list) else []
         parted = (entry.partition(" ") for entry in entries if isinstance(entry, str))
         return {name: address for name, _, address in parted}
 
@@ -185,8 +177,8 @@ class StoredKeys:
         return _WithStoredKeys({**found, **environ}, used) if found else environ
 
     def set(self, variable: str, key: str, address: str = "") -> str:
-        """Keep `key`, for the host of the base URL `address` alone where one is given, and return its place in words.
-        Raises ConfigError."""
+        """Keep `key`, for the host of `address` alone where one is given, and return its place in words. Raises
+        ConfigError."""
         credentials = UserCredentials(self._file)
         # First the list: a key that is there under an address which is not yet noted could go elsewhere.
         self._remember({**self.addresses(), variable: address})
@@ -222,7 +214,6 @@ def with_key(environ: Mapping[str, str], variable: str, key: str, address: str) 
 
 
 def is_stored(environ: Mapping[str, str], variable: str) -> bool:
-    """Return whether the key of `variable` is one that was stored."""
     return isinstance(environ, _WithStoredKeys) and variable in environ.stored
 
 

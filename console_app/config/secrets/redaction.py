@@ -30,14 +30,11 @@ _HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'
 def _forms(secret: str) -> set[str]:
     """Return every form of `secret`; of one with several lines also its long lines, since logs come line by line."""
     found: set[str] = set()
-    for text in {secret, *(line for line in map(str.strip, secret.splitlines()) if _is_long(line))}:
+    lines = (line for line in map(str.strip, secret.splitlines()) if len(line) > _LONGEST_LINE_LEFT_ALONE)
+    for text in {secret, *lines}:
         found.update(_written(text))
         found.update(_encoded(text.encode("utf-8", "surrogateescape")))
     return {form for form in found if form}
-
-
-def _is_long(line: str) -> bool:
-    return len(line) > _LONGEST_LINE_LEFT_ALONE
 
 
 def _written(text: str) -> Iterator[str]:
@@ -45,7 +42,7 @@ def _written(text: str) -> Iterator[str]:
     data = text.encode("utf-8", "surrogateescape")
     for quoted in (quote(data, safe=""), quote(data), quote_plus(data)):
         yield quoted
-        yield _lower_hex(quoted)
+        yield re.sub(r"%..", lambda found: found[0].lower(), quoted)
     for ascii_only in (True, False):
         inner = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
         yield inner
@@ -55,11 +52,6 @@ def _written(text: str) -> Iterator[str]:
     yield repr(data)[2:-1]
     yield text.translate(_HTML)
     yield text.translate(_HTML).replace("&#x27;", "&#39;")
-
-
-def _lower_hex(quoted: str) -> str:
-    first, *rest = quoted.split("%")
-    return first + "".join(f"%{part[:2].lower()}{part[2:]}" for part in rest)
 
 
 def _encoded(data: bytes) -> Iterator[str]:
@@ -89,13 +81,24 @@ class _Trie:
             self.longest = max(self.longest, len(text))
 
     def pattern(self) -> str:
-        """Return a regular expression for the longest text at a place. Common beginnings are tried once, not once a
-        text."""
-        return _pattern(self._root)
+        """Return a regular expression for the longest text at a place, which tries common beginnings once."""
+        # Written without recursion: a certificate is thousands of characters deep.
+        done: dict[int, str] = {}
+        stack = [(self._root, False)]
+        while stack:
+            node, children_done = stack.pop()
+            if not children_done:
+                stack.append((node, True))
+                stack.extend((child, False) for character, child in node.items() if character)
+                continue
+            branches = [re.escape(character) + done.pop(id(child)) for character, child in node.items() if character]
+            whole = branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
+            # A group only where the rest may be missing: nesting them for each character would be too deep for `re`.
+            done[id(node)] = "" if not branches else f"(?:{whole})?" if "" in node else whole
+        return done[id(self._root)]
 
     def open_from(self, text: str) -> int:
-        """Return where the first of our texts begins that `text` ends in the middle of; its length where there is
-        none."""
+        """Return where the first of our texts begins that `text` ends within; its length where there is none."""
         for begin in range(max(0, len(text) - self.longest + 1), len(text)):
             node: dict[str, Any] = self._root
             for character in text[begin:]:
@@ -105,26 +108,6 @@ class _Trie:
             if any(node):  # something goes on from here
                 return begin
         return len(text)
-
-
-def _pattern(root: dict[str, Any]) -> str:
-    # Written without recursion: a certificate is thousands of characters deep.
-    done: dict[int, str] = {}
-    stack = [(root, False)]
-    while stack:
-        node, children_done = stack.pop()
-        if not children_done:
-            stack.append((node, True))
-            stack.extend((child, False) for character, child in node.items() if character)
-            continue
-        branches = [re.escape(character) + done.pop(id(child)) for character, child in node.items() if character]
-        if not branches:
-            done[id(node)] = ""
-            continue
-        whole = branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
-        # A group only where the rest may be missing: nesting them for every character would be too deep for `re`.
-        done[id(node)] = f"(?:{whole})?" if "" in node else whole
-    return done[id(root)]
 
 
 _LONGEST_LINE = 16_384  # characters that a stream may hold back while it waits for the end of a line
@@ -181,7 +164,6 @@ class Redactor:
         return finder
 
     def clean(self, text: str) -> str:
-        """Return `text` without secrets."""
         return without_shapes(self.without_known(text))
 
     def without_known(self, text: str) -> str:
@@ -279,10 +261,6 @@ HIDDEN = "(hidden)"
 LONGEST_PEM = 16_384  # characters of a private key: one of RSA with 16,384 bits has 13,000
 
 
-def _either(texts: Iterable[str]) -> str:
-    return "|".join(map(re.escape, texts))
-
-
 _WORD = r"[A-Za-z0-9_-]"
 # Words with hyphens or underscores may begin alike: a digit tells a key from them, or a run of letters as in no word.
 _NO_WORDS = rf"(?={_WORD}{{0,60}}(?:[0-9]|[A-Za-z]{{20}}))"
@@ -307,7 +285,9 @@ _KINDS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("eyJ",), rf"{_WORD}{{10,}}(?:\.{_WORD}*){{2,4}}"),
 )
 _STARTS = tuple(start for starts, _ in _KINDS for start in starts)
-_KEY = re.compile(rf"\b(?:{'|'.join(f'(?:{_either(starts)}){rest}' for starts, rest in _KINDS)})")
+_KEY = re.compile(
+    r"\b(?:%s)" % "|".join(f"(?:{'|'.join(map(re.escape, starts))}){rest}" for starts, rest in _KINDS)  # noqa: UP031
+)
 
 _KIND = r"(?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 _BREAK = r"(?:\s|\\+[nrt])"  # between lines, as it is and as JSON and the like write it
@@ -339,7 +319,6 @@ _SHAPES = (
 
 
 def without_shapes(text: str) -> str:
-    """Return `text` with everything hidden that has the shape of a key."""
     small = text.lower()
     for words, shape in _SHAPES:
         if any(word in small for word in words):

@@ -16,18 +16,8 @@ SHORTEST = 6  # characters; to hide a shorter value would black out parts of ord
 # Switches, levels and places that stand in the environment of many servers and in any text: no secret is one of them.
 _COMMON = frozenset(
     {
-        *(
-            "disabled",
-            "enabled",
-            "always",
-            "never",
-            "required",
-            "optional",
-            "default",
-            "verbose",
-            "warning",
-            "critical",
-        ),
+        *("disabled", "enabled", "always", "never", "required", "optional"),
+        *("default", "verbose", "warning", "critical"),
         *("production", "development", "testing", "staging", "information", "python", "node.js", "fanout", "stdio"),
         *("localhost", "127.0.0.1", "0.0.0.0", "application/json", "text/event-stream", "keep-alive", "no-cache"),
         *("bearer", "basic"),
@@ -51,19 +41,15 @@ def is_worth_hiding(value: str) -> bool:
     """
     if len(value) < SHORTEST or value.lower() in _COMMON:
         return False
-    return not _is_place(value)
-
-
-def _is_place(value: str) -> bool:
-    """Return whether it is a path that is there, or one below a top folder that is: errors name what is not there."""
     path = os.path.expanduser(value)
     if not os.path.isabs(path):
-        return False
+        return True
+    # A path that is there is a place, and so is one below a top folder that is: errors name what is not there.
     top = Path(*Path(path).parts[:2])
     try:
-        return os.path.exists(path) or (str(top) != path and top.is_dir())
+        return not (os.path.exists(path) or (str(top) != path and top.is_dir()))
     except ValueError:  # a zero byte
-        return False
+        return True
 
 
 def is_secret_name(name: str) -> bool:
@@ -137,35 +123,26 @@ def secrets_of_arguments(words: Sequence[str]) -> Iterator[str]:
 
 def secrets_of_auth(auth: str | Mapping[str, Any] | None) -> Iterator[str]:
     """Yield the secrets in `auth` of mcp.json: a token, or fields with secret names."""
-    match auth:
-        case None:
-            return
-        case str():
-            yield _SCHEME.sub("", auth)
-        case _:
-            yield from _secret_fields(auth)
+    if isinstance(auth, str):
+        yield _SCHEME.sub("", auth)
+    else:
+        yield from _secret_fields(auth)
 
 
 def _secret_fields(data: Any) -> Iterator[str]:
     """Yield the texts of JSON data that stand under a secret name, at any depth."""
     if isinstance(data, Mapping):
         for name, value in cast("Mapping[str, Any]", data).items():
-            if (
-                isinstance(value, str)
-                and is_secret_name(name)
-                and "endpoint" not in name
-                and not name.endswith("_type")
-            ):
-                yield value
-            elif not isinstance(value, str):
+            if not isinstance(value, str):
                 yield from _secret_fields(value)
+            elif is_secret_name(name) and "endpoint" not in name and not name.endswith("_type"):
+                yield value
     elif isinstance(data, list):
         for item in cast("list[Any]", data):
             yield from _secret_fields(item)
 
 
 def secrets_of_kept(text: str) -> Iterator[str]:
-    """Yield the secrets in what credentials keep: a record, or one secret."""
     try:
         yield from _secret_fields(json.loads(text))
     except ValueError:

@@ -19,15 +19,6 @@ _SPACE = re.compile(r"\s*")
 _DECODER = json.JSONDecoder()
 
 
-class JsonError(ValueError):
-    """The text is no JSON. `line` and `column` count from 1."""
-
-    def __init__(self, message: str, line: int, column: int) -> None:
-        super().__init__(message)
-        self.line = line
-        self.column = column
-
-
 @dataclass
 class Document:
     """A parsed text. `offsets` has the place of each path: of its key in an object, of the value in a list."""
@@ -35,6 +26,7 @@ class Document:
     value: Any
     text: str
     offsets: dict[Path, int] = field(default_factory=dict[Path, int])
+    spans: dict[Path, tuple[int, int]] = field(default_factory=dict[Path, tuple[int, int]])  # of the values
     repeated: list[tuple[Path, int]] = field(default_factory=list[tuple[Path, int]])  # keys given twice
 
     def position(self, path: Path) -> tuple[int, int]:
@@ -45,20 +37,17 @@ class Document:
 
 
 def line_column(text: str, offset: int) -> tuple[int, int]:
-    """Return line and column, from 1, of a character of `text`."""
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
 def parse(text: str) -> Document:
-    """Read `text`. Raises JsonError with the place where it stops being JSON."""
+    """Read `text`. Raises JSONDecodeError with the place where it stops being JSON."""
     plain = _STRING_OR_COMMENT.sub(_blank, text.removeprefix("\ufeff"))
     plain = _STRING_OR_COMMA.sub(lambda match: match[0] if match[0] != "," else " ", plain)
     try:
         value = json.loads(plain)
-    except json.JSONDecodeError as error:
-        raise JsonError(error.msg, error.lineno, error.colno) from error
     except RecursionError as error:
-        raise JsonError("nested too deeply", 1, 1) from error
+        raise json.JSONDecodeError("nested too deeply", "", 0) from error
     document = Document(value, plain)
     _note(document, (), 0)
     return document
@@ -72,34 +61,26 @@ def _blank(match: re.Match[str]) -> str:
 def _note(document: Document, path: Path, at: int) -> int:
     """Note the places of everything inside the value at `at`; return where the value ends."""
     text = document.text
-    at = _skip(text, at)
-    if text[at] == "{":
-        return _note_object(document, path, at + 1)
-    if text[at] == "[":
-        index, at = 0, _skip(text, at + 1)
-        while text[at] != "]":
-            document.offsets[(*path, index)] = at
-            at = _skip(text, _note(document, (*path, index), at))
+    begin = at = _skip(text, at)
+    kind, index = text[at], 0
+    if kind not in "{[":
+        at = _DECODER.raw_decode(text, at)[1]
+    else:
+        at = _skip(text, at + 1)
+        while text[at] not in "}]":
+            key, end = (index, at) if kind == "[" else _DECODER.raw_decode(text, at)
+            place: Path = (*path, key)
+            if place in document.offsets:
+                document.repeated.append((place, at))
+                for inner in [other for other in document.offsets if other[: len(place)] == place]:
+                    del document.offsets[inner]
+            document.offsets[place] = at
+            at = _skip(text, _note(document, place, at if kind == "[" else _skip(text, end) + 1))
             at = _skip(text, at + 1) if text[at] == "," else at
             index += 1
-        return at + 1
-    return _DECODER.raw_decode(text, at)[1]
-
-
-def _note_object(document: Document, path: Path, at: int) -> int:
-    text = document.text
-    at = _skip(text, at)
-    while text[at] != "}":
-        key, end = _DECODER.raw_decode(text, at)
-        place: Path = (*path, key)
-        if place in document.offsets:
-            document.repeated.append((place, at))
-            for inner in [other for other in document.offsets if other[: len(place)] == place]:
-                del document.offsets[inner]
-        document.offsets[place] = at
-        at = _skip(text, _note(document, place, _skip(text, end) + 1))
-        at = _skip(text, at + 1) if text[at] == "," else at
-    return at + 1
+        at += 1
+    document.spans[path] = (begin, at)
+    return at
 
 
 def _skip(text: str, at: int) -> int:

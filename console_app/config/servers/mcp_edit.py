@@ -2,20 +2,28 @@
 
 The text is changed where the server stands and nowhere else, so comments, the order and the way the file is laid out
 are kept. What comes out is read again before it is written: a change that would break the file is refused.
+
+The servers that other MCP clients are set up with are found where these keep them. Nothing of theirs is written, or
+taken over by itself: `fanout mcp import` shows what is there, and takes what it is told to.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import sys
+import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from console_app.config.files import disk, trusted
 from console_app.config.servers import json_positions
-from console_app.config.servers.mcp_servers import CONTAINERS, read_mcp_config
-from console_app.domain import ConfigError
+from console_app.config.servers.mcp_servers import containers, parsed, read_mcp_config
+from console_app.domain import ConfigError, safe_text
+
+_EMPTY = '{\n  "mcpServers": {}\n}\n'
 
 
 def put_server(path: Path, name: str, fields: Mapping[str, Any], *, start: str = "") -> trusted.Written:
@@ -23,40 +31,43 @@ def put_server(path: Path, name: str, fields: Mapping[str, Any], *, start: str =
 
     Raises ConfigError when the file is broken or can't be written, or the server would not be understood.
     """
-    before = _text(path)
-    return _write(path, before, with_server(_base(before, start), name, fields, path), name)
+    before = disk.read_text(path) if path.exists() else None
+    text = with_server(start or _EMPTY if before is None else before, name, fields, path)
+    for problem in read_mcp_config(text, path, {}).problems:
+        if problem.server == name and problem.fatal and "environment variable" not in problem.text:
+            raise ConfigError(f"server {name}: {problem.text}")
+    return _write(path, before, text)
 
 
 def remove_server(path: Path, name: str, *, start: str = "") -> trusted.Written:
     """Take the server out of `path`. Raises ConfigError when it isn't there, or the file can't be read or written."""
-    before = _text(path)
-    return _write(path, before, without_server(_base(before, start), name, path), "")
+    before = disk.read_text(path) if path.exists() else None
+    return _write(path, before, without_server(start or _EMPTY if before is None else before, name, path))
 
 
 def server_fields(text: str, name: str, path: Path) -> dict[str, Any]:
     """Return what is written of a server, `${VAR}` as it stands; empty for one that isn't there. Raises ConfigError."""
-    document = _parse(text, path)
-    value: Any = _container(document, path)[1].get(name)
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    document = parsed(text, path, "Correct the file at that place first.")
+    return safe_text.as_object(_container(document, path)[1].get(name))
 
 
 def with_server(text: str, name: str, fields: Mapping[str, Any], path: Path) -> str:
     """Return `text` with the server, under the name it has or behind the last one."""
-    document = _parse(text, path)
+    document = parsed(text, path, "Correct the file at that place first.")
     where, servers = _container(document, path)
     if name in servers:
-        begin, end = _value_span(document, (*where, name))
+        begin, end = document.spans[*where, name]
         return text[:begin] + _laid_out(fields, _indent_at(text, document.offsets[(*where, name)])) + text[end:]
     if servers:
         last = (*where, list(servers)[-1])
-        _, end = _value_span(document, last)
+        _, end = document.spans[last]
         indent = _indent_at(text, document.offsets[last])
         entry = f"{json.dumps(name, ensure_ascii=False)}: {_laid_out(fields, indent)}"
         comma = _comma_after(text, end)
         if comma is not None:  # a trailing comma, as JSON with comments allows
             return f"{text[: comma + 1]}\n{indent}{entry},{text[comma + 1 :]}"
         return f"{text[:end]},\n{indent}{entry}{text[end:]}"
-    begin, end = _value_span(document, where)
+    begin, end = document.spans[where]
     outer = _indent_at(text, begin)
     indent = f"{outer}  "
     entry = f"{json.dumps(name, ensure_ascii=False)}: {_laid_out(fields, indent)}"
@@ -66,17 +77,17 @@ def with_server(text: str, name: str, fields: Mapping[str, Any], path: Path) -> 
 
 def without_server(text: str, name: str, path: Path) -> str:
     """Return `text` without the server and the comma that parted it from its neighbours."""
-    document = _parse(text, path)
+    document = parsed(text, path, "Correct the file at that place first.")
     where, servers = _container(document, path)
     if name not in servers:
         raise ConfigError(f"{path} has no server {name}", f"It has: {', '.join(servers) or 'none'}.")
-    begin, (_, end) = document.offsets[(*where, name)], _value_span(document, (*where, name))
+    begin, (_, end) = document.offsets[(*where, name)], document.spans[*where, name]
     names = list(servers)
     comma = _comma_after(text, end)
     if comma is not None:
         end = comma + 1
     elif names.index(name):
-        before = _value_span(document, (*where, names[names.index(name) - 1]))[1]
+        before = document.spans[*where, names[names.index(name) - 1]][1]
         parting = _comma_after(text, before)
         if parting is not None:
             text = text[:parting] + " " + text[parting + 1 :]
@@ -87,19 +98,8 @@ def without_server(text: str, name: str, path: Path) -> str:
     return text[:begin] + text[end:]
 
 
-def _text(path: Path) -> str | None:
-    return disk.read_text(path) if path.exists() else None
-
-
-def _base(before: str | None, start: str) -> str:
-    return before if before is not None else start or '{\n  "mcpServers": {}\n}\n'
-
-
-def _write(path: Path, before: str | None, text: str, name: str) -> trusted.Written:
-    config = read_mcp_config(text, path, {})
-    for problem in config.problems:
-        if name and problem.server == name and problem.fatal and "environment variable" not in problem.text:
-            raise ConfigError(f"server {name}: {problem.text}")
+def _write(path: Path, before: str | None, text: str) -> trusted.Written:
+    read_mcp_config(text, path, {})  # a change that would break the file is refused
     if before is not None:
         try:
             path.resolve().write_text(text, encoding="utf-8")  # its mode and links stay as they are
@@ -110,44 +110,19 @@ def _write(path: Path, before: str | None, text: str, name: str) -> trusted.Writ
     return trusted.Written(before, text)
 
 
-def _parse(text: str, path: Path) -> json_positions.Document:
-    try:
-        return json_positions.parse(text)
-    except json_positions.JsonError as error:
-        detail = f"{path}:{error.line}:{error.column}: {error}"
-        raise ConfigError(detail, "Correct the file at that place first.") from None
-
-
 def _container(document: json_positions.Document, path: Path) -> tuple[tuple[str, ...], dict[str, Any]]:
     """Return the path of the servers, and what is there."""
-    root = document.value
-    if isinstance(root, dict):
-        for where in CONTAINERS:
-            value: Any = cast("dict[str, Any]", root)
-            for key in where:
-                value = cast("dict[str, Any]", value).get(key) if isinstance(value, dict) else None
-            if isinstance(value, dict):
-                return where, cast("dict[str, Any]", value)
-        values = cast("dict[str, Any]", root)
-        if values and all(isinstance(value, dict) for value in values.values()):
-            return (), values
+    values = safe_text.as_object(document.value)
+    for where, value in containers(values):
+        if isinstance(value, dict):
+            return where, safe_text.as_object(value)
+    if values and all(isinstance(value, dict) for value in values.values()):
+        return (), values
     raise ConfigError(f"{path} has no list of servers", 'It looks like {"mcpServers": {NAME: {...}}}.')
 
 
-def _value_span(document: json_positions.Document, where: tuple[str, ...]) -> tuple[int, int]:
-    """Return where the value of a key begins and ends; of the empty path, the whole object."""
-    text, decoder = document.text, json.JSONDecoder()
-    begin = 0
-    if where:
-        begin = decoder.raw_decode(text, document.offsets[where])[1]
-        begin = text.index(":", begin) + 1
-    while text[begin].isspace():
-        begin += 1
-    return begin, decoder.raw_decode(text, begin)[1]
-
-
 def _comma_after(text: str, at: int) -> int | None:
-    """The comma behind a value, past spaces and comments."""
+    """Return the place of the comma behind a value, past spaces and comments."""
     match = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*,", re.DOTALL).match(text, at)
     return match.end() - 1 if match else None
 
@@ -160,3 +135,52 @@ def _indent_at(text: str, offset: int) -> str:
 def _laid_out(fields: Mapping[str, Any], indent: str) -> str:
     step = "\t" if "\t" in indent else "  "
     return json.dumps(dict(fields), indent=step, ensure_ascii=False).replace("\n", f"\n{indent}")
+
+
+@dataclass(frozen=True, slots=True)
+class OtherClient:
+    """A file of another client: the servers in it as they are written, `${VAR}` unfilled."""
+
+    client: str
+    path: Path
+    servers: Mapping[str, Mapping[str, Any]]
+    problem: str = ""  # why it couldn't be read
+
+    @classmethod
+    def read(cls, path: Path, client: str = "") -> OtherClient:
+        try:
+            text = disk.read_text(path)
+            if path.suffix == ".toml":
+                written = safe_text.as_object(tomllib.loads(text).get("mcp_servers"))
+                found = {name: json.loads(json.dumps(fields, default=str)) for name, fields in written.items()}
+            else:
+                names = [server.name for server in read_mcp_config(text, path, {}).servers]
+                found = {name: server_fields(text, name, path) for name in names}
+        except ConfigError as error:
+            # A client's settings without any server are nothing to complain of.
+            empty = "has no key mcpServers" in error.detail
+            return cls(client, path, {}, "" if empty else error.detail)
+        except tomllib.TOMLDecodeError as error:
+            return cls(client, path, {}, f"{path}: {error}")
+        return cls(client, path, {name: fields for name, fields in found.items() if fields})
+
+
+def other_clients(home: Path, cwd: Path, platform: str = sys.platform) -> list[OtherClient]:
+    """Return the files of other clients that are there and hold servers, or can't be read."""
+    apps = home / "Library" / "Application Support" if platform == "darwin" else home / ".config"
+    places = [
+        ("claude-desktop", apps / "Claude" / "claude_desktop_config.json"),
+        ("claude-code", home / ".claude.json"),
+        ("claude-code", cwd / ".mcp.json"),
+        ("cursor", home / ".cursor" / "mcp.json"),
+        ("cursor", cwd / ".cursor" / "mcp.json"),
+        ("vscode", apps / "Code" / "User" / "mcp.json"),
+        ("vscode", cwd / ".vscode" / "mcp.json"),
+        ("windsurf", home / ".codeium" / "windsurf" / "mcp_config.json"),
+        ("gemini", home / ".gemini" / "settings.json"),
+        ("gemini", cwd / ".gemini" / "settings.json"),
+        ("lmstudio", home / ".lmstudio" / "mcp.json"),
+        ("codex", home / ".codex" / "config.toml"),
+    ]
+    found = [OtherClient.read(path, client) for client, path in places if path.is_file()]
+    return [one for one in found if one.servers or one.problem]

@@ -16,21 +16,19 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, cast
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from console_app.config.files import disk
 from console_app.config.secrets import Redactor, secret_sources
 from console_app.config.servers import json_positions
-from console_app.domain import ConfigError
+from console_app.domain import ConfigError, safe_text
 from console_app.domain.tools import ServerIdentity
 
 Transport = Literal["stdio", "http", "sse"]
 Protocol = Literal["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
 Roots = Literal["cwd", "none"] | tuple[str, ...]
-CONTAINERS: Final = (("mcpServers",), ("servers",), ("mcp", "servers"), ("mcp", "mcpServers"))
-"""The keys under which clients keep their servers, the usual ones first."""
 
 # Options of launchers whose value says where the server's program is.
 _LAUNCHERS: Final = frozenset({"--directory", "--project", "--from", "--with-editable", "--prefix", "--env-file", "-C"})
@@ -56,24 +54,13 @@ def _transport(value: object) -> object:
     return _TRANSPORTS.get(value.lower(), value) if isinstance(value, str) else value
 
 
-def _text_values(value: object) -> object:
+def _as_text(value: object) -> object:
     # Numbers and booleans as values of env or headers are meant as their text.
-    if not isinstance(value, dict):
-        return value
-    values = cast("dict[str, object]", value)
-    return {key: _as_text(item) if isinstance(item, bool | int | float) else item for key, item in values.items()}
+    return str(value).lower() if isinstance(value, bool) else str(value) if isinstance(value, int | float) else value
 
 
-def _as_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _one_or_many(value: object) -> object:
-    return [value] if isinstance(value, str) else value
-
-
-Texts = Annotated[dict[str, str], BeforeValidator(_text_values)]
-Names = Annotated[tuple[str, ...], BeforeValidator(_one_or_many)]
+Texts = dict[str, Annotated[str, BeforeValidator(_as_text)]]
+Names = Annotated[tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
 
 
 def _roots(value: object) -> object:
@@ -86,7 +73,7 @@ def _roots(value: object) -> object:
 
 
 class ServerConfig(BaseModel):
-    """One server. Either `command` (a program spoken to over its stdin and stdout) or `url` is set."""
+    """A server. Either `command` (a program spoken to over its stdin and stdout) or `url` is set."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -122,12 +109,11 @@ class ServerConfig(BaseModel):
 
     @property
     def kind(self) -> Transport:
-        """The transport, as given or as the other keys imply."""
         return self.transport or ("stdio" if self.command else "http")
 
     @property
     def bundled_module(self) -> str:
-        """Return the module of a server that ships with Fanout, and so changes with it; "" for another."""
+        """The module of a server that ships with Fanout, and so changes with it; "" for another."""
         option, module = (*self.args, "", "")[:2]
         return module if option == "-m" and module.startswith("console_app.servers.") else ""
 
@@ -163,7 +149,14 @@ class ServerConfig(BaseModel):
         """
         clean = Redactor(self.secrets(sure=True)).clean
         if self.url:
-            return ServerIdentity(digest=_digest([self.url]), text=clean(_without_keys(self.url)))
+            try:
+                parts = urlsplit(self.url)._replace(fragment="")
+                shown = parts._replace(
+                    netloc=parts.netloc.rpartition("@")[2], query="…" if parts.query else ""
+                ).geturl()
+            except ValueError:
+                shown = "a URL that can't be read"
+            return ServerIdentity(digest=_digest([self.url]), text=clean(shown))
         words = (self.command or "", *self.args)
         where = folder / Path(self.cwd).expanduser() if self.cwd else folder
         place = str(where) if self.cwd or any(_is_there(where, word) for word in words) else ""
@@ -189,7 +182,6 @@ class ServerConfig(BaseModel):
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """The other things that mcp.json says of it for people."""
         said = {"groups": ", ".join(self.groups), "by": self.author, "help": self.help_email}
         said |= {"compliance": self.compliance_level}
         return tuple(f"{what} {value}" for what, value in said.items() if value)
@@ -250,9 +242,8 @@ def load_mcp_config(path: Path, environ: Mapping[str, str] | None = None) -> Mcp
     try:
         text = disk.contents(path, piped=True).decode("utf-8-sig")
     except OSError as error:
-        raise ConfigError(
-            f"{path}: {(error.strerror or str(error)).lower()}", "Name another with --mcp-config."
-        ) from None
+        why = f"{path}: {(error.strerror or str(error)).lower()}"
+        raise ConfigError(why, "Name another with --mcp-config.") from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not UTF-8 text (byte {error.start}).", "Save it as UTF-8.") from None
     return read_mcp_config(text, path, os.environ if environ is None else environ)
@@ -260,12 +251,25 @@ def load_mcp_config(path: Path, environ: Mapping[str, str] | None = None) -> Mcp
 
 def read_mcp_config(text: str, path: Path, environ: Mapping[str, str]) -> McpConfig:
     """Read a text as `load_mcp_config` reads a file; `path` is only for messages."""
+    return _Reader(parsed(text, path, "Correct the file at that place; it must be JSON."), path, environ).read()
+
+
+def parsed(text: str, path: Path, hint: str) -> json_positions.Document:
+    """Read JSON. A ConfigError names the place where it stops being that."""
     try:
-        document = json_positions.parse(text)
-    except json_positions.JsonError as error:
-        detail = f"{path}:{error.line}:{error.column}: {error}"
-        raise ConfigError(detail, "Correct the file at that place; it must be JSON.") from None
-    return _Reader(document, path, environ).read()
+        return json_positions.parse(text)
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"{path}:{error.lineno}:{error.colno}: {error.msg}", hint) from None
+
+
+def containers(root: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield what stands under each key where clients keep their servers, the usual ones first."""
+    for where in (("mcpServers",), ("servers",), ("mcp", "servers"), ("mcp", "mcpServers")):
+        value: Any = root
+        for key in where:
+            value = safe_text.as_object(value).get(key)
+        if value is not None:
+            yield where, value
 
 
 class _Reader:
@@ -281,9 +285,7 @@ class _Reader:
     def read(self) -> McpConfig:
         where, servers = self._find_servers()
         for repeated, offset in self._document.repeated:
-            line, column = json_positions.line_column(self._document.text, offset)
-            text = "given twice; the last one counts"
-            self._problems.append(EntryProblem(self._path, line, column, _dotted(repeated), text))
+            self._add(repeated, "", "given twice; the last one counts", offset=offset)
         found = [self._server((*where, name), name, fields) for name, fields in servers.items()]
         return McpConfig(self._path, tuple(found), tuple(self._problems))
 
@@ -292,14 +294,10 @@ class _Reader:
         if not isinstance(root, dict):
             raise self._broken((), "must be an object with a key mcpServers")
         top = cast("dict[str, Any]", root)
-        for where in CONTAINERS:
-            value: Any = top
-            for key in where:
-                value = cast("dict[str, Any]", value).get(key) if isinstance(value, dict) else None
-            if value is not None:
-                if not isinstance(value, dict):
-                    raise self._broken(where, "must be an object: server name to server")
-                return where, cast("dict[str, Any]", value)
+        for where, value in containers(top):
+            if not isinstance(value, dict):
+                raise self._broken(where, "must be an object: server name to server")
+            return where, cast("dict[str, Any]", value)
         marks = {"command", "url", *_ALIASES}
         if all(isinstance(value, dict) and marks & cast("dict[str, Any]", value).keys() for value in top.values()):
             return (), top
@@ -310,7 +308,7 @@ class _Reader:
 
     def _broken(self, where: json_positions.Path, text: str) -> ConfigError:
         line, column = self._document.position(where)
-        key = f"{_dotted(where)}: " if where else ""
+        key = f"{'.'.join(map(str, where))}: " if where else ""
         return ConfigError(f"{self._path}:{line}:{column}: {key}{text}", 'It looks like {"mcpServers": {NAME: {...}}}.')
 
     def _server(self, where: json_positions.Path, name: str, fields: Any) -> ServerConfig:
@@ -382,9 +380,12 @@ class _Reader:
         problem = self._add(where, name, text, fatal=True)
         return ServerConfig(name=name, problem=f"{text} ({problem.path.name}:{problem.line}:{problem.column})")
 
-    def _add(self, where: json_positions.Path, server: str, text: str, *, fatal: bool = False) -> EntryProblem:
-        line, column = self._document.position(where)
-        problem = EntryProblem(self._path, line, column, _dotted(where), text, server, fatal)
+    def _add(
+        self, where: json_positions.Path, server: str, text: str, *, fatal: bool = False, offset: int | None = None
+    ) -> EntryProblem:
+        known = self._document.position(where)
+        line, column = known if offset is None else json_positions.line_column(self._document.text, offset)
+        problem = EntryProblem(self._path, line, column, ".".join(map(str, where)), text, server, fatal)
         self._problems.append(problem)
         return problem
 
@@ -417,18 +418,6 @@ def _leaves(where: json_positions.Path, value: Any) -> list[tuple[json_positions
     return [leaf for key, item in items for leaf in _leaves((*where, key), item)]
 
 
-def _dotted(where: json_positions.Path) -> str:
-    return ".".join(map(str, where))
-
-
-def _without_keys(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return "a URL that can't be read"
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "…" if parts.query else "", ""))
-
-
 def _is_there(folder: Path, word: str) -> bool:
     try:
         return bool(word) and not Path(word).is_absolute() and (folder / word).exists()
@@ -459,13 +448,12 @@ def _with_auth(fields: dict[str, Any]) -> dict[str, Any]:
     own["auth_type"] = kind
     match kind:
         case "api_key":
-            headers: Any = own.get("headers") or {}
-            given = cast("dict[str, Any]", headers) if isinstance(headers, dict) else {}
+            given = safe_text.as_object(own.get("headers"))
             return own | {"headers": {**given, header or _ATLAS_HEADER: token}, "auth": "none"}
         case "bearer" | "jwt":
             return own | {"auth": {"type": "bearer", "token": token}}
         case _:
-            port = cast("dict[str, Any]", signing_in).get("callback_port") if isinstance(signing_in, dict) else None
+            port = safe_text.as_object(signing_in).get("callback_port")
             own_port = kind == "oauth" and port is not None
             return own | {"auth": {"type": kind, "redirect_port": port} if own_port else kind}
 
@@ -473,8 +461,7 @@ def _with_auth(fields: dict[str, Any]) -> dict[str, Any]:
 def _without_effect(fields: dict[str, Any]) -> dict[str, str]:
     """Return the keys of Atlas that change nothing for this server, each with the reason, for people."""
     found: dict[str, str] = {}
-    signing_in: Any = fields.get("oauth_config")
-    if isinstance(signing_in, dict) and (more := sorted(cast("dict[str, Any]", signing_in).keys() - {"callback_port"})):
+    if more := sorted(safe_text.as_object(fields.get("oauth_config")).keys() - {"callback_port"}):
         found["oauth_config"] = f"only its `callback_port` is read, not {', '.join(f'`{key}`' for key in more)}"
     if fields.get("command") and not fields.get("url"):
         why = "has no effect: a program that is started signs in nowhere; what it needs goes into `env`"

@@ -14,11 +14,11 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from console_app.config.files import Paths, disk, project_mcp, trusted
 from console_app.config.servers.mcp_servers import McpConfig, ServerConfig, load_mcp_config, read_mcp_config
-from console_app.domain import ConfigError, ToolSpec, UsageError
+from console_app.domain import ConfigError, ToolSpec, UsageError, safe_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +123,8 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _shipped(config: McpConfig, bundled: Path, environ: Mapping[str, str]) -> frozenset[str]:
-    """Return the bundled servers in a user's file that are still what they were: the first server that a user adds
-    begins the file with them."""
+    """Return the bundled servers in a user's file that are still what they were: the first own server adds them to
+    it."""
     try:
         ours = {server.name: _program(server) for server in load_mcp_config(bundled, environ).servers}
     except ConfigError:
@@ -157,14 +157,13 @@ _MOST_FOLDERS = 200
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The picks of one folder: `servers` are switched otherwise than mcp.json says (True: on), `off` are single things
-    that are off."""
+    """The picks of a folder: `servers` switched otherwise than mcp.json says (True: on), and single things that are
+    `off`."""
 
     servers: Mapping[str, bool] = field(default_factory=dict[str, bool])
     off: frozenset[Item] = frozenset()
 
     def applied(self, servers: Sequence[ServerConfig]) -> tuple[ServerConfig, ...]:
-        """Return the servers, switched as picked."""
         return tuple(
             server.model_copy(update={"disabled": not self.servers[server.name]})
             if server.name in self.servers
@@ -175,8 +174,8 @@ class Selection:
     @classmethod
     def load(cls, paths: Paths, folder: Path) -> Selection:
         """Return the picks for a working folder; none for a folder without, or where the file can't be read."""
-        entry = _object(_record(paths).get(str(folder.resolve())))
-        servers = {name: on for name, on in _object(entry.get("servers")).items() if isinstance(on, bool)}
+        entry = safe_text.as_object(_record(paths).get(str(folder.resolve())))
+        servers = {name: on for name, on in safe_text.as_object(entry.get("servers")).items() if isinstance(on, bool)}
         return cls(servers, frozenset(_items(entry.get("off"))))
 
     def save(self, paths: Paths, folder: Path) -> None:
@@ -207,10 +206,9 @@ def keep_tool_names(path: Path, tools: Iterable[ToolSpec]) -> None:
 
 
 def _items(value: Any) -> Iterator[Item]:
-    for server, kinds in _object(value).items():
+    for server, kinds in safe_text.as_object(value).items():
         for kind in _KINDS:
-            names: Any = _object(kinds).get(f"{kind}s")
-            for name in cast("list[Any]", names) if isinstance(names, list) else []:
+            for name in safe_text.as_list(safe_text.as_object(kinds).get(f"{kind}s")):
                 if isinstance(name, str):
                     yield server, kind, name
 
@@ -218,10 +216,6 @@ def _items(value: Any) -> Iterator[Item]:
 def _record(paths: Paths) -> dict[str, Any]:
     """Return the picks of all folders; {} for a broken file, which is worth less than new picks."""
     try:
-        return _object(json.loads(disk.read_text(paths.tools, most=disk.MOST_RECORD)))
+        return safe_text.as_object(json.loads(disk.read_text(paths.tools, most=disk.MOST_RECORD)))
     except (ConfigError, ValueError, RecursionError):
         return {}
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

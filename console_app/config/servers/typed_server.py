@@ -6,7 +6,9 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
+
+from console_app.domain import safe_text
 
 _LINE = re.compile(r"\s*([^\s=:]+)\s*[=:]\s?(.*)")
 
@@ -21,16 +23,10 @@ class Typed:
 
     @classmethod
     def of(cls, name: str, written: Mapping[str, Any]) -> Typed:
-        """Return what to put into the form for a server that is there."""
         command: Any = written.get("command")
-        if isinstance(command, list):
-            words = [str(word) for word in cast("list[Any]", command)]
-        else:
-            words = [str(command)] if command else []
-        arguments: Any = written.get("args")
-        words += [str(word) for word in cast("list[Any]", arguments)] if isinstance(arguments, list) else []
-        values: Any = written.get("headers" if written.get("url") else "env")
-        pairs = cast("dict[str, Any]", values) if isinstance(values, dict) else {}
+        words = [str(word) for word in safe_text.as_list(command)] or ([str(command)] if command else [])
+        words += [str(word) for word in safe_text.as_list(written.get("args"))]
+        pairs = safe_text.as_object(written.get("headers" if written.get("url") else "env"))
         target = str(written.get("url") or shlex.join(words))
         return cls(name, target, "\n".join(f"{key}={value}" for key, value in pairs.items()))
 
@@ -77,7 +73,6 @@ class Typed:
         return own | other
 
     def explained(self) -> str:
-        """Return in one line what will happen with the server."""
         target = self.target.strip()
         if not target:
             return "A command to start, as npx -y some-server, or an address, as https://example.org/mcp"
@@ -91,7 +86,6 @@ class Typed:
 
 
 def _is_address(target: str) -> bool:
-    """Return whether it is an address and not a program."""
     return "://" in target.split(" ", 1)[0]
 
 

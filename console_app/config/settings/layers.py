@@ -48,16 +48,11 @@ _NEVER_FROM_A_PROJECT = {
     "keys": "it could put an approval under a key that you press for something else",
 }
 _TAKES = {
-    "int_parsing": "a whole number",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "float_parsing": "a number",
-    "float_type": "a number",
-    "bool_parsing": "true or false",
-    "bool_type": "true or false",
+    **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "a whole number"),
+    **dict.fromkeys(("float_parsing", "float_type"), "a number"),
+    **dict.fromkeys(("bool_parsing", "bool_type"), "true or false"),
+    **dict.fromkeys(("dict_type", "model_type"), "a table"),
     "tuple_type": "a list",
-    "dict_type": "a table",
-    "model_type": "a table",
 }
 
 
@@ -82,7 +77,7 @@ def settings_file(path: Path) -> Generator[None]:
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """One source of settings. `text` is that of the file, to find keys in."""
+    """A source of settings. `text` is that of the file, to find keys in."""
 
     name: str
     values: Mapping[str, Any]
@@ -118,10 +113,16 @@ class LayeredSettings:
 
         With `forgiving`, what is wrong in a project's file that nobody trusted is left out instead.
         """
-        rules = _tool_rules(_rules_of_flags(allow, deny), "the command line")
+        try:
+            own = Rules(allow=tuple(allow), deny=tuple(deny))
+        except ValidationError as error:
+            problem = error.errors(include_url=False)[0]
+            raise UsageError(f"--{problem['loc'][0]}-tool: {problem['msg'].removeprefix('Value error, ')}") from None
+        rules = _tool_rules(own, "the command line")
+        said = {name: value for name in _names_of_variables() if (value := environ.get(_PREFIX + name.upper()))}
         layers = [
             _Layer("the command line", {name: value for name, value in flags.items() if value is not None}, "flag"),
-            _with_new_names(_Layer("the environment", _from_environment(environ), "environment")),
+            _with_new_names(_Layer("the environment", said, "environment")),
         ]
         files, project = _files(paths, cwd, forgiving=forgiving)
         layers += files
@@ -144,14 +145,18 @@ class LayeredSettings:
             merged = _merge(values, merged)
         settings = _valid(merged, layers)
         settings.check_fallbacks()
-        if _is_of_another_provider(settings, next((layer for layer in layers if layer.kind == "user"), None), sources):
-            del sources["base_url"]
-            settings = settings.model_copy(update={"base_url": None})
+        user = next((layer for layer in layers if layer.kind == "user"), None)
+        if user and sources.get("base_url") == user.name and sources.get("model") not in (None, user.name):
+            # The base URL of the user's file is for the provider of its model, and another model was chosen.
+            meant = settings.model_copy(update={"model": user.values.get("model")})
+            providers = settings.known_providers()
+            if meant.chosen_provider(providers) != settings.chosen_provider(providers):
+                del sources["base_url"]
+                settings = settings.model_copy(update={"base_url": None})
         return cls(settings, tuple(rules), sources, project, tuple(renamed))
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The lines that tell the user where settings come from."""
         return (self.project.note,) if self.project is not None and self.project.note else ()
 
     @property
@@ -160,32 +165,10 @@ class LayeredSettings:
         return (*self.renamed, *([self.project.wrong] if self.project is not None and self.project.wrong else []))
 
 
-def _is_of_another_provider(settings: Settings, file: _Layer | None, sources: Mapping[str, str]) -> bool:
-    """Return whether the base URL stands in the user's file, for the provider of its model, and another was chosen."""
-    if file is None or sources.get("base_url") != file.name or sources.get("model") in (None, file.name):
-        return False
-    meant = settings.model_copy(update={"model": file.values.get("model")})
-    providers = settings.known_providers()
-    return meant.chosen_provider(providers) != settings.chosen_provider(providers)
-
-
-def _rules_of_flags(allow: Sequence[str], deny: Sequence[str]) -> Rules:
-    """Read the rules of --allow-tool and --deny-tool. Raises UsageError for one that can't be read."""
-    try:
-        return Rules(allow=tuple(allow), deny=tuple(deny))
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        raise UsageError(f"--{problem['loc'][0]}-tool: {problem['msg'].removeprefix('Value error, ')}") from None
-
-
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
     """Return the variables that begin like ours and name no setting: most likely typos."""
     known = {_PREFIX + name.upper() for name in _names_of_variables()} | _OTHER_VARIABLES
     return sorted(name for name in environ if name.startswith(_PREFIX) and name not in known)
-
-
-def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name in _names_of_variables() if (value := environ.get(_PREFIX + name.upper()))}
 
 
 def _names_of_variables() -> list[str]:
@@ -198,7 +181,9 @@ def _files(paths: Paths, cwd: Path, *, forgiving: bool) -> tuple[list[_Layer], P
     if paths.settings.exists():
         with settings_file(paths.settings):
             user.append(_read(paths.settings, "user"))
-            _check(user[0])
+            # What is wrong in it is told also where a stronger layer stands in its place.
+            _rules_of(user[0], user[0].values.get("rules", {}))
+            _valid(_without(user[0].values, "rules"), user)
     path = project_settings(cwd)
     if not path.exists() or path.resolve() == paths.settings.resolve():
         return user, None
@@ -279,12 +264,6 @@ def _leave_out(values: dict[str, Any], key: Sequence[str | int]) -> None:
     del holder[key[-1]]
 
 
-def _check(layer: _Layer) -> None:
-    """Raise ConfigError for what is wrong in a file, also where a stronger layer stands in its place."""
-    _rules_of(layer, layer.values.get("rules", {}))
-    _valid(_without(layer.values, "rules"), [layer])
-
-
 def _valid(values: Mapping[str, Any], layers: Sequence[_Layer]) -> Settings:
     try:
         return Settings.model_validate(values)
@@ -300,10 +279,8 @@ def _rules_of(layer: _Layer, table: Any) -> Rules:
 
 
 def _tool_rules(rules: Rules, source: str) -> list[ToolRule]:
-    found = [ToolRule(action="deny", pattern=pattern, source=source) for pattern in rules.deny]
-    found += [ToolRule(action="ask", pattern=pattern, source=source) for pattern in rules.ask]
-    found += [ToolRule(action="allow", pattern=pattern, source=source) for pattern in rules.allow]
-    return found
+    actions: tuple[Literal["deny", "ask", "allow"], ...] = ("deny", "ask", "allow")
+    return [ToolRule(action=one, pattern=text, source=source) for one in actions for text in getattr(rules, one)]
 
 
 def _merge(weaker: Mapping[str, Any], stronger: Mapping[str, Any]) -> dict[str, Any]:
@@ -326,12 +303,11 @@ def _worded(
     layer = next((layer for layer in layers if _has(layer.values, key)), layers[0])
     name = ".".join(str(part) for part in key)
     if problem["type"] == "extra_forbidden":
-        what, hint = f'unknown key "{one_line(name, 80)}"', _nearest(key, above, model)
-    else:
-        if problem["type"] == "missing":
-            name = ".".join(map(str, (*above, *problem["loc"])))
-        what, hint = f"{one_line(name, 80)} {in_words(problem)}", ""
-    return ConfigError(f"{_place(layer, key)}: {what}", hint)
+        unknown = f'{_place(layer, key)}: unknown key "{one_line(name, 80)}"'
+        return ConfigError(unknown, _nearest(key, above, model))
+    if problem["type"] == "missing":
+        name = ".".join(map(str, (*above, *problem["loc"])))
+    return ConfigError(f"{_place(layer, key)}: {one_line(name, 80)} {in_words(problem)}")
 
 
 def in_words(problem: ErrorDetails) -> str:
@@ -377,23 +353,16 @@ def _place(layer: _Layer, key: Sequence[str | int]) -> str:
 def _nearest(key: tuple[str | int, ...], above: tuple[str, ...], model: type[BaseModel]) -> str:
     import difflib  # only needed to word an error
 
-    known = _known_keys(key[len(above) : -1], model)
-    if not above and len(key) == 1:
-        known = [*known, "rules"]
+    # The keys of the table are found by walking the schema (`providers.NAME.models.NAME`).
+    table = schema = model.model_json_schema()
+    for name in key[len(above) : -1]:
+        there = json_schema.properties(table)
+        by_pattern = [one for word, _, one in json_schema.parts(table) if word == "patternProperties"]
+        named = there.get(str(name)) or json_schema.others(table) or next(iter([*by_pattern, *there.values()]), table)
+        table = json_schema.followed(json_schema.as_schema(named), schema)
+    known = [*json_schema.properties(table), *(["rules"] if not above and len(key) == 1 else [])]
     close = difflib.get_close_matches(str(key[-1]).lower(), known, 1, 0.7)
     return f'Did you mean "{close[0]}"?' if close else f"Known here: {', '.join(sorted(known))}."
-
-
-def _known_keys(path: Sequence[str | int], model: type[BaseModel]) -> list[str]:
-    """Return the keys of the table at `path`, found by walking the schema (`providers.NAME.models.NAME`)."""
-    schema = model.model_json_schema()
-    table: json_schema.Schema = schema
-    for name in path:
-        known = json_schema.properties(table)
-        by_pattern = [one for word, _, one in json_schema.parts(table) if word == "patternProperties"]
-        named = known.get(str(name)) or json_schema.others(table) or next(iter([*by_pattern, *known.values()]), table)
-        table = json_schema.followed(json_schema.as_schema(named), schema)
-    return list(json_schema.properties(table))
 
 
 _POLICIES = (CallPolicy.PARALLEL, CallPolicy.SEQUENTIAL, CallPolicy.SINGLE)  # the loosest first
@@ -401,8 +370,8 @@ _POLICIES = (CallPolicy.PARALLEL, CallPolicy.SEQUENTIAL, CallPolicy.SINGLE)  # t
 
 @dataclass(frozen=True, slots=True)
 class ProjectFile:
-    """A project's settings. `lines` are those that take trust, as `name = value`; they count only when it is `trusted`.
-    `wrong` tells of those that can't be used, which count for nothing."""
+    """A project's settings. `lines` are those that take trust, as `name = value`; `wrong` tells of those that can't be
+    used."""
 
     path: str
     trusted: bool
@@ -423,28 +392,22 @@ class ProjectFile:
         )
 
 
-def _any(value: Any, below: Any) -> bool:
-    return True
-
-
-def _no_looser_policy(value: Any, below: Any) -> bool:
-    """Without a policy a protocol may have a reason for the strictest one."""
-    return value is CallPolicy.SINGLE or (below is not None and _POLICIES.index(value) >= _POLICIES.index(below))
-
-
 _HARMLESS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "theme": _any,
-    "never_parallel": _any,  # added to yours
+    "theme": lambda value, below: True,
+    "never_parallel": lambda value, below: True,  # added to yours
     "dispatch": lambda value, below: value == "batch",
-    "policy": _no_looser_policy,
+    # Without a policy a protocol may have a reason for the strictest one.
+    "policy": lambda value, below: (
+        value is CallPolicy.SINGLE or (below is not None and _POLICIES.index(value) >= _POLICIES.index(below))
+    ),
     # Beside `plan`, which denies what may change anything, asking is looser.
     "approval_mode": lambda value, below: value is ApprovalMode.ASK and below is not ApprovalMode.PLAN,
 }
 
 
 def divided(values: Mapping[str, Any], below: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Divide a project's table, valid as `Settings` and `Rules`, into what counts at once and what takes trust. `below`
-    are the settings without it."""
+    """Divide a project's valid table into what counts at once and what takes trust. `below` are the settings without
+    it."""
     said = Settings.model_validate({name: value for name, value in values.items() if name != "rules"})
     at_once: dict[str, Any] = {}
     by_trust: dict[str, Any] = {}

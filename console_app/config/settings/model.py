@@ -34,7 +34,6 @@ _ENDPOINTS = ("/chat/completions", "/responses", "/messages", "/models")
 
 
 def _check_variable(name: str) -> str:
-    """Return `name` if a variable can be called so: a key pasted in its place is refused, and not repeated."""
     if _VARIABLE.fullmatch(name) is None:
         raise ValueError("has to be the name of an environment variable, not the key itself")
     return name
@@ -77,24 +76,22 @@ sees them.
 
 
 def _joined(value: Any) -> Any:
-    """Several keys of a binding may be a list."""
     return ",".join(map(str, cast("list[Any]", value))) if isinstance(value, list) else value
 
 
 def _split(value: Any) -> Any:
-    """A list may be one text with commas, as a variable or a flag gives it."""
+    # A list may be one text with commas, as a variable or a flag gives it.
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
-def _no_zero(value: float | None) -> float | None:
-    """0 stands for no limit, since TOML has no null."""
-    return value or None
+def _words(value: Any) -> Any:
+    return shlex.split(value) if isinstance(value, str) else value  # one line, as a shell takes it
 
 
-Keys = Annotated[str, BeforeValidator(_joined)]
+Keys = Annotated[str, BeforeValidator(_joined)]  # several keys of a binding may be a list
 BaseUrl = Annotated[str, AfterValidator(check_base_url)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Limit = Annotated[Seconds | None, AfterValidator(_no_zero)]
+Limit = Annotated[Seconds | None, AfterValidator(lambda value: value or None)]  # 0: none, since TOML has no null
 Positive = Annotated[int, Field(ge=1)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
 ModelName = Annotated[str, Field(pattern=r"^[^/\s]+/\S+$")]  # PROVIDER/MODEL
@@ -110,7 +107,6 @@ _OFFICIAL_REGISTRY = "https://registry.modelcontextprotocol.io"
 
 
 def _registry(value: str) -> str:
-    """Return the address of a registry of servers; the official one goes by that word."""
     if value in ("", "off"):
         return ""
     return check_base_url(_OFFICIAL_REGISTRY if value == "official" else value)
@@ -156,11 +152,6 @@ BUILT_IN: Mapping[str, ProviderSettings] = {
     "openai-responses": ProviderSettings(api="openai-responses", api_key_env="OPENAI_API_KEY", model="gpt-6.1-sol"),
     "ollama": ProviderSettings(api="openai-chat"),
 }
-
-
-def _words(value: Any) -> Any:
-    """A command may be one line, as a shell takes it."""
-    return shlex.split(value) if isinstance(value, str) else value
 
 
 def _no_own_name(name: str) -> str:
@@ -351,7 +342,7 @@ class Rules(BaseModel, frozen=True, extra="forbid", hide_input_in_errors=True):
 
 
 class ToolRule(BaseModel, frozen=True):
-    """One rule and where it was written."""
+    """A rule and where it was written."""
 
     action: Literal["allow", "ask", "deny"]
     pattern: str  # as it was written, arguments in brackets included
@@ -359,5 +350,4 @@ class ToolRule(BaseModel, frozen=True):
 
     @property
     def parsed(self) -> written.RuleText:
-        """The pattern in its parts."""
         return written.parse_rule(self.pattern)

@@ -95,7 +95,7 @@ MEANINGS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting. `value` is plain data, None where it is not set; `waiting` is the value in a file without trust."""
+    """A setting. `value` is plain data, None where it is not set; `waiting` is the value in a file without trust."""
 
     name: str
     value: Any
@@ -108,21 +108,25 @@ class Setting:
 
     @property
     def shown(self) -> str:
-        """The value in one line, for people."""
         return shown(self.value)
 
 
 def setting_list(layered: LayeredSettings) -> list[Setting]:
     """Return all settings, in the order of `MEANINGS`."""
-    project = layered.project
+    project, values, said = layered.project, layered.settings, layered.sources
     lines = project.lines if project is not None and not project.trusted else ()
     waiting = {name: value for name, _, value in (line.partition(" = ") for line in lines)}
-
-    def one(name: str, meaning: str) -> Setting:
-        value, source = plain(attrgetter(name)(layered.settings)), layered.sources.get(name, "default")
-        return Setting(name, value, source, *_shape_of(name), meaning, waiting.get(name, ""))
-
-    return [one(name, meaning) for name, meaning in MEANINGS.items()]
+    return [
+        Setting(
+            name,
+            plain(attrgetter(name)(values)),
+            said.get(name, "default"),
+            *_shape_of(name),
+            meaning,
+            waiting.get(name, ""),
+        )
+        for name, meaning in MEANINGS.items()
+    ]
 
 
 def _shape_of(name: str) -> tuple[Kind, tuple[str, ...], bool]:
@@ -151,16 +155,13 @@ def plain(value: Any) -> Any:
 
 
 def shown(value: Any) -> str:
-    """Return a plain value in one line."""
     match value:
         case None:
             return "not set"
         case bool():
             return "true" if value else "false"
-        case list():
+        case list() | dict():
             return ", ".join(map(str, cast("list[Any]", value))) or "none"
-        case dict():
-            return ", ".join(map(str, cast("dict[str, Any]", value))) or "none"
         case float() if value.is_integer():
             return str(int(value))
         case _:
@@ -187,15 +188,12 @@ class OwnSettings:
         self._apply = apply
 
     def read(self) -> Sequence[Setting]:
-        """Read all settings. Raises ConfigError where a file is wrong."""
         return setting_list(self._load())
 
     def write(self, name: str, text: str) -> None:
-        """Write a setting as `write_setting` does."""
         write_setting(self.path.resolve(), name, text)  # a link stays one
 
     def remove(self, name: str) -> bool:
-        """Take a setting out of the file; False when it isn't there."""
         return remove_setting(self.path.resolve(), name)
 
     def take_effect(self, name: str) -> str:
@@ -321,7 +319,6 @@ def _number(text: str) -> Any:
 
 
 def _read_file(path: Path) -> tuple[str, dict[str, Any]]:
-    """Return the text of the file, "" where there is none, and its values."""
     with settings_file(path):
         text = disk.read_text(path) if path.exists() else ""
         return text, parse_toml(text, path)
@@ -347,9 +344,8 @@ def _change(path: Path, parts: Sequence[str], value: Any) -> bool:
             table[parts[-1]] = value
         new = tomlkit.dumps(document)
     except TOMLKitError as error:
-        raise ConfigError(
-            f"{path}: {'.'.join(parts)} can't be changed from here: {error}", "Change it there."
-        ) from None
+        why = f"{path}: {'.'.join(parts)} can't be changed from here: {error}"
+        raise ConfigError(why, "Change it there.") from None
     if _at(parse_toml(new, path), parts) != value:
         raise ConfigError(f"{path}: {'.'.join(parts)} can't be changed from here", "Change it there by hand.")
     _replace_file(path, new)

@@ -19,7 +19,7 @@ from typing import Any, Literal, cast
 
 from console_app.config.files import Paths, disk, parse_toml, position
 from console_app.config.settings.model import Rules
-from console_app.domain import ConfigError
+from console_app.domain import ConfigError, safe_text
 from console_app.domain.tools import ServerIdentity
 
 Action = Literal["allow", "ask", "deny"]
@@ -99,15 +99,11 @@ def _with(text: str, action: Action, rule: str) -> str | None:
     end = last[0] + len(last[1])
     many_lines = "\n" in text[begin:close]
     indent = re.match(r"[ \t]*", text[text.rfind("\n", 0, last[0]) + 1 :])
-    gap = f"\n{indent[0] if indent else ''}" if many_lines and _alone(text, last[0]) else " "
+    alone = "[" not in text[text.rfind("\n", 0, last[0]) + 1 : last[0]]  # not on the line of the opening bracket
+    gap = f"\n{indent[0] if indent else ''}" if many_lines and alone else " "
     if last[1] == ",":
         return f"{text[:end]}{gap}{quoted},{text[end:]}"
     return f"{text[:end]},{gap}{quoted}{text[end:]}"
-
-
-def _alone(text: str, at: int) -> bool:
-    """Return whether the entry at `at` stands on a line of its own, not on that of the opening bracket."""
-    return "[" not in text[text.rfind("\n", 0, at) + 1 : at]
 
 
 def _without(text: str, action: Action, rule: str) -> str | None:
@@ -171,7 +167,6 @@ class RuleServers:
         self._lock = threading.Lock()
 
     def read(self) -> Iterator[Bound]:
-        """Yield every binding."""
         for key, found in disk.read_record(self._path).items():
             try:
                 source, rule, server = map(str, json.loads(key))
@@ -188,6 +183,6 @@ class RuleServers:
         key = json.dumps([source, rule, server], ensure_ascii=False)
         with self._lock:
             record = disk.read_record(self._path)
-            known = cast("list[Any]", record.get(key)) if isinstance(record.get(key), list) else []
+            known = safe_text.as_list(record.get(key))
             if identity.model_dump() not in known:
                 disk.keep_record(self._path, record | {key: [*known, identity.model_dump()]})

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from console_app.config.files import Paths, disk, parse_toml, project_settings
-from console_app.domain import ConfigError
+from console_app.domain import ConfigError, safe_text
 
 DEFAULT_THEME = "fanout-dark"
 
@@ -28,16 +28,17 @@ class StartupSettings:
 
 
 def read_startup_settings(paths: Paths, *, cwd: Path, flag: str | None, environ: Mapping[str, str]) -> StartupSettings:
-    """Read what the settings will say, unless something is wrong in them. `flag` is --theme; keys in a project's file
-    don't count, as in the settings."""
+    """Read what the settings will say, unless something is wrong in them. `flag` is --theme."""
     user = _table(paths.settings)
     project = _table(project_settings(cwd))
     themes = (flag, environ.get("FANOUT_THEME"), project.get("theme"), user.get("theme"))
     theme = next((name for name in themes if isinstance(name, str) and name), "")
-    keys = user.get("keys")
-    bound = _keys(cast("dict[str, Any]", keys)) if isinstance(keys, dict) else {}
-    ui = user.get("ui")
-    lines = isinstance(ui, dict) and cast("dict[str, Any]", ui).get("screen_reader") is True
+    bound = {  # as one text each; they are written as a text, or a list of texts
+        name: keys if isinstance(keys, str) else ",".join(map(str, safe_text.as_list(keys)))
+        for name, keys in safe_text.as_object(user.get("keys")).items()
+        if isinstance(keys, str | list)
+    }
+    lines = safe_text.as_object(user.get("ui")).get("screen_reader") is True
     return StartupSettings(theme or DEFAULT_THEME, bound, theme_is_set=bool(theme), screen_reader=lines)
 
 
@@ -46,12 +47,3 @@ def _table(path: Path) -> dict[str, Any]:
         return parse_toml(disk.read_text(path), path)
     except (ConfigError, ValueError):
         return {}
-
-
-def _keys(table: Mapping[str, Any]) -> dict[str, str]:
-    """Return the keys of each binding as one text; they are written as a text, or a list of texts."""
-    return {
-        name: keys if isinstance(keys, str) else ",".join(map(str, cast("list[Any]", keys)))
-        for name, keys in table.items()
-        if isinstance(keys, str | list)
-    }

@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from console_app.config.trust.brought import AgentFile as AgentFile
-    from console_app.config.trust.brought import Brought as Brought
-    from console_app.config.trust.brought import Hook as Hook
-    from console_app.config.trust.brought import hooks_of as hooks_of
+    from console_app.config.trust.custom_commands import AgentFile as AgentFile
+    from console_app.config.trust.custom_commands import Brought as Brought
     from console_app.config.trust.custom_commands import CustomCommand as CustomCommand
     from console_app.config.trust.custom_commands import CustomCommands as CustomCommands
+    from console_app.config.trust.custom_commands import Hook as Hook
+    from console_app.config.trust.custom_commands import hooks_of as hooks_of
     from console_app.config.trust.trust_report import Changes as Changes
     from console_app.config.trust.trust_report import FileToTrust as FileToTrust
     from console_app.config.trust.trust_report import ProjectTrust as ProjectTrust

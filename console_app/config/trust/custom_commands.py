@@ -12,14 +12,71 @@ import os
 import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from console_app.config.files import PROJECT_FOLDER, Paths, disk, trusted
-from console_app.config.foreign import FrontMatter, Tree
-from console_app.config.trust.brought import Brought
+from console_app.config.foreign import (
+    AgentFile,
+    Foreign,
+    FrontMatter,
+    Hook,
+    HookFile,
+    Instructions,
+    Plugin,
+    Skill,
+    Tree,
+    hooks_of,
+    of_project,
+    of_user,
+)
+from console_app.config.servers import ServerConfig
 from console_app.domain import ConfigError, one_line
 from console_app.domain.rules import parse_rule
+
+__all__ = ["AgentFile", "Brought", "Hook", "hooks_of"]
+
+
+def content(thing: Foreign) -> Mapping[str, str]:
+    """Return all but its text that a yes to it is a yes to; a file that is two things is trusted as each."""
+    return {"": thing.kind, **thing.parts}
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """The things that count now. Of two skills or plugins with one name the user's own stands."""
+
+    instructions: tuple[Instructions, ...] = ()
+    skills: Mapping[str, Skill] = field(default_factory=dict[str, Skill])
+    hooks: tuple[Hook, ...] = ()
+    servers: tuple[ServerConfig, ...] = ()
+    agents: Mapping[str, AgentFile] = field(default_factory=dict[str, AgentFile])
+
+    @classmethod
+    def find(cls, paths: Paths, folder: Path, environ: Mapping[str, str]) -> Brought:
+        """Read what counts. Reads many files, so it is for a thread."""
+        theirs = of_project(folder, paths.plugins, environ).things
+        counts = [one for one in theirs if trusted.is_trusted(paths, one.path, one.text, content(one))]
+        instructions, hooks = list[Instructions](), list[Hook]()
+        skills, plugins, agents = dict[str, Skill](), dict[str, Plugin](), dict[str, AgentFile]()
+        for thing in (*of_user(paths.config, paths.plugins, environ).things, *counts):
+            match thing:
+                case Instructions():
+                    instructions.append(thing)
+                case Skill():
+                    skills.setdefault(thing.name, thing)
+                case Plugin():
+                    plugins.setdefault(thing.name, thing)
+                case HookFile():
+                    hooks += thing.hooks
+                case AgentFile():
+                    agents.setdefault(thing.name, thing)
+        for plugin in plugins.values():
+            for skill in plugin.skills:
+                skills.setdefault(skill.name, skill)
+        servers = tuple(server for plugin in plugins.values() for server in plugin.servers)
+        return cls(tuple(instructions), skills, tuple(hooks), servers, agents)
+
 
 _FOLDER = "commands"
 MOST_FILES = 500  # of one folder
@@ -72,7 +129,10 @@ class CustomCommand:
     def prompt(self, rest: str) -> str:
         """Return what is sent with `rest` behind the name; words in quotes are one argument. `rest` stands at the end
         of a text without a place for it."""
-        words = _words(rest)
+        try:
+            words = shlex.split(rest)
+        except ValueError:  # an apostrophe, most likely
+            words = rest.split()
 
         def filled(found: re.Match[str]) -> str:
             if found[1]:
@@ -86,8 +146,7 @@ class CustomCommand:
 
 @dataclass(frozen=True, slots=True)
 class CustomCommands:
-    """The commands of a user in a working folder, a line for each file that is none, and the names of those that wait
-    for trust."""
+    """Commands in a working folder, a line for each file that is none, and the names of those that wait for trust."""
 
     commands: tuple[CustomCommand, ...] = ()
     problems: tuple[str, ...] = ()
@@ -130,8 +189,7 @@ class CustomCommands:
         return cls(tuple(found.values()), tuple(problems), frozenset(untrusted - found.keys()))
 
     def summary(self, taken: Collection[str] = ()) -> str:
-        """Return what came of reading them, in one line, "" where there is none; `taken` are names that can't be
-        had."""
+        """Return what came of reading them, in one line, or ""; `taken` are names that can't be had."""
         read = [one.name for one in self.commands if one.name not in taken]
         wrong = len(self.problems) + len(self.commands) - len(read)
         waiting = len(self.untrusted)
@@ -147,7 +205,6 @@ class CustomCommands:
 
 
 def command_files(folder: Path) -> list[Path]:
-    """Return the files of a project's commands."""
     return [file for top in _folders(Tree(folder)) for file in _files(top)]
 
 
@@ -178,10 +235,3 @@ def _tools(file: Path, words: Iterator[str]) -> Iterator[str]:
             yield str(parse_rule(word))
         except ValueError as error:
             raise ConfigError(f"{file}: allowed-tools: {error}") from None
-
-
-def _words(rest: str) -> list[str]:
-    try:
-        return shlex.split(rest)
-    except ValueError:  # an apostrophe, most likely
-        return rest.split()

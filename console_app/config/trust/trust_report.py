@@ -19,8 +19,7 @@ from console_app.config.files import Paths, disk, lines_of, parse_toml, project_
 from console_app.config.foreign import Foreign, Plugin, of_project
 from console_app.config.secrets import Redactor, secret_sources
 from console_app.config.servers import ServerChoice, ServerConfig, read_mcp_config
-from console_app.config.trust.brought import content
-from console_app.config.trust.custom_commands import CustomCommand, command_files
+from console_app.config.trust.custom_commands import CustomCommand, command_files, content
 from console_app.domain import ConfigError, UsageError, displayed, one_line
 
 LONGEST_LINE = 20_000  # characters of one thing that a yes is asked for
@@ -41,8 +40,8 @@ class FileToTrust:
 
     @classmethod
     def read(cls, file: Path, environ: Mapping[str, str]) -> FileToTrust:
-        """Read a project's mcp.json, its config.toml, or a command of it. Raises ConfigError for one that can't be
-        read, or that nobody could look through before a yes."""
+        """Read a project's mcp.json, config.toml, or a command of it. Raises ConfigError, also where nobody could look
+        through."""
         text, place = disk.read_text(file), one_line(str(file.absolute()))
         if file.suffix == ".toml":
             table = parse_toml(text, file)
@@ -51,7 +50,12 @@ class FileToTrust:
         if file.suffix == ".md":
             heading = f"{place} would be the command /{one_line(file.stem)}:"
             lines = [heading, *(f"    {line}" for line in displayed.folded_text(text).splitlines())]
-            return cls._with_scripts(file, text, lines, _about_command(file, text), "command")
+            try:
+                note = CustomCommand.read(file, text).note
+                about = f"a command ({note})" if note else "a command"
+            except ConfigError:
+                about = "a command that can't be read"
+            return cls._with_scripts(file, text, lines, about, "command")
         servers = read_mcp_config(text, file, environ).servers
         names = ", ".join(server.name for server in servers) or "no server"
         return cls(file, text, (f"{place} would start:", *_all_starts(servers, environ)), names).readable()
@@ -77,11 +81,9 @@ class FileToTrust:
     def readable(self) -> FileToTrust:
         """Return it where a person can read what it says. Raises ConfigError."""
         if (longest := max(map(len, self.lines))) > LONGEST_LINE:
-            raise ConfigError(
-                f"{one_line(str(self.path), 400)}: a value has {longest:,} characters, and nobody reads that before a "
-                "yes",
-                "Shorten it, or put it into a file that it names.",
-            )
+            what = f"{one_line(str(self.path), 400)}: a value has {longest:,} characters"
+            hint = "Shorten it, or put it into a file that it names."
+            raise ConfigError(f"{what}, and nobody reads that before a yes", hint)
         return self
 
     def trust(self, known: Paths, *, again: str) -> None:
@@ -98,38 +100,25 @@ class FileToTrust:
         return one_line(str(path.relative_to(folder) if path.is_relative_to(folder) else path), 200)
 
 
-def _about_command(file: Path, text: str) -> str:
-    try:
-        note = CustomCommand.read(file, text).note
-    except ConfigError:
-        return "a command that can't be read"
-    return f"a command ({note})" if note else "a command"
-
-
 def _project_files(cwd: Path) -> list[Path]:
     """Return the files of a project that take trust, whether they are there or not."""
     settings = project_settings(cwd)
-    return [*project_mcp(cwd), settings, *_named_servers(cwd, settings), *command_files(cwd)]
-
-
-def _named_servers(cwd: Path, settings: Path) -> list[Path]:
-    """Return the file of servers that a project's settings name in place of its mcp.json."""
-    try:
+    try:  # they may name a file of servers in place of mcp.json
         name = parse_toml(disk.read_text(settings), settings).get("mcp_config") if settings.is_file() else None
     except ConfigError:
-        return []  # told where the settings are read
-    return [cwd / Path(name).expanduser()] if isinstance(name, str) and name else []
+        name = None  # told where the settings are read
+    named = [cwd / Path(name).expanduser()] if isinstance(name, str) and name else []
+    return [*project_mcp(cwd), settings, *named, *command_files(cwd)]
 
 
 def _all_starts(servers: Sequence[ServerConfig], environ: Mapping[str, str]) -> Iterator[str]:
-    """Yield what trusting servers lets them do; what is filled in from the environment may be a key: its name is
+    """Yield what trusting servers lets them do; of what the environment fills in, which may be a key, the name is
     told."""
     redactor = Redactor.of(environ)
     return (redactor.without_known(line) for server in servers for line in _starts(server))
 
 
 def _starts(server: ServerConfig) -> Iterator[str]:
-    """Yield what trusting a server lets it do, line by line."""
     yield f"{one_line(server.name)}{' (off)' if server.disabled else ''}"
     for what, words in _told(server):
         first, *others = displayed.folded_text(words).splitlines()
@@ -156,17 +145,15 @@ def _told(server: ServerConfig) -> Iterator[tuple[str, str]]:
         yield "runs", shlex.join((server.command, *server.args))
         yield "in", server.cwd or "the working folder"
     if server.env:
-        yield "with", ", ".join(shlex.quote(_set(name, value)) for name, value in server.env.items())
+        # With its value, since `PATH` or `LD_PRELOAD` decides what runs; without one that may be secret.
+        set_ = (
+            name if secret_sources.may_be_secret(name, one) else f"{name}={one}" for name, one in server.env.items()
+        )
+        yield "with", ", ".join(map(shlex.quote, set_))
     if server.headers:
         yield "headers", ", ".join(server.headers)
     if server.variables:
         yield "is given", f"{', '.join(server.variables)} of your environment"
-
-
-def _set(name: str, value: str) -> str:
-    """Return a variable with its value, since `PATH` or `LD_PRELOAD` decides what runs; without one that may be
-    secret."""
-    return name if secret_sources.may_be_secret(name, value) else f"{name}={value}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +202,6 @@ class ProjectTrust:
         return "\n\n".join(texts)
 
     def problems(self) -> tuple[str, ...]:
-        """Return a line for each thing in a form of others that can't be used, whoever trusts it."""
         return self._foreign()[1]
 
     def summary(self) -> str:
@@ -238,7 +224,10 @@ class ProjectTrust:
         kinds = Counter(one.kind for one in foreign) | Counter(command=sum(path.suffix == ".md" for path in waiting))
         names += [one.called(self.folder) for one in foreign if one.kind in ("instructions", "hooks")]
         counted = {kind: count for kind in ("command", "skill", "plugin", "agent") if (count := kinds[kind])}
-        names += [_some(kind, count) for kind, count in counted.items()]
+        names += [
+            f"{count} {kind}s" if count > 1 else f"an {kind}" if kind == "agent" else f"a {kind}"
+            for kind, count in counted.items()
+        ]
         if not names:
             return ""
         listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
@@ -277,10 +266,6 @@ class ProjectTrust:
         trusted.trust(self.known, file.path, file.text, file.scripts)
 
 
-def _some(kind: str, count: int) -> str:
-    return f"{count} {kind}s" if count > 1 else f"an {kind}" if kind == "agent" else f"a {kind}"
-
-
 @dataclass(frozen=True, slots=True)
 class Changes:
     """The names that differ between two lists of servers, in the order of the newer one."""
@@ -294,7 +279,6 @@ class Changes:
 
     @classmethod
     def between(cls, before: Sequence[ServerConfig], now: Sequence[ServerConfig]) -> Changes:
-        """Compare two lists."""
         old, new = ({server.name: server for server in servers} for servers in (before, now))
         return cls(
             added=tuple(name for name in new if name not in old),
@@ -355,7 +339,6 @@ class ServerFiles:
             self.take(found)
 
     def news(self) -> list[Path]:
-        """Return the files that changed since the last call."""
         before, self._prints = self._prints, self._fingerprints(self._prints)
         found = [path for path, now in self._prints.items() if now[1] != before.get(path, ((), ""))[1]]
         self.unread = tuple(dict.fromkeys((*self.unread, *found)))

@@ -1,12 +1,11 @@
 """Signing in to an HTTP server (MCP authorization): the SDK's flow, each step judged before it is sent.
 
 The SDK does discovery, registration, PKCE, the exchange and the checks. The rest is here. Tokens survive a restart with
-their expiry and the endpoint to refresh them at, and the browser comes back to a port on loopback. A connection that is
-made in the background never opens a page by itself. A client's secret goes only to the issuer that mcp.json names.
+their expiry and the endpoint to refresh them at. A connection that is made in the background never opens a page by
+itself. A client's secret goes only to the issuer that mcp.json names.
 
-The place that a browser comes back to after a sign-in: a small HTTP server on loopback that waits for one answer.
-
-Other users of the machine reach it too: an answer counts only with the `state` of this sign-in, errors as well.
+The browser comes back to a small HTTP server on loopback that waits for one answer. Other users of the machine reach it
+too: an answer counts only with the `state` of this sign-in, errors as well.
 
 Source: RFC 8252, section 7.3 (loopback redirect), RFC 6749, 4.1.2 (`state`), RFC 9207 (`iss`).
 """
@@ -21,7 +20,6 @@ import ipaddress
 import logging
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 from urllib.parse import parse_qs, urlsplit
 
@@ -69,8 +67,7 @@ class GuardedSteps(OAuthClientProvider):
         self._stored = stored
         self._plan = plan
 
-    def close(self) -> None:
-        """Free what the sign-in holds."""
+    def close(self) -> None: ...
 
     def _check_flow(self) -> None:
         """Raise SignInRefused where the authorization server doesn't do what this way of signing in needs."""
@@ -114,7 +111,8 @@ class GuardedSteps(OAuthClientProvider):
     def _check_challenge(self, response: httpx2.Response) -> None:
         """Refuse a challenge that another host gives: a server itself tells what protects it (RFC 9728, section 3)."""
         url = extract_resource_metadata_from_www_auth(response) if response.status_code in {401, 403} else None
-        if url is not None and not _same_host(url, self.context.server_url):
+        own = self.context.server_url
+        if url is not None and (_host(url), port_of(url)) != (_host(own), port_of(own)):
             raise SignInRefused(f"what protects the server is told by another host, {_host(url)}")
 
     async def _initialize(self) -> None:
@@ -230,12 +228,7 @@ def _host(url: str) -> str:
         return ""
 
 
-def _same_host(one: str, other: str) -> bool:
-    return _host(one) == _host(other) and port_of(one) == port_of(other)
-
-
 def port_of(uri: object) -> int | None:
-    """Return the port that an address names, or None."""
     try:
         return urlsplit(str(uri)).port
     except ValueError:
@@ -303,7 +296,6 @@ class BearerAuth(httpx2.Auth):
         self._token = token
 
     def auth_flow(self, request: httpx2.Request) -> Any:
-        """Add the header."""
         request.headers["Authorization"] = f"Bearer {self._token}"
         yield request
 
@@ -317,11 +309,9 @@ class StoredTokens:
         self._redirect_uri = redirect_uri
 
     async def get_tokens(self) -> OAuthToken | None:
-        """Return the tokens of the last sign-in or refresh."""
         return model_of(OAuthToken, (await self._stored.read()).get("tokens"))
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Keep them, with the time they expire at."""
         await self._stored.update(tokens=dump(tokens), expires_at=expires_at(tokens.expires_in))
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
@@ -364,7 +354,6 @@ class SignIn(GuardedSteps):
         self._open_page = open_page
 
     def close(self) -> None:
-        """Give back the port that a sign-in would have come back to."""
         self._callback.release()
 
     def _check_flow(self) -> None:
@@ -405,10 +394,9 @@ class SignIn(GuardedSteps):
 
     async def _from_browser(self) -> AuthorizationCodeResult:
         try:
-            returned = await self._callback.returned()
+            return await self._callback.returned()
         finally:
             await self._callback.close()
-        return AuthorizationCodeResult(code=returned.code, state=returned.state, iss=returned.iss)
 
 
 async def sign_in(url: str, plan: AuthPlan, stored: StoredSignIn, open_page: OpenPage) -> SignIn:
@@ -422,11 +410,6 @@ async def sign_in(url: str, plan: AuthPlan, stored: StoredSignIn, open_page: Ope
     except ValueError:
         back.release()
         raise
-
-
-def has_tokens(stored: dict[str, Any]) -> bool:
-    """Return whether there is something to try before anybody has to sign in."""
-    return isinstance(stored.get("tokens"), dict)
 
 
 class MachineSignIn(GuardedSteps):
@@ -480,15 +463,6 @@ _PAGE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Returned:
-    """The answer that came back with the browser."""
-
-    code: str
-    state: str
-    iss: str | None = None
-
-
 class Callback:
     """Listens on `preferred`, or on any free port. Only the first answer counts; what else is asked for is not found.
 
@@ -502,9 +476,7 @@ class Callback:
             self.port = preferred
         else:
             self._bound = socket.socket()
-            self._bound.setsockopt(
-                socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
-            )  # so that the next sign-in can have it too
+            self._bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # the next sign-in can have it too
             try:
                 self._bound.bind(("127.0.0.1", 0))
             except OSError as error:
@@ -513,7 +485,7 @@ class Callback:
             self.port = int(self._bound.getsockname()[1])
         self._server: asyncio.Server | None = None
         self._state = ""
-        self._returned: asyncio.Future[Returned] | None = None
+        self._returned: asyncio.Future[AuthorizationCodeResult] | None = None
         self._serving: set[asyncio.Task[None]] = set()
         self._silent: set[asyncio.StreamWriter] = set()
 
@@ -530,7 +502,7 @@ class Callback:
         except OSError as error:
             raise SignInRefused(f"port {self.port}, where the sign-in comes back to, is taken") from error
 
-    async def returned(self) -> Returned:
+    async def returned(self) -> AuthorizationCodeResult:
         """Wait for the answer that comes back. Raises SignInRefused when the user or the server said no."""
         assert self._returned is not None, "open comes first"
         return await self._returned
@@ -547,7 +519,6 @@ class Callback:
             self._server = None
 
     def release(self) -> None:
-        """Give back a port that nothing listened on."""
         if self._bound is not None:
             self._bound.close()
             self._bound = None
@@ -595,7 +566,7 @@ class Callback:
             return "200 OK", "Not signed in", why[:200]
         if not fields.get("code"):
             return "400 Bad Request", "Not signed in", "The answer holds no code."
-        waiting.set_result(Returned(fields["code"], self._state, fields.get("iss")))
+        waiting.set_result(AuthorizationCodeResult(code=fields["code"], state=self._state, iss=fields.get("iss")))
         return "200 OK", "Signed in", "You can close this page and go back to Fanout."
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import re
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
@@ -63,30 +63,18 @@ def plan_of(config: ServerConfig) -> AuthPlan:
         if not auth.get("token"):
             raise ValueError("`auth` of type bearer needs a `token`")
         return AuthPlan("bearer", token=str(auth["token"]))
-    if kind == "client_credentials":
-        return _machine_plan(_known(auth, _MACHINE_KEYS))
-    if kind != "oauth":
+    if kind not in ("client_credentials", "oauth"):
         raise ValueError(f"`auth` has the type {kind!r}; known are oauth, client_credentials, bearer and none")
-    return _oauth_plan(_known(auth, _OAUTH_KEYS))
-
-
-def _known(auth: Mapping[str, Any], keys: frozenset[str]) -> dict[str, Any]:
-    """Return the fields in the spelling of mcp.json."""
-    snake = {_snake(key): value for key, value in auth.items()}
-    if unknown := sorted(snake.keys() - keys):
+    keys = _OAUTH_KEYS if kind == "oauth" else _MACHINE_KEYS
+    known = {re.sub(r"[A-Z]", lambda found: f"_{found[0].lower()}", key): value for key, value in auth.items()}
+    if unknown := sorted(known.keys() - keys):
         raise ValueError(f"`auth` has the unknown key {unknown[0]!r}")
-    return snake
-
-
-def _oauth_plan(auth: Mapping[str, Any]) -> AuthPlan:
-    port = auth.get("redirect_port")
-    if port is not None and (isinstance(port, bool) or not isinstance(port, int) or not 0 < port < 65536):
-        raise ValueError("`auth.redirect_port` must be a port")
-    return AuthPlan("oauth", redirect_port=port, **_texts(auth, _OAUTH_KEYS - {"type", "redirect_port"}))
-
-
-def _machine_plan(auth: Mapping[str, Any]) -> AuthPlan:
-    texts = _texts(auth, _MACHINE_KEYS - {"type"})
+    texts: dict[str, Any] = {key: str(known[key]) for key in keys - {"type", "redirect_port"} if known.get(key)}
+    if kind == "oauth":
+        port = known.get("redirect_port")
+        if port is not None and (isinstance(port, bool) or not isinstance(port, int) or not 0 < port < 65536):
+            raise ValueError("`auth.redirect_port` must be a port")
+        return AuthPlan("oauth", redirect_port=port, **texts)
     for key in ("client_id", "issuer"):  # without an issuer, the server would say who gets the secret
         if key not in texts:
             raise ValueError(f"`auth` of type client_credentials needs `{key}`")
@@ -95,15 +83,6 @@ def _machine_plan(auth: Mapping[str, Any]) -> AuthPlan:
     if "private_key" in texts:
         texts["token_endpoint_auth_method"] = "private_key_jwt"
     return AuthPlan("client_credentials", **texts)
-
-
-def _texts(auth: Mapping[str, Any], keys: frozenset[str]) -> dict[str, Any]:
-    """Return the values of `keys` that say something."""
-    return {key: str(auth[key]) for key in keys if auth.get(key)}
-
-
-def _snake(key: str) -> str:
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in key)
 
 
 class StoredSignIn:
@@ -134,7 +113,6 @@ class StoredSignIn:
             await asyncio.to_thread(self._credentials.write, self._key, json.dumps(stored))
 
     async def forget(self) -> None:
-        """Sign out, here."""
         await asyncio.to_thread(self._credentials.delete, self._key)
 
 
@@ -158,7 +136,6 @@ class SignInPage:
 
     @property
     def asks(self) -> bool:
-        """True while somebody is there to sign in."""
         return self.wanted or self.connected
 
     async def __call__(self, url: str, call_id: str = "") -> None:

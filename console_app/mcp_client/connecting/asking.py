@@ -15,16 +15,11 @@ from pathlib import Path
 from typing import Final
 
 from console_app.config.machine import page_in_use, start_browser
-from console_app.domain import (
-    AssistantMessage,
-    UserMessage,
-    errors,
-    ports,
-    questions,
-    web_address,
-)
+from console_app.config.secrets import Redactor
+from console_app.domain import AssistantMessage, Level, UserMessage, errors, ports, questions, web_address
 from console_app.domain import chunks as ch
 from console_app.domain.schema import forms
+from console_app.mcp_client.traffic import Exchanges
 
 LONGEST_QUESTION = 1000  # characters of a question that its call tells of
 log = logging.getLogger(__name__)
@@ -121,6 +116,20 @@ class Asking:
         return f"{how}, nobody is here to answer" if isinstance(self.human, questions.Nobody) else how
 
 
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The surroundings of a session: where its log goes, who answers its questions, what keeps its messages."""
+
+    server: str
+    log: Callable[[Level, str], None]
+    asking: Asking
+    exchanges: Exchanges
+    log_level: Callable[[], Level]
+    roots: Callable[[], Sequence[Path]] | None  # None: it is told nothing of folders
+    protocol: str | None  # the one version to speak, where mcp.json pins it
+    given: Redactor  # knows the secrets that the server has, typed ones too
+
+
 def _asked(what: str, question: questions.Elicitation | questions.SamplingRequest) -> str:
     """Say what a question asks, and whose it may be where it isn't this call's for sure."""
     which = "" if question.call_id else questions.one_of(question.candidates)
@@ -167,25 +176,19 @@ class ProviderSampler:
     async def sample(self, request: questions.SamplingRequest) -> questions.Sampled:
         """Return one answer without tools. Raises ProviderError."""
         provider = self._provider()
-        async with provider.stream(_model_request(request)) as chunks:
+        messages = (
+            UserMessage(content=one.text) if one.role == "user" else AssistantMessage(content=one.text)
+            for one in _alternating(request.messages)
+        )
+        asked = ports.ModelRequest(
+            messages=tuple(messages), system=request.system, tool_choice="none", sampling=request.sampling
+        )
+        async with provider.stream(asked) as chunks:
             answer = await ch.PlainAnswer.of(chunks)
         if answer.finish is None:
             raise errors.AnswerInterrupted("the model's answer to the server was cut off")
         stopped = "maxTokens" if answer.finish == "length" else "endTurn"
         return questions.Sampled(answer.text, provider.model, stopped, answer.usage)
-
-
-def _model_request(request: questions.SamplingRequest) -> ports.ModelRequest:
-    return ports.ModelRequest(
-        messages=tuple(_message(one) for one in _alternating(request.messages)),
-        system=request.system,
-        tool_choice="none",
-        sampling=request.sampling,
-    )
-
-
-def _message(message: questions.SamplingMessage) -> UserMessage | AssistantMessage:
-    return UserMessage(content=message.text) if message.role == "user" else AssistantMessage(content=message.text)
 
 
 def _alternating(messages: tuple[questions.SamplingMessage, ...]) -> list[questions.SamplingMessage]:

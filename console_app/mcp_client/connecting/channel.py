@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import console_app
 from console_app.config.machine import extras
@@ -22,6 +21,7 @@ from console_app.config.servers import ServerConfig
 from console_app.domain import one_line
 from console_app.mcp_client.auth.sign_in import AuthPlan, SignInNeeded, SignInPage, SignInRefused, StoredSignIn, plan_of
 from console_app.mcp_client.connecting import faults, sdk
+from console_app.mcp_client.connecting.asking import Surroundings
 from console_app.mcp_client.connecting.server_log import ServerLog
 from console_app.mcp_client.transport import Guard, Program, ServerProcess
 
@@ -29,44 +29,18 @@ if TYPE_CHECKING:
     import httpx2
 
     from console_app.mcp_client.auth.oauth import GuardedSteps
-    from console_app.mcp_client.connecting.session import ServerSession, Surroundings
+    from console_app.mcp_client.connecting.session import ServerSession
     from console_app.mcp_client.transport import HttpConversation, StdioConversation
-
-SurroundingsOf = Callable[[ModuleType], "Surroundings"]  # given the module `session`, once it is loaded
 
 
 class StartError(Exception):
     """A server's program can't be started. One line."""
 
 
-class Channel(Protocol):
-    """One attempt at a connection."""
-
-    async def start(self) -> None:
-        """Do what comes before the handshake. Raises StartError."""
-        ...
-
-    def session(self) -> AbstractAsyncContextManager[ServerSession]:
-        """Shake hands; leaving it ends the conversation."""
-        ...
-
-    async def why(self, error: BaseException | None) -> str:
-        """Return one line on why the conversation ended, from `error` and what the channel saw itself."""
-        ...
-
-    def wants_sign_in(self, error: BaseException | None) -> bool:
-        """Return whether it ended because the user has to sign in first."""
-        ...
-
-    async def close(self) -> None:
-        """Free what `start` took."""
-        ...
-
-
 class StdioChannel:
     """A program of ours to start and end."""
 
-    def __init__(self, config: ServerConfig, log: ServerLog, guard: Guard, around: SurroundingsOf) -> None:
+    def __init__(self, config: ServerConfig, log: ServerLog, guard: Guard, around: Surroundings) -> None:
         self._config = config
         self._log = log
         self._guard = guard
@@ -86,12 +60,11 @@ class StdioChannel:
 
     @asynccontextmanager
     async def session(self) -> AsyncGenerator[ServerSession]:
-        """Shake hands over the program's pipes."""
         stdio, session = await sdk.load("transport.stdio"), await sdk.load("connecting.session")
         assert self._process is not None, "start comes first"
         conversation: StdioConversation = stdio.StdioConversation(self._process, self._log)
         self._conversation = conversation
-        async with session.open_session(conversation.transport(), self._around(session)) as opened:
+        async with session.open_session(conversation.transport(), self._around) as opened:
             yield opened
 
     async def why(self, error: BaseException | None) -> str:
@@ -111,11 +84,9 @@ class StdioChannel:
         return faults.connection_reason(error) if error is not None else "the connection was closed"
 
     def wants_sign_in(self, error: BaseException | None) -> bool:
-        """Return False: programs of ours need no sign-in."""
         return False
 
     async def close(self) -> None:
-        """End the program and everything it started."""
         if self._process is not None:
             await self._process.stop()
 
@@ -123,41 +94,36 @@ class StdioChannel:
 class HttpChannel:
     """An endpoint that somebody else runs."""
 
-    def __init__(
-        self, config: ServerConfig, around: SurroundingsOf, credentials: Credentials, page: SignInPage
-    ) -> None:
+    def __init__(self, config: ServerConfig, around: Surroundings, credentials: Credentials, page: SignInPage) -> None:
         self._config = config
         self._around = around
         self._credentials = credentials
         self._page = page
         self._plan = AuthPlan("none")
-        self._has_tokens = False
         self._legacy = config.kind == "sse"
         self._conversation: HttpConversation | None = None
         self._sign_in: GuardedSteps | None = None
 
     async def start(self) -> None:
-        """Load the SDK, and what was kept of a sign-in."""
         try:
             self._plan = plan_of(self._config)
         except ValueError as error:
             raise StartError(str(error)) from error
         http, oauth = await sdk.load("transport.http"), await sdk.load("auth.oauth")
         auth: httpx2.Auth | None = None
+        stored = StoredSignIn(self._credentials, self._config, self._plan)
         if self._plan.kind == "bearer":
             auth = oauth.BearerAuth(self._plan.token)
         elif self._plan.kind == "client_credentials":
-            stored = StoredSignIn(self._credentials, self._config, self._plan)
             auth = self._sign_in = oauth.MachineSignIn(self._config.url or "", self._plan, stored)
-        elif self._plan.kind == "oauth":
-            stored = StoredSignIn(self._credentials, self._config, self._plan)
-            self._has_tokens = oauth.has_tokens(await stored.read())
+        elif self._plan.kind == "oauth" and (
             # Without tokens and nobody to sign in, the server is only asked whether it wants that at all.
-            if self._has_tokens or self._page.asks:
-                try:
-                    auth = self._sign_in = await oauth.sign_in(self._config.url or "", self._plan, stored, self._page)
-                except (ValueError, SignInRefused) as error:
-                    raise StartError(str(error)) from error
+            self._page.asks or isinstance((await stored.read()).get("tokens"), dict)
+        ):
+            try:
+                auth = self._sign_in = await oauth.sign_in(self._config.url or "", self._plan, stored, self._page)
+            except (ValueError, SignInRefused) as error:
+                raise StartError(str(error)) from error
         config, proof = self._config, "`auth`" if self._plan.kind == "bearer" else "the sign-in"
         self._conversation = http.HttpConversation(config.url or "", config.headers, auth, proof, config.kind == "sse")
 
@@ -168,10 +134,9 @@ class HttpChannel:
         conversation = self._conversation
         assert conversation is not None, "start comes first"
         entered = False
-        around = self._around(module)
         try:
             transport = conversation.transport(legacy=self._legacy)
-            async with module.open_session(transport, around, legacy=self._legacy) as session:
+            async with module.open_session(transport, self._around, legacy=self._legacy) as session:
                 entered = True
                 yield session
             return
@@ -181,7 +146,7 @@ class HttpChannel:
             refusal = conversation.refusal
         try:
             transport = conversation.transport(legacy=True)
-            async with module.open_session(transport, around, legacy=True) as session:
+            async with module.open_session(transport, self._around, legacy=True) as session:
                 entered = self._legacy = True
                 yield session
         except Exception:
@@ -212,20 +177,6 @@ class HttpChannel:
         """Free the sign-in's port; the session closed its connections itself."""
         if self._sign_in is not None:
             self._sign_in.close()
-
-
-def open_channel(
-    config: ServerConfig,
-    log: ServerLog,
-    guard: Guard,
-    around: SurroundingsOf,
-    credentials: Credentials,
-    page: SignInPage,
-) -> Channel:
-    """Return the way to a server, by its kind."""
-    if config.kind == "stdio":
-        return StdioChannel(config, log, guard, around)
-    return HttpChannel(config, around, credentials, page)
 
 
 def launch(config: ServerConfig) -> Program:

@@ -1,4 +1,4 @@
-"""One server's life, held by one owner task: connecting, ready, lost, connecting again, stopped.
+"""The life of one server, held by one owner task: connecting, ready, lost, connecting again, stopped.
 
 The SDK wants a connection left by the task that entered it, so each lives in a task of its own, which the owner starts
 one after the other. A call on its way when it was lost fails, and is sent again only where the server never saw it.
@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,13 +20,13 @@ from console_app.config.servers import ServerConfig
 from console_app.domain import Level, Outcome, ToolResult, errors, one_line, ports
 from console_app.mcp_client.auth.sign_in import SignInPage, StoredSignIn, plan_of
 from console_app.mcp_client.connecting import faults
-from console_app.mcp_client.connecting.asking import Asking
-from console_app.mcp_client.connecting.channel import StartError, open_channel
+from console_app.mcp_client.connecting.asking import Asking, Surroundings
+from console_app.mcp_client.connecting.channel import HttpChannel, StartError, StdioChannel
 from console_app.mcp_client.connecting.faults import CallRefused, ConnectionLost, SessionGone
 from console_app.mcp_client.connecting.server_log import ServerLog
 from console_app.mcp_client.connecting.status import ServerState, ServerStatus
-from console_app.mcp_client.connecting.task_ids import TaskIds
-from console_app.mcp_client.offering.catalogue import Catalogue
+from console_app.mcp_client.connecting.task_ids import BegunTask, TaskIds
+from console_app.mcp_client.offering.offers import Offers
 from console_app.mcp_client.tools import convert
 from console_app.mcp_client.tools.atlas import AtlasUpdates
 from console_app.mcp_client.tools.convert import ResultFiles
@@ -35,8 +35,76 @@ from console_app.mcp_client.traffic import Exchanges
 from console_app.mcp_client.transport import Guard, to_the_end
 
 if TYPE_CHECKING:
-    from console_app.mcp_client.connecting.session import ServerSession, Surroundings
+    from console_app.mcp_client.connecting.session import ServerSession
     from console_app.mcp_client.offering.changes import ChangeNotices
+
+
+class Catalogue:
+    """The prompts and resources of a server. Every question to it raises ServerError, and takes `seconds` at most."""
+
+    def __init__(
+        self,
+        server: str,
+        session: Callable[[], Awaitable[ServerSession]],
+        seconds: float,
+        changed: Callable[[], None],
+    ) -> None:
+        self.offers = Offers()
+        self.listed = asyncio.Event()  # the lists have come, whatever is in them
+        self.subscribed: set[str] = set()  # resources to be told of, over all connections
+        self.log_level: Level = "info"
+        self._server = server
+        self._session = session
+        self._seconds = seconds
+        self._changed = changed
+
+    async def refresh(self, session: ServerSession) -> None:
+        """List again; what can't be listed is empty, with the reason in the offers. A slow first list holds no other
+        up."""
+        try:
+            # Where there was a list before, that says more than the beginning of a new one.
+            first = self.listed.is_set
+            self._take(await session.offers(self._seconds, lambda so_far: None if first() else self._take(so_far)))
+        except Exception as error:
+            self._take(Offers(problems=(f"nothing could be listed: {faults.connection_reason(error)}",)))
+
+    def _take(self, offers: Offers) -> None:
+        self.offers = offers
+        self.listed.set()
+        self._changed()
+
+    def forget(self) -> None:
+        self.offers = Offers()
+        self.listed.clear()
+
+    async def restore(self, session: ServerSession) -> None:
+        """Tell a new connection what was asked of the one before."""
+        try:
+            if self.log_level != "info":
+                await session.set_log_level(self.log_level)
+            for uri in sorted(self.subscribed):
+                await session.subscribe(uri, on=True)
+        except (CallRefused, ConnectionLost) as error:
+            log.info("%s: %s", self._server, error)
+
+    async def subscribe(self, uri: str, *, on: bool) -> None:
+        (self.subscribed.add if on else self.subscribed.discard)(uri)
+        try:
+            async with self.asked() as session:
+                await session.subscribe(uri, on=on)
+        except errors.ServerError:
+            self.subscribed.discard(uri)  # what was refused is not asked for again with each reconnect
+            raise
+
+    @asynccontextmanager
+    async def asked(self) -> AsyncGenerator[ServerSession]:
+        try:
+            async with asyncio.timeout(self._seconds):
+                yield await self._session()
+        except (CallRefused, ConnectionLost) as error:
+            raise errors.ServerError(f"{self._server}: {str(error) or 'the connection was lost'}") from error
+        except TimeoutError:
+            raise errors.ServerError(f"{self._server}: no answer within {self._seconds:g} s") from None
 
 
 RETRY_DELAYS = (0.5, 1.0, 2.0, 4.0, 8.0)  # seconds before each new try after a connection was lost
@@ -47,9 +115,8 @@ SIGN_IN_SECONDS = 600.0  # that the user may take
 CALL_WAITS_SECONDS = 20.0  # that a call waits for a server that is (re)connecting
 LOST_SECONDS = 2.0  # that a call which lost its server waits to learn why
 ASKS_INSIDE = "2025-11-25"  # the newest version in which a server may ask while a call of it runs
-_ASKS = re.compile(
-    r"back-channel|elicit|sampling|create_?message|list_?roots", re.IGNORECASE
-)  # in errors of those that try
+# In errors of servers that try.
+_ASKS = re.compile(r"back-channel|elicit|sampling|create_?message|list_?roots", re.IGNORECASE)
 CHANGED = "has changed since this call was decided, so it did not run. Calling it again asks anew."
 
 
@@ -75,16 +142,8 @@ class Shared:
     redactor: Redactor
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionEnding:
-    """The reason why a connection ended, in one line, and whether the user has to sign in first."""
-
-    reason: str
-    sign_in: bool = False
-
-
 class Connection:
-    """One server from mcp.json, whatever its state."""
+    """A server from mcp.json, whatever its state."""
 
     def __init__(self, config: ServerConfig, shared: Shared) -> None:
         self.config = config
@@ -92,9 +151,7 @@ class Connection:
         self.listed_tools = ListedTools(config, shared.definitions)
         self.state = ServerState.DISABLED if config.disabled else ServerState.STARTING
         self.reason = config.problem if config.disabled else ""  # off, and why it can't be switched on
-        self.catalogue = Catalogue(
-            config.name, self._ready_session, shared.files, config.timeout or CONNECT_SECONDS, shared.changed
-        )
+        self.catalogue = Catalogue(config.name, self._ready_session, config.timeout or CONNECT_SECONDS, shared.changed)
         shared.redactor.add(*config.secrets())
         self._given = Redactor(config.secrets(sure=True), shared.redactor)  # what the server may give back
         self._log = ServerLog(shared.log_dir, config.name, shared.redactor)
@@ -105,11 +162,10 @@ class Connection:
         self._moved = asyncio.Event()  # replaced at each change of state: whoever holds the old one is woken
         self._again = asyncio.Event()
         self._owner: asyncio.Task[None] | None = None
-        self._life: asyncio.Task[ConnectionEnding] | None = None
+        self._life: asyncio.Task[tuple[str, bool]] | None = None
         self._stopping = False
 
     def start(self) -> None:
-        """Begin to connect in the background."""
         if self.config.disabled:
             return
         if self.config.problem:
@@ -149,19 +205,16 @@ class Connection:
             self._page.wanted = False
 
     async def sign_out(self) -> None:
-        """Forget what was kept of a sign-in."""
         try:
             await StoredSignIn(self._shared.credentials, self.config, plan_of(self.config)).forget()
         except ValueError:
             return  # `auth` that can't be used never signed in
 
     async def settled(self) -> None:
-        """Return once the server is ready, failed, disabled or stopped."""
         while not self.state.settled:
             await self._moved.wait()
 
     async def listed(self) -> None:
-        """Return once what the server offers beside tools is known, the server is down, or after a while."""
         with suppress(TimeoutError):
             async with asyncio.timeout(CALL_WAITS_SECONDS):
                 await self.settled()
@@ -185,13 +238,11 @@ class Connection:
                 if self._again.is_set():
                     losses = 0
                     continue
-                ending = (
-                    self._life.result() if not self._life.cancelled() else ConnectionEnding("the connection was closed")
-                )
-                reason = ending.reason
+                closed = "the connection was closed", False
+                reason, wants_sign_in = closed if self._life.cancelled() else self._life.result()
                 losses = 1 if was_ready and loop.time() - began >= STEADY_SECONDS else losses + 1
                 log.info("server %s: %s", self.config.name, reason)
-                if ending.sign_in:
+                if wants_sign_in:
                     self._move(ServerState.NEEDS_SIGN_IN, reason)
                     await self._again.wait()
                     losses = 0
@@ -217,10 +268,23 @@ class Connection:
         await self._again.wait()
         return 0
 
-    async def _live(self) -> ConnectionEnding:
-        """Live through one connection from beginning to end; return why it ended."""
+    async def _live(self) -> tuple[str, bool]:
+        """Live through a connection; return why it ended, in one line, and whether the user has to sign in first."""
         shared = self._shared
-        channel = open_channel(self.config, self._log, shared.guard, self._surroundings, shared.credentials, self._page)
+        around = Surroundings(
+            self.config.name,
+            self._say,
+            shared.asking,
+            shared.exchanges,
+            lambda: self.catalogue.log_level,
+            None if self.config.root_plan == "none" else lambda: self.config.root_folders(shared.asking.roots),
+            self.config.protocol,
+            self._given,
+        )
+        if self.config.kind == "stdio":
+            channel = StdioChannel(self.config, self._log, shared.guard, around)
+        else:
+            channel = HttpChannel(self.config, around, shared.credentials, self._page)
         error: BaseException | None = None
         deadline = asyncio.timeout(SIGN_IN_SECONDS if self._page.wanted else self.config.timeout or CONNECT_SECONDS)
         try:
@@ -229,43 +293,33 @@ class Connection:
                     await channel.start()
                     async with channel.session() as session:
                         listing = await session.list_tools()
-                        await self.listed_tools.take(listing)
+                        await self.listed_tools.take(*listing)
                         deadline.reschedule(None)
-                        self._ready(session)
+                        self._session = session
+                        self._page.connected = True
+                        self._about = (session.protocol_version, session.server_info, session.instructions)
+                        self._move(ServerState.READY)
                         await self._serve(session)
             except StartError as fault:
-                return ConnectionEnding(str(fault))
+                return str(fault), False
             except Exception as fault:
                 error = TimeoutError() if deadline.expired() else fault
             reason = one_line(await channel.why(error), faults.LONGEST)
             if self.state is ServerState.READY:
                 self._move(ServerState.RECONNECTING, reason)  # before the program is ended, which may take a while
-            return ConnectionEnding(self._shared.redactor.clean(reason), sign_in=channel.wants_sign_in(error))
+            return self._shared.redactor.clean(reason), channel.wants_sign_in(error)
         finally:
             await to_the_end(channel.close())
-
-    def _surroundings(self, module: Any) -> Surroundings:
-        return module.Surroundings(
-            self.config.name,
-            self._say,
-            self._shared.asking,
-            self._shared.exchanges,
-            lambda: self.catalogue.log_level,
-            None if self.config.root_plan == "none" else lambda: self.config.root_folders(self._shared.asking.roots),
-            self.config.protocol,
-            self._given,
-        )
-
-    def _ready(self, session: ServerSession) -> None:
-        self._session = session
-        self._page.connected = True
-        self._about = (session.protocol_version, session.server_info, session.instructions)
-        self._move(ServerState.READY)
 
     async def _serve(self, session: ServerSession) -> None:
         """List again what the server says has changed, until the connection ends."""
         ended = asyncio.ensure_future(session.ended.wait())
-        listing = asyncio.create_task(self._list_offers(session))
+
+        async def list_offers() -> None:
+            await self.catalogue.restore(session)
+            await self.catalogue.refresh(session)
+
+        listing = asyncio.create_task(list_offers())
         try:
             while not session.ended.is_set():
                 news = asyncio.ensure_future(session.changes.news.wait())
@@ -280,15 +334,17 @@ class Connection:
             listing.cancel()
             await asyncio.gather(listing, return_exceptions=True)
 
-    async def _list_offers(self, session: ServerSession) -> None:
-        await self.catalogue.restore(session)
-        await self.catalogue.refresh(session)
-
     async def _refresh(self, session: ServerSession) -> None:
         kinds, updated = await session.changes.gathered()
         if "tools" in kinds:
             heard = session.changes.tools_heard
-            await self._list_tools(session)
+            try:
+                async with asyncio.timeout(self.config.timeout or CONNECT_SECONDS):
+                    listing = await session.list_tools()
+            except Exception as error:
+                self._say("warning", f"the tools could not be listed again: {faults.connection_reason(error)}")
+            else:
+                await self.listed_tools.take(*listing)
             session.changes.tools_listed = heard
             self._wake()
         if kinds - {"tools"}:
@@ -297,15 +353,6 @@ class Connection:
             self._shared.changed()
         for uri in updated:
             self._shared.updated(self.config.name, uri)
-
-    async def _list_tools(self, session: ServerSession) -> None:
-        try:
-            async with asyncio.timeout(self.config.timeout or CONNECT_SECONDS):
-                listing = await session.list_tools()
-        except Exception as error:
-            self._say("warning", f"the tools could not be listed again: {faults.connection_reason(error)}")
-            return
-        await self.listed_tools.take(listing)
 
     async def accept(self, name: str, shown: str) -> bool:
         """Trust a tool as the user was shown it; return False if its definition has another hash by now."""
@@ -323,7 +370,6 @@ class Connection:
         self._shared.changed()
 
     def _wake(self) -> None:
-        """Whoever waits for this server looks again."""
         moved, self._moved = self._moved, asyncio.Event()
         moved.set()
 
@@ -331,71 +377,49 @@ class Connection:
         self._log.write_line(f"[{level}] {text}")
 
     async def call(
-        self,
-        tool: str,
-        arguments: dict[str, Any],
-        reporter: ports.CallReporter,
-        meta: dict[str, Any],
-        call_id: str = "",
-        *,
-        definition: str = "",
-        accept: bool = False,
-        taken_up: bool = False,
+        self, invocation: ports.Invocation, arguments: dict[str, Any], reporter: ports.CallReporter
     ) -> ToolResult:
-        """Run one call; every failure but cancellation is a result.
+        """Run a call with these arguments; every failure but cancellation is a result.
 
-        With `definition`, the hash of what was approved, it runs only while that is what the server lists; `accept`
-        notes it as trusted. One that is `taken_up` goes on with the task that an earlier program left, or fails.
+        One with a `definition`, the hash of what was approved, runs only while that is what the server lists. A tool
+        that had changed is trusted with it: no rule and no mode lets such a call pass, so somebody has looked at it.
+        One that is `taken_up` goes on with the task that an earlier program left, or fails.
         """
-        ids = self._shared.task_ids
-        key = ids.key(self.identity.text, tool, call_id, arguments)
+        spec, ids = invocation.spec, self._shared.task_ids
+        key = ids.key(self.identity.text, spec.tool, invocation.call_id, arguments)
         task = await asyncio.to_thread(ids.left, key) if ids else ""
         if task:
             reporter.log("info", f"It goes on with the task {task}, which an earlier run began.")
-        elif taken_up:
+        elif invocation.taken_up:
             return convert.failed("Another program has taken up its task.")
-        begun = _Begun(ids, key, task)
+        begun = BegunTask(ids, key, task)
+        updates, again = AtlasUpdates(reporter, self._shared.files), False
         try:
-            return await self._called(tool, arguments, reporter, meta, call_id, definition, begun, accept=accept)
+            while True:
+                session = await self._session_for_call()
+                if session is None:
+                    return convert.failed(self._not_ready())
+                listed = self.listed_tools.hashes.get(spec.tool)
+                same = bool(begun.task) or not spec.definition or listed == spec.definition
+                if not same or (spec.changed and not await self.accept(spec.tool, spec.definition)):
+                    return convert.failed(f"{self.config.name}.{spec.tool} {CHANGED}")
+                try:
+                    result = await session.call(invocation, arguments, updates, begun)
+                    converted = await updates.with_artifacts(await convert.converted(result, self._shared.files))
+                    return _with_pin(converted, session.protocol_version)
+                except ConnectionLost as lost:
+                    if begun.task:  # it runs on: a new connection asks for it by its id
+                        reporter.log("info", f"The connection was lost; the task {begun.task} is asked for again.")
+                        await self._lost(session, str(lost))
+                        continue
+                    if not again and isinstance(lost, SessionGone):
+                        again = True
+                        continue  # it was not run: it goes out once more in a new session
+                    return convert.failed(await self._lost(session, str(lost)))
+                except CallRefused as refused:
+                    return _with_pin(convert.failed(str(refused)), session.protocol_version)
         finally:
             begun.over()
-
-    async def _called(
-        self,
-        tool: str,
-        arguments: dict[str, Any],
-        reporter: ports.CallReporter,
-        meta: dict[str, Any],
-        call_id: str,
-        definition: str,
-        begun: _Begun,
-        *,
-        accept: bool,
-    ) -> ToolResult:
-        updates = AtlasUpdates(reporter, self._shared.files)
-        again = False
-        while True:
-            session = await self._session_for_call()
-            if session is None:
-                return convert.failed(self._not_ready())
-            same = bool(begun.task) or not definition or self.listed_tools.hashes.get(tool) == definition
-            if not same or (accept and not await self.accept(tool, definition)):
-                return convert.failed(f"{self.config.name}.{tool} {CHANGED}")
-            try:
-                result = await session.call(tool, arguments, updates, meta, call_id, begun)
-                converted = await updates.with_artifacts(await convert.converted(result, self._shared.files))
-                return _with_pin(converted, session.protocol_version)
-            except ConnectionLost as lost:
-                if begun.task:  # it runs on: a new connection asks for it by its id
-                    reporter.log("info", f"The connection was lost; the task {begun.task} is asked for again.")
-                    await self._lost(session, str(lost))
-                    continue
-                if not again and isinstance(lost, SessionGone):
-                    again = True
-                    continue  # it was not run: it goes out once more in a new session
-                return convert.failed(await self._lost(session, str(lost)))
-            except CallRefused as refused:
-                return _with_pin(convert.failed(str(refused)), session.protocol_version)
 
     async def _ready_session(self) -> ServerSession:
         session = await self._session_for_call()
@@ -412,23 +436,20 @@ class Connection:
     async def _session_for_call(self) -> ServerSession | None:
         """Return the session once the server is ready, or None when it isn't in time."""
         first: dict[ChangeNotices, int] = {}
+
+        def is_late() -> bool:
+            # Where it has just ended, the owner hasn't got round to it yet: a call would fail without having been sent.
+            # Where notices came, a call approved for what its tool was must not run on what the tool has become.
+            ready = self._session if self.state is ServerState.READY else None
+            return ready is not None and (ready.over or ready.changes.behind(first))
+
         try:
             async with asyncio.timeout(CALL_WAITS_SECONDS):
-                while not self.state.settled or self._just_ended or self._is_behind(first):
+                while not self.state.settled or is_late():
                     await self._moved.wait()
         except TimeoutError:
             return None
         return self._session if self.state is ServerState.READY else None
-
-    def _is_behind(self, first: dict[ChangeNotices, int]) -> bool:
-        # A call that was approved for what its tool was must not run on what the tool has become.
-        ready = self._session if self.state is ServerState.READY else None
-        return ready is not None and ready.changes.behind(first)
-
-    @property
-    def _just_ended(self) -> bool:
-        # The owner hasn't got round to it yet: a call sent now would fail without ever having been sent.
-        return self.state is ServerState.READY and self._session is not None and self._session.over
 
     async def _lost(self, session: ServerSession, reason: str) -> str:
         """Say what became of a call that was running when the connection ended; wait a moment for the reason."""
@@ -467,26 +488,6 @@ class Connection:
             runs=self.identity.text,
             facts=(f"roots {roots}", *self.config.facts),
         )
-
-
-class _Begun:
-    """The task that a call became, and its id on disk."""
-
-    def __init__(self, ids: TaskIds, key: str, task: str) -> None:
-        self._ids, self._key = ids, key
-        self._kept = False
-        self.task = task
-
-    async def keep(self, task: str) -> None:
-        """Keep the id before anything else is asked of the server."""
-        if self.task == task and self._kept:
-            return
-        self.task, self._kept = task, True
-        await asyncio.to_thread(self._ids.begun, self._key, task)
-
-    def over(self) -> None:
-        if self._kept:
-            self._ids.over(self._key)
 
 
 def _with_pin(result: ToolResult, version: str) -> ToolResult:

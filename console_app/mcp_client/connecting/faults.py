@@ -29,7 +29,6 @@ class CallRefused(Exception):
 
 
 def leaves(error: BaseException) -> Iterator[BaseException]:
-    """Return the exceptions inside nested groups, in order."""
     if isinstance(error, BaseExceptionGroup):
         group = cast("BaseExceptionGroup[BaseException]", error)
         for inner in group.exceptions:
@@ -46,18 +45,16 @@ def cause(error: BaseException) -> BaseException:
 
 
 def start_reason(error: BaseException, config: ServerConfig) -> str:
-    """Say why a program could not be started."""
-    if isinstance(error, OSError):
-        if error.errno == errno.ENOENT and config.started_in and error.filename == config.started_in:
-            return one_line(f"the folder {config.started_in} doesn't exist", LONGEST)
-        if error.errno == errno.ENOENT:
-            return one_line(f"command not found: {config.command}", LONGEST)
-        if error.errno == errno.EACCES:
-            return one_line(f"{config.command} can't be run: permission denied", LONGEST)
-        if error.errno == errno.ENOEXEC:
-            return one_line(f"{config.command} is not a program", LONGEST)
-        return one_line(f"{config.command} can't be started: {error.strerror or error}", LONGEST)
-    return one_line(f"{config.command} can't be started: {error}", LONGEST)
+    number = error.errno if isinstance(error, OSError) else None
+    said = (error.strerror if isinstance(error, OSError) else "") or error
+    why = {
+        errno.ENOENT: f"command not found: {config.command}",
+        errno.EACCES: f"{config.command} can't be run: permission denied",
+        errno.ENOEXEC: f"{config.command} is not a program",
+    }.get(number or 0, f"{config.command} can't be started: {said}")
+    if number == errno.ENOENT and config.started_in and getattr(error, "filename", "") == config.started_in:
+        why = f"the folder {config.started_in} doesn't exist"
+    return one_line(why, LONGEST)
 
 
 def connection_reason(error: BaseException) -> str:
@@ -89,7 +86,6 @@ def sign_in_reason(error: BaseException) -> str:
 
 
 def first_problem(error: ValidationError) -> str:
-    """Say what doesn't fit the protocol, and where."""
     first = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(map(str, first["loc"]))
     return f"{where}: {first['msg']}" if where else first["msg"]
@@ -99,9 +95,8 @@ def _in_our_words(text: str) -> str:
     """Shorten what the SDK says of an answer that is no message: a page about its models, and the answer itself."""
     other = text.removeprefix("Unexpected content type:")
     if other != text:
-        return (
-            f"the answer is no MCP message but {other.strip()}" if other.strip() else "the answer has no content type"
-        )
+        kind = other.strip()
+        return f"the answer is no MCP message but {kind}" if kind else "the answer has no content type"
     said = text.removeprefix("Failed to parse JSON response: ").removeprefix("Failed to parse SSE message: ")
     if said == text or "validation error" not in said:
         return said

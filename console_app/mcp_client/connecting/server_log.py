@@ -1,4 +1,4 @@
-"""One server's log file: what it wrote to stderr and what it said outside any call, bounded on disk.
+"""The log file of a server: what it wrote to stderr and what it said outside any call, bounded on disk.
 
 Two files of at most a megabyte each (`NAME.log` and the older `NAME.log.1`), and at most a megabyte a second. A server
 that floods its stderr is read, so that it never blocks, but neither the disk nor the console's loop drowns in it. What
@@ -40,7 +40,6 @@ class ServerLog:
 
     @property
     def lines(self) -> list[str]:
-        """The newest lines, for the server's screen."""
         rest = (self._rest + self._stream.rest)[-LONGEST_LINE:]
         return [*self._lines, *([rest] if rest else [])]
 
@@ -59,7 +58,7 @@ class ServerLog:
 
     def write(self, data: bytes) -> None:
         """Write bytes as the server wrote them to standard error; in the file each line has its time before it."""
-        if self._is_flooded():
+        if self._in_second >= LARGEST_SECOND and time.monotonic() - self._second < 1:
             # Only what is kept in memory is worth cleaning: the newest lines, from the beginning of one.
             self._dropped += len(data)
             self._remember(self._stream.feed(b"\n" + data[-MOST_LINES * 40 :].partition(b"\n")[2]))
@@ -81,16 +80,6 @@ class ServerLog:
         self._lines.extend(line[:LONGEST_LINE] for line in whole[-MOST_LINES:])
         self._rest = rest[-LONGEST_LINE:]
 
-    def _is_flooded(self) -> bool:
-        return self._in_second >= LARGEST_SECOND and time.monotonic() - self._second < 1
-
-    def _stamped(self, data: bytes) -> bytes:
-        stamp = time.strftime("%H:%M:%S | ").encode()
-        ends = data.endswith(b"\n")
-        lines = data.removesuffix(b"\n").replace(b"\n", b"\n" + stamp)
-        begins, self._at_start = self._at_start, ends
-        return (stamp if begins else b"") + lines + (b"\n" if ends else b"")
-
     def _to_file(self, data: bytes, *, stamped: bool = False) -> None:
         now = time.monotonic()
         if now - self._second >= 1:
@@ -104,7 +93,10 @@ class ServerLog:
         if not data:
             return
         if stamped:
-            data = self._stamped(data)
+            stamp, begins = time.strftime("%H:%M:%S | ").encode(), self._at_start
+            self._at_start = data.endswith(b"\n")
+            lines = data.removesuffix(b"\n").replace(b"\n", b"\n" + stamp)
+            data = (stamp if begins else b"") + lines + (b"\n" if self._at_start else b"")
         try:
             self._append(data)
         except OSError:
@@ -124,7 +116,6 @@ class ServerLog:
         self._size += os.write(self._file, data)
 
     def close(self) -> None:
-        """Close the file; a later write opens it again."""
         if self._file is not None:
             os.close(self._file)
             self._file = None

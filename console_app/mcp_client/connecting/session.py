@@ -1,4 +1,4 @@
-"""One conversation with a server through the SDK, both ways: opened, called, answered and closed in its owner's task.
+"""A conversation with a server through the SDK, both ways: opened, called, answered and closed in its owner's task.
 
 This module and those it imports load the SDK (0.7 s); `connection` imports it in a thread, once a server is starting.
 """
@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 from mcp import Client, MCPError
 from mcp.client.context import ClientRequestContext
+from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
 from mcp.client.session import ClientSession
 from mcp.shared.exceptions import UrlElicitationRequiredError
 from mcp_types import (
@@ -23,7 +24,11 @@ from mcp_types import (
     LOG_LEVEL_META_KEY,
     METHOD_NOT_FOUND,
     URL_ELICITATION_REQUIRED,
+    CallToolRequest,
+    CallToolRequestParams,
     CallToolResult,
+    CancelTaskRequest,
+    CancelTaskRequestParams,
     CreateMessageRequestParams,
     CreateMessageResult,
     ElicitRequestFormParams,
@@ -32,29 +37,43 @@ from mcp_types import (
     ElicitResult,
     EmptyResult,
     ErrorData,
+    GetTaskPayloadRequest,
+    GetTaskPayloadRequestParams,
+    GetTaskRequest,
+    GetTaskRequestParams,
     Implementation,
     ListRootsResult,
     PingRequest,
+    PromptReference,
+    Request,
+    RequestParams,
+    ResourceTemplateReference,
+    Result,
     Root,
     SamplingMessage,
     SetLevelRequest,
     SetLevelRequestParams,
+    SubscribeRequest,
+    SubscribeRequestParams,
+    TaskMetadata,
     TextContent,
     Tool,
+    UnsubscribeRequest,
+    UnsubscribeRequestParams,
 )
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
-from pydantic import FileUrl, TypeAdapter, ValidationError
+from pydantic import Field, FileUrl, TypeAdapter, ValidationError
 
 from console_app._version import __version__
-from console_app.config.secrets import Redactor
 from console_app.domain import FanoutError, Level, ports, questions, safe_text
 from console_app.domain.schema import forms
 from console_app.domain.settings import Sampling
-from console_app.mcp_client.connecting import faults, tasks
-from console_app.mcp_client.connecting.asking import Asking
+from console_app.mcp_client.connecting import faults
+from console_app.mcp_client.connecting.asking import Surroundings
 from console_app.mcp_client.connecting.faults import CallRefused, ConnectionLost, SessionGone
 from console_app.mcp_client.connecting.status import LeftOut
-from console_app.mcp_client.connecting.wire import BegunTask, Wire, WireCall, current_call
+from console_app.mcp_client.connecting.task_ids import BegunTask
+from console_app.mcp_client.connecting.wire import Wire, WireCall, current_call
 from console_app.mcp_client.offering import reading
 from console_app.mcp_client.offering.changes import ChangeNotices, listen
 from console_app.mcp_client.offering.offers import (
@@ -65,9 +84,153 @@ from console_app.mcp_client.offering.offers import (
     ServerPrompt,
 )
 from console_app.mcp_client.tools import convert
+from console_app.mcp_client.tools.atlas import AtlasUpdates
 from console_app.mcp_client.tools.schemas import OutputSchemas, check_schema
-from console_app.mcp_client.traffic import Exchanges
 from console_app.mcp_client.transport import Streams, refused, seconds_to_wait
+
+# Calls that their server runs as tasks: it gives an id at once, and is asked how the task stands until it is over.
+#
+# A task outlives the connection that began it. In 2025-11-25 a call asks to be one, and its result is fetched on its
+# own; from 2026-07-28 on (an extension) the server decides, and how a task stands says its result or its questions.
+EXTENSION: Final = "io.modelcontextprotocol/tasks"
+_POLL_SECONDS = 1.0  # where the server names no interval,
+_SHORTEST, _LONGEST = 0.1, 30.0  # and the bounds of one that it names
+_CANCEL_SECONDS = 2.0  # for a server to hear that a task is given up
+_OVER: Final = ("completed", "failed", "cancelled")
+_RAW: Any = TypeAdapter(dict[str, Any])  # the SDK's own models refuse what they don't know
+Answer = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
+"""Answers a question of a task, by its method and parameters."""
+Resolver = Callable[[ClientSession, str], Awaitable[CallToolResult]]
+
+
+class _Updates(RequestParams):
+    task_id: str
+    input_responses: dict[str, Any]
+
+
+class _UpdateTask(Request[_Updates, Literal["tasks/update"]]):
+    method: Literal["tasks/update"] = "tasks/update"
+    params: _Updates
+
+
+class _Begun(Result):
+    """The answer to a call that its server made a task of."""
+
+    result_type: Literal["task"] = Field(alias="resultType", default="task")
+    task_id: str = Field(alias="taskId")
+
+
+class TaskExtension(ClientExtension):
+    """Tells a server of 2026-07-28 that calls may become tasks; `resolve` waits for one."""
+
+    identifier = EXTENSION
+
+    def __init__(self, resolve: Resolver) -> None:
+        self._resolve = resolve
+
+    def claims(self) -> Sequence[ResultClaim[Any]]:
+        async def resolve(begun: _Begun, context: ClaimContext) -> CallToolResult:
+            return await self._resolve(context.session, begun.task_id)
+
+        return (ResultClaim(result_type="task", model=_Begun, resolve=resolve),)
+
+
+def wants_task(client: Client, tool: Tool) -> bool:
+    """Return whether calls of a tool are to be tasks: where it runs in no other way, or in that one too."""
+    support = tool.execution.task_support if tool.execution is not None else None
+    offered = client.server_capabilities.tasks
+    able = offered is not None and offered.requests is not None and offered.requests.tools is not None
+    return support == "required" or (support == "optional" and able)
+
+
+async def begin(client: Client, tool: str, arguments: dict[str, Any], meta: Any) -> tuple[str, CallToolResult | None]:
+    """Make a call a task; return its id, or "" and the result where the server ran the call at once."""
+    params = CallToolRequestParams(name=tool, arguments=arguments, task=TaskMetadata(), _meta=meta)
+    raw: dict[str, Any] = await client.session.send_request(CallToolRequest(params=params), _RAW)
+    task = safe_text.as_object(raw.get("task")).get("taskId")
+    return (task, None) if isinstance(task, str) and task else ("", CallToolResult.model_validate(raw, by_name=False))
+
+
+async def follow(session: ClientSession, task: str, answer: Answer) -> CallToolResult:
+    """Return the result of a task once it is over. Cancelling the awaiting task cancels it at the server.
+
+    Raises CallRefused where it failed without a result, and what the SDK raises where the connection is lost.
+    """
+    call = current_call.get()
+    result: asyncio.Task[CallToolResult] | None = None
+    answered: set[str] = set()
+    try:
+        while True:
+            state: dict[str, Any] = await session.send_request(
+                GetTaskRequest(params=GetTaskRequestParams(task_id=task)), _RAW
+            )
+            status, said = str(state.get("status")), state.get("statusMessage")
+            told = said if isinstance(said, str) else ""
+            if call is not None:
+                call.stands(f"{status}: {told}" if told and status != "working" else told or f"task {status}")
+            if (inline := _inline(state)) is not None:
+                return inline
+            asked = safe_text.as_object(state.get("inputRequests"))
+            if new := {key: value for key, value in asked.items() if key not in answered}:
+                answered |= new.keys()
+                await _answer(session, task, new, answer)
+            elif result is None and (status in _OVER or (status == "input_required" and not asked)):
+                # The server asks on the way of the result, which waits until the task is over.
+                payload = GetTaskPayloadRequest(params=GetTaskPayloadRequestParams(task_id=task))
+                fetched = session.send_request(payload, CallToolResult)
+                result = asyncio.create_task(fetched, name="result of a task")
+            if result is None:
+                await asyncio.sleep(_interval(state))
+            else:
+                await asyncio.wait({result}, timeout=_interval(state))
+                if result.done():
+                    return _ended(result, status, told)
+    except asyncio.CancelledError:
+        with suppress(Exception):
+            async with asyncio.timeout(_CANCEL_SECONDS):
+                request = CancelTaskRequest(params=CancelTaskRequestParams(task_id=task))
+                await session.send_request(request, _RAW)
+        raise
+    finally:
+        if result is not None:
+            result.cancel()
+            await asyncio.gather(result, return_exceptions=True)
+
+
+def _interval(state: Mapping[str, Any]) -> float:
+    named = state.get("pollIntervalMs", state.get("pollInterval"))
+    seconds = named / 1000 if isinstance(named, int | float) and not isinstance(named, bool) else _POLL_SECONDS
+    return min(max(seconds, _SHORTEST), _LONGEST)
+
+
+def _inline(state: Mapping[str, Any]) -> CallToolResult | None:
+    """Return the result that the state of a task holds, from 2026-07-28 on."""
+    status = state.get("status")
+    if status == "completed" and "result" in state:
+        return CallToolResult.model_validate(state["result"], by_name=False)
+    if status == "failed" and (error := safe_text.as_object(state.get("error"))):
+        raise CallRefused(str(error.get("message") or "the task failed"))
+    return None
+
+
+def _ended(result: asyncio.Task[CallToolResult], status: str, told: str) -> CallToolResult:
+    try:
+        return result.result()
+    except MCPError as error:
+        if status not in ("failed", "cancelled"):
+            raise
+        raise CallRefused(f"The task was {status}: {told or error.message}") from error
+
+
+async def _answer(session: ClientSession, task: str, asked: Mapping[str, Any], answer: Answer) -> None:
+    responses: dict[str, Any] = {}
+    for key, question in asked.items():
+        fields = safe_text.as_object(question)
+        given = await answer(str(fields.get("method")), safe_text.as_object(fields.get("params")))
+        if not isinstance(given, ErrorData):
+            responses[key] = given.model_dump(by_alias=True, mode="json", exclude_none=True)
+    await session.send_request(_UpdateTask(params=_Updates(task_id=task, input_responses=responses)), _RAW)
+
 
 MOST_ASKED: Final = 100  # questions of one call: the call's deadline stands still while each is answered
 MOST_TOLD: Final = 20  # prompts and resources that are left out, each with its reason
@@ -101,7 +264,6 @@ class _Callbacks:
     async def elicit(
         self, context: ClientRequestContext | None, params: ElicitRequestParams
     ) -> ElicitResult | ErrorData:
-        """Ask the user to fill in a form or to open a page."""
         call, waiting = self._wire.asking()
         if self._asks_too_much(waiting):
             return ElicitResult(action="cancel")
@@ -109,7 +271,9 @@ class _Callbacks:
         answer = await self._for_calls(waiting, self._asking.elicit(question, _reporters(waiting)))
         if answer is not None and answer.content is not None:
             self._given.add(*forms.secrets_in(question.schema, answer.content))
-        return _elicit_result(answer or questions.ElicitationAnswer("cancel"))
+        if answer is None or answer.action != "accept" or answer.content is None:
+            return ElicitResult(action=answer.action if answer is not None else "cancel")
+        return ElicitResult(action="accept", content=dict(answer.content))
 
     async def open_pages(self, pages: Sequence[ElicitRequestURLParams], call: WireCall) -> bool:
         """Open the pages that a call can't do without; return whether the user agreed to all of them."""
@@ -122,7 +286,6 @@ class _Callbacks:
     async def sample(
         self, context: ClientRequestContext | None, params: CreateMessageRequestParams
     ) -> CreateMessageResult | ErrorData:
-        """Ask the model."""
         if params.tools:
             return ErrorData(code=INVALID_PARAMS, message="Sampling with tools is not supported")
         call, waiting = self._wire.asking()
@@ -130,16 +293,17 @@ class _Callbacks:
             return ErrorData(code=DECLINED, message="The model is asked only for a tool call that runs")
         if self._asks_too_much(waiting):
             return ErrorData(code=DECLINED, message=f"The model is asked at most {MOST_ASKED} times for a call")
+        hints = params.model_preferences.hints if params.model_preferences else None
         request = questions.SamplingRequest(
             server=self._server,
             call_id=call.call_id if call is not None else "",
             candidates=_ids(waiting),
-            messages=tuple(_sampling_message(message) for message in params.messages),
+            messages=tuple(map(_sampling_message, params.messages)),
             sampling=Sampling.model_construct(  # as the server says it: the endpoint judges that
                 max_tokens=params.max_tokens, temperature=params.temperature, stop=tuple(params.stop_sequences or ())
             ),
             system=params.system_prompt or "",
-            model_hints=_hints(params),
+            model_hints=tuple(hint.name for hint in hints or () if hint.name),
         )
         try:
             sampled = await self._for_calls(waiting, self._asking.sample(request, _reporters(waiting)))
@@ -167,15 +331,13 @@ class _Callbacks:
                 return ErrorData(code=METHOD_NOT_FOUND, message=f"{method} is not known")
 
     async def list_roots(self, context: ClientRequestContext | None) -> ListRootsResult:
-        """Return the folders that the server may work in."""
         roots = [
             Root(uri=FileUrl(root.as_uri()), name=safe_text.encodable(root.name or str(root))) for root in self._roots()
         ]
         return ListRootsResult(roots=roots)
 
     def _asks_too_much(self, calls: Sequence[WireCall]) -> bool:
-        """Count a question that may be of any of `calls`, as one of that which asked least; whether it is one too
-        many, which that call is told once."""
+        """Count a question as one of the call that asked least, and tell whether it is one too many."""
         if not calls:
             return self._open >= MOST_OPEN
         call = min(calls, key=lambda one: one.asked)
@@ -204,15 +366,11 @@ class _Callbacks:
     def _question(
         self, params: ElicitRequestParams, call: WireCall | None, candidates: Sequence[WireCall]
     ) -> questions.Elicitation:
-        call_id = call.call_id if call is not None else ""
+        call_id, ids = call.call_id if call is not None else "", _ids(candidates)
         if isinstance(params, ElicitRequestFormParams):
-            schema = params.requested_schema
-            return questions.Elicitation(
-                self._server, params.message, call_id, schema=schema, candidates=_ids(candidates)
-            )
-        return questions.Elicitation(
-            self._server, params.message, call_id, mode="url", url=params.url, candidates=_ids(candidates)
-        )
+            form = params.requested_schema
+            return questions.Elicitation(self._server, params.message, call_id, schema=form, candidates=ids)
+        return questions.Elicitation(self._server, params.message, call_id, mode="url", url=params.url, candidates=ids)
 
 
 def _ids(calls: Sequence[WireCall]) -> tuple[str, ...]:
@@ -223,43 +381,10 @@ def _reporters(calls: Sequence[WireCall]) -> list[ports.CallReporter]:
     return [call.reporter for call in calls]
 
 
-def _elicit_result(answer: questions.ElicitationAnswer) -> ElicitResult:
-    if answer.action != "accept" or answer.content is None:
-        return ElicitResult(action=answer.action)
-    return ElicitResult(action="accept", content=dict(answer.content))
-
-
 def _sampling_message(message: SamplingMessage) -> questions.SamplingMessage:
     parts = [block.text if block.type == "text" else f"[{block.type}]" for block in message.content_as_list]
     role: Literal["user", "assistant"] = message.role
     return questions.SamplingMessage(role, "\n".join(parts))
-
-
-def _hints(params: CreateMessageRequestParams) -> tuple[str, ...]:
-    hints = params.model_preferences.hints if params.model_preferences else None
-    return tuple(hint.name for hint in hints or () if hint.name)
-
-
-@dataclass(frozen=True, slots=True)
-class ServerListing:
-    """A server's tools, and those that can't be offered."""
-
-    tools: tuple[Tool, ...]
-    rejected: tuple[LeftOut, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """The surroundings of a session: where its log goes, who answers its questions, what keeps its messages."""
-
-    server: str
-    log: Callable[[Level, str], None]
-    asking: Asking
-    exchanges: Exchanges
-    log_level: Callable[[], Level]
-    roots: Callable[[], Sequence[Path]] | None  # None: it is told nothing of folders
-    protocol: str | None  # the one version to speak, where mcp.json pins it
-    given: Redactor  # knows the secrets that the server has, typed ones too
 
 
 class ServerSession:
@@ -288,25 +413,22 @@ class ServerSession:
 
     @property
     def protocol_version(self) -> str:
-        """The version both sides agreed on."""
         return self._client.protocol_version
 
     @property
     def server_info(self) -> str:
-        """Name and version, as the server gives them."""
         info = self._client.server_info
         return f"{info.name} {info.version}".strip() if info else ""
 
     @property
     def instructions(self) -> str:
-        """The words that the server has for a model about itself."""
         return self._client.instructions or ""
 
     # Lists. Errors are the SDK's: a listing that fails at the start is the connection's failure.
 
-    async def list_tools(self) -> ServerListing:
-        """Return every page of the tools; none for a server that knows no such method, whatever it advertised."""
-        left_out = self._wire.left_out["tools/list"] = []
+    async def list_tools(self) -> tuple[tuple[Tool, ...], tuple[LeftOut, ...]]:
+        """Return the tools, none for a server that knows no such method, and those that can't be offered."""
+        dropped = self._wire.left_out["tools/list"] = []
         tools: dict[str, Tool] = {}
         rejected: list[LeftOut] = []
         try:
@@ -328,11 +450,11 @@ class ServerSession:
         else:
             if why := reading.cut_short(pages):
                 rejected.append(LeftOut("what comes after", why))
-        whole = [one for one in left_out if not one.field]
-        listing = await asyncio.to_thread(_checked, tools, [*whole, *rejected])
-        self._outputs.listed(listing.tools)
-        self._as_tasks = frozenset(tool.name for tool in listing.tools if tasks.wants_task(self._client, tool))
-        return listing
+        whole = [one for one in dropped if not one.field]
+        accepted, left_out = await asyncio.to_thread(_checked, tools, [*whole, *rejected])
+        self._outputs.listed(accepted)
+        self._as_tasks = frozenset(tool.name for tool in accepted if wants_task(self._client, tool))
+        return accepted, left_out
 
     async def offers(self, seconds: float, so_far: Callable[[Offers], None]) -> Offers:
         """Return prompts, resources and templates, as far as the server advertises them and lists them in that time.
@@ -353,7 +475,6 @@ class ServerSession:
 
     @property
     def trimmed(self) -> tuple[LeftOut, ...]:
-        """The fields that were left out of what the server lists."""
         kinds = {"tools/list": "tool", **reading.LISTS}
         listed = self._wire.left_out.items()
         return tuple(replace(one, kind=kinds[method]) for method, found in listed for one in found if one.field)
@@ -362,23 +483,22 @@ class ServerSession:
 
     async def call(
         self,
-        tool: str,
+        invocation: ports.Invocation,
         arguments: dict[str, Any],
-        reporter: ports.CallReporter,
-        meta: dict[str, Any],
-        call_id: str = "",
-        begun: BegunTask | None = None,
+        updates: AtlasUpdates,
+        begun: BegunTask,
     ) -> CallToolResult:
-        """Make one call, or wait for the task that it became before. Cancelling the awaiting task cancels it at the
+        """Make a call, or wait for the task that it became before. To cancel the awaiting task cancels it at the
         server."""
-        call = WireCall(f"call-{next(self._tokens)}", reporter, call_id, begun)
-        self._wire.open(call)
+        tool = invocation.spec.tool
+        call = WireCall(f"call-{next(self._tokens)}", updates.reporter, updates.progress, invocation.call_id, begun)
+        self._wire.calls.open(call)
         marker = current_call.set(call)
         answered = False
         try:
             with self._plain_errors():
-                result = await self._call(call, tool, arguments, meta)
-                if call.begun is not None and call.begun.task and not result.is_error:
+                result = await self._call(call, tool, arguments, invocation.meta)
+                if begun.task and not result.is_error:
                     await self._outputs.validate_tool_result(tool, result)
             answered = True
             return result
@@ -387,10 +507,12 @@ class ServerSession:
             raise
         finally:
             current_call.reset(marker)
-            self._wire.close(call, abandoned=not answered)
+            self._wire.calls.close(call, abandoned=not answered)
 
-    async def _call(self, call: WireCall, tool: str, arguments: dict[str, Any], meta: dict[str, Any]) -> CallToolResult:
-        if call.begun is not None and call.begun.task:
+    async def _call(
+        self, call: WireCall, tool: str, arguments: dict[str, Any], meta: Mapping[str, Any]
+    ) -> CallToolResult:
+        if call.begun.task:
             return await self.followed(self._client.session, call.begun.task)
         fields: Any = {**meta, "progressToken": call.token}
         if self.protocol_version in MODERN_PROTOCOL_VERSIONS:
@@ -415,14 +537,14 @@ class ServerSession:
     async def _made(self, tool: str, arguments: dict[str, Any], meta: Any) -> CallToolResult:
         if tool not in self._as_tasks or self.protocol_version in MODERN_PROTOCOL_VERSIONS:
             return await self._client.call_tool(tool, arguments, meta=meta)
-        task, result = await tasks.begin(self._client, tool, arguments, meta)
+        task, result = await begin(self._client, tool, arguments, meta)
         return result if result is not None else await self.followed(self._client.session, task)
 
     async def followed(self, session: ClientSession, task: str) -> CallToolResult:
         """Return the result of a task that the call of this asyncio task became."""
-        if (call := current_call.get()) is not None and call.begun is not None:
+        if (call := current_call.get()) is not None:
             await call.begun.keep(task)
-        return await tasks.follow(session, task, self._callbacks.answer)
+        return await follow(session, task, self._callbacks.answer)
 
     async def _pages_done(self, pages: Sequence[ElicitRequestURLParams], call: WireCall) -> bool:
         """Return whether the user agreed to the pages that a call needs, and the server says that they are done."""
@@ -445,28 +567,63 @@ class ServerSession:
     async def read_resource(self, uri: str, files: convert.ResultFiles) -> list[ResourceContent]:
         """Return the parts of a resource; bytes become files."""
         with self._plain_errors():
-            return await reading.read_resource(self._client, uri, files)
+            result = await self._client.read_resource(uri)
+        parts = [await asyncio.to_thread(reading.content, one, files) for one in result.contents[: convert.MOST_FILES]]
+        left_out = len(result.contents) - len(parts)
+        return [*parts, ResourceContent(uri, "text/plain", _left_out(left_out, "parts"))] if left_out else parts
 
     async def get_prompt(
         self, name: str, arguments: Mapping[str, str], files: convert.ResultFiles
     ) -> list[PromptMessage]:
-        """Return the messages of a prompt, filled in."""
         with self._plain_errors():
-            return await reading.get_prompt(self._client, name, arguments, files)
+            result = await self._client.get_prompt(name, dict(arguments))
+        messages: list[PromptMessage] = []
+        for message in result.messages[: convert.MOST_FILES]:
+            block = message.content
+            if block.type == "resource":
+                content = await asyncio.to_thread(reading.content, block.resource, files)
+                messages.append(PromptMessage(message.role, "", (content,)))
+                continue
+            text, file = await asyncio.to_thread(convert.block_text, block, files)
+            if block.type in ("image", "audio"):
+                content = ResourceContent("", file.mime if file else "", text, file)
+                messages.append(PromptMessage(message.role, "", (content,)))
+            else:
+                messages.append(PromptMessage(message.role, text))
+        if left_out := len(result.messages) - len(messages):
+            messages.append(PromptMessage("user", _left_out(left_out, "messages")))
+        return messages
 
     async def complete(
         self, ref: ServerPrompt | ResourceTemplate, argument: str, value: str, others: Mapping[str, str]
     ) -> list[str]:
-        """Return what the server proposes for an argument that is being typed."""
+        """Return what the server proposes for an argument that is being typed; nothing where it has no completion."""
+        if self._client.server_capabilities.completions is None:
+            return []
+        target: Any = (
+            PromptReference(type="ref/prompt", name=ref.name)
+            if isinstance(ref, ServerPrompt)
+            else ResourceTemplateReference(type="ref/resource", uri=ref.uri_template)
+        )
         with self._plain_errors():
-            return await reading.complete(self._client, ref, argument, value, others)
+            asked = {"name": argument, "value": value}
+            result = await self._client.complete(target, asked, dict(others) or None)
+        return result.completion.values
 
     async def subscribe(self, uri: str, *, on: bool) -> None:
-        """Ask for updates of a resource, or no longer."""
+        """Ask for updates of a resource, or no longer. From 2026-07-28 the stream of notices does that (`changes`)."""
         (self.changes.subscribed.add if on else self.changes.subscribed.discard)(uri)
         self.changes.resubscribe.set()
+        if self.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return
+        # Not the client's own methods: they warn on standard error that newer protocols have another way.
+        request = (
+            SubscribeRequest(params=SubscribeRequestParams(uri=uri))
+            if on
+            else UnsubscribeRequest(params=UnsubscribeRequestParams(uri=uri))
+        )
         with self._plain_errors():
-            await reading.subscribe(self._client, uri, on=on)
+            await self._client.session.send_request(request, EmptyResult)
 
     async def set_log_level(self, level: Level) -> None:
         """Ask for log lines from that level on. From 2026-07-28 each call says so itself."""
@@ -495,7 +652,8 @@ class ServerSession:
     def _end(self) -> None:
         """End the session, which is to be begun anew; calls that run may still have their own answers."""
         self._gone = True
-        if self._wire.runs_others():
+        own = current_call.get()
+        if any(call is not own for call in self._wire.calls.running()):
             asyncio.get_running_loop().call_later(LAST_ANSWERS, self.ended.set)
         else:
             self.ended.set()
@@ -509,7 +667,10 @@ class ServerSession:
             yield
         except MCPError as error:
             refusal = refusals[-1] if refusals else ""
-            if error.message == SESSION_TERMINATED or _forgotten(error, refusal):
+            # The server has no such session, which a JSON error beside its 404 or 400 says.
+            said = error.message.lower()
+            forgotten = refusal.startswith(_NO_SESSION) and any(words in said for words in _BEGUN_ANEW)
+            if error.message == SESSION_TERMINATED or forgotten:
                 self._end()
                 raise SessionGone(faults.protocol_reason(error.message)) from error
             if error.code == CONNECTION_CLOSED and error.message.startswith(_LOST):
@@ -518,9 +679,8 @@ class ServerSession:
                 raise ConnectionLost(faults.protocol_reason(error.message)) from error
             raise CallRefused(faults.protocol_reason(error.message, refusal)) from error
         except ValidationError as error:
-            raise CallRefused(
-                f"The server's answer doesn't fit the protocol ({faults.first_problem(error)})."
-            ) from error
+            what = f"The server's answer doesn't fit the protocol ({faults.first_problem(error)})."
+            raise CallRefused(what) from error
         except (ValueError, RuntimeError) as error:
             # Arguments that JSON can't carry.
             raise CallRefused(str(error).partition("\n")[0]) from error
@@ -555,7 +715,7 @@ async def open_session(
         sampling_callback=callbacks.sample,
         list_roots_callback=callbacks.list_roots if surroundings.roots is not None else None,
         log_level=surroundings.log_level(),
-        extensions=[tasks.TaskExtension(followed)],
+        extensions=[TaskExtension(followed)],
     )
     async with client:
         wire.version = client.protocol_version
@@ -572,10 +732,8 @@ async def open_session(
                 await asyncio.gather(listener, return_exceptions=True)
 
 
-def _forgotten(error: MCPError, refusal: str) -> bool:
-    """Return whether the server has no such session, which a JSON error beside its 404 or 400 says."""
-    said = error.message.lower()
-    return refusal.startswith(_NO_SESSION) and any(words in said for words in _BEGUN_ANEW)
+def _left_out(count: int, what: str) -> str:
+    return f"[{count} more {what} are left out: of one answer, the first {convert.MOST_FILES} are kept]"
 
 
 def _pages(error: MCPError) -> Sequence[ElicitRequestURLParams]:
@@ -588,7 +746,7 @@ def _pages(error: MCPError) -> Sequence[ElicitRequestURLParams]:
         return ()
 
 
-def _checked(tools: dict[str, Tool], rejected: list[LeftOut]) -> ServerListing:
+def _checked(tools: dict[str, Tool], rejected: list[LeftOut]) -> tuple[tuple[Tool, ...], tuple[LeftOut, ...]]:
     # In a thread: checking a schema takes a millisecond and there may be a thousand. It also loads the validator,
     # which would otherwise make the first calls wait 0.1 s.
     accepted: list[Tool] = []
@@ -597,4 +755,4 @@ def _checked(tools: dict[str, Tool], rejected: list[LeftOut]) -> ServerListing:
             rejected.append(LeftOut(tool.name, problem))
         else:
             accepted.append(tool)
-    return ServerListing(tuple(accepted), tuple(rejected))
+    return tuple(accepted), tuple(rejected)

@@ -41,8 +41,8 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """One server as it is now. `reason` is set where the state is not ready; of a disabled one where it can't be on;
-    all texts are the server's: hostile."""
+    """A server as it is now, with the `reason` where it is not ready, or can't be on. All texts are the server's:
+    hostile."""
 
     name: str
     state: ServerState

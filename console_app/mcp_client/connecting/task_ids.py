@@ -6,6 +6,7 @@ with its task.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import logging
@@ -55,7 +56,6 @@ class TaskIds:
         return ""
 
     def begun(self, key: str, task: str) -> None:
-        """Keep an id. Writes a file: for a thread."""
         try:
             disk.private_folder(self._folder)
             disk.write_private(self._own(key), f"{task}\n")
@@ -63,7 +63,6 @@ class TaskIds:
             log.warning("the id of a task can't be kept: %s", error)
 
     def over(self, key: str) -> None:
-        """Forget the id of a call that has its result."""
         self._own(key).unlink(missing_ok=True)
 
     def _own(self, key: str) -> Path:
@@ -73,8 +72,25 @@ class TaskIds:
 def _runs(process: int) -> bool:
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)
     return True
+
+
+class BegunTask:
+    """The task that a call became, and its id on disk; "" where it is none."""
+
+    def __init__(self, ids: TaskIds, key: str, task: str) -> None:
+        self._ids, self._key = ids, key
+        self._kept = False
+        self.task = task
+
+    async def keep(self, task: str) -> None:
+        """Keep the id before anything else is asked of the server."""
+        if self.task != task or not self._kept:
+            self.task, self._kept = task, True
+            await asyncio.to_thread(self._ids.begun, self._key, task)
+
+    def over(self) -> None:
+        if self._kept:
+            self._ids.over(self._key)

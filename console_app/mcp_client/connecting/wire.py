@@ -13,15 +13,14 @@ import json
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Any, Final, Protocol, Self, cast, get_args
+from typing import Any, Final, cast, get_args
 
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.client import Transport
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     METHOD_NOT_FOUND,
     UNSUPPORTED_PROTOCOL_VERSION,
-    ErrorData,
     JSONRPCError,
     JSONRPCMessage,
     JSONRPCNotification,
@@ -34,6 +33,7 @@ from console_app.config.secrets import Redactor
 from console_app.domain import Level, one_line, ports, safe_text
 from console_app.domain import events as ev
 from console_app.mcp_client.connecting.status import LeftOut
+from console_app.mcp_client.connecting.task_ids import BegunTask
 from console_app.mcp_client.tools.atlas import carries_files
 from console_app.mcp_client.tools.cleaning import clean
 from console_app.mcp_client.traffic import Kind, Traffic, json_of, to_keep
@@ -63,14 +63,6 @@ _KINDS: dict[type[JSONRPCMessage], Kind] = {
 }
 
 
-class BegunTask(Protocol):
-    """Keeps the id of the task that a call became; "" where it is none."""
-
-    task: str
-
-    async def keep(self, task: str) -> None: ...
-
-
 @dataclass(eq=False, slots=True)
 class WireCall:
     """A call in flight: `token` is its progress token, unique on the connection; `call_id` is the engine's.
@@ -81,8 +73,9 @@ class WireCall:
 
     token: str
     reporter: ports.CallReporter
-    call_id: str = ""
-    begun: BegunTask | None = None  # the task that the server made of it
+    report: Callable[[float, float | None, str | None], None]  # progress
+    call_id: str
+    begun: BegunTask  # the task that the server made of it
     questions: set[asyncio.Future[Any]] = field(default_factory=set[asyncio.Future[Any]])  # that may be its
     asked: int = 0  # times its server asked something that may be for it
     _latest: Progress = (0.0, None, None)
@@ -103,7 +96,7 @@ class WireCall:
         files = progress[2] is not None and carries_files(progress[2])
         if self._count <= _MOST_A_SECOND or files:
             self._held = None
-            self.reporter.progress(*progress)
+            self.report(*progress)
             return
         self._held = progress
         if self._timer is None:
@@ -116,7 +109,6 @@ class WireCall:
         self.reporter.output(stream, text, dropped=dropped)
 
     def stands(self, text: str) -> None:
-        """Report how the call stands, in words, beside the progress that it has made."""
         progress, total, _ = self._latest
         self.progressed((progress, total, text))
 
@@ -134,21 +126,19 @@ class WireCall:
             self._timer = loop.call_at(self._second + 1, self.flush)
 
     def _tick(self) -> asyncio.AbstractEventLoop:
-        """Begin to count anew with each second."""
         loop = asyncio.get_running_loop()
         if (now := loop.time()) - self._second >= 1:
             self._second, self._count, self._logged = now, 0, 0
         return loop
 
     def flush(self) -> None:
-        """Report what was held back."""
         self._flush_line()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         if self._held is not None:
             held, self._held = self._held, None
-            self.reporter.progress(*held)
+            self.report(*held)
 
     def _flush_line(self) -> None:
         if self._line is not None:
@@ -170,26 +160,24 @@ class RunningCalls:
     """
 
     def __init__(self) -> None:
-        self._calls: dict[str, WireCall] = {}  # by progress token
+        self.by_token: dict[str, WireCall] = {}  # progress tokens
         self._requests: dict[int | str, WireCall] = {}  # our requests in flight, to the call they are for
         self._quiet_until = 0.0
 
     def open(self, call: WireCall) -> None:
-        """Take note that a call is about to be sent."""
-        self._calls[call.token] = call
+        self.by_token[call.token] = call
 
     def close(self, call: WireCall, *, abandoned: bool) -> None:
         """Close a call that has its answer, or is given up; questions that were only its are withdrawn."""
-        self._calls.pop(call.token, None)
+        self.by_token.pop(call.token, None)
         call.flush()
         if call.questions:  # or each end would look at all the others
-            for question in call.questions - {asked for other in self._calls.values() for asked in other.questions}:
+            for question in call.questions - {asked for other in self.by_token.values() for asked in other.questions}:
                 question.cancel()
         if abandoned:
             self._quiet_until = asyncio.get_running_loop().time() + _ABANDONED_SECONDS
 
     def sent(self, call: WireCall, request: int | str) -> None:
-        """Take note that a request goes out for a call."""
         self._requests[request] = call
 
     def answered(self, request: int | str) -> str:
@@ -198,11 +186,7 @@ class RunningCalls:
         return call.call_id if call is not None else ""
 
     def running(self) -> list[WireCall]:
-        """Return all of them, the oldest first."""
-        return list(self._calls.values())
-
-    def of_token(self, token: object) -> WireCall | None:
-        return self._calls.get(str(token))
+        return list(self.by_token.values())
 
     def whose(self, params: dict[str, Any], context: contextvars.Context | None) -> WireCall | None:
         """Return the call that a message with these parameters belongs to, or None where that isn't sure."""
@@ -216,15 +200,15 @@ class RunningCalls:
             return named, True
         made_by = context.get(current_call) if context is not None else None
         if made_by is not None:
-            return [call for call in self._calls.values() if call is made_by], True
+            return [call for call in self.by_token.values() if call is made_by], True
         # With one call in flight, and none cancelled that may still be writing, there is only one it can be.
-        sure = len(self._calls) == 1 and asyncio.get_running_loop().time() >= self._quiet_until
+        sure = len(self.by_token) == 1 and asyncio.get_running_loop().time() >= self._quiet_until
         return self.running(), sure
 
     def _named(self, params: dict[str, Any]) -> tuple[list[WireCall], bool]:
         named = params | safe_text.as_object(params.get("_meta"))
         if (token := named.get("progressToken")) is not None:
-            call = self._calls.get(str(token))
+            call = self.by_token.get(str(token))
             return [call] if call is not None else [], True
         for name in _REQUEST_NAMES:
             request: Any = named.get(name)
@@ -234,7 +218,7 @@ class RunningCalls:
 
 
 class Wire:
-    """One connection's messages. `server_log` takes what no call claims, `traffic` keeps all that passes; lines that
+    """The messages of a connection. `server_log` takes what no call claims, `traffic` keeps all that passes; lines that
     may be of several calls reach all of them under the name `server`."""
 
     def __init__(
@@ -252,30 +236,14 @@ class Wire:
         self._protocol = protocol
         self._log_level = log_level
         self._traffic = traffic
-        self._calls = RunningCalls()
+        self.calls = RunningCalls()
         self._methods: dict[int | str, str] = {}  # of our requests in flight
-        self._asked_for: dict[
-            int | str, str
-        ] = {}  # the server's requests in flight, to the id of the call they are for
+        self._asked_for: dict[int | str, str] = {}  # the server's requests in flight, to the id of their call
         self.left_out: dict[str, list[LeftOut]] = {}  # of the lists that are read, by method
         self.version = LATEST_HANDSHAKE_VERSION  # that both sides agreed on; the SDK judges the handshake by this one
         self.ended = asyncio.Event()  # the transport will bring nothing more
 
-    def open(self, call: WireCall) -> None:
-        """Take note that a call is about to be sent."""
-        self._calls.open(call)
-
-    def close(self, call: WireCall, *, abandoned: bool) -> None:
-        """Close a call that has its answer, or for which nobody waits any more."""
-        self._calls.close(call, abandoned=abandoned)
-
-    def runs_others(self) -> bool:
-        """Return whether calls run beside the one whose task this is."""
-        own = current_call.get()
-        return any(call is not own for call in self._calls.running())
-
     def around(self, transport: AbstractAsyncContextManager[Streams]) -> Transport:
-        """Return the same transport, watched."""
         return cast("Transport", self._around(transport))
 
     @asynccontextmanager
@@ -293,7 +261,7 @@ class Wire:
             if message.method == "initialize" and self._protocol and message.params is not None:
                 message.params["protocolVersion"] = self._protocol  # the SDK names its newest
             if call is not None:
-                self._calls.sent(call, message.id)
+                self.calls.sent(call, message.id)
         elif isinstance(message, JSONRPCResponse | JSONRPCError):
             call_id = self._asked_for.pop(message.id, "") if message.id is not None else ""
         try:
@@ -324,11 +292,14 @@ class Wire:
             return True
         if isinstance(message, JSONRPCResponse | JSONRPCError):
             method = self._methods.pop(message.id, None) if message.id is not None else None
-            self._keep(self._calls.answered(message.id) if message.id is not None else "", message, raw, sent=False)
+            self._keep(self.calls.answered(message.id) if message.id is not None else "", message, raw, sent=False)
             if isinstance(message, JSONRPCResponse):
                 await self._clean(message, method or "")
             elif method == "initialize" and message.error.code == METHOD_NOT_FOUND:
-                message.error = _only_modern(message.error)
+                # This makes the SDK ask once more in the newest way: a server that took too long to start for its
+                # patience, and refuses `initialize`, may know no other.
+                known = {"supported": list(MODERN_PROTOCOL_VERSIONS), "requested": "initialize"}
+                message.error.code, message.error.data = UNSUPPORTED_PROTOCOL_VERSION, known
         if isinstance(message, JSONRPCRequest):
             self._asked_for[message.id] = call_id = self._call_id(message.params or {}, context)
             self._keep(call_id, message, raw, sent=False)
@@ -336,10 +307,7 @@ class Wire:
 
     async def _clean(self, answer: JSONRPCResponse, method: str) -> None:
         given, method = answer.result, "tools/call" if method == "tasks/result" else method
-        if (
-            sum(len(cast("list[Any]", value)) for value in given.values() if isinstance(value, list))
-            <= _CLEANED_AT_ONCE
-        ):
+        if sum(map(len, map(safe_text.as_list, given.values()))) <= _CLEANED_AT_ONCE:
             answer.result, left_out, dropped = clean(method, self.version, given)
         else:
             answer.result, left_out, dropped = await asyncio.to_thread(clean, method, self.version, given)
@@ -347,14 +315,11 @@ class Wire:
             self.left_out[method] += (*left_out, *dropped)
         if dropped:
             more = f", and {len(dropped) - 1} more" if len(dropped) > 1 else ""
-            self._server_log(
-                "warning",
-                one_line(f"left out of its answer to {method}: {dropped[0].name}: {dropped[0].reason}{more}", 400),
-            )
+            what = f"left out of its answer to {method}: {dropped[0].name}: {dropped[0].reason}{more}"
+            self._server_log("warning", one_line(what, 400))
 
     def _hide_secrets(self, message: JSONRPCMessage) -> bool:
-        """Take out secrets that the server was given by mcp.json, from results, log lines and descriptions alike; tell
-        whether there were any."""
+        """Take out secrets that mcp.json gave the server, from whatever it says; tell whether there were any."""
         if isinstance(message, JSONRPCError):
             said, message.error.message = message.error.message, self._without_secrets(message.error.message)
             data, message.error.data = message.error.data, self._without_secrets(message.error.data)
@@ -366,15 +331,13 @@ class Wire:
         return given is not message.params
 
     def asking(self) -> tuple[WireCall | None, list[WireCall]]:
-        """Return, for a request of the server that is being answered, the call it is for and the calls that may wait.
-
-        The first is None where it isn't known.
-        """
-        call = self._calls.whose({}, contextvars.copy_context())
-        return call, [call] if call is not None else self._calls.running()
+        """Return, for a question that is being answered, the call it is for, None where unknown, and those that may
+        wait."""
+        call = self.calls.whose({}, contextvars.copy_context())
+        return call, [call] if call is not None else self.calls.running()
 
     def _call_id(self, params: dict[str, Any], context: contextvars.Context | None) -> str:
-        call = self._calls.whose(params, context)
+        call = self.calls.whose(params, context)
         return call.call_id if call is not None else ""
 
     def _keep(self, call_id: str, message: JSONRPCMessage, raw: bytes, *, sent: bool) -> None:
@@ -384,7 +347,7 @@ class Wire:
         self._traffic.keep(kept, _KINDS[type(message)], method, id, sent, call_id, size)
 
     def _progress(self, params: dict[str, Any]) -> bool:
-        call = self._calls.of_token(params.get("progressToken"))
+        call = self.calls.by_token.get(str(params.get("progressToken")))
         progress, total, text = params.get("progress"), params.get("total"), params.get("message")
         if call is None or not _is_number(progress):
             return False
@@ -407,27 +370,18 @@ class Wire:
         known = cast("Level", level if level in _ORDER else "info")
         if _ORDER[known] < _ORDER[self._log_level()]:
             return  # not every server keeps to the level it was asked for
-        candidates, sure = self._calls.candidates(params, context)
+        candidates, sure = self.calls.candidates(params, context)
         for call in candidates:
             call.logged(known, text if sure else f"{self._server}: {text}", sure=sure)
         if not (sure and candidates):
             self._server_log(known, text)
 
 
-def _only_modern(error: ErrorData) -> ErrorData:
-    """Return the error that makes the SDK ask once more in the newest way, for a server that refuses `initialize`.
-
-    One that took too long to start for the SDK's patience may know no other.
-    """
-    supported = {"supported": list(MODERN_PROTOCOL_VERSIONS), "requested": "initialize"}
-    return ErrorData(code=UNSUPPORTED_PROTOCOL_VERSION, message=error.message, data=supported)
-
-
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-class _WatchedRead:
+class _WatchedRead(ObjectReceiveStream[SessionMessage | Exception]):
     """A read stream that shows each message to its Wire first."""
 
     def __init__(self, inner: MessagesIn, wire: Wire) -> None:
@@ -452,44 +406,17 @@ class _WatchedRead:
     async def aclose(self) -> None:
         await self._inner.aclose()
 
-    def __aiter__(self) -> Self:
-        return self
 
-    async def __anext__(self) -> SessionMessage | Exception:
-        from anyio import EndOfStream
-
-        try:
-            return await self.receive()
-        except EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-
-class _WatchedWrite:
+class _WatchedWrite(ObjectSendStream[SessionMessage]):
     """A write stream that shows each message to its Wire first, in the task and context of whoever sends it."""
 
     def __init__(self, inner: MessagesOut, wire: Wire) -> None:
         self._inner = inner
         self._wire = wire
 
-    async def send(self, item: SessionMessage, /) -> None:
+    async def send(self, item: SessionMessage) -> None:
         raw = self._wire.sending(item.message)
         await self._inner.send(WireMessage(item.message, item.metadata, raw))
 
     async def aclose(self) -> None:
         await self._inner.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
-    ) -> None:
-        await self.aclose()

@@ -94,7 +94,6 @@ class ChangeNotices:
         return self._completed.setdefault(identifier, asyncio.Event())
 
     def forget(self, identifier: str) -> None:
-        """Forget a completion that nobody waits for any more."""
         self._completed.pop(identifier, None)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from console_app.domain import Attachment, FanoutError, UsageError, UserMessage, errors
 from console_app.mcp_client.hub import Hub
-from console_app.mcp_client.offering.offers import PromptMessage, ResourceContent, ServerPrompt
+from console_app.mcp_client.offering.offers import ResourceContent, ServerPrompt
 from console_app.mcp_client.offering.typed_names import Mention, command_of, mentions
 
 MOST_RESOURCES = 20  # of a message
@@ -19,7 +19,7 @@ MOST_TEXT = 400_000  # characters of what is attached to a message: about 100,00
 
 
 async def compose(hub: Hub, text: str) -> UserMessage:
-    """The message that `text` means. Raises ServerError and UsageError; a text that names nothing is itself."""
+    """Return the message that `text` means. Raises ServerError and UsageError; a text that names nothing is itself."""
     servers = hub.typed_servers()
     command = command_of(text)
     if command is not None and (server := servers.get(command[0].partition(":")[0])) is not None:
@@ -51,19 +51,13 @@ async def _filled_in(hub: Hub, prompt: ServerPrompt, rest: str, source: str) -> 
         raise UsageError(f"the prompt {prompt.name} needs {', '.join(needed)}", f"Write {needed[0]}=VALUE.")
     messages = await hub.get_prompt(prompt, values)
     attachments = tuple(_attachment(prompt.server, content) for message in messages for content in message.contents)
-    content = _as_one(messages)
+    texts = [message for message in messages if message.text.strip()]
+    alone = all(message.role == "user" for message in texts)  # else each voice has its name
+    content = "\n\n".join(one.text if alone else f"{one.role.capitalize()}: {one.text}" for one in texts)
     if not content.strip() and not attachments:
         raise errors.ServerError(f"{prompt.server}: the prompt {prompt.name} came back empty")
     _check_size(attachments, len(content))
     return UserMessage(content=content, attachments=attachments, source=source)
-
-
-def _as_one(messages: Sequence[PromptMessage]) -> str:
-    """Return the texts of a prompt's messages as one; where the server speaks in several voices, with their names."""
-    texts = [message for message in messages if message.text.strip()]
-    if all(message.role == "user" for message in texts):
-        return "\n\n".join(message.text for message in texts)
-    return "\n\n".join(f"{message.role.capitalize()}: {message.text}" for message in texts)
 
 
 async def _read_all(hub: Hub, named: Sequence[Mention]) -> tuple[Attachment, ...]:

@@ -83,7 +83,6 @@ class ServerPrompt:
         return values, table[left[0]] if left else None, word.strip('"'), False
 
     def missing(self, values: Mapping[str, str]) -> list[str]:
-        """Return the names of required arguments that `values` lacks."""
         return [argument.name for argument in self.arguments if argument.required and not values.get(argument.name)]
 
 
@@ -145,7 +144,6 @@ class ResourceTemplate:
 
     @property
     def fixed_start(self) -> str:
-        """The beginning that all its URIs share."""
         return self.uri_template.partition("{")[0]
 
     def place_in(self, uri: str) -> TemplateVariable | None:
@@ -182,7 +180,7 @@ class ResourceTemplate:
 
 @dataclass(frozen=True, slots=True)
 class ResourceContent:
-    """One part of a resource that was read: a text, or bytes saved as a file."""
+    """A part of a resource that was read: a text, or bytes saved as a file."""
 
     uri: str
     mime: str = ""
@@ -192,7 +190,7 @@ class ResourceContent:
 
 @dataclass(frozen=True, slots=True)
 class PromptMessage:
-    """One message of a filled-in prompt: its text, or what is embedded in it, with no URI where it isn't a resource."""
+    """A message of a filled-in prompt: its text, or what is embedded in it, with no URI where it isn't a resource."""
 
     role: Literal["user", "assistant"]
     text: str

@@ -1,4 +1,4 @@
-"""Lists, reads and completes what a session has beside tools, in our words.
+"""Lists what a session has beside tools, in our words.
 
 Lists are optional whatever a server advertises: one that it doesn't know is empty, one that fails is a problem of
 that list alone.
@@ -7,31 +7,18 @@ that list alone.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence, Sized
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Sequence, Sized
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from mcp import MCPError
 from mcp.shared.uri_template import UriTemplate
-from mcp_types import (
-    METHOD_NOT_FOUND,
-    BlobResourceContents,
-    EmptyResult,
-    PromptReference,
-    ResourceTemplateReference,
-    TextResourceContents,
-)
-from mcp_types import SubscribeRequest as Subscribe
-from mcp_types import SubscribeRequestParams as SubscribeParams
-from mcp_types import UnsubscribeRequest as Unsubscribe
-from mcp_types import UnsubscribeRequestParams as UnsubscribeParams
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from mcp_types import METHOD_NOT_FOUND, BlobResourceContents, TextResourceContents
 from pydantic import ValidationError
 
 from console_app.mcp_client.connecting import faults
 from console_app.mcp_client.offering.offers import (
     Offers,
     PromptArgument,
-    PromptMessage,
     Resource,
     ResourceContent,
     ResourceTemplate,
@@ -94,13 +81,16 @@ async def offers(client: Client, server: str, seconds: float, so_far: Callable[[
     capable = client.server_capabilities
 
     async def listed(
-        what: str, advertised: object, fetch: Callable[[Client, str, list[str]], Awaitable[Sequence[T]]]
+        what: str, advertised: object, fetch: Callable[[Client, str], Awaitable[tuple[Sequence[_Page], Sequence[T]]]]
     ) -> Sequence[T]:
         if not advertised:
             return ()
         try:
             async with asyncio.timeout(seconds):
-                return await fetch(client, server, problems)
+                pages, found = await fetch(client, server)
+            if why := cut_short(pages):
+                problems.append(f"the {what} are not all here: {why}")
+            return found
         except TimeoutError:
             problems.append(f"the {what} could not be listed: no answer within {seconds:g} s")
         except MCPError as error:
@@ -130,15 +120,9 @@ def _so_far(task: asyncio.Task[Sequence[T]]) -> tuple[T, ...]:
     return tuple(task.result()) if task.done() else ()
 
 
-def _add_rest(what: str, pages: Sequence[_Page], problems: list[str]) -> None:
-    if why := cut_short(pages):
-        problems.append(f"the {what} are not all here: {why}")
-
-
-async def _prompts(client: Client, server: str, problems: list[str]) -> list[ServerPrompt]:
+async def _prompts(client: Client, server: str) -> tuple[Sequence[_Page], list[ServerPrompt]]:
     pages = await every_page(lambda cursor: client.list_prompts(cursor=cursor), lambda page: page.prompts)
-    _add_rest("prompts", pages, problems)
-    return [
+    return pages, [
         ServerPrompt(
             server,
             prompt.name,
@@ -154,22 +138,20 @@ async def _prompts(client: Client, server: str, problems: list[str]) -> list[Ser
     ]
 
 
-async def _resources(client: Client, server: str, problems: list[str]) -> list[Resource]:
+async def _resources(client: Client, server: str) -> tuple[Sequence[_Page], list[Resource]]:
     pages = await every_page(lambda cursor: client.list_resources(cursor=cursor), lambda page: page.resources)
-    _add_rest("resources", pages, problems)
-    return [
+    return pages, [
         Resource(server, one.uri, one.name, one.title or "", one.description or "", one.mime_type or "", one.size)
         for page in pages
         for one in page.resources
     ]
 
 
-async def _templates(client: Client, server: str, problems: list[str]) -> list[ResourceTemplate]:
+async def _templates(client: Client, server: str) -> tuple[Sequence[_Page], list[ResourceTemplate]]:
     pages = await every_page(
         lambda cursor: client.list_resource_templates(cursor=cursor), lambda page: page.resource_templates
     )
-    _add_rest("resource templates", pages, problems)
-    return [
+    return pages, [
         ResourceTemplate(
             server,
             one.uri_template,
@@ -191,69 +173,11 @@ def _variables(uri_template: str) -> tuple[str, ...]:
         return ()
 
 
-async def read_resource(client: Client, uri: str, files: convert.ResultFiles) -> list[ResourceContent]:
-    """Return the parts of a resource; bytes become files."""
-    result = await client.read_resource(uri)
-    parts = [await asyncio.to_thread(_content, one, files) for one in result.contents[: convert.MOST_FILES]]
-    left_out = len(result.contents) - len(parts)
-    return [*parts, ResourceContent(uri, "text/plain", _left_out(left_out, "parts"))] if left_out else parts
-
-
-def _left_out(count: int, what: str) -> str:
-    return f"[{count} more {what} are left out: of one answer, the first {convert.MOST_FILES} are kept]"
-
-
-def _content(content: TextResourceContents | BlobResourceContents, files: convert.ResultFiles) -> ResourceContent:
-    mime = content.mime_type or ""
-    if isinstance(content, TextResourceContents):
-        return ResourceContent(content.uri, mime, content.text)
-    name = content.uri.rstrip("/").rpartition("/")[2] or "resource"
-    named, file = files.save(content.blob, mime or "application/octet-stream", name, f"resource {content.uri}")
-    return ResourceContent(content.uri, mime, named, file)
-
-
-async def get_prompt(
-    client: Client, name: str, arguments: Mapping[str, str], files: convert.ResultFiles
-) -> list[PromptMessage]:
-    """Return the messages of a prompt, filled in."""
-    result = await client.get_prompt(name, dict(arguments))
-    messages: list[PromptMessage] = []
-    for message in result.messages[: convert.MOST_FILES]:
-        block = message.content
-        if block.type == "resource":
-            content = await asyncio.to_thread(_content, block.resource, files)
-            messages.append(PromptMessage(message.role, "", (content,)))
-            continue
-        text, file = await asyncio.to_thread(convert.block_text, block, files)
-        if block.type in ("image", "audio"):
-            content = ResourceContent("", file.mime if file else "", text, file)
-            messages.append(PromptMessage(message.role, "", (content,)))
-        else:
-            messages.append(PromptMessage(message.role, text))
-    if left_out := len(result.messages) - len(messages):
-        messages.append(PromptMessage("user", _left_out(left_out, "messages")))
-    return messages
-
-
-async def complete(
-    client: Client, ref: ServerPrompt | ResourceTemplate, argument: str, value: str, others: Mapping[str, str]
-) -> list[str]:
-    """Return what the server proposes for an argument that is being typed; nothing where it has no completion."""
-    if client.server_capabilities.completions is None:
-        return []
-    target: Any = (
-        PromptReference(type="ref/prompt", name=ref.name)
-        if isinstance(ref, ServerPrompt)
-        else ResourceTemplateReference(type="ref/resource", uri=ref.uri_template)
-    )
-    result = await client.complete(target, {"name": argument, "value": value}, dict(others) or None)
-    return result.completion.values
-
-
-async def subscribe(client: Client, uri: str, *, on: bool) -> None:
-    """Ask for updates of a resource, or no longer. From 2026-07-28 the stream of notices does that (`changes`)."""
-    if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        return
-    # Not the client's own methods: they warn on standard error that newer protocols have another way.
-    request = Subscribe(params=SubscribeParams(uri=uri)) if on else Unsubscribe(params=UnsubscribeParams(uri=uri))
-    await client.session.send_request(request, EmptyResult)
+def content(part: TextResourceContents | BlobResourceContents, files: convert.ResultFiles) -> ResourceContent:
+    """Return a part of a resource; bytes become a file, which is written."""
+    mime = part.mime_type or ""
+    if isinstance(part, TextResourceContents):
+        return ResourceContent(part.uri, mime, part.text)
+    name = part.uri.rstrip("/").rpartition("/")[2] or "resource"
+    named, file = files.save(part.blob, mime or "application/octet-stream", name, f"resource {part.uri}")
+    return ResourceContent(part.uri, mime, named, file)

@@ -48,7 +48,6 @@ def command_of(text: str) -> tuple[str, str] | None:
 
 
 def written_uri(uri: str) -> str:
-    """Return a URI as it can stand behind `@server:`."""
     plain = bool(uri) and uri.isprintable() and safe_text.is_safe(uri) and not any(c.isspace() or c == '"' for c in uri)
     return uri if plain and uri[-1] not in _BEHIND_A_MENTION else json.dumps(uri)
 

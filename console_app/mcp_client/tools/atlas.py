@@ -12,12 +12,9 @@ import asyncio
 import base64
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import Any, Final, cast
 
 from console_app.domain import Artifact, Level, ToolResult, ToolSpec, ports
-from console_app.domain import chunks as ch
-from console_app.domain import events as ev
 from console_app.domain import schema as json_schema
 from console_app.domain.tools import INJECTED
 from console_app.mcp_client.connecting.status import ServerStatus
@@ -29,10 +26,10 @@ _LEVELS: Final[dict[str, Level]] = {"success": "notice", "warning": "warning", "
 
 
 class AtlasUpdates:
-    """The reporter of one call, which unpacks what comes by as progress."""
+    """Unpacks what comes by as progress of a call, for its reporter."""
 
     def __init__(self, reporter: ports.CallReporter, files: ResultFiles) -> None:
-        self._reporter = reporter
+        self.reporter = reporter
         self._files = files
         self._saving: list[asyncio.Task[tuple[str, Artifact | None]]] = []
         self._canvas = ""  # as it stands: each update replaces the one before
@@ -55,7 +52,7 @@ class AtlasUpdates:
         update = _read(message) if message is not None and message.startswith(PREFIX) else None
         if update is not None:
             message = self._unpack(update)
-        self._reporter.progress(progress, total, message)
+        self.reporter.progress(progress, total, message)
 
     def _unpack(self, update: Mapping[str, Any]) -> str | None:
         listed: Any = update.get("artifacts")
@@ -66,35 +63,15 @@ class AtlasUpdates:
         self._canvas = _text(update, "content") if update.get("type") == "canvas_update" else self._canvas
         own, text = _text(update, "message"), _text(update, "progress_message")
         if own:
-            self._reporter.log(_LEVELS.get(_text(update, "subtype"), "info"), own)
+            self.reporter.log(_LEVELS.get(_text(update, "subtype"), "info"), own)
         kind = _text(update, "type").replace("_", " ")
         return text or own or kind or None
 
     async def _save(self, artifact: Mapping[str, Any]) -> tuple[str, Artifact | None]:
         name, mime = _text(artifact, "name") or "artifact", _text(artifact, "mime") or "application/octet-stream"
         named, saved = await asyncio.to_thread(self._files.save, _text(artifact, "b64"), mime, name, name)
-        self._reporter.log("info", named)
+        self.reporter.log("info", named)
         return named, saved
-
-    # The rest is the call's own.
-
-    def log(self, level: Level, text: str, *, sure: bool = True, dropped: int = 0) -> None:
-        self._reporter.log(level, text, sure=sure, dropped=dropped)
-
-    def output(self, stream: ev.OutputStream, text: str, *, dropped: int = 0) -> None:
-        self._reporter.output(stream, text, dropped=dropped)
-
-    def held(self) -> AbstractContextManager[None]:
-        return self._reporter.held()
-
-    def asked(self, what: str) -> None:
-        self._reporter.asked(what)
-
-    def answered(self, what: str, how: str) -> None:
-        self._reporter.answered(what, how)
-
-    def used(self, usage: ch.UsageChunk) -> None:
-        self._reporter.used(usage)
 
 
 def carries_files(message: str) -> bool:
@@ -116,13 +93,11 @@ def _text(fields: Mapping[str, Any], name: str) -> str:
 
 
 def without_injected(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema without injected arguments, as a model gets it."""
     names = injected_in(schema)
     return json_schema.without_members(schema, names) if names else schema
 
 
 def injected_in(schema: Mapping[str, Any]) -> frozenset[str]:
-    """Return the injected arguments that a schema names."""
     return INJECTED & json_schema.properties(schema).keys()
 
 

@@ -1,12 +1,8 @@
 """Cleans what a server answers before the SDK validates it: each listed thing is judged alone, by the SDK's models.
 
-The SDK refuses a whole answer over one part of it. Here a thing that doesn't fit is left out with its reason, and words
-take the place of a content block.
-
-Fits JSON to the SDK's own models: parts that they refuse and can do without are dropped, the smallest that will do.
-
-Nothing here knows a field. The models say where a value doesn't fit, and whether it can be done without: then they
-miss nothing once it is gone.
+The SDK refuses a whole answer over one part of it. Here parts that its models refuse and can do without are dropped,
+the smallest that will do. A thing that doesn't fit then is left out with its reason, and words take the place of a
+content block. Nothing here knows a field.
 """
 
 from __future__ import annotations
@@ -35,29 +31,25 @@ MOST_BLOCKS: Final = 10_000  # of one result: a list of words may be a block eac
 def clean(method: str, version: str, result: dict[str, Any]) -> tuple[dict[str, Any], list[LeftOut], list[LeftOut]]:
     """Return a result in which everything fits the protocol, the things that don't, and the fields that others lost."""
     try:
-        return _clean(method, version, result)
+        match method:
+            case "tools/list":
+                fitted, left_out, dropped = _fitted(method, version, _typed(result))
+                fitted, not_offerable = _offerable(fitted)
+                return fitted, left_out + not_offerable, dropped
+            case "tools/call":
+                fitted, _, dropped = _fitted(method, version, _bounded(result))
+                if "structuredContent" in result and "structuredContent" not in fitted:
+                    text = json.dumps(result["structuredContent"], ensure_ascii=False)
+                    fitted = fitted | {"content": [*fitted["content"], {"type": "text", "text": text}]}
+                return fitted, [], dropped
+            case _:
+                return _fitted(method, version, result)
     except _Unfit:
         return result, [], []  # the SDK says why
 
 
 class _Unfit(Exception):
     """The result itself is not what the protocol has, whatever it lists."""
-
-
-def _clean(method: str, version: str, result: dict[str, Any]) -> tuple[dict[str, Any], list[LeftOut], list[LeftOut]]:
-    match method:
-        case "tools/list":
-            fitted, left_out, dropped = _fitted(method, version, _typed(result))
-            fitted, not_offerable = _offerable(fitted)
-            return fitted, left_out + not_offerable, dropped
-        case "tools/call":
-            fitted, _, dropped = _fitted(method, version, _bounded(result))
-            if "structuredContent" in result and "structuredContent" not in fitted:
-                text = json.dumps(result["structuredContent"], ensure_ascii=False)
-                fitted = fitted | {"content": [*fitted["content"], {"type": "text", "text": text}]}
-            return fitted, [], dropped
-        case _:
-            return _fitted(method, version, result)
 
 
 def _fitted(method: str, version: str, result: dict[str, Any]) -> tuple[dict[str, Any], list[LeftOut], list[LeftOut]]:
@@ -196,7 +188,6 @@ class Misfit:
     tag: bool = False  # it names another member of a union than the one that refuses it
 
     def within(self, place: Path) -> str:
-        """Say what is wrong with the value at `place`."""
         where = ".".join(map(str, self.place[len(place) :]))
         return f"{f'its {where}' if where else 'it'} {self.told}"
 
@@ -214,7 +205,6 @@ class Shape:
     defaults: dict[str, Any]
 
     def refusal(self, result: Any) -> ValidationError | None:
-        """Return the error of the first model that refuses `result`."""
         for model in self.models:
             try:
                 model.validate_python(result, by_name=False)
@@ -317,7 +307,6 @@ def _faults(error: ValidationError, value: Any) -> list[Misfit]:
 
 
 def _in_our_words(message: str) -> str:
-    """Return pydantic's message without the names of its models."""
     wanted = message.removeprefix("Input should be ")
     if wanted == message:
         return f"doesn't fit the protocol ({message})"

@@ -64,14 +64,13 @@ def annotations_of(tool: Tool) -> ToolAnnotations:
 
 
 def failed(error: str) -> ToolResult:
-    """Return a result that says why a call failed."""
     line = one_line(error, web_address.length_of(error, ERROR_LENGTH))
     return ToolResult(outcome=Outcome.FAILED, content=f"{FAILED}{safe_text.encodable(error)}", error=line)
 
 
 async def converted(result: CallToolResult, files: ResultFiles) -> ToolResult:
     """Return the result as ours; files are written in a thread, which stops once the call is cancelled."""
-    if not has_files(result):
+    if not any(map(_is_file, result.content)):
         return result_of(result, files)
     stopped = threading.Event()
     try:
@@ -81,7 +80,7 @@ async def converted(result: CallToolResult, files: ResultFiles) -> ToolResult:
 
 
 def result_of(result: CallToolResult, files: ResultFiles, stopped: threading.Event | None = None) -> ToolResult:
-    """Return what came of a call. Writes files, so it belongs in a thread when `has_files`, until `stopped` is set."""
+    """Return what came of a call. Writes files, so it belongs in a thread, until `stopped` is set."""
     texts: list[str] = []
     artifacts: list[Artifact] = []
     kept = left_out = 0
@@ -96,7 +95,7 @@ def result_of(result: CallToolResult, files: ResultFiles, stopped: threading.Eve
         if artifact is not None:
             artifacts.append(artifact)
     if left_out:
-        texts.append(not_kept(left_out))
+        texts.append(f"[{left_out} more files were not kept: of one answer, the first {MOST_FILES} are]")
     structured: Any = result.structured_content
     if structured is not None and not any(block.type == "text" for block in result.content):
         texts.append(json.dumps(structured, ensure_ascii=False, indent=2))
@@ -121,16 +120,6 @@ def result_of(result: CallToolResult, files: ResultFiles, stopped: threading.Eve
     if mark := (result.meta or {}).get(MARK):
         content = f"{content}\n[Fanout: {mark}]".lstrip()
     return ToolResult(outcome=Outcome.SUCCEEDED, content=content, artifacts=tuple(artifacts), structured=fields)
-
-
-def not_kept(files: int) -> str:
-    """Return the words in place of files beyond MOST_FILES."""
-    return f"[{files} more files were not kept: of one answer, the first {MOST_FILES} are]"
-
-
-def has_files(result: CallToolResult) -> bool:
-    """Return whether converting `result` writes files."""
-    return any(map(_is_file, result.content))
 
 
 def _is_file(block: ContentBlock) -> bool:

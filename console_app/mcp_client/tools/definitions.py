@@ -26,8 +26,6 @@ from console_app.mcp_client.tools.schemas import measure
 if TYPE_CHECKING:
     from mcp_types import Tool
 
-    from console_app.mcp_client.connecting.session import ServerListing
-
 
 LONGEST_DEFINITION = 20_000  # characters that are kept of one, to show what changed; all of it counts for the hash
 LONGEST_DIFFERENCE = 6_000
@@ -100,7 +98,6 @@ def definition_of(tool: Tool) -> str:
 
 
 def hash_of(tool: Tool) -> str:
-    """Return the hash of a tool's definition, as approvals carry it."""
     return _hash(definition_of(tool))
 
 
@@ -144,18 +141,17 @@ class ListedTools:
     def named(self, name: str) -> Tool | None:
         return next((tool for tool in self.tools if tool.name == name), None)
 
-    async def take(self, listing: ServerListing) -> None:
+    async def take(self, tools: tuple[Tool, ...], rejected: tuple[LeftOut, ...]) -> None:
         """Take the tools as they are now, all at once: no definition is seen with another's hash."""
 
         def examined() -> tuple[dict[str, str], dict[str, str]]:
-            changed = self._definitions.changed(self._config, listing.tools) if self._definitions is not None else {}
-            return {tool.name: hash_of(tool) for tool in listing.tools}, changed
+            changed = self._definitions.changed(self._config, tools) if self._definitions is not None else {}
+            return {tool.name: hash_of(tool) for tool in tools}, changed
 
         self.hashes, self.changed = await asyncio.to_thread(examined)
-        self.tools, self.rejected = listing.tools, listing.rejected
+        self.tools, self.rejected = tools, rejected
 
     async def accept(self, name: str, shown: str) -> bool:
-        """Trust a tool as the user was shown it; return False if its definition has another hash by now."""
         tool = self.named(name)
         if tool is None or self.hashes.get(name) != shown:
             return False

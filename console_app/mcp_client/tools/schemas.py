@@ -126,7 +126,6 @@ class OutputSchemas:
         self._schemas: dict[str, dict[str, Any]] = {}
 
     def listed(self, tools: Sequence[Tool]) -> None:
-        """Take the output schemas of the tools as they are now."""
         self._schemas = {tool.name: tool.output_schema for tool in tools if tool.output_schema is not None}
 
     async def validate_tool_result(self, name: str, result: CallToolResult) -> None:
@@ -193,9 +192,12 @@ def _bounded(of: Any) -> Any:
 
     library: Any = validators
     checks: dict[str, Check] = {**of.VALIDATORS, "pattern": _pattern, "patternProperties": _pattern_properties}
-    for word, few in (("uniqueItems", _few), ("additionalProperties", _no_patterns)):
-        if word in of.VALIDATORS:
-            checks[word] = _where(few, of.VALIDATORS[word])
+    tame: dict[str, Callable[[Any, Any], bool]] = {
+        "uniqueItems": lambda value, schema: isinstance(value, list) and len(cast("Any", value)) <= MOST_UNIQUE,
+        # With patterns it tries all of them as one.
+        "additionalProperties": lambda value, schema: "patternProperties" not in schema,
+    }
+    checks |= {word: _where(fits, of.VALIDATORS[word]) for word, fits in tame.items() if word in of.VALIDATORS}
     return library.extend(of, {word: _nothing if word in _LEFT_OUT else _counted(one) for word, one in checks.items()})
 
 
@@ -219,14 +221,6 @@ def _where(fits: Callable[[Any, Any], bool], check: Check) -> Check:
         return check(validator, word, value, schema) if fits(value, schema) else None
 
     return judge
-
-
-def _few(value: Any, schema: Any) -> bool:
-    return isinstance(value, list) and len(cast("list[Any]", value)) <= MOST_UNIQUE
-
-
-def _no_patterns(value: Any, schema: Any) -> bool:
-    return "patternProperties" not in schema  # else it tries all of them as one pattern
 
 
 def _pattern(validator: Any, pattern: Any, value: Any, schema: Any) -> Generator[Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any, Final, cast
 
 DEEPEST: Final = 150  # levels
@@ -127,7 +127,6 @@ def shallow(text: str) -> str:
 
 
 def object_of(value: Any) -> dict[str, Any]:
-    """Return a value that is an object, else an empty one."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
@@ -191,9 +190,9 @@ def taken(line: bytes) -> bytes:
     return line
 
 
-async def taken_aside(line: bytes) -> bytes:
-    """Do as `taken` does, for a large message in a thread."""
-    return taken(line) if len(line) < LARGE else await asyncio.to_thread(taken, line)
+async def aside(read: Callable[[bytes], bytes], data: bytes) -> bytes:
+    """Read large data in a thread."""
+    return read(data) if len(data) < LARGE else await asyncio.to_thread(read, data)
 
 
 async def taken_events(pieces: AsyncIterator[bytes], most: int) -> AsyncIterator[bytes]:
@@ -204,7 +203,7 @@ async def taken_events(pieces: AsyncIterator[bytes], most: int) -> AsyncIterator
             await asyncio.sleep(0)  # a little gzip is many of these, with no wait between them
         end = max(piece.rfind(b"\n"), piece.rfind(b"\r")) + 1
         if end:
-            yield await _taken_block(bytes(rest) + piece[:end])
+            yield await aside(_taken_lines, bytes(rest) + piece[:end])
             rest = bytearray(piece[end:])
         else:
             rest += piece
@@ -212,11 +211,7 @@ async def taken_events(pieces: AsyncIterator[bytes], most: int) -> AsyncIterator
             yield bytes(rest)
             rest = bytearray()
     if rest:
-        yield await _taken_block(bytes(rest))
-
-
-async def _taken_block(block: bytes) -> bytes:
-    return _taken_lines(block) if len(block) < LARGE else await asyncio.to_thread(_taken_lines, block)
+        yield await aside(_taken_lines, bytes(rest))
 
 
 def _taken_lines(block: bytes) -> bytes:

@@ -6,7 +6,6 @@ and responses count what they hold once it is decoded.
 
 from __future__ import annotations
 
-import asyncio
 import codecs
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
@@ -15,7 +14,7 @@ from contextvars import ContextVar
 from enum import Enum, auto
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import httpx2
 from mcp import MCPError
@@ -23,7 +22,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import INTERNAL_ERROR
 
-from console_app.mcp_client.transport.cutting import LARGE, LINES, object_of, plain, taken_aside, taken_events
+from console_app.mcp_client.transport.cutting import LINES, aside, object_of, plain, taken, taken_events
 from console_app.mcp_client.transport.lines import LARGEST_LINE, find_id, members
 from console_app.mcp_client.transport.wire_message import Streams
 
@@ -61,9 +60,10 @@ async def _told(response: httpx2.Response, request: httpx2.Request) -> httpx2.Re
     said = object_of(error)
     code, message = said.get("code"), said.get("message")
     status = HTTPStatus(response.status_code)
+    refusal = f"The server refused the call: HTTP {status.value} {status.phrase}."
     own = {
         "code": code if type(code) is int else INTERNAL_ERROR,
-        "message": message if isinstance(message, str) and message else _refused(status),
+        "message": message if isinstance(message, str) and message else refusal,
         "data": {_KEY: seconds},
     }
     answer = {"jsonrpc": "2.0", "id": asked.get("id"), "error": own}
@@ -73,15 +73,11 @@ async def _told(response: httpx2.Response, request: httpx2.Request) -> httpx2.Re
 def seconds_to_wait(error: MCPError, tries: int) -> float | None:
     """Return the seconds until a call that failed `tries` times may go out again; None where it may not."""
     data: Any = error.error.data
-    if not isinstance(data, dict) or _KEY not in data or tries >= MOST_TRIES:
+    if _KEY not in object_of(data) or tries >= MOST_TRIES:
         return None
-    named: Any = cast("dict[str, Any]", data)[_KEY]
+    named: Any = data[_KEY]
     wait = named if isinstance(named, float | int) else _WAITS[tries - 1]
     return float(wait) if 0 <= wait <= LONGEST_WAIT else None
-
-
-def _refused(status: HTTPStatus) -> str:
-    return f"The server refused the call: HTTP {status.value} {status.phrase}."
 
 
 def _object(body: bytes) -> dict[str, Any]:
@@ -100,9 +96,8 @@ class _Kind(Enum):
     UNREADABLE = auto()
 
 
-def _request_id(body: bytes) -> int | None:
-    """Return the id of the request with this body; None where it is no request."""
-    return find_id(body[:_ENDS], body[-_ENDS:])
+def _id_in(message: bytes) -> int | None:
+    return find_id(message[:_ENDS], message[-_ENDS:])
 
 
 def _own_answer(body: bytes, own: int) -> bytes:
@@ -111,7 +106,11 @@ def _own_answer(body: bytes, own: int) -> bytes:
     for message in listed or [body]:
         match _kind(message, own):
             case _Kind.ANSWER:
-                return _with_id(plain(message), own)
+                message = plain(message)
+                if b'"error"' not in message or _id_in(message) == own:
+                    return message
+                read: Any = json.loads(message)
+                return json.dumps(read | {"id": own}).encode() if "error" in read else message
             case _Kind.OTHER_ANSWER if not listed:
                 return _failure(message, own)
             case _:
@@ -120,13 +119,9 @@ def _own_answer(body: bytes, own: int) -> bytes:
 
 
 def _kind(message: bytes, own: int) -> _Kind:
-    if find_id(message[:_ENDS], message[-_ENDS:]) == own:
+    if _id_in(message) == own:
         return _Kind.ANSWER  # also one that is broken: it is told as that
-    try:
-        read: Any = json.loads(message)
-    except (ValueError, RecursionError):
-        return _Kind.UNREADABLE
-    fields = object_of(read)
+    fields = _object(message)
     if "method" in fields:
         return _Kind.NO_ANSWER
     if "error" not in fields and not isinstance(fields.get("result"), dict):
@@ -135,13 +130,6 @@ def _kind(message: bytes, own: int) -> _Kind:
     # A request that was refused unread is answered with null for its id, or with a word ("server-error").
     unread = "error" in fields and not isinstance(id, int)
     return _Kind.ANSWER if unread or str(id) == str(own) else _Kind.OTHER_ANSWER
-
-
-def _with_id(message: bytes, own: int) -> bytes:
-    if b'"error"' not in message or find_id(message[:_ENDS], message[-_ENDS:]) == own:
-        return message
-    read: Any = json.loads(message)
-    return json.dumps(read | {"id": own}).encode() if "error" in read else message
 
 
 def _failure(message: bytes, own: int) -> bytes:
@@ -174,7 +162,7 @@ class _OwnEvents:
                 held += line
                 if not line.rstrip(b"\r\n"):
                     event, held = bytes(held), bytearray()
-                    yield event if passing else await _aside(self._readable, event)
+                    yield event if passing else await aside(self._readable, event)
                     passing = False
             if passing or len(held) > most:
                 yield bytes(held)
@@ -209,11 +197,6 @@ class _OwnEvents:
             case _Kind.UNREADABLE:
                 self._left_out = self._left_out or event
         return b""
-
-
-async def _aside(read: Callable[[bytes], bytes], event: bytes) -> bytes:
-    """Read a large event in a thread."""
-    return read(event) if len(event) < LARGE else await asyncio.to_thread(read, event)
 
 
 class HttpConversation:
@@ -325,7 +308,7 @@ class _LimitedTransport(httpx2.AsyncHTTPTransport):
             response.status_code, headers=response.headers, stream=response.stream, extensions=response.extensions
         )
         if request.method == "POST" and checked.is_success:
-            checked.answers = _request_id(await request.aread())
+            checked.answers = _id_in(await request.aread())
         return await _told(checked, request) if request.method == "POST" else checked
 
 
@@ -347,8 +330,8 @@ class _CheckedResponse(httpx2.Response):
                 yield piece
         elif kind.startswith("application/json"):
             whole = b"".join([piece async for piece in self._limited(chunk_size)])
-            whole = await taken_aside(whole.removeprefix(codecs.BOM_UTF8))
-            yield plain(whole) if self.answers is None else await _aside(partial(_own_answer, own=self.answers), whole)
+            whole = await aside(taken, whole.removeprefix(codecs.BOM_UTF8))
+            yield plain(whole) if self.answers is None else await aside(partial(_own_answer, own=self.answers), whole)
         else:
             async for piece in self._limited(chunk_size):
                 yield piece

@@ -83,7 +83,6 @@ class LineSplitter:
         self._tail = b""
 
     def feed(self, data: bytes) -> list[bytes | Oversized]:
-        """Take the next bytes."""
         found: list[bytes | Oversized] = []
         *ended, rest = data.split(b"\n")
         for piece in ended:
@@ -191,7 +190,6 @@ class ProgressFlood:
         return True
 
     def take(self) -> list[bytes]:
-        """Hand out the lines that were held back, in their order."""
         if not self._held:
             return []
         lines, self._held = list(self._held.values()), {}

@@ -1,4 +1,4 @@
-"""One server program: started under a keeper of its own, spoken to line by line, and ended with all its children.
+"""The program of a server: started under a keeper of its own, spoken to line by line, and ended with all its children.
 
 Nothing here knows MCP or loads its SDK, so a server starts up while the SDK is still being imported. The event loop's
 subprocess protocol is used directly: it tells of the exit at once, even while a grandchild holds the pipes open.
@@ -43,31 +43,21 @@ class Guard:
     """
 
     def __init__(self) -> None:
-        self._token = f"{os.getpid()}-{secrets.token_hex(8)}"
+        self.token = f"{os.getpid()}-{secrets.token_hex(8)}"
         self._process: subprocess.Popen[bytes] | None = None
         self._groups: set[int] = set()
         self.hurried = False  # servers get hardly any time to leave by themselves
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """The variable by which a server's descendants are found."""
-        return {MARKER: self._token}
 
     def start(self) -> None:
         """Start the guard process, again if it died. Without one, servers still end with an orderly close."""
         if self._process is not None and self._process.poll() is None:
             return
-        command = [sys.executable, "-I", "-S", str(_PROGRAM), f"{MARKER}={self._token}"]
+        command = [sys.executable, "-I", "-S", str(_PROGRAM), f"{MARKER}={self.token}"]
         try:
             # A session of its own: neither Ctrl+C nor the end of the terminal may reach it before its work is done.
+            pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
             self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                cwd="/",
-                env={},
-                start_new_session=True,
+                command, stdin=pipe, stdout=nowhere, stderr=nowhere, cwd="/", env={}, start_new_session=True
             )
         except OSError as error:
             log.warning("no guard for the servers' processes: %s", error)
@@ -76,12 +66,10 @@ class Guard:
             self._write(f"+{group}")
 
     def watch(self, group: int) -> None:
-        """Take note that a server's process group is alive."""
         self._groups.add(group)
         self._write(f"+{group}")
 
     def forget(self, group: int) -> None:
-        """Take note that a server's process group is gone."""
         self._groups.discard(group)
         self._write(f"-{group}")
 
@@ -152,28 +140,19 @@ class ServerProcess(asyncio.SubprocessProtocol):
     async def start(cls, program: Program, log: Log, guard: Guard) -> ServerProcess:
         """Start the program. Raises OSError or ValueError when the system can't."""
         loop = asyncio.get_running_loop()
-        environment = {**program.environment, **guard.environment}
+        environment = {**program.environment, MARKER: guard.token}  # by which its descendants are found
         kept, control = os.pipe()
         failed, failure = os.pipe()
-        keeper = (
-            sys.executable,
-            "-I",
-            "-S",
-            str(_KEEPER),
-            str(kept),
-            str(failure),
-            str(int("LC_CTYPE" in environment)),
-        )
+        python, given = (sys.executable, "-I", "-S"), str(int("LC_CTYPE" in environment))
         process = cls(log, guard, control)
-        with open(failed, "rb") as said:
+        with os.fdopen(failed, "rb") as said:
             try:
                 try:
                     await to_the_end(  # cancelled half-way, the loop would leave pipes of the program open
                         loop.subprocess_exec(
                             lambda: process,
-                            *keeper,
-                            program.command,
-                            *program.arguments,
+                            *(*python, str(_KEEPER), str(kept), str(failure), given),
+                            *(program.command, *program.arguments),
                             env=environment,
                             cwd=program.folder or None,
                             start_new_session=True,
@@ -214,7 +193,6 @@ class ServerProcess(asyncio.SubprocessProtocol):
         self.waiting += sum(map(weight, lines))
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        """Take note that the server closed one of its ends."""
         if fd == 1:
             self._end_output()
         else:

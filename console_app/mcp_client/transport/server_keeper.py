@@ -95,7 +95,6 @@ class Keeper:
         self.status: int | None = None  # of the server, once it has ended
 
     def reap(self) -> None:
-        """Take note of all that have ended."""
         with contextlib.suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 if ended[0] == self._server:
@@ -113,7 +112,6 @@ class Keeper:
 
 
 def main() -> None:
-    """Keep one server until it or the console has ended."""
     control, failure = int(sys.argv[1]), int(sys.argv[2])
     if sys.argv[3] == "0":
         os.environ.pop("LC_CTYPE", None)

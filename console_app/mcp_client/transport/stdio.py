@@ -10,10 +10,10 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 import anyio
+from anyio.abc import ObjectSendStream
 from anyio.streams.memory import MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import (
@@ -70,7 +70,6 @@ class _SilentServer:
         self._task: asyncio.Task[None] | None = None
 
     def sent(self, message: JSONRPCMessage) -> None:
-        """Take note of a message that goes to the server."""
         if isinstance(message, JSONRPCRequest) and message.method == "server/discover" and self._task is None:
             self._probe = message.id
             ping = JSONRPCRequest(jsonrpc="2.0", id=_PING, method="ping", params=message.params)
@@ -89,7 +88,6 @@ class _SilentServer:
         return False
 
     def close(self) -> None:
-        """Stop watching."""
         self._probe = None
         if self._task is not None:
             self._task.cancel()
@@ -125,10 +123,12 @@ class StdioConversation:
         """Yield the streams the SDK reads and writes. The process itself is ended by its owner."""
         to_sdk, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         writer = _StdioWriter(self._process)
-        writer.handshake = handshake = _SilentServer(
-            lambda message: writer.send(SessionMessage(message)),
-            lambda message: _deliver(message, to_sdk),
-        )
+
+        async def deliver(message: JSONRPCMessage) -> None:
+            with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # the session is gone
+                await to_sdk.send(SessionMessage(message))
+
+        writer.handshake = handshake = _SilentServer(lambda message: writer.send(SessionMessage(message)), deliver)
         reader = asyncio.create_task(self._read(to_sdk, handshake), name="mcp-stdio-read")
         try:
             yield from_server, writer
@@ -206,8 +206,11 @@ class StdioConversation:
             start = " ".join(line[:400].decode("utf-8", "replace").split())[:120]
             self._log.write_line(f"not an MCP message on stdout: {start}")
         if request is not None:
-            reason = no_answer_reason(error)[:120]
-            return _failure(request, f"The server's answer can't be read as JSON-RPC ({reason}).")
+            # pydantic lists a reason for each kind of message.
+            reason = (
+                _problem_of_an_answer(error) if isinstance(error, ValidationError) else str(error).partition("\n")[0]
+            )
+            return _failure(request, f"The server's answer can't be read as JSON-RPC ({reason[:120]}).")
         self.garbage = self.garbage or start
         self._garbage_lines += 1
         if self._messages == 0 and self._garbage_lines >= GARBAGE_LINES:
@@ -227,7 +230,7 @@ class StdioConversation:
         return _failure(request, f"The result is too large: {size} {limit} MB.")
 
 
-class _StdioWriter:
+class _StdioWriter(ObjectSendStream[SessionMessage]):
     """Writes messages without ever waiting: a server that doesn't read must not hold up a cancel."""
 
     handshake: _SilentServer
@@ -235,7 +238,7 @@ class _StdioWriter:
     def __init__(self, process: ServerProcess) -> None:
         self._process = process
 
-    async def send(self, item: SessionMessage, /) -> None:
+    async def send(self, item: SessionMessage) -> None:
         self.handshake.sent(item.message)
         data = item.raw if isinstance(item, WireMessage) else b""
         data = data or item.message.model_dump_json(by_alias=True, exclude_unset=True).encode()
@@ -246,14 +249,6 @@ class _StdioWriter:
         await asyncio.sleep(0)
 
     async def aclose(self) -> None:
-        return
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
-    ) -> None:
         return
 
 
@@ -267,20 +262,12 @@ def decode(line: bytes) -> WireMessage:
         return WireMessage(jsonrpc_message_adapter.validate_json(forgiven(line), by_name=False))  # slower
 
 
-async def _deliver(message: JSONRPCMessage, to_sdk: ToSdk) -> None:
-    with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # the session is gone
-        await to_sdk.send(SessionMessage(message))
-
-
 def _failure(request: int, message: str) -> SessionMessage:
     error = ErrorData(code=INTERNAL_ERROR, message=message)
     return SessionMessage(JSONRPCError(jsonrpc="2.0", id=request, error=error))
 
 
-def no_answer_reason(error: Exception) -> str:
-    """Say in one line why something is no JSON-RPC answer, though pydantic lists a reason for each kind of message."""
-    if not isinstance(error, ValidationError):
-        return str(error).partition("\n")[0]
+def _problem_of_an_answer(error: ValidationError) -> str:
     problems = error.errors(include_url=False, include_input=False)
     answers = [one for one in problems if one["loc"] and one["loc"][0] in ("JSONRPCResponse", "JSONRPCError")]
     # An answer holds a result or an error: what it lacks of the other kind is none of its faults.

@@ -7,7 +7,6 @@ import io
 import mimetypes
 import os
 import stat
-from dataclasses import dataclass
 from typing import Final, TextIO
 
 from console_app.servers.parts.folders import FolderEntry
@@ -47,25 +46,11 @@ def _kind(status: os.stat_result) -> str:
     return f"({status.st_size:,} bytes)" if stat.S_ISREG(status.st_mode) else "(neither a file nor a folder)"
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """Lines `first` to `last` of a file, and whether more follow."""
+def read_excerpt(place: FolderEntry, offset: int = 1, limit: int = MOST_LINES) -> str:
+    """Return at most `limit` lines from line `offset` (1 is the first), and how to read on where more follow.
 
-    text: str
-    first: int
-    last: int
-    more: bool
-
-    def shown(self) -> str:
-        """Return the text, with a last line that says how to read on where more follows."""
-        if not self.more:
-            return self.text or "[the file is empty]"
-        end = "" if self.text.endswith("\n") or not self.text else "\n"
-        return f"{self.text}{end}[lines {self.first} to {self.last}; go on with offset={self.last + 1}]"
-
-
-def read_excerpt(place: FolderEntry, offset: int = 1, limit: int = MOST_LINES) -> Excerpt:
-    """Return at most `limit` lines from line `offset` (1 is the first). Raises ToolFailedError for what isn't text."""
+    Raises ToolFailedError for a file that isn't text.
+    """
     if offset < 1 or limit < 1:
         raise ToolFailedError("`offset` and `limit` count lines: they are 1 or more.")
     with place.file() as file:
@@ -80,7 +65,7 @@ def read_excerpt(place: FolderEntry, offset: int = 1, limit: int = MOST_LINES) -
         return _excerpt(lines, place, offset, min(limit, MOST_LINES))
 
 
-def _excerpt(text: _Lines, place: FolderEntry, offset: int, limit: int) -> Excerpt:
+def _excerpt(text: _Lines, place: FolderEntry, offset: int, limit: int) -> str:
     for number in range(1, offset):
         if not text.next() or text.given_up:
             text.check()
@@ -95,7 +80,11 @@ def _excerpt(text: _Lines, place: FolderEntry, offset: int, limit: int) -> Excer
         size += len(line)
     if not lines and offset > 1:
         raise ToolFailedError(f"{place.written} has only {counted(offset - 1, 'line')}.")
-    return Excerpt("".join(lines), offset, offset + len(lines) - 1, text.has_more())
+    found, last = "".join(lines), offset + len(lines) - 1
+    if not text.has_more():
+        return found or "[the file is empty]"
+    end = "" if found.endswith("\n") or not found else "\n"
+    return f"{found}{end}[lines {offset} to {last}; go on with offset={last + 1}]"
 
 
 class _Lines:
@@ -128,7 +117,6 @@ class _Lines:
         return f"{line[:LONGEST_LINE]}[{left_out:,} more characters in this line]\n"
 
     def has_more(self) -> bool:
-        """True where there is more to be read."""
         return not self.given_up and bool(self._text.read(1))
 
     def _spend(self, characters: int) -> None:

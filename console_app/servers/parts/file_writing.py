@@ -1,29 +1,106 @@
-"""Writes files in one step: a reader sees the old text or the new, and a failure leaves the old one."""
+"""Changes to files: a reader sees the old text or the new, and a file that changed since it was read is refused.
+
+The bytes that a change replaces are kept by their hash, in a folder of this user alone, for a month.
+"""
 
 from __future__ import annotations
 
 import codecs
 import difflib
 import errno
+import hashlib
 import os
 import secrets
 import stat
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
 
-from console_app.servers.parts.file_journal import FileJournal
 from console_app.servers.parts.file_reading import is_binary
-from console_app.servers.parts.folders import FolderEntry
-from console_app.servers.parts.patches import FilePatch, PatchError, patched
+from console_app.servers.parts.folders import FolderEntry, data_folder
 from console_app.servers.parts.server import ToolFailedError, ToolOutput, counted
 
-LARGEST_EDIT: Final = 10_000_000  # bytes of a file that can be edited
+LARGEST: Final = 10_000_000  # bytes of a file that is followed, or edited
+_LARGEST_COMPARED: Final = 1_000_000
+_MOST_DIFF: Final = 40  # lines
+_DAYS: Final = 30
+
+
+def hash_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+@dataclass(slots=True)
+class FileJournal:
+    """The files as they were last read or written here, by their real paths."""
+
+    _seen: dict[Path, tuple[str, bytes]] = field(default_factory=dict[Path, tuple[str, bytes]])
+    _swept: bool = False
+
+    def read(self, place: FolderEntry) -> bytes | None:
+        """Take note of a file as it is, and return its bytes; None where it is too large, or not there."""
+        try:
+            with place.file() as file:
+                data = file.read(LARGEST + 1)
+        except ToolFailedError:
+            data = None
+        data = None if data is None or len(data) > LARGEST else data
+        self.note(place.path, data)
+        return data
+
+    def note(self, path: Path, data: bytes | None) -> None:
+        if data is None:
+            self._seen.pop(path, None)
+        else:
+            self._seen[path] = (hash_of(data), data if len(data) <= _LARGEST_COMPARED else b"")
+
+    def check(self, place: FolderEntry) -> bytes | None:
+        """Return the bytes of a file before a change. Raises ToolFailedError where it is another than was read."""
+        seen = self._seen.get(place.path)
+        data = self.read(place)
+        if seen is None or (data is not None and seen[0] == hash_of(data)):
+            return data
+        if data is None:
+            raise ToolFailedError(f"{place.written} is gone since it was read.")
+        old, new = (one.decode("utf-8", "replace").splitlines() for one in (seen[1], data))
+        lines = list(difflib.unified_diff(old, new, "as it was read", "as it is now", n=1, lineterm=""))
+        told = "\n".join(lines[:_MOST_DIFF]) if seen[1] else "[it is too large to be compared]"
+        raise ToolFailedError(f"{place.written} was changed since it was read. Nothing was written.\n{told}")
+
+    def changed(self, path: Path, before: bytes | None, after: bytes | None) -> Mapping[str, Any]:
+        """Keep what a change replaced, and return the change as data: hashes of both, None for no file."""
+        self.note(path, after)
+        if before is not None:
+            self._keep(before)
+        names = {name: None if data is None else hash_of(data) for name, data in (("before", before), ("after", after))}
+        return {"path": str(path), **names}
+
+    def _keep(self, data: bytes) -> None:
+        with suppress(OSError):  # a change that can't go back is still a change
+            folder = data_folder() / "replaced"
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if not self._swept:
+                self._swept = True
+                for old in folder.iterdir():
+                    if old.stat().st_mtime < time.time() - _DAYS * 86_400:
+                        old.unlink()
+            target = folder / hash_of(data)
+            descriptor = os.open(
+                f"{target}.{os.getpid()}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600
+            )
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+            os.replace(f"{target}.{os.getpid()}", target)
+
+
 MOST_DIFF_LINES: Final = 60
 
 
 class EditError(ValueError):
-    """The reason why a replacement was not made: one sentence."""
+    """The reason why a replacement was not made, or why a patch can't be read or doesn't fit: one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +113,6 @@ class Stamp:
 
     @classmethod
     def of(cls, status: os.stat_result) -> Stamp:
-        """Return the stamp of a file with this status."""
         return cls(status.st_ino, status.st_size, status.st_mtime_ns)
 
 
@@ -102,7 +178,7 @@ def apply_patch(places: Mapping[str, FolderEntry], files: Sequence[FilePatch], j
         text, codec, stamp, data = _text_of(place, journal)
         try:
             changed = "" if file.kind == "delete" else patched(text, file.stretches, place.written)
-        except PatchError as error:
+        except EditError as error:
             raise ToolFailedError(f"{error} Nothing was written.") from error
         after = None if file.kind == "delete" else _encoded(changed, codec)
         ready.append((file, place, data, after, stamp, _diff(text, changed, place.written)))
@@ -124,8 +200,8 @@ def _text_of(place: FolderEntry, journal: FileJournal) -> tuple[str, str, Stamp,
     """Return the text of a file, its codec, its stamp and its bytes, as long as it is the one that was read."""
     with place.file() as file:
         stamp = Stamp.of(os.fstat(file.fileno()))
-        if stamp.size > LARGEST_EDIT:
-            raise ToolFailedError(f"{place.written} is too large to edit: over {LARGEST_EDIT:,} bytes.")
+        if stamp.size > LARGEST:
+            raise ToolFailedError(f"{place.written} is too large to edit: over {LARGEST:,} bytes.")
     data = journal.check(place) or b""
     codec = _codec(data)
     try:
@@ -211,3 +287,113 @@ def _status(place: FolderEntry, folder: int) -> os.stat_result | None:
         kind = "a folder" if stat.S_ISDIR(status.st_mode) else "neither a file nor a folder"
         raise ToolFailedError(f"{place.written} is {kind}.")
     return status
+
+
+_BEGIN, _END = "*** Begin Patch", "*** End Patch"
+_KINDS: dict[str, Literal["add", "delete", "update"]] = {
+    "*** Add File: ": "add",
+    "*** Delete File: ": "delete",
+    "*** Update File: ": "update",
+}
+
+
+@dataclass(slots=True)
+class Stretch:
+    """Lines to be found (`old`) and what takes their place, behind the line `after`."""
+
+    after: str = ""
+    old: list[str] = field(default_factory=list[str])
+    new: list[str] = field(default_factory=list[str])
+    at_end: bool = False
+
+
+@dataclass(slots=True)
+class FilePatch:
+    """A change to a file. `text` is that of a new one, `move` its new path."""
+
+    kind: Literal["add", "delete", "update"]
+    path: str
+    move: str = ""
+    text: list[str] = field(default_factory=list[str])
+    stretches: list[Stretch] = field(default_factory=list[Stretch])
+
+
+def read_patch(text: str) -> list[FilePatch]:
+    """Return what a patch does, file by file. Raises EditError."""
+    lines = text.replace("\r\n", "\n").strip("\n").split("\n")
+    if lines[0].strip() != _BEGIN or lines[-1].strip() != _END:
+        raise EditError(f"A patch begins with a line `{_BEGIN}` and ends with `{_END}`.")
+    files: list[FilePatch] = []
+    for number, line in enumerate(lines[1:-1], 2):
+        if start := next((one for one in _KINDS if line.startswith(one)), None):
+            files.append(FilePatch(_KINDS[start], line.removeprefix(start).strip()))
+        elif not files:
+            raise EditError(f"Line {number} belongs to no file: `*** Update File: PATH` comes first.")
+        else:
+            _take(files[-1], line, number)
+    if not files:
+        raise EditError("The patch names no file.")
+    if len({one.path for one in files}) < len(files):
+        raise EditError("The patch names a file twice: put its changes together.")
+    return files
+
+
+def _take(file: FilePatch, line: str, number: int) -> None:
+    if file.kind == "update" and line.startswith("*** Move to: "):
+        file.move = line.removeprefix("*** Move to: ").strip()
+    elif file.kind == "add" and line.startswith("+"):
+        file.text.append(line[1:])
+    elif file.kind == "update" and line.startswith("@@"):
+        file.stretches.append(Stretch(line[2:].strip().removesuffix("@@").strip()))
+    elif file.kind == "update" and line == "*** End of File" and file.stretches:
+        file.stretches[-1].at_end = True
+    elif file.kind == "update" and line[:1] in ("", " ", "+", "-"):
+        if not file.stretches:
+            file.stretches.append(Stretch())
+        stretch, rest = file.stretches[-1], line[1:]
+        if line[:1] != "+":
+            stretch.old.append(rest)
+        if line[:1] != "-":
+            stretch.new.append(rest)
+    else:
+        raise EditError(f"Line {number} can't be read: `{line[:60]}`.")
+
+
+def patched(text: str, stretches: Sequence[Stretch], path: str) -> str:
+    """Return a file's text with all stretches replaced. Raises EditError where one doesn't fit."""
+    raw = text.split("\n")
+    ended = raw[-1] == "" and len(raw) > 1
+    raw = raw[:-1] if ended else [] if text == "" else raw
+    lines = [line.removesuffix("\r") for line in raw]
+    own = "\r" if 2 * sum(line.endswith("\r") for line in raw) > len(raw) else ""
+    made: list[str] = []
+    at = 0
+    for number, stretch in enumerate(stretches, 1):
+        start = at
+        if stretch.after:
+            named = [row for row in range(at, len(lines)) if lines[row].strip() == stretch.after.strip()]
+            if not named:
+                raise EditError(f"{path}: the line `{stretch.after[:60]}` of stretch {number} is not in the file.")
+            start = named[0] + 1
+        size = len(stretch.old)
+        if size:
+            found = [row for row in range(start, len(lines) - size + 1) if lines[row : row + size] == stretch.old]
+            if stretch.after and not found and lines[start - 1 : start - 1 + size] == stretch.old:
+                found = [start - 1]
+            if stretch.at_end:
+                found = [row for row in found if row + size == len(lines)]
+            if not found:
+                raise EditError(f"{path}: stretch {number} is not in the file as it is: `{stretch.old[0][:60]}` …")
+            if len(found) > 1 and not stretch.after:
+                raise EditError(
+                    f"{path}: stretch {number} is there more than once (lines {found[0] + 1} and {found[1] + 1}): "
+                    "add lines around it, or name one before it behind @@."
+                )
+            place = found[0]
+        else:
+            place = start if stretch.after else len(lines)
+        kept = dict(zip(stretch.old, raw[place : place + size], strict=True))  # a line that stays, stays as it is
+        made += [*raw[at:place], *(kept.get(line, line + own) for line in stretch.new)]
+        at = place + size
+    made += raw[at:]
+    return "\n".join(made) + ("\n" if (ended or text == "") and made else "")

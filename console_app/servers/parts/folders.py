@@ -36,12 +36,10 @@ class FolderEntry:
 
     @property
     def path(self) -> Path:
-        """The whole path."""
         return self.root.joinpath(*self.parts)
 
     @property
     def name(self) -> str:
-        """Its last part."""
         return self.parts[-1] if self.parts else self.root.name
 
     @contextmanager
@@ -81,7 +79,6 @@ class FolderEntry:
                 yield file
 
     def failure(self, error: OSError) -> ToolFailedError:
-        """Say what went wrong here, in one sentence."""
         match error.errno:
             case errno.ENOENT:
                 return ToolFailedError(f"{self.written} does not exist.")
@@ -144,6 +141,14 @@ def output_folder() -> Path:
     """Return the folder for new files: the one that FANOUT_FILES names, else the one that the server was started in."""
     named = os.environ.get(FOLDER_VARIABLE)
     return Path(named).expanduser().absolute() if named else Path.cwd()
+
+
+def data_folder() -> Path:
+    if home := os.environ.get("FANOUT_HOME"):
+        return Path(home).expanduser().absolute() / "data"
+    import platformdirs  # 10 ms
+
+    return platformdirs.user_data_path("fanout", appauthor=False)
 
 
 def file_name(name: str, suffix: str) -> str:

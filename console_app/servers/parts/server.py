@@ -31,6 +31,7 @@ _JSON_TYPES: dict[str, tuple[type, ...]] = {
     "array": (list,),
     "object": (dict,),
 }
+READS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 METHOD_NOT_FOUND, INVALID_PARAMS, PARSE_ERROR = -32601, -32602, -32700
 AT_ONCE = 128  # calls that may block in a thread: as many as the console runs; threads come as they are needed
@@ -52,7 +53,6 @@ class FileLink:
     size: int
 
     def block(self) -> dict[str, Any]:
-        """Return the content block (MCP, ResourceLink)."""
         uri, name = self.path.as_uri(), self.path.name
         return {"type": "resource_link", "uri": uri, "name": name, "mimeType": self.mime, "size": self.size}
 
@@ -65,7 +65,6 @@ class ShownPicture:
     data: bytes
 
     def block(self) -> dict[str, Any]:
-        """Return the content block (MCP, ImageContent)."""
         return {"type": "image", "mimeType": self.mime, "data": base64.b64encode(self.data).decode("ascii")}
 
 
@@ -78,7 +77,6 @@ class ToolOutput:
     files: Sequence[FileLink | ShownPicture] = ()
 
     def result(self) -> dict[str, Any]:
-        """Return the result of `tools/call` (MCP, CallToolResult)."""
         content: list[dict[str, Any]] = [{"type": "text", "text": self.text}, *(file.block() for file in self.files)]
         result: dict[str, Any] = {"content": content, "isError": False}
         return result if self.structured is None else result | {"structuredContent": dict(self.structured)}
@@ -90,7 +88,8 @@ class CallContext:
 
     _send: Callable[[str, dict[str, Any]], None]
     _token: str | int | None
-    _roots: Callable[[], Awaitable[Sequence[str] | None]]
+    roots: Callable[[], Awaitable[Sequence[str] | None]]
+    """Gives the URIs of the folders that the client lets its servers use; None when it doesn't know of roots."""
 
     def progress(
         self, progress: float, total: float | None = None, message: str = "", output: Mapping[str, Any] | None = None
@@ -115,17 +114,13 @@ class CallContext:
             params["_meta"] = {"progressToken": self._token}
         self._send("notifications/message", params)
 
-    async def roots(self) -> Sequence[str] | None:
-        """Return the URIs of the folders that the client gives to its servers; None when it doesn't know of roots."""
-        return await self._roots()
-
 
 Handler = Callable[[Arguments, CallContext], Awaitable[str | ToolOutput]]
 
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool: `properties` and `required` make its input schema, `annotations` are MCP ToolAnnotations."""
+    """A tool: `properties` and `required` make its input schema, `annotations` are MCP ToolAnnotations."""
 
     name: str
     description: str
@@ -136,7 +131,6 @@ class Tool:
     output_schema: Mapping[str, Any] | None = None
 
     def listing(self) -> dict[str, Any]:
-        """Return the tool as `tools/list` shows it."""
         listing: dict[str, Any] = {
             "name": self.name,
             "description": self.description,
@@ -174,6 +168,11 @@ class Tool:
             raise ToolFailedError(f"{self.name}: {what} must be one of: {', '.join(map(str, schema['enum']))}.")
 
 
+def schema(kind: str, description: str = "", **more: Any) -> dict[str, Any]:
+    """Return the JSON Schema of an argument."""
+    return {"type": kind, **({"description": description} if description else {}), **more}
+
+
 def counted(number: int, noun: str) -> str:
     """Return `1 row`, `2,000 rows`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
@@ -192,7 +191,7 @@ class StdioServer:
         self._out = sys.stdout.buffer
 
     def run(self) -> None:
-        """Blocks until the client is gone; Ctrl+C ends it quietly."""
+        """Block until the client is gone; Ctrl+C ends it quietly."""
         try:
             asyncio.run(self._serve())
         except (KeyboardInterrupt, BrokenPipeError):
@@ -230,22 +229,18 @@ class StdioServer:
             self._take_answer(request)
             return
         method, params = request["method"], cast("dict[str, Any]", request.get("params") or {})
+        identifier: str | int = request.get("id", "")
         if "id" not in request:
-            self._notified(method, params)
-            return
-        identifier: str | int = request["id"]
-        if method == "tools/call":
+            if method == "notifications/cancelled" and (task := self._running.get(params.get("requestId", ""))):
+                task.cancel()
+            elif method == "notifications/roots/list_changed" and self._roots is not None and self._roots.done():
+                self._roots = None  # asked for again by the next call that needs them
+        elif method == "tools/call":
             self._running[identifier] = asyncio.get_running_loop().create_task(self._call(identifier, params))
         elif (answer := self._answer(method, params)) is not None:
             self._write({"jsonrpc": "2.0", "id": identifier, "result": answer})
         else:
             self._fail(identifier, METHOD_NOT_FOUND, f"Method not found: {method}")
-
-    def _notified(self, method: str, params: dict[str, Any]) -> None:
-        if method == "notifications/cancelled" and (task := self._running.get(params.get("requestId", ""))):
-            task.cancel()
-        elif method == "notifications/roots/list_changed" and self._roots is not None and self._roots.done():
-            self._roots = None  # asked for again by the next call that needs them
 
     def _answer(self, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
         if method == "initialize":
@@ -270,7 +265,18 @@ class StdioServer:
                 return
             meta = cast("dict[str, Any]", params.get("_meta") or {})
             context = CallContext(self._notify, meta.get("progressToken"), self._ask_roots)
-            result = await _result(tool, params.get("arguments") or {}, context)
+            try:
+                arguments: Arguments = params.get("arguments") or {}
+                tool.check(arguments)
+                output = await tool.handler(arguments, context)
+                result = (output if isinstance(output, ToolOutput) else ToolOutput(output)).result()
+            except Exception as error:
+                text = str(error)
+                if not isinstance(error, ToolFailedError):
+                    # Unforeseen, but a call must be answered; the client logs stderr.
+                    traceback.print_exc()
+                    text = f"{tool.name} failed: {type(error).__name__}: {error}"
+                result = {"content": [{"type": "text", "text": text}], "isError": True}
             self._write({"jsonrpc": "2.0", "id": identifier, "result": result})
         finally:
             self._running.pop(identifier, None)
@@ -310,17 +316,3 @@ class StdioServer:
         self._out.write(json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
         self._out.write(b"\n")
         self._out.flush()
-
-
-async def _result(tool: Tool, arguments: Arguments, context: CallContext) -> dict[str, Any]:
-    try:
-        tool.check(arguments)
-        output = await tool.handler(arguments, context)
-    except ToolFailedError as error:
-        return {"content": [{"type": "text", "text": str(error)}], "isError": True}
-    except Exception as error:
-        # Unforeseen, but a call must be answered; the client logs stderr.
-        traceback.print_exc()
-        text = f"{tool.name} failed: {type(error).__name__}: {error}"
-        return {"content": [{"type": "text", "text": text}], "isError": True}
-    return (output if isinstance(output, ToolOutput) else ToolOutput(output)).result()

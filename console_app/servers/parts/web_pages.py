@@ -54,15 +54,11 @@ _BREAKS: Final = frozenset(
 _READABLE: Final = ("text/", "application/xhtml", "application/json", "application/xml")
 
 
-class NotPublic(Exception):
-    """An address that isn't to be connected to: a few words."""
-
-
 def is_public(address: IPv4Address | IPv6Address) -> bool:
     """Return whether this is an address of the public internet, and not one machine, network or service near to us."""
     if isinstance(address, IPv6Address):
-        inner = _inner(address)
-        if inner is not None:
+        nat64 = IPv4Address(int(address) & 0xFFFFFFFF) if address in _NAT64 else None
+        if (inner := address.ipv4_mapped or address.sixtofour or nat64) is not None:  # that a gateway goes on to
             return is_public(inner)
         if any(address in network for network in _REFUSED) or int(address) >> 32 == 0:
             return False
@@ -71,17 +67,6 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
     elif any(address in network for network in _REFUSED_4):
         return False
     return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
-
-
-def _inner(address: IPv6Address) -> IPv4Address | None:
-    """Return the IPv4 address that a gateway would go on to."""
-    if address.ipv4_mapped is not None:
-        return address.ipv4_mapped
-    if address.sixtofour is not None:
-        return address.sixtofour
-    if address in _NAT64:
-        return IPv4Address(int(address) & 0xFFFFFFFF)
-    return None
 
 
 async def look_up(host: str, port: int) -> list[str]:
@@ -93,7 +78,7 @@ async def look_up(host: str, port: int) -> list[str]:
 async def addresses_of(host: str, port: int, look_up: LookUp, is_allowed: Judge) -> list[str]:
     """Return the addresses to connect to for `host`, as they stand in a URL.
 
-    Raises NotPublic, also where only one of them is not allowed: a name with both kinds is meant to be taken for the
+    Raises PageError, also where only one of them is not allowed: a name with both kinds is meant to be taken for the
     other.
     """
     try:
@@ -101,9 +86,9 @@ async def addresses_of(host: str, port: int, look_up: LookUp, is_allowed: Judge)
     except (OSError, UnicodeError):
         found = []
     if not found:
-        raise NotPublic(f"{host} is not known")
+        raise PageError(f"{host} is not known")
     if not all(map(is_allowed, found)):
-        raise NotPublic(f"{host} is on a private network")
+        raise PageError(f"{host} is on a private network")
     return [f"[{one}]" if one.version == 6 else str(one) for one in found]
 
 
@@ -133,8 +118,6 @@ class PageFetcher:
                     return await self._follow(client, url)
         except TimeoutError:
             raise PageError(f"no answer within {PAGE_SECONDS:g} s") from None
-        except NotPublic as error:
-            raise PageError(str(error)) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:  # ValueError: no address at all
             raise PageError(str(error).partition("\n")[0] or type(error).__name__) from error
 
@@ -190,10 +173,7 @@ async def _body(response: httpx2.Response, longest: int) -> str:
 
 
 def _charset(named: str | None) -> str:
-    """Return the codec that a page names; UTF-8 where it is none that pages are written in.
-
-    Reading punycode, for one, takes minutes for a megabyte.
-    """
+    """Return the codec that a page names; UTF-8 where it is none that pages are written in: punycode takes minutes."""
     try:
         found = codecs.lookup(named or "utf-8").name
         b"x".decode(found, "replace")  # LookupError for those that are none of text
@@ -253,7 +233,6 @@ class _TextReader(HTMLParser):
         self._depth = 0
 
     def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
-        """Take note that an element begins."""
         if self._ignored:
             self._depth += tag == self._ignored
         elif tag in _IGNORED:
@@ -262,7 +241,6 @@ class _TextReader(HTMLParser):
             self.parts.append("\n")
 
     def handle_endtag(self, tag: str) -> None:
-        """Take note that an element ends."""
         if self._ignored:
             self._depth -= tag == self._ignored
             if self._depth == 0:
@@ -271,7 +249,6 @@ class _TextReader(HTMLParser):
             self.parts.append("\n")
 
     def handle_data(self, data: str) -> None:
-        """Text between tags; line ends in it are spaces."""
         if not self._ignored:
             text = re.sub(r"\s+", " ", data)
             self.parts.append(text)

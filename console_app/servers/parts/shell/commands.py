@@ -68,7 +68,6 @@ class RunningCommand:
 
     @property
     def seconds(self) -> float:
-        """How long it runs, or ran."""
         return (time.monotonic() if self._ended is None else self._ended) - self._started
 
     def end(self, why: str) -> None:
@@ -259,12 +258,10 @@ class Pipes:
         return cls(output_end, errors_end, {"stdout": output, "stderr": errors})
 
     def started(self) -> None:
-        """Close the command's own ends."""
         for descriptor in {self.output, self.errors}:
             os.close(descriptor)
 
     def failed(self) -> None:
-        """Close the other ends too."""
         self.started()
         for descriptor in self.reads.values():
             os.close(descriptor)
