@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from console_app.textcalls.dialects.form import Dialect, Family
+from console_app.textcalls.dialects.form import Family
 from console_app.textcalls.dialects.table import DIALECTS, FAMILIES
 from console_app.textcalls.model import ToolSignature
 from console_app.textcalls.prompting import ExampleCall
@@ -23,20 +23,15 @@ _CALLS = (ExampleCall("list_dir", {"path": "src", "recursive": True}), ExampleCa
 
 
 def page() -> str:
-    """The whole page, in Markdown."""
-    rows = [
-        f"| [`{row.name}`](#{row.name}) | {_written_by(row)} | {row.body.grammar} | {'yes' if row.marked else 'no'} |"
-        for row in DIALECTS
-    ]
-    table = "\n".join(["| dialect | families | body | marked |", "|---|---|---|---|", *rows])
+    rows = ["| dialect | families | body | marked |", "|---|---|---|---|"]
+    for row in DIALECTS:
+        written_by = ", ".join(f"[`{one.name}`](#{one.name})" for one in FAMILIES.values() if one.row is row)
+        marked = "yes" if row.marked else "no"
+        rows.append(f"| [`{row.name}`](#{row.name}) | {written_by} | {row.body.grammar} | {marked} |")
+    table = "\n".join(rows)
     examples = "\n\n".join(map(_section, FAMILIES.values()))
     introduction = (Path(__file__).parent / "dialects" / "introduction.md").read_text(encoding="utf-8")
     return f"{introduction}\n## Table\n\n{table}\n\n## Two calls in each coat\n\n{examples}\n"
-
-
-def _written_by(row: Dialect) -> str:
-    """The families whose calls a row reads."""
-    return ", ".join(f"[`{one.name}`](#{one.name})" for one in FAMILIES.values() if one.row is row)
 
 
 def _section(family: Family) -> str:

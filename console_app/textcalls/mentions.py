@@ -1,8 +1,7 @@
 """Finds what looks like a call of a tool that exists, in an answer without any: so that none is lost in silence.
 
 It calls nothing, it is told of: a mark of some dialect that a tool's name follows, or what was meant as one. Marks are
-compared without what Markdown or a tokenizer adds to them: backslashes, blanks beside brackets and bars, other letters
-for bars and joints.
+compared without what Markdown or a tokenizer adds: backslashes, blanks beside brackets and bars, other bars and joints.
 """
 
 import re
@@ -75,9 +74,8 @@ class SeemingCall:
 def mentioned(
     text: str, tools: ToolSchemas, *, unmarked: bool, start: int = 0, layers: int = _LAYERS
 ) -> SeemingCall | None:
-    """The first mark from `start` on, in either case, that a tool's name follows. `unmarked`: the key of a name in an
-    object, a label, half a tag of the name and a list in Python are marks too. `layers`: of escapes, as many as are
-    looked through.
+    """Return the first mark from `start` on, in either case, that a tool's name follows, through so many `layers` of
+    escapes. `unmarked`: the key of a name in an object, a label, half a tag of the name and a list in Python are marks.
     """
     leads, marks = _marks(unmarked)
     looked = 0
@@ -108,7 +106,6 @@ def mentioned(
 
 
 def _decoded(escape: re.Match[str]) -> str:
-    """Return the character that an escape of JSON stands for."""
     return chr(int(escape["code"], 16)) if escape["code"] else _BLANKS.get(escape["char"], escape["char"])
 
 
@@ -121,12 +118,8 @@ def _plain(text: str) -> str:
 @cache
 def _marks(unmarked: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return a pattern of where a mark may begin, and the marks as `_plain` gives them."""
-    marks = {
-        *set(OTHER_OPENS) - PLAIN_OPENS,
-        *(token for row in DIALECTS for token in (*row.opens, *row.begins)),
-        "<tool_code>",
-    }
-    marks |= {"```tool_code", "<function name", "<function=", _SEPARATOR}
+    marks = {*OTHER_OPENS, *(token for row in DIALECTS for token in (*row.opens, *row.begins))} - PLAIN_OPENS
+    marks |= {"<tool_code>", "```tool_code", "<function name", "<function=", _SEPARATOR}
     marks |= {*(f'"{key}"' for key in NAME_KEYS), "Action:"} if unmarked else set()
     leads = {one if one[0] == '"' else lead_word(one) for one in marks} | {"◁", "⟨"}
     sign = r"|^(?:action[ \t]{0,2}=|>>>(?=\w))" if unmarked else ""
@@ -138,15 +131,19 @@ def _marks(unmarked: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def unread(raw: str, names: Sequence[str]) -> ScanProblem | None:
-    """Find the part of an answer without calls that seems to be meant as one, where no dialect's mark stands before a
-    tool's name: misspelt, as code, or an end alone.
-    """
+    """Find what seems to be meant as a call in an answer without any: misspelt, as code, or an end alone."""
     known = {_letters(name): name for name in names} if len(raw) <= _LONG else {}
     for at, name, why in _meant(raw, known):
         return Places(raw).problem("ignored", f"Not taken as a call: {why}.", at, at + len(name), name)
-    if names and (end := _lone_end(raw)):
-        why = f"The answer holds the end of a call ({raw[slice(*end)]}) and no call."
-        return Places(raw).problem("ignored", why, *end, None)
+    last, special = _end_patterns()
+    ends = [found.span("end")] if (found := last.search(raw, max(0, len(raw) - 200))) else []
+    for found in islice(special.finditer(raw), _MOST_WORDS):
+        before = raw[: found.start()]
+        coded = before.count("```") % 2 or before.rpartition("\n")[2].count("`") % 2
+        ends += [] if coded or before[-1:] in _QUOTES else [found.span()]
+    if names and ends:
+        why = f"The answer holds the end of a call ({raw[slice(*ends[0])]}) and no call."
+        return Places(raw).problem("ignored", why, *ends[0], None)
     return None
 
 
@@ -172,22 +169,10 @@ def _letters(name: str) -> str:
     return re.sub(r"[_.-]", "", name).lower()
 
 
-def _lone_end(raw: str) -> tuple[int, int] | None:
-    """The token with which an answer ends as a call of some dialect does, or a special one anywhere but in code or
-    quotation marks, for it is not shown.
-    """
-    last, special = _end_patterns()
-    if found := last.search(raw, max(0, len(raw) - 200)):
-        return found.span("end")
-    for found in islice(special.finditer(raw), _MOST_WORDS):
-        before = raw[: found.start()]
-        if before[-1:] not in _QUOTES and not before.count("```") % 2 and not before.rpartition("\n")[2].count("`") % 2:
-            return found.span()
-    return None
-
-
 @cache
 def _end_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return patterns of the end of an answer that ends like a call, and of marks that end calls anywhere."""
+    """Return patterns of the end of an answer that ends like a call, and of special tokens that end one anywhere: in
+    code or quotation marks they are shown.
+    """
     last = rf"(?:\A|[}}\])>`\"'])\s*(?P<end>(?!</tools?>){CLOSE})(?:\s|{any_of(CHAT_TOKENS)})*\Z"
     return re.compile(last), re.compile(rf"(?=<[|｜]|</[|｜]){CLOSE}")

@@ -25,21 +25,19 @@ IN_REASONING = "Not taken as a call: it stands in reasoning"
 
 @dataclass(frozen=True, slots=True)
 class ToolSignature:
-    """A tool as far as reading calls needs it: its name and the JSON schema of its parameters."""
+    """A tool as far as calls need it: its name, the JSON schema of its parameters, and for prompts its description."""
 
     name: str
     parameters: Schema = field(default_factory=dict[str, Any])
+    description: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedCall:
-    """One call, complete and decoded.
-
-    `index` counts the calls the answer attempted, the unreadable ones included. `raw` is the exact source text, which
-    is `start:end` of the answer. `repaired` says in human words what was mended. `known` is false for a name that no
-    tool has, `marked` for a call that no marker opened, which only its shape shows. `form` is the family that writes
-    so, `stood` says in words where it stood. `asks` says why a person has to approve it in every mode; None: its place
-    is clean.
+    """A call, complete and decoded. `index` counts the calls the answer attempted, the unreadable ones included. `raw`
+    is the exact source text, `start:end` of the answer. `repaired` says in words what was mended. `known` is false for
+    a name that no tool has, `marked` for a call that only its shape shows. `form` is the family that writes so, `stood`
+    says in words where it stood, `asks` why a person has to approve it in every mode; None: its place is clean.
     """
 
     index: int
@@ -76,7 +74,6 @@ class ScanProblem:
 
     @property
     def thought(self) -> bool:
-        """Tell whether it stands in reasoning."""
         return self.message.startswith(IN_REASONING)
 
     @property
@@ -130,18 +127,14 @@ class CallRetracted:
 
 @dataclass(frozen=True, slots=True)
 class CallFinal:
-    """A call in the licensed form was read to its own end, and nothing that is still to come takes it back: it may
-    start. The result has it too.
-    """
+    """A call in the licensed form may start: nothing that is still to come takes it back. The result has it too."""
 
     call: ParsedCall
 
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """The text shown so far was not what the answer means: replace it with `content`. While the answer goes on it is
-    empty, and what was shown was reasoning.
-    """
+    """Replace the text shown so far with `content`; while the answer goes on it is empty, for all was reasoning."""
 
     content: str
 

@@ -71,30 +71,20 @@ class ScanOutput:
         self.mark = 0
         self.has_text = False
         self.attempts = 0
-        self.calls = 0
-        """How many calls were read so far, whatever became of them."""
+        self.calls = 0  # that were read so far, whatever became of them
         self.unfenced = False
-        self.lonely = False
-        """Some calls have to be alone: text behind them takes back all before it."""
-        self.goes_on = False
-        """Behind its last call the answer tells of results that it made up."""
-        self.shown_fences: list[tuple[int, int]] = []
-        """Fences that are text, but may show a call."""
-        self._notes: list[Note] = []
-        self._shows = False
-        """A call before the mark is only shown."""
-        self._doubt = ""
-        """Why calls from here on may be quoted: others before them may."""
-        self._shown: list[str] = []
-        """The text that was told of, in order."""
-        self._pending = 0
-        """Segments whose calls may be text after all: what stands behind them is told of later."""
+        self.lonely = False  # some calls have to be alone: text behind them takes back all before it
+        self.goes_on = False  # behind its last call the answer tells of results that it made up
+        self.shown_fences: list[tuple[int, int]] = []  # which are text, but may show a call
+        self.notes: list[Note] = []
+        self._shows = False  # a call before the mark is only shown
+        self._doubt = ""  # why calls from here on may be quoted: others before them may
+        self._shown: list[str] = []  # the text that was told of
+        self._pending = 0  # segments whose calls may be text after all: text behind them is told of later
         self._started = False  # a call may have started: calls keep their numbers
-        self._gap = False
-        """Something was taken out of the text here: what goes on after it begins with no heap of blank lines."""
+        self._gap = False  # something was taken out of the text here: no heap of blank lines follows
 
     def show(self, upto: int) -> None:
-        """Everything from the mark to here is text."""
         if upto <= self.mark:
             return
         text = self._src.text(self.mark, upto)
@@ -112,12 +102,11 @@ class ScanOutput:
 
     @property
     def _last_text(self) -> Segment | None:
-        """The newest segment, if it is text as it was written."""
         last = self.segments[-1] if self.segments else None
         return last if last is not None and last.kind == "text" and last.replacement is None else None
 
     def run_on(self, text: str) -> bool:
-        """Take text that is surely text, where it goes on with text; false where it doesn't."""
+        """Take what is surely text, if text stands before it."""
         last = self._last_text
         if last is None or self._gap or not self.has_text or self._pending:
             return False
@@ -159,16 +148,15 @@ class ScanOutput:
 
     @property
     def newest(self) -> Segment | None:
-        """The newest segment, if it is of calls."""
         last = self.segments[-1] if self.segments else None
         return last if last is not None and last.kind == "calls" else None
 
     def suspect(self, doubt: str) -> None:
-        """Calls from here on may be quoted, if there is a doubt."""
+        """Let all calls from here on ask, if there is a doubt."""
         self._doubt = self._doubt or (f"{MAYBE}: {doubt}" if doubt else "")
 
     def make_final(self, segment: Segment) -> None:
-        """The calls of a segment may start: nothing takes them back."""
+        """Let the calls of a segment start: nothing takes them back."""
         segment.final = self._started = True
         for number, attempt in enumerate(segment.attempts, self.attempts - len(segment.attempts)):
             if attempt.failure is None:
@@ -194,22 +182,13 @@ class ScanOutput:
         self._structure.restart(upto)
         self.has_text = segment.follows_text
 
-    def _lengthen(self, segment: Segment) -> None:
-        """Decode the value that turned out to be longer."""
-        if segment.longer is not None and segment.attempts:
-            call, end = segment.longer
-            arguments = call.arguments(self._src.text(call.begin, end))
-            segment.attempts = (*segment.attempts[:-1], replace(segment.attempts[-1], arguments=arguments))
-            segment.longer = None
-
     def note(self, start: int, end: int, why: str, name: str | None = None) -> None:
         """Something was ignored, and people may want to know why; `name` is a tool that it seemed to call."""
-        self._notes.append((start, end, why, name))
+        self.notes.append((start, end, why, name))
         self._shows = self._shows or name is not None
 
-    def noted_since(self, offset: int) -> bool:
-        """Tell whether something from `offset` on was told of."""
-        return bool(self._notes) and self._notes[-1][0] >= offset
+    def note_text(self, start: int, end: int, why: str, name: str | None = None) -> None:
+        self.note(start, end, f"not taken as a call: {why}", name)
 
     def forget(self, upto: int) -> None:
         """All before the mark was reasoning, which what stands from there to here ended: no text, no calls, unless
@@ -228,10 +207,10 @@ class ScanOutput:
         self.has_text = self.unfenced = self.lonely = self._shows = False
         self._gap = True
         self._pending, self._doubt = 0, ""
-        self._notes.clear()
+        self.notes.clear()
 
     def wait_no_more(self) -> None:
-        """Tell of the text behind undecided calls, and from now on of all at once: there is too much of it."""
+        """Tell of the text behind undecided calls, and from now on of all at once."""
         self._pending = 0
         self._tell_rest(self._content())
 
@@ -246,11 +225,9 @@ class ScanOutput:
                 if segment.kind == "calls":
                     self._demote(segment, self._no_call(segment))
             self._gap = self._gap and self.segments[-1].kind != "text"
-            self._pending = 0
-            self._tell_rest(self._content())
+            self.wait_no_more()
 
     def _retract(self) -> None:
-        """None of the calls so far is one."""
         for index, attempt in enumerate(self._attempts()):
             if attempt.failure is None:
                 self._events.append(CallRetracted(index))
@@ -273,37 +250,39 @@ class ScanOutput:
         return [attempt for segment in self.segments for attempt in segment.attempts]
 
     def _demote(self, segment: Segment, why: str) -> None:
-        """These calls are text after all."""
         name = next((attempt.name for attempt in segment.attempts if attempt.known), None)
-        self.note(segment.start, segment.end, f"not taken as a call: {why}", name)
+        self.note_text(segment.start, segment.end, why, name)
         segment.kind, segment.attempts = "text", ()
         segment.replacement = self._src.text(segment.start, segment.end)  # nothing is added to it
 
     def finish(self, tools: ToolSchemas, level: ReadingLevel, cut_short: bool) -> ScanResult:
         """Decide what was provisional and make the result; `cut_short` when a token limit ended the answer."""
         for segment in self.segments:
-            self._lengthen(segment)
+            if segment.longer is not None and segment.attempts:
+                call, end = segment.longer
+                arguments = call.arguments(self._src.text(call.begin, end))
+                segment.attempts = (*segment.attempts[:-1], replace(segment.attempts[-1], arguments=arguments))
         before = self._attempts()
-        self._judge(level)
-        self._judge_beside_shown(tools)
+        self._judge(tools, level)
         attempts = self._attempts()
         if cut_short and attempts and attempts[-1].failure is None and not attempts[-1].closed:
             why = "the token limit was reached before the call was closed"
             attempts[-1] = replace(attempts[-1], failure="truncated", why=why, arguments=None)
         self._renumber(before, attempts)
-        content = self._content().strip()
         self._pending = 0
-        self._tell_rest(content)
+        self._tell_rest(content := self._content().strip())
         thoughts = (segment for segment in self.segments if segment.kind == "thought")
         reasoning = "\n\n".join(text for segment in thoughts if (text := self._text_of(segment).strip()))
-        if not any(attempt.failure is None for attempt in attempts):
-            self._notice(tools, level)
-        calls, problems = concluded(attempts, self._notes, self._src.text(0, self._src.length))
+        silent = not any(name for *_, name in self.notes) and all(attempt.failure is not None for attempt in attempts)
+        if silent and (seen := mentioned(content, tools, unmarked=level != "none")):  # none is lost in silence
+            start = self._src.text(0, self._src.length).find(content[seen.start : seen.end])
+            self.note_text(start, start + seen.end - seen.start, WHY, seen.name)
+        calls, problems = concluded(attempts, self.notes, self._src.text(0, self._src.length))
         failed = {one.failure for one in attempts}
         error: ErrorKind | None = "truncated" if "truncated" in failed else "invalid" if "invalid" in failed else None
         return ScanResult(calls, content, reasoning, error, calls[0].form if calls else None, problems)
 
-    def _judge(self, level: ReadingLevel) -> None:
+    def _judge(self, tools: ToolSchemas, level: ReadingLevel) -> None:
         """Decide by where they stand which calls are text, and which a person has to judge."""
         said = self.goes_on
         for segment in reversed(self.segments):
@@ -315,21 +294,17 @@ class ScanOutput:
                     place = FOLLOWED
                 stood = self._stood(segment, "before other text" if said else LAST)
                 for one in segment.attempts:
-                    one.stood, one.asks = stood, place or (UNMARKED if _bare(one, level, self._licensed) else None)
+                    bare = level != "all" and not one.marked  # unless the model is known to write so
+                    bare = bare and (one.dialect != self._licensed or FAMILIES[one.dialect].marked)
+                    one.stood, one.asks = stood, place or (UNMARKED if bare else None)
             said = said or (segment.kind == "text" and bool(self._text_of(segment).strip()))
-
-    def _judge_beside_shown(self, tools: ToolSchemas) -> None:
-        """In an answer that shows a call, wherever, one that nothing marks may be shown too."""
-        if all(attempt.marked or attempt.asks for attempt in self._attempts()):
-            return
+        unmarked = [one for one in self._attempts() if not (one.marked or one.asks)]
         fences = (self._src.text(start, min(end, start + _LONG)) for start, end in self.shown_fences[:_FENCES])
-        if self._shows or any(mentioned(fence, tools, unmarked=True) for fence in fences):
-            for segment in self.segments:
-                for one in segment.attempts:
-                    one.asks = one.asks or (None if one.marked else BESIDE)
+        if unmarked and (self._shows or any(mentioned(fence, tools, unmarked=True) for fence in fences)):
+            for one in unmarked:  # in an answer that shows a call, wherever, it may be shown too
+                one.asks = BESIDE
 
     def _stood(self, segment: Segment, behind: str = "") -> str:
-        """Return in words where calls stand."""
         lead = self._src.text(max(0, segment.start - LOOKAHEAD), segment.start).strip().rpartition("\n")[2]
         where = f"behind “{lead[-_SHOWN:]}”" if segment.follows_text and lead else "at the start of the answer"
         if not segment.follows_text and behind == LAST:
@@ -337,18 +312,9 @@ class ScanOutput:
         return ", ".join(filter(None, (where, behind, "in a fence" if segment.fenced else "")))
 
     def _no_call(self, segment: Segment) -> str:
-        """Says why calls are text after all."""
         if segment.alone and self.has_text:
             return BESIDE_TEXT if any(one.known for one in segment.attempts) else NO_TOOL
         return EXAMPLE if segment.fenced and self.unfenced and not self._started else ""
-
-    def _notice(self, tools: ToolSchemas, level: ReadingLevel) -> None:
-        """Where no call was read and nothing said why, what looks like one is told of."""
-        if not any(name for *_, name in self._notes) and (
-            found := mentioned(content := self._content().strip(), tools, unmarked=level != "none")
-        ):
-            start = self._src.text(0, self._src.length).find(content[found.start : found.end])
-            self.note(start, start + found.end - found.start, f"not taken as a call: {WHY}", found.name)
 
     def _renumber(self, before: list[CallAttempt], after: list[CallAttempt]) -> None:
         """Tell what changed: calls that are none after all are retracted, and so are those whose index moves."""
@@ -379,13 +345,6 @@ class ScanOutput:
 
     def _text_of(self, segment: Segment) -> str:
         return segment.replacement if segment.replacement is not None else self._src.text(segment.start, segment.end)
-
-
-def _bare(attempt: CallAttempt, level: ReadingLevel, licensed: str | None) -> bool:
-    """Tell whether only its shape shows that this is a call, in no form that has no marker."""
-    if level == "all" or attempt.marked:
-        return False
-    return attempt.dialect != licensed or FAMILIES[attempt.dialect].marked
 
 
 def closed_up(text: str, before: list[str]) -> str:

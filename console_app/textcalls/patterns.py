@@ -1,6 +1,4 @@
-"""Regular expressions made from lists of literal tokens, by way of a trie, so that hopeless starts are dropped
-at once.
-"""
+"""Regular expressions made from lists of literal tokens, by way of a trie: hopeless starts are dropped at once."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -28,7 +26,6 @@ class _Later:
         return self.__dict__[use]
 
     def compiled(self) -> None:
-        """Has it compiled, though nobody uses it yet."""
         made = re.compile(self._pattern if isinstance(self._pattern, str) else self._pattern(), self._flags)
         self.__dict__.update({name: getattr(made, name) for name in _USES})
 
@@ -46,7 +43,6 @@ def prepare() -> None:
 
 @lru_cache(maxsize=2048)
 def compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern that is made of an answer's tools and tokens, compiled once."""
     return re.compile(pattern, re.DOTALL)
 
 
@@ -54,7 +50,6 @@ _Trie: TypeAlias = dict[str, "_Trie"]
 
 
 def any_of(literals: Iterable[str]) -> str:
-    """A pattern that matches each of the literals."""
     return _any_of(tuple(literals))
 
 
@@ -122,8 +117,8 @@ def tag(opening: str, attribute: str, group: str, end: str = ">", **others: str)
 
 
 def label(*words: str) -> str:
-    """A pattern for a label and its colon, as ReAct prompts and the models that follow them write it: in capitals, in
-    bold, numbered, with a space before the colon.
+    """Return a pattern for a label and its colon, as ReAct prompts have it: in capitals, bold, numbered, or with a
+    space before the colon.
     """
     written = rf"(?:{'|'.join((*words, *(word.upper() for word in words)))})(?:[ _]?#?\d{{1,3}})?"
     return rf"(?:{written}[ \t]?:|\*\*{written}(?::\*\*|\*\*[ \t]?:))"

@@ -1,15 +1,14 @@
-"""Tools for models that have no native ones: how they are told of them, answered, and stopped, in a dialect.
+"""Tells models without native tools of them, answers and stops them, in a dialect.
 
 Models are trained on one dialect and copy what they see, so each is given the section, the example and the results in
-the form it knows: Hermes JSON where nothing better is known, Qwen3-Coder's tags for arguments that hold code, and one
-tag a tool as Roo prompts it. Every section asks for independent calls in one reply, which the usual templates do not.
+the form it knows, else Hermes JSON. Every section asks for independent calls in one reply, as few templates do.
 """
 
 import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from console_app.domain import schema as json_schema
 from console_app.textcalls.dialects.form import WrittenCall
@@ -19,39 +18,18 @@ from console_app.textcalls.patterns import lazily
 from console_app.textcalls.tool_schemas import ToolSchemas
 
 
-class ToolSpecLike(Protocol):
-    """The parts of a tool that a prompt tells of."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def description(self) -> str: ...
-
-    @property
-    def parameters(self) -> Mapping[str, Any]: ...
-
-
-class ResultForModel(Protocol):
+@dataclass(frozen=True)
+class ResultForModel:
     """A result as a model is told it: `index` counts from 0, `status` is a word such as ok or error."""
 
-    @property
-    def index(self) -> int: ...
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def status(self) -> str: ...
-
-    @property
-    def content(self) -> str: ...
+    index: int
+    name: str
+    status: str
+    content: str
 
 
 @dataclass(frozen=True)
 class ExampleCall:
-    """A call that only shows how calls are written."""
-
     name: str
     arguments: Mapping[str, Any]
 
@@ -89,54 +67,30 @@ _RULES = (
 )
 
 
-def system_section(dialect: str, tools: Sequence[ToolSpecLike], parallel: bool) -> str:
-    """The part of the system prompt that presents `tools`; `parallel`: several calls in one reply are wanted."""
+def system_section(dialect: str, tools: Sequence[ToolSignature], parallel: bool) -> str:
+    """Return the part of the system prompt that presents `tools`; `parallel`: several calls in one reply are wanted."""
     dialect = dialect if dialect in FAMILIES else "hermes_json"
-    described = _roo_tools(tools) if dialect == "roo_xml" else _json_tools(tools)
-    examples = _EXAMPLES if parallel else _EXAMPLES[:1]
+    if dialect == "roo_xml":
+        described = ["You can call these tools.", *map(_roo_tool, tools)]
+    else:
+        told = [{"name": one.name, "description": one.description, "parameters": dict(one.parameters)} for one in tools]
+        lines = [json.dumps({"type": "function", "function": one}, ensure_ascii=False) for one in told]
+        listed = ["You can call these tools, given one a line as JSON:", "<tools>", *lines, "</tools>"]
+        described = ["\n".join(listed)]
     title = "A reply with two calls looks like this:" if parallel else "A call looks like this:"
-    return "\n\n".join(
-        (
-            "# Tools",
-            described,
-            _HOW.get(dialect, _BY_EXAMPLE),
-            f"{title}\n{FAMILIES[dialect].form.write(examples, ToolSchemas(()))}",
-            f"{_PARALLEL if parallel else _SINGLE} {_RULES}",
-        )
-    )
+    example = FAMILIES[dialect].form.write(_EXAMPLES if parallel else _EXAMPLES[:1], ToolSchemas(()))
+    rules = f"{_PARALLEL if parallel else _SINGLE} {_RULES}"
+    return "\n\n".join(("# Tools", *described, _HOW.get(dialect, _BY_EXAMPLE), f"{title}\n{example}", rules))
 
 
-def _json_tools(tools: Sequence[ToolSpecLike]) -> str:
-    lines = (
-        json.dumps(
-            {
-                "type": "function",
-                "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)},
-            },
-            ensure_ascii=False,
-        )
-        for tool in tools
-    )
-    listing = "\n".join(lines)
-    return f"You can call these tools, given one a line as JSON:\n<tools>\n{listing}\n</tools>"
-
-
-def _roo_tools(tools: Sequence[ToolSpecLike]) -> str:
-    return "\n\n".join(["You can call these tools.", *map(_roo_tool, tools)])
-
-
-def _roo_tool(tool: ToolSpecLike) -> str:
+def _roo_tool(tool: ToolSignature) -> str:
     known, needed = json_schema.properties(tool.parameters), json_schema.required(tool.parameters)
     lines = [f"## {tool.name}", tool.description.strip(), "Parameters:" if known else "Parameters: none"]
-    for key, schema in known.items():
-        need, kind = (
-            "required" if key in needed else "optional",
-            json_schema.text(json_schema.as_schema(schema), "type"),
-        )
+    for key, one in known.items():
+        schema, need = json_schema.as_schema(one), "required" if key in needed else "optional"
+        kind = json_schema.text(schema, "type")
         kinds = f", {kind}" if kind not in ("", "string") else ""
-        lines.append(
-            f"- {key}: ({need}{kinds}) {json_schema.text(json_schema.as_schema(schema), 'description')}".rstrip()
-        )
+        lines.append(f"- {key}: ({need}{kinds}) {json_schema.text(schema, 'description')}".rstrip())
     usage = "".join(f"<{key}>{key} here</{key}>\n" for key in known)
     lines.append(f"Usage:\n<{tool.name}>\n{usage}</{tool.name}>")
     return "\n".join(filter(None, lines))
@@ -150,34 +104,28 @@ def render_calls(dialect_name: str, calls: Sequence[WrittenCall], tools: Sequenc
     return family.form.write(calls, ToolSchemas(tools)) if calls else ""
 
 
+_LABELLED = ("react", "smol_action", "langchain_action_fence")
 _LABEL = lazily(r"^(?=(?:Observation|Thought|Action|Action Input|Final Answer):)", re.MULTILINE)
 _CLOSER = lazily(r"<(?=/?(?:tool_response|result)\b)", re.IGNORECASE)
 
 
 def render_results(dialect: str, results: Sequence[ResultForModel]) -> str:
-    """The one user turn that answers all calls of a reply, in call order.
+    """Return the one user turn that answers all calls of a reply, in call order.
 
     Texts carry no ids, so each result bears the number of its call (from 1), the tool and the status. Tags of results
     within a result are broken with an entity, and labels are indented, so that no result can pretend to be another.
     """
     ordered = sorted(results, key=lambda result: result.index)
-    if dialect in ("react", "smol_action", "langchain_action_fence"):
-        return "\n".join(
-            f"Observation: [{one.index + 1}, {one.name}, {one.status}] {_LABEL.sub('  ', one.content)}"
-            for one in ordered
-        )
-    if dialect in ("qwen3_coder_xml", "roo_xml"):
-        body = "\n".join(
-            f'<result id="{one.index + 1}" tool="{_attribute(one.name)}" status="{_attribute(one.status)}">\n'
-            f"{_CLOSER.sub('&lt;', one.content)}\n</result>"
-            for one in ordered
-        )
-        return f"<tool_response>\n{body}\n</tool_response>"
-    return "\n".join(
-        f'<tool_response id="{one.index + 1}" tool="{_attribute(one.name)}" status="{_attribute(one.status)}">\n'
-        f"{_CLOSER.sub('&lt;', one.content)}\n</tool_response>"
+    if dialect in _LABELLED:
+        said = [(f"{one.index + 1}, {one.name}, {one.status}", _LABEL.sub("  ", one.content)) for one in ordered]
+        return "\n".join(f"Observation: [{head}] {text}" for head, text in said)
+    tag = "result" if dialect in ("qwen3_coder_xml", "roo_xml") else "tool_response"
+    body = "\n".join(
+        f'<{tag} id="{one.index + 1}" tool="{_attribute(one.name)}" status="{_attribute(one.status)}">\n'
+        f"{_CLOSER.sub('&lt;', one.content)}\n</{tag}>"
         for one in ordered
     )
+    return f"<tool_response>\n{body}\n</tool_response>" if tag == "result" else body
 
 
 def _attribute(text: str) -> str:
@@ -185,9 +133,5 @@ def _attribute(text: str) -> str:
 
 
 def stop_strings(dialect: str) -> tuple[str, ...]:
-    """Where a reply must end because the model would make up results; never the end of a call, others may
-    follow it.
-    """
-    if dialect in ("react", "smol_action", "langchain_action_fence"):
-        return ("Observation:",)
-    return ("<tool_response", "Observation:")
+    """Return where a reply must end because the model would make up results; never the end of a call."""
+    return ("Observation:",) if dialect in _LABELLED else ("<tool_response", "Observation:")

@@ -33,14 +33,11 @@ def signatures(tools: object) -> list[ToolSignature]:
 
 
 def _signature(tool: object, position: int) -> ToolSignature:
-    found: Any = tool
-    if is_object(found) and is_object(found.get("function")):
-        found = found["function"]
+    found: Any = tool["function"] if is_object(tool) and is_object(tool.get("function")) else tool
     if not is_object(found) or not isinstance(found.get("name"), str):
         raise UnusableInput(f"tool {position} should be an object with a name")
     parameters: Any = next((found[key] for key in ("parameters", "inputSchema", "input_schema") if key in found), None)
-    if parameters is None:
-        parameters = {}
+    parameters = {} if parameters is None else parameters
     if not is_object(parameters):
         raise UnusableInput(f"the parameters of tool {position} should be a JSON schema")
     return ToolSignature(found["name"], parameters)
@@ -88,7 +85,6 @@ def _asks(call: ParsedCall, form: str | None) -> str | None:
 
 
 def describe(problem: ScanProblem) -> str:
-    """A problem with its position, in one line."""
     return f"line {problem.line}, column {problem.column}: {problem.kind}: {problem.message}"
 
 

@@ -6,7 +6,7 @@ one generator over a `Source`, so that feeding it whole or in pieces is the same
 """
 
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -36,7 +36,7 @@ from console_app.textcalls.openings.openers import (
     PLAIN,
     TOKEN,
 )
-from console_app.textcalls.openings.scan_state import MOST_CALLS, ScanState
+from console_app.textcalls.openings.scan_state import ANYTHING, MOST_CALLS, ScanState
 from console_app.textcalls.output import ScanOutput
 from console_app.textcalls.patterns import compiled, lazily, partly
 from console_app.textcalls.source import LOOKAHEAD, Match, Reading, Source
@@ -56,9 +56,6 @@ UNREAD = 16_000
 """Characters that wait for their end, as of a call: to read so many at once takes 25 ms at most."""
 LOOSE = 50_000
 """Characters of text whose structure may have to be followed at once, in about as long."""
-_IDLE = f"{GAVE_UP}: too much before it looks like the beginning of one"
-_TOO_MANY = f"{GAVE_UP}: it holds more than {MOST_CALLS} of them"
-_TOO_LONG = f"{GAVE_UP}: it is longer than {LONGEST_ANSWER} characters"
 _THOUGHTS = 2  # marks in reasoning that are looked at
 _THOUGHT = 4000  # characters of each
 _NEWEST = 100_000  # characters of reasoning in which they are looked for
@@ -92,11 +89,20 @@ class Scanner:
         """Events that `finish` had to tell beside the result."""
 
     def feed(self, chunk: str) -> list[ScanEvent]:
-        """Read on; the events that this piece of the answer causes."""
+        """Read on and return the events that this piece of the answer causes."""
         state, src = self._state, self._state.src
         room = LONGEST_ANSWER - src.length
-        if len(chunk) > room:
-            return self._pass_over(chunk, room)
+        if len(chunk) > room:  # all beyond is text, told of as it comes: who limits text can count it
+            events = list[ScanEvent]()
+            if not src.ended:
+                events, chunk = self.feed(chunk[:room]), chunk[room:]
+                self._read_out()
+                why = f"{GAVE_UP}: it is longer than {LONGEST_ANSWER} characters"
+                state.output.note(src.length, src.length, why)
+                state.output.wait_no_more()
+            src.pass_over(chunk)
+            state.output.show(src.length)
+            return [*events, *state.flush()]
         plain = state.running and state.reopening is None and state.output.mark == src.at
         if plain and len(src.buf) - src.pos <= _HALF_WORD:
             text = src.buf[src.pos :] + chunk
@@ -111,18 +117,6 @@ class Scanner:
         elif state.draft is not None:
             state.draft.look()
         return state.flush()
-
-    def _pass_over(self, chunk: str, room: int) -> list[ScanEvent]:
-        """Show as text all that is beyond the `room` that is left, as it comes: who limits text can count it."""
-        state, events = self._state, list[ScanEvent]()
-        if not state.src.ended:
-            events, chunk = self.feed(chunk[:room]), chunk[room:]
-            self._read_out()
-            state.output.note(state.src.length, state.src.length, _TOO_LONG)
-            state.output.wait_no_more()
-        state.src.pass_over(chunk)
-        state.output.show(state.src.length)
-        return [*events, *state.flush()]
 
     def _read_out(self) -> None:
         self._state.src.ended = True
@@ -140,7 +134,7 @@ class Scanner:
         return "some" if state.src.length - state.structure.upto > LOOSE and PLAIN.search(chunk) else "none"
 
     def reasoned(self, text: str) -> None:
-        """The endpoint keeps reasoning apart, this of it: no text that comes turns out to be part of it."""
+        """Take reasoning that came apart from the text, none of which then turns out to be part of it."""
         self._apart.append(text)
         self._state.thinks = False
 
@@ -184,49 +178,41 @@ class Scanner:
 
 
 def read_answer(state: ScanState) -> Generator[None, None, None]:
-    if (yield from state.src.peek()) == "\ufeff":
-        state.src.pos += 1
-        state.output.drop(state.src.at)
+    src, output = state.src, state.output
+    if (yield from src.peek()) == "\ufeff":
+        src.pos += 1
+        output.drop(src.at)
     if not state.in_fence:
         yield from read_opening(state)
     while True:
-        if (
-            state.level != "none"
-            and not state.output.has_text
-            and not state.output.attempts
-            and state.output.mark == state.src.at
-        ):
+        if state.level != "none" and not output.has_text and not output.attempts and output.mark == src.at:
             yield from read_call_lines(state)
         found = yield from _next_opener(state)
         if found is None:
             return
-        if state.idle > MOST_IDLE or state.output.attempts >= MOST_CALLS:
-            yield from _give_up(state, _IDLE if state.idle > MOST_IDLE else _TOO_MANY)
+        if state.idle > MOST_IDLE or output.attempts >= MOST_CALLS:  # nobody writes so but to keep a reader busy
+            many = f"it holds more than {MOST_CALLS} of them"
+            idle = "too much before it looks like the beginning of one"
+            state.gave_up = f"{GAVE_UP}: {idle if state.idle > MOST_IDLE else many}"
+            output.note(src.at, src.at, state.gave_up)
+            yield from src.skip(ANYTHING)
             return
-        start, calls = state.src.at, state.output.calls
-        state.output.show(start)
+        start, calls = src.at, output.calls
+        output.show(start)
         state.held = True
         yield from _handle(state, found)
         if state.licensed:
             yield from state.start_calls()
         state.held = False
-        if state.output.calls == calls:
-            read = state.src.text(start, state.src.at)
+        if output.calls == calls:
+            read = src.text(start, src.at)
             state.idle += 1 + (read.count("{") + read.count("[")) // _BRACKETS
 
 
-def _give_up(state: ScanState, why: str) -> Reading[None]:
-    """The rest of the answer is text: nobody writes so much but to keep the reader busy."""
-    state.gave_up = why
-    state.output.note(state.src.at, state.src.at, why)
-    while not state.src.ended:
-        state.src.pos = len(state.src.buf)
-        yield
-    state.src.pos = len(state.src.buf)
-
-
 def _next_opener(state: ScanState) -> Reading[Match | None]:
-    """Move to the next thing that may open something; text before it may be shown as it comes."""
+    """Move to the next thing that may open something; text before it may be shown as it comes, but not what more may
+    make an opener of, or the end of a value.
+    """
     src = state.src
     while True:
         found, held = _search(src)
@@ -245,16 +231,16 @@ def _next_opener(state: ScanState) -> Reading[Match | None]:
             src.pos = len(src.buf)
             return None
         else:
-            _hold_back(state, held)
+            start, src.pos = max(src.pos, len(src.buf) - _HELD), held
+            if state.reopening is not None and (at := src.buf.find(state.reopening.lead, start)) >= 0:
+                src.pos = min(src.pos, at)
             state.running = True
             yield
             state.running = False
 
 
 def _search(src: Source) -> tuple[Match | None, int]:
-    """The next opener in what has come, None where what may become one stands before it; and up to where there is
-    neither.
-    """
+    """Return the next opener in what has come, unless half of one stands before it, and up to where neither does."""
     at, end = src.pos, len(src.buf)
     from_word = max(at, end - LONGEST)
     while lead := LEAD.search(src.buf, at):
@@ -269,22 +255,11 @@ def _search(src: Source) -> tuple[Match | None, int]:
     return None, min(half.start(), end) if half else end
 
 
-def _hold_back(state: ScanState, held: int) -> None:
-    """Move to where text must not be shown yet, because more may make an opener of it, or the end of a value."""
-    src = state.src
-    start, src.pos = max(src.pos, len(src.buf) - _HELD), held
-    if state.reopening is not None:
-        at = src.buf.find(state.reopening.lead, start)
-        src.pos = min(src.pos, at) if at >= 0 else src.pos
-
-
 def _is_foreign(state: ScanState, found: Match) -> bool:
     """Tell whether it looks like the call of a tool, but there is no such tool."""
     name = found["tag"] or found["callee"]
-    if name is None or name in state.foreign:
-        return name is not None
-    foreign = state.tools.resolve(name) is None
-    if foreign and len(state.foreign) < _FOREIGN:
+    foreign = name is not None and (name in state.foreign or state.tools.resolve(name) is None)
+    if name is not None and foreign and len(state.foreign) < _FOREIGN:
         state.foreign.add(name)
     return foreign
 
@@ -303,7 +278,7 @@ def _reopens(state: ScanState, found: Match | None) -> bool:
 
 
 def _drop_half_token(state: ScanState) -> None:
-    """Half a token directly after a call, where the answer ended, is never shown."""
+    """Drop half a token directly after a call, where the answer ended."""
     src, output = state.src, state.output
     rest = (src.tail() or "").lstrip()
     half = _HALF_TAG if output.cut_off else _HALF_TOKEN
@@ -324,28 +299,14 @@ def _handle(state: ScanState, found: Match) -> Reading[None]:
         if token in PLAIN_THINKING:
             tool = state.tools.resolve(token[1:-1])
             kind = "tag" if tool else kind if state.structure.lines(src.at).line_start else "text"
-    if (
-        kind == "text"
-        or (state.level == "none" and kind in ("tag", "label", "callee", "member", "key"))
-        or (kind == "mark" and is_inner(token))
-    ):
+    if kind == "text" or (state.level == "none" and kind in _UNMARKED) or (kind == "mark" and is_inner(token)):
         src.pos += len(token)
     elif kind == "mark" and is_end(token):
         yield from _stray(state, "closer", token)
     elif kind in ("mark", "marker", "begin"):
         yield from read_marker(state, token, inside=kind == "begin" or token in BEGINS)
-    elif kind == "tag":
-        yield from read_tool_tag(state, token)
-    elif kind == "label":
-        yield from read_label(state, token)
-    elif kind == "ticks":
-        yield from read_ticks(state, token)
-    elif kind == "callee":
-        yield from read_list(state, found["callee"])
-    elif kind in ("member", "key"):
-        yield from read_object(state, found[kind])
-    elif kind == "thinking":
-        yield from _thinking(state, token)
+    elif kind in _READERS:
+        yield from _READERS[kind](state, found["callee"] or found["member"] or found["key"] or token)
     elif kind == "fabricated":
         yield from state.cut(token, state.structure.lines(src.at))
     else:
@@ -353,7 +314,6 @@ def _handle(state: ScanState, found: Match) -> Reading[None]:
 
 
 def _thinking(state: ScanState, token: str) -> Reading[None]:
-    """Reasoning, up to its end or that of the answer."""
     src, output = state.src, state.output
     src.pos += len(token)
     ends = re.escape(THINKING[token])
@@ -369,9 +329,7 @@ def _thinking(state: ScanState, token: str) -> Reading[None]:
 
 
 def _stray(state: ScanState, kind: str, token: str) -> Reading[None]:
-    """A token that opens nothing: it ends reasoning that nothing opened, or a turn, or a call, or says nothing. One
-    that may be meant as text is dropped only where a call or the text ends.
-    """
+    """Read a token that opens nothing. One that may be meant as text is dropped only where a call or the text ends."""
     src, output, line_start = state.src, state.output, state.structure.lines(state.src.at).line_start
     src.pos += len(token)
     if kind == "thought" and token == INNER[1] and state.inner:
@@ -395,8 +353,14 @@ def _stray(state: ScanState, kind: str, token: str) -> Reading[None]:
         output.drop(src.at)
 
 
+_READERS: dict[str, Callable[[ScanState, str], Reading[None]]] = {
+    "tag": read_tool_tag, "label": read_label, "ticks": read_ticks, "callee": read_list, "member": read_object,
+    "key": read_object, "thinking": _thinking,
+}  # fmt: skip
+_UNMARKED = ("tag", "label", "callee", "member", "key")
+
+
 def _read_inner(outer: ScanState, text: str) -> ScanOutput:
-    """Read the body of a fence for itself, in one piece."""
     state = ScanState(Source(), outer.tools, _read_inner, outer.prefer, in_fence=True)
     state.src.feed(text)
     state.src.ended = True

@@ -1,9 +1,8 @@
 """The answer as it arrives: a window that grammars read forward, waiting where they need more.
 
-Grammars are generators. Where a decision needs text that has not arrived they `yield`, and go on when more has
-been fed. A decision may depend on the text alone, never on where a piece ended; that is what makes every
-chunking give one result. The window drops what was read, and `rewind` has a budget, so that reading stays
-linear whatever a model writes.
+Grammars are generators, which `yield` where a decision needs text that has not arrived. A decision depends on the text
+alone, never on where a piece ended, so that every chunking gives one result. The window drops what was read, and
+`rewind` has a budget, so that reading stays linear whatever a model writes.
 """
 
 import io
@@ -40,8 +39,7 @@ class Source:
         self.length = 0
         self._whole = io.StringIO()
         self._rewound = 0
-        self.patience = 1
-        """Characters that have to come before what is found late, and nobody waits for, is looked for again."""
+        self.patience = 1  # characters that come before what nobody waits for is looked for again
 
     @property
     def at(self) -> int:
@@ -68,14 +66,12 @@ class Source:
         self.buf, self.pos = chunk, len(chunk)
 
     def text(self, start: int, end: int) -> str:
-        """The text between two absolute offsets."""
         if start >= self._base:
             return self.buf[start - self._base : end - self._base]
         self._whole.seek(start)
         return self._whole.read(end - start)
 
     def offset(self, index: int) -> int:
-        """The absolute offset of an index into `buf`."""
         return self._base + index
 
     def rewind(self, offset: int) -> bool:
@@ -126,12 +122,9 @@ class Source:
     def find(
         self, pattern: re.Pattern[str], lead: str, longest: int = LOOKAHEAD, patience: int = 1
     ) -> Reading[Match | None]:
-        """The next match of `pattern`, whose matches all begin with a character of `lead`; `pos` is moved to
-        it.
-
-        None, with `pos` at the end, when the text ends first. What may be half a match, up to `longest`
-        characters, is searched again when more has come: at least `patience` characters, where nobody waits for
-        what is found.
+        """Move to the next match of `pattern`, whose matches all begin with a character of `lead`; None, with `pos` at
+        the end, when the text ends first. What may be half a match, up to `longest` characters, is searched again when
+        `patience` more have come.
         """
         while True:
             end = min(len(self.buf), self.pos + WINDOW)
@@ -170,7 +163,6 @@ class Source:
         self.pos += 1
 
     def peek(self) -> Reading[str]:
-        """The next character, or the empty text at the end."""
         while self.pos >= len(self.buf) and not self.ended:
             yield
         return self.buf[self.pos : self.pos + 1]

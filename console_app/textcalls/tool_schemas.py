@@ -26,6 +26,7 @@ class ToolSchemas:
 
     def __init__(self, tools: Sequence[ToolSignature]) -> None:
         self._schemas: dict[str, Schema] = {tool.name: tool.parameters for tool in tools}
+        self.names = tuple(self._schemas)
         self._types: dict[tuple[str, str], frozenset[str]] = {}
         folded: dict[str, list[str]] = {}
         for name in self._schemas:
@@ -35,21 +36,14 @@ class ToolSchemas:
     def __contains__(self, name: str) -> bool:
         return name in self._schemas
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(self._schemas)
-
     def resolve(self, written: str) -> str | None:
-        """The tool meant by a written name: exact, else without prefix, index, origin or its double, else
-        the one alike but for case."""
+        """Return the tool meant by a written name: exact, else without prefix, index, origin or its double, else the
+        one alike but for case."""
         if written in self._schemas:
             return written
-        written = written.strip()
-        if written in self._schemas:
-            return written
-        bare = stripped(written)
+        bare = stripped(whole := written.strip())
         first, _, rest = bare.partition(".")  # doubled, as Muse's template has it
-        for name in (bare, bare.rpartition("/")[2], first if first == rest else ""):
+        for name in (whole, bare, bare.rpartition("/")[2], first if first == rest else ""):
             if name in self._schemas:
                 return name
         return self._folded.get(bare.casefold())
@@ -59,14 +53,12 @@ class ToolSchemas:
         return self.resolve(half) is not None or any(name.startswith(half) for name in self._schemas)
 
     def properties(self, name: str) -> Mapping[str, Any]:
-        """The schemas of a tool's parameters, in the order its schema gives them."""
         return json_schema.properties(self._schemas.get(name, {}))
 
     def required(self, name: str) -> tuple[str, ...]:
         return json_schema.required(self._schemas.get(name, {}))
 
     def sole_parameter(self, name: str) -> str | None:
-        """The one parameter a lone value can be meant for."""
         needed, known = self.required(name), list(self.properties(name))
         if len(needed) == 1:
             return needed[0]
@@ -83,9 +75,7 @@ class ToolSchemas:
         return found
 
     def accepts(self, name: str, arguments: Arguments) -> bool:
-        """Tell whether these arguments are the tool's: all that are required, none that it does not declare, each of
-        the type that its schema says.
-        """
+        """Tell whether these are the arguments a tool needs and declares, each of the type that its schema says."""
         known, more = self.properties(name), json_schema.others(self._schemas.get(name, {}))
         open_ended = not known if more is None else bool(more)
         return (
@@ -95,60 +85,52 @@ class ToolSchemas:
         )
 
     def typed(self, name: str, key: str, raw: str, *, trim: bool = False, exact: bool = False) -> Any:
-        """The value of a parameter written as raw text between tags, with the type the schema gives it.
+        """Return the value of a parameter written as raw text between tags, with the type the schema gives it.
 
         Text stays text: `exact` to the last character, else less one line break at each end where the first character
         is one, and with `trim` less the white space around a single line and with its entities resolved. Anything else
         is read as JSON; what can't be read so stays text, for the tool to refuse.
         """
-        cdata = _CDATA.fullmatch(raw)
-        if cdata:
-            text = cdata.group(1).replace("]]><![CDATA[", "")
-        else:
-            text = raw if exact else _between_line_breaks(raw)
-            if trim and "\n" not in text:
-                text = text.strip()
-        kinds = self.types(name, key)
+        kinds, meant = self.types(name, key), raw if exact else _between_line_breaks(raw)
+        meant = meant.strip() if trim and "\n" not in meant else meant
+        text, plain = meant, _unescaped(meant) if trim else meant
+        if cdata := _CDATA.fullmatch(raw):
+            text = plain = cdata.group(1).replace("]]><![CDATA[", "")
         if "string" in kinds or not kinds:
             if "null" in kinds and text.strip() in _NOTHING and not cdata:
                 return None
             if kinds or cdata or key not in self.properties(name) or text.lstrip()[:1] not in ("{", "["):
-                return _unescaped(text) if trim and not cdata else text
+                return plain
         try:
-            value, _ = decode_json(text.strip())
+            return decode_json(text.strip())[0]
         except Unreadable:
-            return _unescaped(text) if trim and not cdata else text
-        return value
+            return plain
 
     def fitted(self, name: str, key: str, value: Any) -> Any:
-        """A value made of tags, whose texts get the types that the schema gives them at their places."""
-        root = self._schemas.get(name, {})
-        return _fitted(value, self.properties(name).get(key), root)
+        """Give the texts in a value made of tags the types that the schema has at their places."""
+        return _fitted(value, self.properties(name).get(key), self._schemas.get(name, {}))
 
     def coerced(self, name: str, arguments: Arguments) -> Arguments:
         """`arguments` with text turned into the type the schema wants, wherever that loses nothing ("3" to 3)."""
-        return {key: self._coerce(name, key, value) for key, value in arguments.items()}
+        texts = ((key, value, self.types(name, key)) for key, value in arguments.items() if isinstance(value, str))
+        return {**arguments, **{key: _coerced(value, kinds) for key, value, kinds in texts if kinds}}
 
-    def _coerce(self, name: str, key: str, value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        kinds = self.types(name, key)
-        if not kinds or "string" in kinds:
-            return value
-        if "boolean" in kinds and value in _LITERAL:
-            return _LITERAL[value]
-        if "null" in kinds and value == "null":
-            return None
-        numeric = ("integer" in kinds and _CANONICAL_INT.fullmatch(value)) or (
-            "number" in kinds and _CANONICAL_NUMBER.fullmatch(value)
-        )
-        wants = {"[": "array", "{": "object"}.get(value.lstrip()[:1])
-        if not numeric and wants not in kinds:
-            return value
-        try:
-            return decode_json(value)[0]
-        except Unreadable:
-            return value
+
+def _coerced(text: str, kinds: frozenset[str]) -> Any:
+    if "string" in kinds:
+        return text
+    if "boolean" in kinds and text in _LITERAL:
+        return _LITERAL[text]
+    if "null" in kinds and text == "null":
+        return None
+    numeric = ("integer" in kinds and _CANONICAL_INT.fullmatch(text)) or (
+        "number" in kinds and _CANONICAL_NUMBER.fullmatch(text)
+    )
+    try:
+        wanted = numeric or {"[": "array", "{": "object"}.get(text.lstrip()[:1]) in kinds
+        return decode_json(text)[0] if wanted else text
+    except Unreadable:
+        return text
 
 
 def stripped(written: str) -> str:
@@ -178,9 +160,7 @@ def _fitted(value: Any, schema: Any, root: Schema) -> Any:
 
 
 def _between_line_breaks(raw: str) -> str:
-    """A value that stands on lines of its own, without the breaks around it; one that begins beside its tag as it
-    is.
-    """
+    """Return a value that stands on lines of its own without the breaks around it, any other as it is."""
     begin = 2 if raw.startswith("\r\n") else 1 if raw.startswith("\n") else 0
     end = len(raw)
     if begin and end > begin and raw.endswith("\n"):

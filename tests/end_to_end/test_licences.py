@@ -74,7 +74,7 @@ def results(events: list[ev.Event]) -> list[str]:
     return [event.content for event in of(events, ev.CallFinished)]
 
 
-@each("form", [row.name for row in DIALECTS if row.form is not None])
+@each("form", [row.name for row in DIALECTS])
 @each("refused", [False, True])
 async def test_the_first_call_of_an_unknown_form_asks_with_it_and_a_yes_to_the_form_is_the_last(
     form: str, refused: bool, hub: Hub, tmp_path: Path

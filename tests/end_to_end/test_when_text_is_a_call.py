@@ -102,6 +102,7 @@ ASKS = {
     "Python in prose": 'It calls:\n[calculator_evaluate(expression="6*7")]',
     "a marked call in a sentence": f"I refuse to emit {MARKED} here.",
     "a marked call with a full stop": f"I refuse to emit {MARKED}.",
+    "a fence of a marked call": f"```\n{MARKED}\n```",
     "a marked call in a fence between sentences": f"It says:\n\n```\n{MARKED}\n```\n\nI won't.",
 }
 LEFT_AS_TEXT = {
@@ -164,7 +165,6 @@ async def test_what_was_left_as_text_is_told_once(hub: Hub) -> None:
 UNMARKED = {
     "bare JSON": BARE,
     "a fence": FENCED,
-    "a fence of a marked call": f"```\n{MARKED}\n```",
     "definitions that are echoed": f"<tools>\n{BARE}\n</tools>",
     "after a thought": f"<think>I should.</think>\n{BARE}",
     **{row.name: written(row.name) for row in FAMILIES.values() if not row.marked},

@@ -35,7 +35,6 @@ QUOTED = {
     "a block quote": f"> <tool_call>\n> {W}\n> </tool_call>\nok",
     "the lazy rest of a block quote": f"> He said:\n{W}",
     "a fence in a fence": f"````md\n```json\n{W}\n```\n````",
-    "a fence of program code": "```python\nget_weather(city='A')\n```",
     "a fence with words beside the call": f"```json\n{W}\nand so on\n```",
     "a fenced call of no tool": '```json\n{"name": "zap", "arguments": {}}\n```',
     "a call within data": f'{{"request": {W}, "retries": 1}}',
@@ -81,6 +80,26 @@ def test_what_words_announce_asks(text: str) -> None:
     result = parse(text, TOOLS)
     assert result.calls
     assert all(one.asks for one in result.calls)
+
+
+@each("info", ["python", "xml", "yaml", "Bash", "no_language", "json title=x", "日本語"])
+@pytest.mark.parametrize("body", ["get_weather(city='A')", W, tagged(W), "x = get_weather(city='A')\nprint(x)"])
+@pytest.mark.parametrize("size", [1, 7, None])
+def test_no_word_behind_the_ticks_of_a_fence_hides_its_calls_or_runs_them(
+    info: str, body: str, size: int | None
+) -> None:
+    result = parse(f"```{info}\n{body}\n```", TOOLS, size)
+    assert [(one.name, one.arguments) for one in result.calls] == [WEATHER]
+    assert result.calls[0].asks == "maybe quoted: it stands in a fence"
+
+
+@pytest.mark.parametrize("info", ["python", "json", "", "html"])
+@pytest.mark.parametrize("body", ["import os\n", "print(1)\n", "{'a': 1}\n", "<html>\n<body>\n", '{"name": 1, "b": {'])
+def test_a_fence_that_begins_with_no_call_is_shown_as_it_comes(info: str, body: str) -> None:
+    scanner = Scanner(TOOLS)
+    events = scanner.feed(f"```{info}\n{body}" + "more of it " * 20)
+    shown = "".join(one.text for one in events if isinstance(one, VisibleText))
+    assert ("more of it" in shown) == ('"name"' not in body)
 
 
 CALLED: dict[str, tuple[str, list[tuple[str, dict[str, Any]]]]] = {

@@ -43,24 +43,9 @@ MUST_CALL = "Every answer of yours has to call at least one tool."
 
 
 @dataclass(frozen=True, slots=True)
-class _Tool:
-    name: str
-    description: str
-    parameters: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
 class _Call:
     name: str
     arguments: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class _Result:
-    index: int
-    name: str
-    status: str
-    content: str
 
 
 def as_text(request: ports.ModelRequest, dialect: str) -> ports.ModelRequest:
@@ -69,7 +54,7 @@ def as_text(request: ports.ModelRequest, dialect: str) -> ports.ModelRequest:
 
     system = request.system
     if request.tools and request.tool_choice != "none":
-        tools = [_Tool(spec.name, spec.description, spec.input_schema) for spec in request.tools]
+        tools = [ToolSignature(spec.name, spec.input_schema, spec.description) for spec in request.tools]
         section = system_section(dialect, tools, parallel=request.parallel)
         if request.tool_choice == "required":
             section = f"{section}\n\n{MUST_CALL}"
@@ -87,14 +72,14 @@ def as_text(request: ports.ModelRequest, dialect: str) -> ports.ModelRequest:
 
 
 def _messages(request: ports.ModelRequest, dialect: str) -> tuple[Message, ...]:
+    from console_app.textcalls.prompting import ResultForModel, render_results
+
     out: list[Message] = []
-    results: list[_Result] = []
+    results: list[ResultForModel] = []
     images: list[str] = []
 
     def flush() -> None:
         if results:
-            from console_app.textcalls.prompting import render_results
-
             out.append(UserMessage(content=render_results(dialect, list(results)), images=tuple(images)))
             results.clear()
             images.clear()
@@ -102,7 +87,7 @@ def _messages(request: ports.ModelRequest, dialect: str) -> tuple[Message, ...]:
     for message in request.messages:
         if isinstance(message, ToolMessage):
             status = "ok" if message.outcome == "succeeded" else message.outcome.replace("_", " ")
-            results.append(_Result(len(results), message.name, status, message.content))
+            results.append(ResultForModel(len(results), message.name, status, message.content))
             images.extend(message.images)
             continue
         flush()

@@ -1,8 +1,7 @@
-"""The calls of one region while it is read: opened, completed or failed, and the events that tell of it.
+"""The calls of a region while it is read: opened, completed or failed, and the events that tell of it.
 
 A call has a panel as soon as its name is sure; it is fed as text comes, and withdrawn if it was no call. JSON objects
-show their name before they are complete, so names are looked up between two pieces of the answer. At the end the
-attempts of the whole answer become its calls and its problems, each with the place where it stands.
+show their name before they are complete, so names are looked up between two pieces of the answer.
 """
 
 import re
@@ -37,10 +36,8 @@ Note: TypeAlias = tuple[int, int, str, str | None]
 
 @dataclass(slots=True)
 class CallAttempt:
-    """One call an answer attempted: with `arguments` when it could be read, with `failure` when not.
-
-    `closed` tells whether its own delimiters were all there; without them a token limit may have cut it. `marked`:
-    a marker opened it. `stood` and `asks` as of a parsed call.
+    """A call that an answer attempted: with `arguments` when it could be read, with `failure` when not. `closed`: its
+    own delimiters were all there, so that no token limit cut it. The rest is as of a parsed call.
     """
 
     name: str | None
@@ -60,7 +57,7 @@ class CallAttempt:
     @property
     def whole(self) -> bool:
         """Tell whether it was read to its own end, and nothing in it had to be mended."""
-        return self.closed and not self.repaired
+        return self.failure is None and self.closed and not self.repaired
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,28 +96,23 @@ class Draft:
         self.attempts: list[CallAttempt] = []
         self.ignored: list[tuple[int, int, str]] = []
         self.reopening: Reopening | None = None
-        self.answer: str | None = None
-        """The answer of the model in dialects that answer by a call of nothing."""
+        self.answer: str | None = None  # of the model in dialects that answer by a call of nothing
         self._events = events
-        self._panels: list[_Panel | None] = []
-        """The panels by the places of their calls."""
-        self._value: Frame | None = None
-        """The value that is being read, whose objects may be calls, the first of them at the place `_first`."""
-        self._first = 0
-        self._fed = 0
-        """How many panels, from the first, have all of their text."""
+        self._panels: list[_Panel | None] = []  # by the places of their calls
+        self._value: Frame | None = None  # that is being read, whose objects may be calls
+        self._first = 0  # the place of the first of them
+        self._fed = 0  # panels, from the first, that have all of their text
 
     @property
     def calls(self) -> int:
-        """The number of attempts that could be read."""
         return sum(attempt.failure is None for attempt in self.attempts)
 
     def name_of(self, written: str) -> str:
-        """The tool's name for a written one, which is left as it is where there is no such tool."""
+        """Return the tool's name for a written one, which is left as it is where there is no such tool."""
         return self.tools.resolve(written) or written.strip()
 
     def open(self, written: str, at: int) -> None:
-        """The name of the call being read is sure; its arguments are the text from `at` on."""
+        """Announce the call that is read, whose arguments are the text from `at` on."""
         self._open(len(self.attempts), self.name_of(written), at, self.dialect)
 
     def _open(self, place: int, name: str, at: int, dialect: str) -> None:
@@ -134,12 +126,11 @@ class Draft:
     def _feed(self, place: int, upto: int, *, complete: bool = False) -> None:
         """Tell what has come of a call; where it is `complete`, what comes later is not its own."""
         panel = self._panels[place]
-        if panel is None or panel.complete:
-            return
-        panel.complete = complete
-        if upto > panel.sent:
-            self._events.append(CallArgumentsDelta(self._base + place, self.src.text(panel.sent, upto)))
-            panel.sent = upto
+        if panel is not None and not panel.complete:
+            panel.complete = complete
+            if upto > panel.sent:
+                self._events.append(CallArgumentsDelta(self._base + place, self.src.text(panel.sent, upto)))
+                panel.sent = upto
 
     def _retract(self, place: int) -> None:
         self._panels += [None] * (place + 1 - len(self._panels))
@@ -158,7 +149,7 @@ class Draft:
         self._fed = min(self._fed, place)
 
     def follow(self, value: Frame) -> None:
-        """A value is read, whose objects may be the next calls."""
+        """Look for the next calls in the objects of a value."""
         self._value, self._first = value, len(self._panels)
         self._fed = max(self._fed, self._first)
 
@@ -169,7 +160,11 @@ class Draft:
             members = self._value.members
             begun = self._value.begun or [self._value.start]
             for start in begun[len(self._panels) - self._first :]:
-                name = self._name_in(self.src.text(start, min(self.src.length, start + _REACH)))
+                text = self.src.text(start, min(self.src.length, start + _REACH))
+                named = NAMED.match(text)
+                found = named or MAPPED.match(text)
+                name = self.tools.resolve(found.group(1)) if found else None
+                name = name or (named.group(1).strip() if named and self.marked else None)
                 if name is None:
                     break
                 self._open(len(self._panels), name, start, self.dialect)
@@ -179,21 +174,12 @@ class Draft:
             if place == self._fed and (whole or panel is None or panel.complete):
                 self._fed += 1
 
-    def _name_in(self, text: str) -> str | None:
-        """The name an object shows so far; that of no tool only where a marker says that it is a call."""
-        if found := NAMED.match(text):
-            return self.tools.resolve(found.group(1)) or (found.group(1).strip() if self.marked else None)
-        found = MAPPED.match(text)
-        return self.tools.resolve(found.group(1)) if found else None
-
     def done(self, written: str, arguments: Arguments, start: int, end: int, repaired: tuple[str, ...] = ()) -> None:
-        """A call was read whole, from `start` to `end`."""
         name = self.name_of(written)
         known = name in self.tools
         self.take(CallAttempt(name, start, end, self.dialect, arguments, repaired, known, marked=self.marked))
 
     def take(self, attempt: CallAttempt) -> None:
-        """The next attempt, read here or elsewhere."""
         place = len(self.attempts)
         if attempt.failure is None and attempt.name is not None:
             panel = self._panels[place] if place < len(self._panels) else None
@@ -206,7 +192,7 @@ class Draft:
     def done_loosely(
         self, written: str, value: object, start: int, end: int, *, repaired: tuple[str, ...] = (), flat: bool = False
     ) -> None:
-        """A call was read whole, its arguments in whatever form the model chose."""
+        """Take a call that was read whole, its arguments in whatever form the model chose."""
         name = self.name_of(written)
         try:
             arguments, more = arguments_of(value, name, self.tools, flat)
@@ -216,7 +202,7 @@ class Draft:
         self.done(written, arguments, start, end, repaired=repaired + more)
 
     def shaped(self, found: Shaped | NotACall, start: int, end: int, repaired: tuple[str, ...]) -> None:
-        """A JSON object was read; it may be a call, an unreadable one, or something else."""
+        """Take a JSON object, which may be a call, an unreadable one, or something else."""
         if isinstance(found, Shaped) and found.name in NO_CALL and not self.tools.resolve(found.name):
             self._retract_from(len(self.attempts))
             self.answer = found.arguments if isinstance(found.arguments, str) else ""
@@ -229,7 +215,7 @@ class Draft:
             self.fail("invalid", found.why, start, end)
 
     def fail(self, kind: ErrorKind, why: str, start: int, end: int, written: str | None = None) -> None:
-        """The call being read can't be: cut off, or not understandable."""
+        """Take a call that was cut off or can't be understood."""
         place = len(self.attempts)
         if not written and (found := NAMED.match(self.src.text(start, min(end, start + 400)).lstrip(", \r\n\t"))):
             written = found.group(1)
@@ -238,28 +224,20 @@ class Draft:
         self.attempts.append(CallAttempt(name, start, end, self.dialect, failure=kind, why=why))
 
     def withdraw(self) -> None:
-        """None of it was a call after all."""
         self._retract_from(0)
         self.attempts.clear()
 
     def unclosed(self) -> None:
-        """The last call was complete, but a delimiter that should follow it never came."""
+        """Note that the last call was complete, but a delimiter that should follow it never came."""
         if self.attempts and self.attempts[-1].failure is None:
             self.attempts[-1] = replace(self.attempts[-1], closed=False)
 
     def settle(self) -> None:
-        """The region is read: what is open beyond its attempts never was a call."""
+        """Take back what is open beyond the attempts of a region that was read."""
         self._retract_from(len(self.attempts))
-
-    def relabel(self, dialect: str) -> None:
-        """The dialect was another than it seemed."""
-        self.dialect = dialect
-        self.attempts = [replace(attempt, dialect=dialect) for attempt in self.attempts]
 
 
 class Places:
-    """Lines and columns of offsets in an answer."""
-
     def __init__(self, text: str) -> None:
         self._text = text
 
@@ -270,7 +248,6 @@ class Places:
     def problem(
         self, kind: ProblemKind, message: str, start: int, end: int, name: str | None, index: int | None = None
     ) -> ScanProblem:
-        """Return the problem of the text from `start` to `end`."""
         line = bisect_right(self._breaks, start)
         column = start - (self._breaks[line - 1] if line else 0)
         raw = self._text[start : min(end, start + RAW_LIMIT)]
@@ -302,7 +279,6 @@ def concluded(
 
 
 def parsed(index: int, attempt: CallAttempt, raw: str) -> ParsedCall:
-    """A call that could be read; `raw` is its text."""
     assert attempt.arguments is not None, "it was read"
     return ParsedCall(
         index, attempt.name or "", attempt.arguments, attempt.dialect, raw, attempt.start, attempt.end,

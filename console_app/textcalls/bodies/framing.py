@@ -1,8 +1,7 @@
-"""Where does a written value end? One lexer for JSON, Python literals and quoted-token objects, mended or not.
+"""Finds the end of a written value: one lexer for JSON, Python literals and quoted-token objects, mended or not.
 
-It only counts brackets and skips strings, in one pass that never goes back; what the value means is decided
-afterwards, on the complete text. So half a value is never decoded, and a bracket or a closing tag inside a
-string is never seen.
+It counts brackets and skips strings, in one pass that never goes back; the complete text is decoded afterwards. So no
+half of a value is decoded, and no bracket or closing tag inside a string is seen.
 """
 
 import re
@@ -37,7 +36,6 @@ class Notation:
 
     @cached_property
     def longest(self) -> int:
-        """The length of the longest token before a string."""
         return max(map(len, self.strings))
 
 
@@ -103,12 +101,9 @@ def quoted(*marks: str) -> Notation:
 
 @dataclass(slots=True)
 class Frame:
-    """The span of one value.
-
-    `state`: closed, as it should be · open: a tag or fence stands where brackets are still missing · cut: the
-    text ended first · broken: it can't be a value. `begun` is where the objects of the outermost list begin, `members`
-    are those of them that are complete.
-    `string_at` is where a string began that did not end, or not well.
+    """The span of one value. `state`: closed, as it should be · open: a tag or fence stands where brackets are still
+    missing · cut: the text ended first · broken: it can't be a value. `begun` is where the objects of the outermost
+    list begin, `members` are the complete ones. `string_at`: a string began there that did not end, or not well.
     """
 
     start: int
@@ -120,7 +115,6 @@ class Frame:
     string_at: int | None = None
 
     def stop(self, end: int, state: Literal["closed", "open", "cut", "broken"], why: str = "") -> "Frame":
-        """The token that the lexer found, once it is read."""
         self.end, self.state, self.why = end, state, why
         return self
 
@@ -198,7 +192,6 @@ def _next_token(src: Source, notation: Notation) -> str:
 
 
 def _fits(src: Source, allowed: str) -> Reading[bool]:
-    """Tell whether the next character, if there is one, is among `allowed`."""
     yield from src.skip()
     char = yield from src.peek()
     return char == "" or char in allowed

@@ -1,6 +1,4 @@
-"""Calls as JSON objects, alone, in lists or one after the other, within a marker: the form most models were
-taught.
-"""
+"""Calls as JSON objects, alone, in lists or one after the other, within a marker: as most models were taught."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,7 +7,7 @@ from console_app.textcalls.bodies.draft import Draft
 from console_app.textcalls.bodies.framing import JSON, Frame, frame
 from console_app.textcalls.bodies.literals import decode_json
 from console_app.textcalls.bodies.region import Region, close_region
-from console_app.textcalls.bodies.shapes import LIST_KEYS, NotACall, Shaped, shape, spread
+from console_app.textcalls.bodies.shapes import LIST_KEYS, shape, spread
 from console_app.textcalls.model import Unreadable
 from console_app.textcalls.patterns import compiled, lazily
 from console_app.textcalls.source import Reading, Source
@@ -17,6 +15,8 @@ from console_app.textcalls.source import Reading, Source
 _FENCE = lazily(r"\s*(?:```\w*\s*)?")
 _COMMENT = lazily(r"[ \t]*(?://[^\n]*(?=\n)|/\*[^*]*\*/)")
 _SPARE = lazily(r"[ \t]*[}\]]")
+_SEPARATED = lazily(r"\s*[,;|]\s*(?P<value>[\[{])")
+_OPENS = lazily(r"\s*(?:(?P<value>\{\s*(?:[\"']|\w+\s*:)|\[\s*\{)|\{\s*(?:[^\s\"'\w]|\w+\s*[^\s\w:])|\[\s*[^\s{])")
 _OPENS_LIST = lazily(rf"\{{\s*[\"'](?:{'|'.join(LIST_KEYS)})[\"']\s*:\s*\[")
 
 
@@ -48,35 +48,33 @@ class JsonBody:
             if char == "/" and (comment := (yield from src.match(_COMMENT, 200))):
                 src.pos = comment.end()
                 char = yield from src.ahead()
-            if not (yield from next_value(src, char)):
+            opens = _SEPARATED if char and char in ",;|" else _OPENS if char and char in "{[" else None
+            if opens is None or not (found := (yield from src.match(opens))) or not found["value"]:
                 break
+            src.pos = found.start("value")
         yield from close_region(src, region, draft)
 
     def _take(self, src: Source, region: Region, draft: Draft, span: Frame) -> Reading[bool]:
         """Decode a framed value into calls; false when nothing after it can be read as part of the region."""
-        if span.state == "closed":
-            self.decode(draft, span)
+        may_miss = span.state == "open" and (yield from region.at_close(src))
+        if span.state == "closed" or may_miss:
+            self._decode(draft, span, may_miss)
             return True
-        if span.state == "open" and (yield from region.at_close(src)):
-            self.decode(draft, span, closers_may_miss=True)
-            return True
-        begun = self._salvage(draft, span)
-        yield from region.fail_unclosed(src, draft, span, begun, "the call")
+        yield from region.fail_unclosed(src, draft, span, self._salvage(draft, span), "the call")
         return False
 
     def _salvage(self, draft: Draft, span: Frame) -> int:
         """Take the calls of a list that can't be read whole, each for itself; up to where they reach."""
-        if not lists_calls(draft.src.text(span.start, span.end)):
+        if not span.members or not lists_calls(draft.src.text(span.start, span.end)):
             return span.start
         for begin, end in span.members:
-            self._decode_one(draft, begin, end)
-        return span.members[-1][1] if span.members else span.start
+            self._decode(draft, Frame(begin, end))
+        return span.members[-1][1]
 
-    def decode(self, draft: Draft, span: Frame, closers_may_miss: bool = False) -> None:
-        """The calls of a complete value; those of a list stand or fall each for itself."""
-        text = draft.src.text(span.start, span.end)
+    def _decode(self, draft: Draft, span: Frame, closers_may_miss: bool = False) -> None:
+        """Take the calls of a complete value; those of a list stand or fall each for itself."""
         try:
-            value, repaired = decode_json(text, closers_may_miss)
+            value, repaired = decode_json(draft.src.text(span.start, span.end), closers_may_miss)
         except Unreadable as error:
             if self._salvage(draft, span) == span.start:
                 draft.fail("invalid", f"{error.message} (character {error.offset + 1} of it)", span.start, span.end)
@@ -87,41 +85,9 @@ class JsonBody:
             draft.ignored.append((span.start, span.end, "an empty list of calls"))
             draft.answer = ""
         for item, (begin, end) in zip(items, spans, strict=True):
-            draft.shaped(self._shape(item, draft), begin, end, repaired)
-
-    def _decode_one(self, draft: Draft, begin: int, end: int) -> None:
-        try:
-            value, repaired = decode_json(draft.src.text(begin, end))
-        except Unreadable as error:
-            draft.fail("invalid", f"{error.message} (character {error.offset + 1} of it)", begin, end)
-            return
-        draft.shaped(self._shape(value, draft), begin, end, repaired)
-
-    def _shape(self, value: object, draft: Draft) -> Shaped | NotACall:
-        return shape(value, draft.tools, marked=draft.marked)
+            draft.shaped(shape(item, draft.tools, marked=draft.marked), begin, end, repaired)
 
 
 def lists_calls(text: str) -> bool:
     """Tell whether what may be incomplete is a list, or an object whose first key lists calls."""
     return text.startswith("[") or _OPENS_LIST.match(text) is not None
-
-
-def next_value(src: Source, char: str) -> Reading[bool]:
-    """Move to the next object or list if only a separator stands before it; `char` is ahead."""
-    if char in (",", ";", "|"):
-        found = yield from src.match(_SEPARATED, 64)
-        if not found:
-            return False
-        src.pos = found.end() - 1
-        return True
-    if char in ("{", "["):
-        opens = yield from src.match(_OPENS)
-        if opens is None or not opens["value"]:
-            return False
-        yield from src.skip()
-        return True
-    return False
-
-
-_SEPARATED = lazily(r"\s*[,;|]\s*[\[{]")
-_OPENS = lazily(r"\s*(?:(?P<value>\{\s*(?:[\"']|\w+\s*:)|\[\s*\{)|\{\s*(?:[^\s\"'\w]|\w+\s*[^\s\w:])|\[\s*[^\s{])")

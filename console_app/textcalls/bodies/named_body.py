@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from typing import ClassVar
 
 from console_app.textcalls.bodies.draft import Draft
 from console_app.textcalls.bodies.framing import JSON, frame, quoted
@@ -16,21 +15,24 @@ from console_app.textcalls.source import Reading, Source
 from console_app.textcalls.tool_schemas import stripped
 
 _FENCE = lazily(r"\s*```\w*\s*(?=\{)")
-_HEAD = lazily(r"\s*call\s*:\s*(?P<name>[A-Za-z_][\w.:-]*?)\s*(?=\{)")
 
 
 @dataclass(frozen=True)
 class NamedBody:
-    """`head` is a pattern with a group `name`, up to the arguments. `bare_names`: prefixes and call numbers
-    around a name belong to the dialect. `text`: text in place of an object goes to the one parameter it can
-    be meant for, up to `until`.
+    """`head` is a pattern with a group `name`, up to the arguments. `bare_names`: prefixes and call numbers around a
+    name belong to the dialect. Up to `until`, text in place of an object goes to the one parameter it can be meant for.
+    `quotes` are tokens of which one stands before and after every string.
     """
 
-    grammar: ClassVar[str] = "header and JSON"
     head: str
     bare_names: bool = False
     required_close: bool = True
     until: str = ""
+    quotes: tuple[str, ...] = ()
+
+    @property
+    def grammar(self) -> str:
+        return "brackets" if self.quotes else "header and JSON"
 
     @property
     def start(self) -> str:
@@ -46,7 +48,9 @@ class NamedBody:
         src.pos = head.end()
         draft.open(written, src.at)
         char = yield from src.ahead()
-        if char in ("{", "`") or not self.until:
+        if self.quotes:
+            yield from self._quoted(src, region, draft, written)
+        elif char in ("{", "`") or not self.until:
             yield from self._object(src, region, draft, written)
         else:
             yield from self._text(src, region, draft, written)
@@ -85,7 +89,6 @@ class NamedBody:
         yield from region.fail_unclosed(src, draft, span, region.start, "the arguments", written)
 
     def _text(self, src: Source, region: Region, draft: Draft, written: str) -> Reading[None]:
-        """Arguments that are no object: text up to where the dialect says that it ends."""
         begin = src.at
         found = yield from src.find(re.compile(self.until), "\n")
         text = src.text(begin, src.at).strip()
@@ -93,26 +96,7 @@ class NamedBody:
         if found is None:
             draft.unclosed()
 
-
-@dataclass(frozen=True)
-class BracketBody:
-    """`quotes` are the tokens of which one stands before and after every string."""
-
-    grammar: ClassVar[str] = "brackets"
-    quotes: tuple[str, ...]
-
-    @property
-    def start(self) -> str:
-        return _HEAD.pattern
-
-    def read(self, src: Source, region: Region, draft: Draft) -> Reading[None]:
-        head = yield from src.match(_HEAD)
-        if head is None:
-            yield from region.fail_and_skip(src, draft, region.start, "the header that names the tool is broken")
-            return
-        written = head.group("name")
-        src.pos = head.end()
-        draft.open(written, src.at)
+    def _quoted(self, src: Source, region: Region, draft: Draft, written: str) -> Reading[None]:
         span = yield from frame(src, quoted(*self.quotes))
         if span.state == "cut" or (span.state == "open" and (yield from region.at_turn_end(src))):
             draft.fail("truncated", "the answer ended inside the arguments", region.start, span.end, written)

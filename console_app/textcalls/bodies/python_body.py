@@ -49,9 +49,7 @@ class PythonBody:
         yield from close_region(src, region, draft)
 
     def _calls(self, src: Source, region: Region, draft: Draft, listed: bool) -> Reading[bool]:
-        """Read calls up to the end of the list or of the run of lines; false when one could not be read to its
-        end.
-        """
+        """Read calls up to the end of the list or of the run of lines; false when one has no end."""
         while True:
             head = yield from src.match(_CALL)
             if head is None:
@@ -68,7 +66,14 @@ class PythonBody:
                 else:
                     yield from region.fail_and_skip(src, draft, begin, span.why)
                 return False
-            self._take(src, draft, written, begin, span.start)
+            name = draft.name_of(written)
+            try:
+                arguments, repaired = read_arguments(src.text(span.start, src.at), name, draft.tools)
+            except Unreadable as error:
+                why = f"{error.message} (character {error.offset + 1} of its arguments)"
+                draft.fail("invalid", why, begin, src.at, written)
+            else:
+                draft.done(written, draft.tools.coerced(name, arguments), begin, src.at, repaired)
             if head.group("print") and (yield from src.ahead()) == ")":
                 yield from src.step()
             char = yield from src.ahead()
@@ -101,23 +106,9 @@ class PythonBody:
             yield from region.fail_and_skip(src, draft, src.at, "something other than a call stands among the calls")
         return False
 
-    def _take(self, src: Source, draft: Draft, written: str, begin: int, at: int) -> None:
-        name = draft.name_of(written)
-        text = src.text(at, src.at)
-        try:
-            arguments, repaired = read_arguments(text, name, draft.tools)
-        except Unreadable as error:
-            draft.fail(
-                "invalid", f"{error.message} (character {error.offset + 1} of its arguments)", begin, src.at, written
-            )
-            return
-        draft.done(written, draft.tools.coerced(name, arguments), begin, src.at, repaired)
-
 
 def read_arguments(text: str, name: str, tools: ToolSchemas) -> tuple[Arguments, tuple[str, ...]]:
-    """The arguments between round brackets, and what had to be mended; those without a name go by the order of the
-    schema.
-    """
+    """Return the arguments between round brackets, those without a name by the schema's order, and what was mended."""
     reader = LiteralReader(text, json=False)
     order = list(tools.properties(name))
     arguments: Arguments = {}

@@ -1,6 +1,4 @@
-"""The delimiters around calls: how a region ends, what may be missing there, and where to go on after one that
-failed.
-"""
+"""The delimiters around calls: how a region ends, what may be missing there, where to go on after one that failed."""
 
 import re
 from dataclasses import dataclass
@@ -58,11 +56,9 @@ class Region:
     def fail_and_skip(
         self, src: Source, draft: Draft, begin: int, why: str, back_to: int | None = None, at_opening: bool = False
     ) -> Reading[None]:
-        """Report what began at `begin` as invalid and go to where the region ends.
-
-        A model that wrote its tags on lines of their own is believed to close them so too: what looks like the
-        end of a call within a broken string must not let the rest of the string be read as the next one. Where no
-        string is open, the next call may stand right here (`at_opening`).
+        """Report what began at `begin` as invalid and go to where the region ends. A model that wrote its tags on lines
+        of their own is believed to close them so too, for a broken string may hold what looks like the end of a call.
+        Where no string is open, the next call may stand right here (`at_opening`).
         """
         if back_to is not None:
             src.rewind(back_to)

@@ -1,6 +1,4 @@
-"""JSON objects that mean a call: the many keys models use for the name and the arguments, told from data and
-definitions.
-"""
+"""JSON objects that mean a call, told from data and definitions: models use many keys for a name and arguments."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -76,13 +74,13 @@ def spread(value: Any) -> Iterator[Any]:
 
 
 def shape(value: Any, tools: ToolSchemas, *, marked: bool = False) -> Shaped | NotACall:
-    """Read one object as a call: its name and arguments, or, as its only key, the name of a tool, which there need be
-    none of where a marker says that it is a call.
-    """
+    """Read an object as a call: its name and arguments, or, as its only key, the name of a tool, any if `marked`."""
     if not is_object(value):
         return NotACall(f"a call should be an object, not {_kind(value)}")
-    if len(value) == 2 and (plain := _plain(value.get("name"), value.get("arguments"))):
-        return plain
+    if len(value) == 2:  # as most have, which surely are calls
+        name, arguments = value.get("name"), value.get("arguments")
+        if isinstance(name, str) and is_object(arguments) and name.strip() and "properties" not in arguments:
+            return Shaped(name, arguments, exact=True)
     if len(value) == 1:
         ((name, arguments),) = value.items()
         if is_object(arguments) and (tools.resolve(name) or (marked and name not in CALL_KEYS)):
@@ -92,12 +90,10 @@ def shape(value: Any, tools: ToolSchemas, *, marked: bool = False) -> Shaped | N
             return shape(value[key], tools, marked=marked)
     present = [key for key in NAME_KEYS if key in value]
     texts = [key for key in present if isinstance(value[key], str)]
-    if not present:
-        return NotACall("it names no tool")
-    if not texts:
+    if present and not texts:
         return NotACall(f"the name of the tool should be text, not {_kind(value[present[0]])}")
-    name_key = next((key for key in texts if tools.resolve(value[key])), texts[0])
-    name = value[name_key]
+    name_key = next((key for key in texts if tools.resolve(value[key])), texts[0] if texts else "")
+    name = value.get(name_key, "")
     if not name.strip():
         return NotACall("it names no tool")
     if is_definition(value, tools, name):
@@ -110,15 +106,8 @@ def shape(value: Any, tools: ToolSchemas, *, marked: bool = False) -> Shaped | N
     return Shaped(name, arguments or None, exact=False, flat=bool(arguments))
 
 
-def _plain(name: Any, arguments: Any) -> Shaped | None:
-    """Return the call that an object surely is, as most are: it has a name, and arguments that are no schema."""
-    surely = isinstance(name, str) and is_object(arguments) and name.strip() and "properties" not in arguments
-    return Shaped(name, arguments, exact=True) if surely else None
-
-
 def is_definition(value: Mapping[str, Any], tools: ToolSchemas, name: str) -> bool:
-    """Tell whether the object describes a tool (it has a description, or its parameters are a schema) and calls
-    none."""
+    """Tell whether the object describes a tool and calls none: it has a description, or its parameters are a schema."""
     if "inputSchema" in value or "input_schema" in value:
         return True
     arguments = [value[key] for key in ARGUMENT_KEYS if key in value]
@@ -132,9 +121,8 @@ def is_definition(value: Mapping[str, Any], tools: ToolSchemas, name: str) -> bo
 
 
 def arguments_of(value: Any, name: str, tools: ToolSchemas, flat: bool = False) -> tuple[Arguments, tuple[str, ...]]:
-    """The arguments object meant by `value`, typed by the schema, and what had to be mended.
-
-    Text is decoded, nothing is `{}`, and a lone value goes to the only parameter it can be meant for.
+    """Return the arguments that `value` means, typed by the schema, and what was mended. Text is decoded, nothing is
+    `{}`, and a lone value goes to the only parameter it can be meant for.
     """
     repairs: tuple[str, ...] = ()
     if isinstance(value, str) and value.strip():

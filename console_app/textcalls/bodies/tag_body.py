@@ -1,9 +1,7 @@
-"""Calls as tags around raw values: XML and its many cousins, whose values may hold anything, their own tags
-included.
+"""Calls as tags around raw values, which may hold anything, their own tags included.
 
-A value's closing tag counts only where something may legally follow it: the next parameter, the end of the
-call, or the end of the answer. A whole call within a value is data, so openings and ends of calls are counted
-while a value is read.
+A value's closing tag counts only where something may legally follow it: the next parameter, the end of the call, or
+that of the answer. A whole call within a value is data, so openings and ends of calls are counted while it is read.
 """
 
 import re
@@ -100,7 +98,6 @@ class _Patterns:
         self._values: dict[str, _ValueEnd] = {}
 
     def value_end(self, key: str) -> "_ValueEnd":
-        """The patterns for the end of the value of `key`."""
         end = self._param_end.replace("KEY", re.escape(key))
         if end not in self._values:
             follow = rf"(?:{end})(?P<follow>\s*)(?:{self.param}|{self.done}|{self.closers})"
@@ -121,9 +118,8 @@ class _Patterns:
 
 @dataclass(frozen=True, slots=True)
 class _ValueEnd:
-    """Tells what ends a value: `follow` is its closing tag and what may legally follow, `tokens` all that
-    matters within the value, `next_call` the tag directly before the opening of another call, `call` such an opening,
-    `reopens` the tag and then the end of the call.
+    """`follow` is the closing tag of a value and what may follow it, `tokens` all that matters within the value,
+    `next_call` the tag directly before another `call`, `reopens` the tag and then the end of the call.
     """
 
     follow: re.Pattern[str]
@@ -185,7 +181,6 @@ class _Call:
             self.src.pos = found.end("around")
 
     def _parameters(self) -> Reading[bool]:
-        """Read parameters up to the end of the call; false when it failed."""
         src = self.src
         while True:
             found = yield from src.match(self.patterns.step)
@@ -195,7 +190,9 @@ class _Call:
             if found is None:
                 yield from src.skip()
                 rest = src.tail()
-                if rest is not None and self._is_half(rest):
+                if rest is not None and (
+                    not rest or (rest[0] in self.tags.lead and ">" not in rest[1:] and "\n" not in rest)
+                ):
                     self._cut("the answer ended before the call did")
                 else:
                     yield from self.region.fail_and_skip(src, self.draft, self.begin, _STRAY)
@@ -209,9 +206,6 @@ class _Call:
             src.pos = found.end()
             if not (yield from self._value(found)):
                 return False
-
-    def _is_half(self, rest: str) -> bool:
-        return not rest or (rest[0] in self.tags.lead and ">" not in rest[1:] and "\n" not in rest)
 
     def _cut(self, why: str) -> None:
         self.draft.fail("truncated", why, self.begin, self.src.at, self.name)
@@ -282,7 +276,9 @@ class _Call:
         while True:
             found = yield from src.find(end.tokens, self.tags.lead, patience=src.patience)
             if found is None:
-                if before_call is not None and depth == 0 and self._all_read():
+                ended = rf"(?:{self.patterns.done})\s*(?:{self.patterns.closers}\s*)*$"
+                rest = src.text(max(self.begin, src.length - 200), src.length)
+                if before_call is not None and depth == 0 and compiled(ended).search(rest):  # nothing was cut off
                     fallback = before_call
                 elif fallback is not None and not self._ends_there(fallback):
                     fallback = None
@@ -312,21 +308,12 @@ class _Call:
                 return None if closed else found
             src.pos += found.end() - found.start() if kind != "call" else 1
 
-    def _all_read(self) -> bool:
-        """Tell whether the answer ended with the end of a call: nothing in it was cut off."""
-        src = self.src
-        rest = src.text(max(self.begin, src.length - 200), src.length)
-        return compiled(rf"(?:{self.patterns.done})\s*(?:{self.patterns.closers}\s*)*$").search(rest) is not None
-
     def _ends_there(self, offset: int) -> bool:
-        """Tell whether the end of the call stands at `offset` and then that of the region: only the value's end is
-        missing.
-        """
+        """Tell whether the ends of the call and of the region stand at `offset`: only the value's is missing."""
         rest = self.src.text(offset, self.src.length)
+        closer = self.patterns.closers if self.region.closes else ""
         if CLOSE_TAG in self.tags.call_end:
             closer = rf"(?:{self.patterns.closers})?"  # one tag ends both the call and the region
-        else:
-            closer = self.patterns.closers if self.region.closes else ""
         return compiled(rf"(?:{self.patterns.done})\s*{closer}\s*(?:$|{self.patterns.inner})").match(rest) is not None
 
     def _is_next(self, found: Match, start: int) -> bool:
@@ -346,8 +333,8 @@ class _Call:
 
 
 def _by_coat(head: str, token: str) -> bool | None:
-    """Tell whether the values of a call are exact, as `exact` of its tags: the templates of coats with a prefix keep
-    line breaks, at least in a call that has values beside their tags.
+    """Return `exact` of a call's tags: the templates of coats with a prefix keep line breaks, at least in a call that
+    has values beside their tags.
     """
     if _SPACED.match(head):
         return True
@@ -358,7 +345,6 @@ def _by_coat(head: str, token: str) -> bool | None:
 
 
 def _decode(tags: TagBody, tools: ToolSchemas, name: str, key: str, head: Match, raw: str, *, exact: bool) -> Any:
-    """The value of a parameter, as its tag and the schema say."""
     attributes = head.groupdict()
     if attributes.get("string") == "true" or attributes.get("type") == "string":
         return raw

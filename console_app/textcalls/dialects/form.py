@@ -1,19 +1,19 @@
-"""Writing calls in a dialect: the templates of its row, and how each kind of dialect encodes arguments.
+"""Writes calls in a dialect: a row of the table, the templates of a family, and how arguments are encoded.
 
-What is written is read back the same: values that a dialect would misread are put in CDATA, where it has such a
-thing.
+What is written is read back the same: values that a dialect would misread are put in CDATA, where it has such a thing.
 """
 
 import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from string import Template
 from typing import Any, Literal, Protocol, TypeAlias
 
 from console_app.domain import schema as json_schema
 from console_app.textcalls.bodies.json_body import JsonBody
-from console_app.textcalls.bodies.named_body import BracketBody, NamedBody
+from console_app.textcalls.bodies.named_body import NamedBody
 from console_app.textcalls.bodies.python_body import PythonBody
 from console_app.textcalls.bodies.tag_body import TagBody
 from console_app.textcalls.dialects.coats import PLAIN_OPENS
@@ -23,12 +23,14 @@ from console_app.textcalls.tool_schemas import ToolSchemas
 
 _ENTITY = lazily(r"&(?:\w+|#\w+);")
 _TAG_OPEN = lazily(r"<(?=[/|!\w])")
+_MARKS = (
+    "<tool_call", "</tool_call", "<function", "</function", "<param", "</param", "invoke", "arg_key>", "arg_value>",
+    "<![CDATA[", "minimax[",
+)  # fmt: skip
 _PLAIN_KEY = lazily(r"[A-Za-z_][\w-]*")
 
 
 class WrittenCall(Protocol):
-    """The parts of a call that are needed to write it."""
-
     @property
     def name(self) -> str: ...
 
@@ -76,24 +78,20 @@ class Form:
             return ", ".join(f"{key}={_python(value)}" for key, value in arguments.items())
         if self.values == "quoted":
             return ",".join(f"{self._key(key)}:{self._quoted(value)}" for key, value in arguments.items())
-        return "".join(self._param(call.name, key, value, tools) for key, value in arguments.items())
-
-    def _param(self, name: str, key: str, value: Any, tools: ToolSchemas) -> str:
-        text = value if isinstance(value, str) else _json_between_tags(value)
-        if self.values == "raw" and isinstance(value, str):
-            text = self._raw(name, value, tools.types(name, key))
-        string = "true" if isinstance(value, str) else "false"
-        kind = json_schema.type_of(value).replace("integer", "number")
-        return Template(self.param).substitute(key=key, value=text, type=kind, string=string)
+        written: list[str] = []
+        for key, value in arguments.items():
+            string, kind = isinstance(value, str), json_schema.type_of(value).replace("integer", "number")
+            # in JSON between tags no tag and no entity begins: within its strings `<` and `&` have an escape
+            text = _ENTITY.sub(lambda one: "\\u0026" + one[0][1:], _TAG_OPEN.sub(r"\\u003c", _json(value)))
+            if isinstance(value, str):
+                text = self._raw(call.name, value, tools.types(call.name, key)) if self.values == "raw" else value
+            filled = {"key": key, "value": text, "type": kind, "string": str(string).lower()}
+            written.append(Template(self.param).substitute(filled))
+        return "".join(written)
 
     def _raw(self, name: str, value: str, types: frozenset[str]) -> str:
-        """A text as it must stand between tags to come back the same."""
-        marks = [
-            mark
-            for mark in ("<tool_call", "</tool_call", "<function", "</function", "<param", "</param")
-            if mark in value
-        ]
-        marks += [mark for mark in ("invoke", "arg_key>", "arg_value>", "<![CDATA[", "minimax[") if mark in value]
+        """Return a text as it must stand between tags to come back the same."""
+        marks = any(mark in value for mark in _MARKS)
         spaced = self.trims and "\n" not in value.strip() and value.strip() != value
         tagged = self.trims and "<" in value and re.search(r"</?[\w.-]+\s*/?>", value) is not None
         literal = "null" in types and value.strip() in ("null", "None")
@@ -121,12 +119,6 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _json_between_tags(value: Any) -> str:
-    """JSON in which no tag and no entity begins: within its strings `<` and `&` have an escape."""
-    text = _TAG_OPEN.sub(r"\\u003c", _json(value))
-    return _ENTITY.sub(lambda entity: "\\u0026" + entity[0][1:], text)
-
-
 def _python(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return repr(value)
@@ -137,25 +129,21 @@ def _python(value: Any) -> str:
     return _json(value)
 
 
-CALL = '{"name": "$name", "arguments": $arguments}'
-PARAMETERS = '{"name": "$name", "parameters": $arguments}'
-Body: TypeAlias = JsonBody | NamedBody | TagBody | PythonBody | BracketBody
+Body: TypeAlias = JsonBody | NamedBody | TagBody | PythonBody
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """One way to write calls: a row stands for all families whose calls have the same body.
+    """A row of the table: it stands for all families whose calls have the same body.
 
     `coated`: a marker in any coat stands before the body, or the body begins with a tag in any coat. `opens` are tokens
     before the body that are no such marker, `begins` those with which the body itself begins, `closes` patterns of what
     ends it beside a closing marker. A row with none of them has no marker: the scanner knows its calls by the tools'
-    names and by shape. `form` writes calls, for prompts, examples and histories.
+    names and by shape.
     """
 
     name: str
-    models: str
     body: Body
-    form: Form
     coated: bool = False
     opens: tuple[str, ...] = ()
     begins: tuple[str, ...] = ()
@@ -176,8 +164,11 @@ class Family:
     models: str
     form: Form
 
-    @property
+    @cached_property
+    def opening(self) -> str:
+        return self.form.around.replace("$calls", self.form.call).strip()
+
+    @cached_property
     def marked(self) -> bool:
         """Tell whether nobody writes by accident how the calls of the family open."""
-        opening = self.form.around.replace("$calls", self.form.call).strip()
-        return self.row.marked and not opening.startswith((*PLAIN_OPENS, "<function name"))
+        return self.row.marked and not self.opening.startswith((*PLAIN_OPENS, "<function name"))

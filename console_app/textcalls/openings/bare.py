@@ -25,7 +25,7 @@ from console_app.textcalls.bodies.shapes import (
     spread,
 )
 from console_app.textcalls.model import Unreadable, is_list, is_object
-from console_app.textcalls.openings.openers import HALF_LINE, LINE
+from console_app.textcalls.openings.openers import HALF_KEPT, HALF_LINE, LINE
 from console_app.textcalls.openings.scan_state import ScanState
 from console_app.textcalls.output import IN_SENTENCE
 from console_app.textcalls.patterns import lazily
@@ -45,9 +45,7 @@ _TURN_END = lazily(r"(?:\s*<[|/｜][^<>]*>)*\s*")
 
 
 def read_object(state: ScanState, key: str) -> Reading[None]:
-    """Read an object in running text: calls, all that it holds, or data, which is skipped whole so that nothing
-    within it counts.
-    """
+    """Read an object in running text: calls, all that it holds, or data, of which nothing within counts."""
     src, start = state.src, state.src.at
     why, tool = "no call", None
     if known := state.tools.resolve(key) if key not in CALL_KEYS else None:
@@ -63,7 +61,7 @@ def read_object(state: ScanState, key: str) -> Reading[None]:
         yield from frame(src, JSON_DATA)
         src.pos += src.at == start
         if tool:
-            state.output.note(start, src.at, f"not taken as a call: {why}", tool)
+            state.output.note_text(start, src.at, why, tool)
         return
     draft = state.new_draft("bare_json_lines")
     span = yield from frame(src, JSON, draft.follow)
@@ -84,7 +82,7 @@ def read_object(state: ScanState, key: str) -> Reading[None]:
 
 
 def pass_separator(state: ScanState) -> Reading[None]:
-    """Pass over what may stand between a call and the next, and a bracket too many: neither is shown."""
+    """Pass over what may stand between a call and the next, and a bracket too many."""
     src, output = state.src, state.output
     if state.structure.floor != src.at:
         return
@@ -100,7 +98,7 @@ def pass_separator(state: ScanState) -> Reading[None]:
 
 def _take(state: ScanState, draft: Draft, span: Frame, *, closed: bool, tool: str | None) -> bool | None:
     """Take the calls of a value, if it holds nothing else; of a list that the answer's end cut off (not `closed`),
-    those that are complete. Whether they have to be the whole answer; None where it is text.
+    those that are complete. Return whether they have to be the whole answer; None where it is text.
     """
     text, begun, whole = state.src.text(span.start, span.end), span.start, False
     for begin, end in [(span.start, span.end)] if closed else span.members if lists_calls(text) else ():
@@ -118,7 +116,16 @@ def _take(state: ScanState, draft: Draft, span: Frame, *, closed: bool, tool: st
             why = "it is an object of JavaScript" if UNQUOTED_KEY in repaired else ""
             state.refuse(draft, why, tool or "")
             return None
-        draft.dialect = _dialect_of(value if closed else [value] if text[0] == "[" else {LIST_KEYS[0]: []}, items)
+        first = items[0] if items and is_object(items[0]) else {}
+        listed = not closed and text[0] != "["
+        if listed or (is_object(value) and any(key in value for key in (*LIST_KEYS, "tool_call", "function_call"))):
+            draft.dialect = "openai_shape"
+        elif is_object(first.get("function")):
+            draft.dialect = "nested_function"
+        elif is_list(value) or not closed:
+            draft.dialect = "bare_json_array"
+        else:
+            draft.dialect = "llama3_json" if "name" in first and "parameters" in first else "bare_json_lines"
         spans = span.members if closed and len(span.members) == len(items) else [(begin, end)] * len(items)
         for one, place in zip(found, spans, strict=True):
             draft.shaped(one, *place, repaired)
@@ -131,8 +138,7 @@ def _take(state: ScanState, draft: Draft, span: Frame, *, closed: bool, tool: st
 
 
 def _judge(state: ScanState, item: Any, found: Shaped | NotACall) -> str:
-    """Tell whether an object without a marker is a call: "known", "unknown" (for a whole message), or "" if it is
-    none."""
+    """Tell of an object without a marker that it is a call ("known"), one if it is the whole message, or "" none."""
     if not isinstance(found, Shaped):
         return ""
     if found.name in NO_CALL and found.exact:
@@ -151,13 +157,11 @@ def _judge(state: ScanState, item: Any, found: Shaped | NotACall) -> str:
 
 
 def _cut(state: ScanState, draft: Draft, begun: int, end: int) -> None:
-    """The answer ended within what `begun` there: a call, if others stand before it or it looks like one so far."""
+    """Take what `begun` where the answer ended for a call, if others stand before it or it looks like one so far."""
     rest = state.src.text(begun, end).lstrip(", \r\n\t")
-    named = NAMED.match(rest)
-    half = HALF_NAMED.match(rest)
-    if named:
+    if named := NAMED.match(rest):
         may_be = state.tools.resolve(named.group(1)) is not None
-    elif half:
+    elif half := HALF_NAMED.match(rest):
         may_be = any(name.startswith(half.group(1) or "") for name in state.tools.names)
     else:
         may_be = _CALL_KEY.match(rest) is not None
@@ -165,24 +169,11 @@ def _cut(state: ScanState, draft: Draft, begun: int, end: int) -> None:
         draft.fail("truncated", "the answer ended inside the call", begun, end, named.group(1) if named else None)
 
 
-def _dialect_of(value: Any, items: list[Any]) -> str:
-    first = items[0] if items and is_object(items[0]) else {}
-    if is_object(value) and any(key in value for key in (*LIST_KEYS, "tool_call", "function_call")):
-        return "openai_shape"
-    if is_object(first.get("function")):
-        return "nested_function"
-    if is_list(value):
-        return "bare_json_array"
-    return "llama3_json" if "name" in first and "parameters" in first else "bare_json_lines"
-
-
 def read_list(state: ScanState, callee: str) -> Reading[None]:
-    """Read a list of Python calls, of which `callee` is the first: a call if it is alone on its lines, all of known
-    tools.
-    """
+    """Read a list of Python calls, of which `callee` is the first: all of known tools, alone on its lines."""
     src, start = state.src, state.src.at
     if why := state.place().withheld:
-        state.output.note(start, start + 1, f"not taken as a call: {why}", state.tools.resolve(callee))
+        state.output.note_text(start, start + 1, why, state.tools.resolve(callee))
         src.pos += 1
         return
     draft = state.new_draft("pythonic_list")
@@ -205,7 +196,7 @@ def read_call_lines(state: ScanState) -> Reading[None]:
     yield from src.skip()
     draft = state.new_draft("gemma_tool_code" if state.in_fence else "pythonic_list")
     region = Region(src.at)
-    while (yield from _at_known_call(state)):
+    while (yield from at_known_call(state, fenced=state.in_fence)):
         yield from PythonBody().read(src, region, draft)
         if state.in_fence and (printed := (yield from src.match(_PRINTED, 96))):
             src.pos = printed.end()
@@ -214,7 +205,7 @@ def read_call_lines(state: ScanState) -> Reading[None]:
     if not draft.attempts:
         return
     rest = src.tail()
-    if rest and _half_name(state):
+    if rest and half_name(state, fenced=state.in_fence):
         draft.fail("truncated", "the answer ended within a call", src.at, src.length)
         src.pos = len(src.buf)
     if _is_cut(draft) or (rest is not None and _TURN_END.fullmatch(rest)):
@@ -223,22 +214,22 @@ def read_call_lines(state: ScanState) -> Reading[None]:
         state.refuse(draft)
 
 
-def _at_known_call(state: ScanState) -> Reading[bool]:
-    """Tell whether the Python call of a known tool begins here."""
+def at_known_call(state: ScanState, *, fenced: bool) -> Reading[bool]:
+    """Tell whether the Python call of a known tool begins here; where it is `fenced`, also one in print()."""
     src = state.src
-    while not src.ended and _half_name(state):
+    while not src.ended and (half_name(state, fenced=fenced) or (fenced and HALF_KEPT.match(src.buf, src.pos))):
         yield
     found = LINE.match(src.buf, src.pos)
     if found is None or not {found["callee"], stripped(found["callee"])} & set(state.tools.names):
         return False
-    return state.in_fence or not (found["print"] or found["kept"])
+    return fenced or not (found["print"] or found["kept"])
 
 
-def _half_name(state: ScanState) -> bool:
+def half_name(state: ScanState, *, fenced: bool) -> bool:
     """Tell whether all that is unread may become the opening of a known tool's call."""
     found = HALF_LINE.match(state.src.buf, state.src.pos)
-    if found is None:
+    if found is None or (found["kept"] and not fenced):
         return False
     half = found["half"].removeprefix("functions.").removeprefix("default_api.")
-    words = (*state.tools.names, "functions.", "default_api.", *(("print(",) if state.in_fence else ()))
+    words = (*state.tools.names, "functions.", "default_api.", *(("print(",) if fenced else ()))
     return any(word.startswith(half) for word in words)

@@ -5,6 +5,7 @@ and Muse, with which an answer may begin.
 """
 
 import re
+from dataclasses import replace
 from functools import cache
 
 from console_app.textcalls.bodies.region import Region
@@ -29,7 +30,7 @@ _CHANNEL = lazily(
 )
 _TO_TOOL = lazily(r"\sto=(?!(?:assistant|user|self|commentary|all|developer)\b)")
 _TO_USER = lazily(r"\sto=user\b")
-TO_USER = "in what is said to the user"
+_ASIDE = "in what is said to the user"
 _CHANNEL_ENDS = lazily(r"<\|(?:end|eom|eot|start|channel|call|return)\|>")
 _LABEL = lazily(ACTION)
 _OBSERVATION = lazily(label("Observation"))
@@ -47,13 +48,14 @@ _NAME = lazily(r"(?P<name>\S+)[ \t]*\r?\n\s*\{")
 _HALF_NAME = lazily(r"\s*(\S*)([ \t\r]*(?:\n\s*)?)")
 _MESSAGE_ENDS = lazily(r"<\|(?:eom|eot|start|end)\|>")
 _LONGEST = 120
-BESIDE_CALLS = "more than calls stands in its fence"
 
 
 def read_marker(state: ScanState, token: str, *, inside: bool = False) -> Reading[None]:
     """Read what a marker opens; `inside`: it is the beginning of the body."""
     src, place = state.src, state.place()
-    patterns, rows = _harmony() if token in BEGINS else _bodies() if inside else _choices(_kind(token))
+    patterns, rows = _choices(token if token in _JSON_ONLY else "<|" if token.startswith(("<|", "<｜")) else "<")
+    if inside:
+        patterns, rows = _bodies(harmony=token in BEGINS)
     chosen = yield from src.match_first(patterns, 0 if inside else len(token))
     if chosen is None and not inside:
         tag = _TAG.match(src.buf, src.pos + len(token), src.pos + LOOKAHEAD)
@@ -67,32 +69,22 @@ def read_marker(state: ScanState, token: str, *, inside: bool = False) -> Readin
     row = rows[chosen]
     if row is None:
         src.pos += len(token)
+        state.section = token
         if place.quoted or state.level == "none":
             state.shown_section = True
-        else:
-            state.output.suspect(place.doubt(licensed=state.licensed is not None))
-            state.output.drop(src.at)
-        state.section = token
+            return
+        state.output.suspect(place.doubt(licensed=state.licensed is not None))
+        state.output.drop(src.at)
         return
     pretty = src.buf.startswith(("\n", "\r\n"), src.pos + len(token)) and not inside
-    region = Region(src.at, token, OPEN, _closes(row), pretty, token not in UNPAIRED)
+    closes = row.closes if not row.coated else f"(?:{CLOSE}|{row.closes})" if row.closes else CLOSE
+    region = Region(src.at, token, OPEN, closes, pretty, token not in UNPAIRED)
     src.pos += 0 if inside else len(token)
     draft = yield from state.read_body(row, region, is_marked(token))
     shown = place.quoted or ("its section is only shown" if state.shown_section else "")
     if token == "<tools>" and _DEFINES.search(src.text(region.start, src.at)):
         shown = "it defines tools"
     state.conclude(draft, shown=shown, place=place)
-
-
-def _closes(row: Dialect) -> str:
-    if not row.coated:
-        return row.closes
-    return f"(?:{CLOSE}|{row.closes})" if row.closes else CLOSE
-
-
-def _kind(token: str) -> str:
-    """Return a marker that is read like this one."""
-    return token if token in _JSON_ONLY else "<|" if token.startswith(("<|", "<｜")) else "<"
 
 
 @cache
@@ -105,19 +97,15 @@ def _choices(token: str) -> tuple[tuple[re.Pattern[str], ...], tuple[Dialect | N
 
 
 @cache
-def _bodies() -> tuple[tuple[re.Pattern[str], ...], tuple[Dialect, ...]]:
-    """Patterns of the bodies that begin with a tag in any coat, and their rows."""
-    rows = tuple(row for row in COATED if isinstance(row.body, TagBody) or row.name == "cwm")
+def _bodies(*, harmony: bool) -> tuple[tuple[re.Pattern[str], ...], tuple[Dialect, ...]]:
+    """Patterns of the bodies that begin with a tag in any coat, or of Harmony's, and their rows."""
+    tagged = [row for row in COATED if isinstance(row.body, TagBody) or row.name == "cwm"]
+    rows = (ROWS["harmony"],) if harmony else tuple(tagged)
     return tuple(compiled(row.body.start) for row in rows), rows
 
 
-@cache
-def _harmony() -> tuple[tuple[re.Pattern[str], ...], tuple[Dialect, ...]]:
-    return (compiled(ROWS["harmony"].body.start),), (ROWS["harmony"],)
-
-
 def _no_body(state: ScanState, token: str, place: Place, inside: bool) -> Reading[None]:
-    """A marker without a call: cut off, or a mistake at the start of a line, or a mention of it in text."""
+    """Read a marker without a call: cut off, or a mistake at the start of a line, or a mention of it in text."""
     src, start, weak = state.src, state.src.at, token in PLAIN_OPENS or token == "to=functions."
     dialect = "harmony" if token in BEGINS else "qwen3_coder_xml" if inside else "hermes_json"
     rest = src.tail(len(token))
@@ -146,9 +134,7 @@ def _looks_cut(rest: str, inside: bool) -> bool:
         return False
     if inside:
         tag, end, rest = rest.partition(">")
-        if not end:
-            return "\n" not in tag
-        return rest.lstrip()[:1] in ("", "<", "]", "{")
+        return rest.lstrip()[:1] in ("", "<", "]", "{") if end else "\n" not in tag
     body = rest.lstrip()
     return not body or body[0] in '<[{]`"' or _HALF_WORD.match(body) is not None
 
@@ -175,24 +161,19 @@ def read_tool_tag(state: ScanState, token: str) -> Reading[None]:
 
 
 def _channel(state: ScanState) -> Reading[None]:
-    """A harmony header that calls nothing: analysis is reasoning, other channels are text; another role is made
-    up.
-    """
+    """Read a harmony header that calls nothing: analysis is reasoning, other channels are text."""
     src, output, start = state.src, state.output, state.src.at
     header = yield from src.match(_CHANNEL)
     if header is None:
         rest = src.tail()
-        if rest is not None:
-            if "to=" in rest:
-                state.cut_off("harmony", "in the header of the call", start)
-                return
-            src.pos = len(src.buf)
-        else:
-            src.pos += len("<|start|>")
+        if rest is not None and "to=" in rest:
+            state.cut_off("harmony", "in the header of the call", start)
+            return
+        src.pos = len(src.buf) if rest is not None else src.pos + len("<|start|>")
         output.drop(src.at)
         return
     src.pos = header.end()
-    state.structure.aside = TO_USER if _TO_USER.search(header.group()) else ""
+    state.structure.aside = _ASIDE if _TO_USER.search(header.group()) else ""
     if _TO_TOOL.search(header.group()) and not (src.tail() or "").strip() and src.tail() is not None:
         state.cut_off("harmony", "where the arguments should begin", start)
         return
@@ -227,14 +208,21 @@ def _action(state: ScanState, shown: str) -> Reading[None]:
     found = starts[chosen or 0].match(src.buf, src.pos)
     after = _LABEL.match(src.buf, src.pos)
     if found is None or (chosen and state.tools.resolve(found["name"]) is None):
-        _no_action(state, shown, after.end() if after else src.pos + 1)
+        rest = src.tail(limit=LOOKAHEAD) or ""
+        half = _HALF.match(rest)
+        if _HALF_OBJECT.match(rest):
+            state.cut_off("smol_action", "inside the call", start, shown=shown)
+        elif half and state.tools.begins(half[1]):
+            state.cut_off("react", "before the input of the action", start, half[1], shown)
+        else:
+            src.pos = after.end() if after else src.pos + 1
         return
     row = ROWS["react" if chosen else "smol_action"]
     if chosen == 2:
         src.pos = found.end()
         draft = state.new_draft(row.name)
         draft.done_loosely(found["name"], None, start, src.at)
-        state.conclude(draft, shown=shown)
+        state.conclude(draft, shown)
         return
     label_read = "" if chosen or after is None else after.group()
     src.pos += len(label_read)
@@ -242,24 +230,12 @@ def _action(state: ScanState, shown: str) -> Reading[None]:
     draft = yield from state.read_body(row, Region(start, label_read, opens, row.closes, pretty=True, required=False))
     if not chosen and found["fence"]:
         langchain = '"action"' in src.text(start, min(src.at, start + 600))
-        draft.relabel("langchain_action_fence" if langchain else "command_r")
+        draft.dialect = "langchain_action_fence" if langchain else "command_r"
+        draft.attempts = [replace(attempt, dialect=draft.dialect) for attempt in draft.attempts]
         if src.text(src.at - 1, src.at) != "`" and (yield from src.ahead()) not in ("", "<"):
-            shown = shown or BESIDE_CALLS
+            shown = shown or "more than calls stands in its fence"
     yield from state.conclude_in_line(draft, shown)
     yield from pass_separator(state)
-
-
-def _no_action(state: ScanState, shown: str, after: int) -> None:
-    """`Action:` without anything that runs: cut off, if a tool is named, else text."""
-    src, start = state.src, state.src.at
-    rest = src.tail(limit=LOOKAHEAD) or ""
-    half = _HALF.match(rest)
-    if _HALF_OBJECT.match(rest):
-        state.cut_off("smol_action", "inside the call", start, shown=shown)
-    elif half and state.tools.begins(half[1]):
-        state.cut_off("react", "before the input of the action", start, half[1], shown)
-    else:
-        src.pos = after
 
 
 def _recipient(state: ScanState, shown: str = "") -> Reading[None]:
@@ -299,7 +275,7 @@ def read_opening(state: ScanState) -> Reading[None]:
     if found := _TO.match(src.buf, src.pos):
         src.pos = found.end()
         state.output.drop(src.at)
-        state.structure.aside = TO_USER if "to=user" in found.group() else ""
+        state.structure.aside = _ASIDE if "to=user" in found.group() else ""
         if found["self"]:
             state.held = True
             yield from src.find(_MESSAGE_ENDS, "<", 16)

@@ -125,4 +125,7 @@ LINE = lazily(
     rf"(?P<kept>[A-Za-z_]\w{{0,40}}\s{{0,8}}=\s{{0,8}})?(?P<print>print\s{{0,8}}\(\s{{0,8}})?(?P<callee>{_NAME})\s{{0,8}}\("
 )
 """The opening of a Python call that begins an answer, with or without print() around it, and what may become it."""
-HALF_LINE = lazily(r"(?:print\s{0,8}\(\s{0,8})?(?P<half>[\w.-]{0,100})\s{0,8}\Z")
+HALF_LINE = lazily(
+    r"(?P<kept>[A-Za-z_]\w{0,40}\s{0,8}=\s{0,8})?(?:print\s{0,8}\(\s{0,8})?(?P<half>[\w.-]{0,100})\s{0,8}\Z"
+)
+HALF_KEPT = lazily(r"[A-Za-z_]\w{0,40}\s{0,8}\Z")

@@ -48,9 +48,8 @@ _ENDED = lazily(rf"{_STOP}[\"'”’»)\]*_」』]*\s*\Z")
 @dataclass(frozen=True)
 class Place:
     """`line` is what stands before the place on its line, since the last call; `before` the lines above it, `inside`
-    the construct around it, in words. `first`: nothing but white space stands before it.
-
-    What it tells is found out once: of calls in a row most stand at places alike, for which `_place` gives the same.
+    the construct around it, in words. `first`: nothing but white space stands before it. What it tells is found out
+    once: most calls in a row stand at places alike, for which `_place` gives the same.
     """
 
     line: str
@@ -64,7 +63,6 @@ class Place:
 
     @cached_property
     def blockquote(self) -> bool:
-        """Tell whether the line is quoted, or Markdown takes it as the rest of the quoted paragraph above it."""
         if self.line.lstrip().startswith(">"):
             return True
         return _QUOTED_LINE.search(_PARAGRAPH.split(self.before)[-1]) is not None
@@ -117,20 +115,14 @@ class Structure:
 
     def __init__(self, src: Source) -> None:
         self._src = src
-        self.upto = 0
-        """Before this offset all was followed."""
+        self.upto = 0  # before this offset all was followed
         self._close: re.Pattern[str] | None = None
         self._inside = ""
-        self._quoted_at = -1
-        """Where the quotation began that ends with its paragraph at the latest; -1 for any other construct."""
-        self._unquoted = 0
-        """Before this offset such a quotation was none: what looks like one there opens nothing."""
-        self.floor = 0
-        """What stands before this offset was read as other than text."""
-        self.backtick = -1
-        """Where the newest backtick stands that nothing closes: what follows it on its line may be code."""
-        self.aside = ""
-        """Where all of the text stands that comes now, as in a part of the answer that is for the user alone."""
+        self._quoted_at = -1  # where the quotation began that ends with its paragraph at the latest
+        self._unquoted = 0  # before this offset such a quotation was none: what looks like one opens nothing
+        self.floor = 0  # what stands before this offset was read as other than text
+        self.backtick = -1  # the newest that nothing closes: what follows it on its line may be code
+        self.aside = ""  # where all text stands that comes now, as in a part that is for the user alone
         self._opaque: list[tuple[int, int]] = []
         self._passed = 0
 
@@ -141,11 +133,10 @@ class Structure:
             self.floor = end
 
     def restart(self, offset: int) -> None:
-        """Whatever was open before is not: it belonged to something else."""
+        """Forget what was open before: it belonged to something else."""
         self.upto, self._close, self._inside, self.floor = max(offset, self.upto), None, "", offset
 
     def lines(self, offset: int, inside: str = "") -> Place:
-        """The place at `offset`, as its lines show it."""
         text = self._src.text(max(self.floor, offset - _REACH), offset)
         before, line_break, line = text.rpartition("\n")
         first = not self.floor and offset <= _REACH and not text.strip()
@@ -154,7 +145,6 @@ class Structure:
         return _place(line, before + line_break, inside, first)
 
     def at(self, offset: int) -> Place:
-        """The place at `offset`, with what is open around it."""
         self._advance(offset)
         place = self.lines(offset, self._inside or self.aside)
         if place.inside or offset - len(place.line) > self.backtick:
@@ -200,7 +190,6 @@ class Structure:
 
 
 def _search(pattern: re.Pattern[str], text: str, pos: int) -> Match | None:
-    """The next match, a window at a time."""
     while pos < len(text):
         end = pos + WINDOW + LOOKAHEAD
         found = pattern.search(text, pos, end)
@@ -212,5 +201,4 @@ def _search(pattern: re.Pattern[str], text: str, pos: int) -> Match | None:
 
 @lru_cache(maxsize=256)
 def _closing(token: str) -> re.Pattern[str]:
-    """Return the pattern that ends the construct which `token` began."""
     return re.compile(_CLOSING_OF.get(token) or rf"(?i:</{re.escape(token)}\s*>)")

@@ -19,12 +19,8 @@ from console_app.textcalls.tool_schemas import ToolSchemas
 
 MOST_CALLS = 16_000
 """How many calls an answer may hold: what is collected for many more of them keeps the garbage collector busy."""
-_FENCED = ("fenced_json", "gemma_tool_code")
-"""Forms of which a fence is a part."""
-_ANYTHING = lazily(r"[\s\S]*")
+ANYTHING = lazily(r"[\s\S]*")
 _ENDS = any_of({*THINK_ENDS, *CHAT_TOKENS})
-
-
 _LINE_ENDS = lazily(
     lambda: (
         rf"(?:[^\S\n]*+{CLOSE})*+[^\S\n]*+(?:\n|(?:{OPEN}|{BEGIN})"
@@ -85,11 +81,9 @@ class ScanState:
         self.output = ScanOutput(self.src, self._events, self.structure, self.licensed)
 
     def place(self) -> Place:
-        """Return the place of the text that is read now."""
         return self.structure.at(self.src.at)
 
     def flush(self) -> list[ScanEvent]:
-        """The events since the last time."""
         events = list(self._events)
         self._events.clear()
         return events
@@ -119,24 +113,24 @@ class ScanState:
         return draft
 
     def conclude(
-        self, draft: Draft, *, fenced: bool = False, alone: bool = False, shown: str = "", place: Place | None = None
-    ) -> None:
-        """A region has been read up to here: its calls count, or, if it has none, it is text. `shown` says why it is
-        text in any case, "" when it isn't; `fenced` and `alone` as in a segment.
+        self, draft: Draft, shown: str = "", doubt: str = "", *, fenced: bool = False, alone: bool = False,
+        place: Place | None = None,
+    ) -> None:  # fmt: skip
+        """Let the calls of a region that was read up to here count; where it has none, it is text. `shown` says why it
+        is text in any case, "" when it isn't; `fenced`, `alone` and `doubt` as in a segment.
         """
         why = (shown if self.level != "none" else "") or self._withheld(draft)
         if why:
             if draft.attempts:
                 names = [self.tools.resolve(attempt.name or "") for attempt in draft.attempts]
-                name = next(filter(None, names), None)
-                self.output.note(self.output.mark, self.src.at, f"not taken as a call: {why}", name)
+                self.output.note_text(self.output.mark, self.src.at, why, next(filter(None, names), None))
             self.refuse(draft)
             return
         draft.settle()
         self.draft = None
         self.reopening = draft.reopening if draft.attempts else self.reopening
         for start, end, why in draft.ignored:
-            self.output.note(start, end, f"not taken as a call: {why}")
+            self.output.note_text(start, end, why)
         if draft.answer is not None and not draft.attempts:
             self.output.drop(self.src.at, replacement=draft.answer)
         elif not draft.attempts:
@@ -147,9 +141,7 @@ class ScanState:
             self.output.drop(self.src.at)
         else:
             place = place or self.structure.at(self.output.mark)
-            doubt = place.doubt(licensed=self.licensed == draft.attempts[0].dialect)
-            if fenced and self.licensed and self.licensed not in _FENCED:
-                doubt = doubt or "it stands in a fence"
+            doubt = place.doubt(licensed=self.licensed == draft.attempts[0].dialect) or doubt
             self.reopening = None if alone else self.reopening
             self.unended = self.src.at
             self.output.take(draft, self.src.at, fenced=fenced, alone=alone, doubt=doubt)
@@ -157,8 +149,8 @@ class ScanState:
                 self.output.drop(self.src.at, replacement=draft.answer)
 
     def conclude_in_line(self, draft: Draft, shown: str = "", *, alone: bool = False) -> Reading[None]:
-        """As `conclude`, but where nothing marks the calls, words behind them on their line make them part of a
-        sentence, unless a value may go on there.
+        """As `conclude`, but unmarked calls with words behind them on their line are part of a sentence, unless a value
+        may go on there.
         """
         if not shown and not draft.marked and draft.reopening is None:
             found = yield from self.src.match(_BEHIND)
@@ -173,10 +165,7 @@ class ScanState:
         if newest is None or newest.final or output.lonely or newest.doubt or self.thinks:
             return
         own = self.licensed and not FAMILIES[self.licensed].marked  # whose calls have no marker
-        if all(
-            one.dialect == self.licensed and one.failure is None and one.whole and (one.marked or own)
-            for one in newest.attempts
-        ):
+        if all(one.dialect == self.licensed and one.whole and (one.marked or own) for one in newest.attempts):
             found = yield from self.src.match(_LINE_ENDS)
             if found and not found["words"]:
                 self.reopening = None
@@ -191,18 +180,16 @@ class ScanState:
             return "this model has tools of its own to call"
         if self.level == "all" or draft.marked:
             return ""
-        if failed := next((attempt for attempt in draft.attempts if attempt.failure is not None), None):
-            return f"nothing marks it as one, and {failed.why}"
-        if not any(attempt.known for attempt in draft.attempts):
+        for one in draft.attempts:
+            if one.failure is not None:
+                return f"nothing marks it as one, and {one.why}"
+        if not any(one.known for one in draft.attempts):
             return NO_TOOL
-        fitting = all(
-            attempt.known and self.tools.accepts(attempt.name or "", attempt.arguments or {})
-            for attempt in draft.attempts
-        )
+        fitting = all(one.known and self.tools.accepts(one.name or "", one.arguments or {}) for one in draft.attempts)
         return "" if fitting else "nothing marks it as one, and its arguments do not fit the tool"
 
     def cut_off(self, dialect: str, where: str, start: int, written: str | None = None, shown: str = "") -> None:
-        """The answer ended in a call that began at `start`: all that is left of it is that call's."""
+        """Take the rest of the answer for a call that began at `start` and was cut off."""
         self.src.pos = len(self.src.buf)
         draft = self.new_draft(dialect)
         draft.fail("truncated", f"the answer ended {where}", start, self.src.at, written)
@@ -211,13 +198,13 @@ class ScanState:
     def refuse(self, draft: Draft, why: str = "", written: str = "") -> None:
         """Treat what was read up to here as text; `why`, where it seems to call the tool that is `written`."""
         if why and (name := self.tools.resolve(written)):
-            self.output.note(self.output.mark, self.src.at, f"not taken as a call: {why}", name)
+            self.output.note_text(self.output.mark, self.src.at, why, name)
         draft.withdraw()
         self.draft = None
         self.output.show(self.src.at)
 
     def reopen(self, found: Match) -> None:
-        """The last call's value goes on to here, and what was taken for text after it is part of the value."""
+        """Let the last call's value go on to here, with what was taken for text after it."""
         assert self.reopening is not None, "only what can be reopened is"
         end = self.src.offset(found.start())
         self.output.show(end)
@@ -225,16 +212,15 @@ class ScanState:
         self.output.extend(self.src.at, end, self.reopening)
 
     def cut(self, token: str, place: Place) -> Reading[None]:
-        """A result that only an endpoint could have written: it and all that follows is made up.
-
-        Where no call came before it may be ordinary text; it stays, but no call after it counts.
+        """Drop a result that only an endpoint could have written, and all that follows, for it is made up. Where no
+        call came before it may be ordinary text; it stays, but no call after it counts.
         """
         if self.level == "none" or (not self.output.attempts and not (place.line_start and token[0] in "<[")):
             self.src.pos += len(token)
             self.blocked = self.blocked or place.line_start
             return
         start = self.src.at
-        yield from self.src.skip(_ANYTHING)
+        yield from self.src.skip(ANYTHING)
         if self.src.text(start + len(token), self.src.at).strip():  # Gemma ends a turn with the token alone
             self.output.note(start, start + len(token), "results that the model made up, and all after them")
             self.output.goes_on = True

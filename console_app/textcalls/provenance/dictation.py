@@ -1,8 +1,7 @@
 """The second question: do the values of a call stand in words of others that tell to make it?
 
-Words can make a call ask, none makes one run. Beside prose counts a command that reaches out or destroys, a long text,
-or one that is to be sent; near to the tool's own name count a few letters. A path, an id or a query that a listing, a
-table or a search gives stands in no sentence that tells, and asks nothing.
+Beside prose counts a command that reaches out or destroys, a long text, or one that is to be sent; near to the tool's
+own name count a few letters. A path, an id or a query of a listing, a table or a search stands in no such sentence.
 """
 
 from __future__ import annotations
@@ -77,10 +76,8 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[^/]+/.")
 
 
 class Dictation:
-    """A call that may be dictated: what its tool needs, or takes where it needs nothing.
-
-    `name` and `tool` are its tool's on the wire and at its server. `reads`: the tool changes nothing, so that only what
-    it sends out in an address counts.
+    """A call that may be dictated: the values that its tool needs, or takes where it needs nothing. `name` and `tool`
+    are the tool's on the wire and at its server. `reads`: it changes nothing, so that only an address counts.
     """
 
     def __init__(
@@ -94,9 +91,7 @@ class Dictation:
         self._reads = reads
 
     def find(self, given: GivenTexts) -> FoundPassage | None:
-        """Return where it is dictated, if anywhere."""
-        addresses = [one for value in self._values for one in _ELSEWHERE.findall(value)]
-        for one in addresses:
+        for one in (one for value in self._values for one in _ELSEWHERE.findall(value)):
             if found := _carries(one, given):
                 return found
         if self._reads or not self._values:
@@ -104,7 +99,6 @@ class Dictation:
         return self._named(given) or self._told(given) or self._together(given)
 
     def _told(self, given: GivenTexts) -> FoundPassage | None:
-        """Return where a value that is long or telling enough stands beside words."""
         whole = sum(len(_letters(value)) for value in self._values)
         for value in self._values:
             alone = len(_letters(value)) >= _ALONE * whole
@@ -122,16 +116,12 @@ class Dictation:
             return None
         for place in given.places(wanted):
             if _is_told(place, len(wanted), reaches=reaches, address=address):
-                return place.finding if address or (reaches and alone) or self._stand(given) else None
+                sizes = [(len(one), given.holds(one)) for one in map(_letters, self._values)]
+                stand = sum(size for size, stands in sizes if stands) >= _STANDS * sum(size for size, _ in sizes)
+                return place.finding if address or (reaches and alone) or stand else None
         if alone and (reaches or len(wanted) >= _LONG):
             return _split(wanted, given)
         return None
-
-    def _stand(self, given: GivenTexts) -> bool:
-        """Tell whether most of what the tool needs stands in what was given."""
-        sizes = [(len(wanted), given.holds(wanted)) for wanted in map(_letters, self._values)]
-        whole = sum(size for size, _ in sizes)
-        return sum(size for size, stands in sizes if stands) >= _STANDS * whole
 
     def _together(self, given: GivenTexts) -> FoundPassage | None:
         """Return where all values stand in one line of prose, of which one is of several words."""
@@ -140,12 +130,9 @@ class Dictation:
         if len(all_of) < 2 or not texts or max(map(len, texts)) < _TOGETHER or not all(all_of):
             return None
         for place in given.places(max(texts, key=len)):
-            around = f"{place.above}\n{place.before}\n{place.after}"
+            around = _letters(f"{place.above}\n{place.before}\n{place.after}")
             others = [wanted for wanted in all_of if wanted != max(texts, key=len)]
-            if (
-                all(wanted in _letters(around) for wanted in others)
-                and _prose(place.before, place.after, names=True) >= 2
-            ):
+            if all(wanted in around for wanted in others) and _prose(place.before, place.after, names=True) >= 2:
                 return place.finding
         return None
 
@@ -167,8 +154,7 @@ class Dictation:
                 joined, known = f" {' '.join(near)} ", frozenset(near)
                 held = sum(size for size, parts in values if any(_holds(joined, known, part) for part in parts))
                 if 2 * held >= whole:
-                    place_said = f"{text.given.source} (line {text.number(place.line)})"
-                    return FoundPassage(place_said, " ".join(around.split()))
+                    return text.finding(place.line, " ".join(around.split()))
         return None
 
 
@@ -224,7 +210,6 @@ def _prose(before: str, after: str, *, names: bool = False) -> int:
 
 
 def _wide(text: str) -> int:
-    """How many letters a text has of scripts without blanks."""
     return sum("\u0e00" <= char <= "\u0e7f" or "\u3040" <= char <= "\u9fff" for char in text)
 
 
@@ -247,7 +232,6 @@ def _letters(text: str) -> str:
 
 
 def _said(value: Any) -> str:
-    """Return the text of an argument; of a list or an object each value behind the other."""
     return " ".join(as_text(one) for _, one in leaves("", value) if one is not None and not isinstance(one, bool))
 
 

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, product
 
 from console_app.textcalls.provenance.folding import bare, letters, unescaped, words_of
 
@@ -55,7 +55,6 @@ class ValuePlace:
 
     @property
     def sentence(self) -> tuple[str, str]:
-        """The text beside it in its sentence."""
         ends = ("。", "！", "？", ". ", "! ", "? ", "; ")
         before = f"{self.led} {self.before}"
         begins = max(before.rfind(end) + len(end) if end in before else 0 for end in ends)
@@ -70,8 +69,6 @@ class ValuePlace:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A tool's name in a text, with what stands before and behind it, unescaped."""
-
     line: int
     before: str
     name: str
@@ -79,8 +76,6 @@ class Named:
 
 
 class FoldedText:
-    """A text with its lines as they are compared."""
-
     def __init__(self, given: GivenText) -> None:
         self.given = given
         text = _LONG_LINE.sub(r"\g<0>\n", given.text)
@@ -96,48 +91,39 @@ class FoldedText:
         self._named: dict[re.Pattern[str], list[Named]] = {}
 
     def folded(self, reading: int) -> list[str]:
-        """The letters of each line."""
         return self._bare if reading else self._plain
 
     def holds(self, piece: str) -> bool:
-        """Tell whether its letters hold others."""
         plain, stripped = self.readings
         return piece in plain or (stripped is not plain and piece in stripped)
 
-    def number(self, line: int) -> int:
-        """The number that people give a line, from 1: a very long one is many here."""
-        if not self._cut:
-            return line + 1
-        begins = sum(map(len, self.lines[:line])) + line
-        return self.given.text.count("\n", 0, begins) + 1
+    def finding(self, line: int, passage: str) -> FoundPassage:
+        """Return a passage with the number that people give its line: a very long one is many here."""
+        begins = sum(map(len, self.lines[:line])) + line if self._cut else 0
+        number = self.given.text.count("\n", 0, begins) + 1 if self._cut else line + 1
+        return FoundPassage(f"{self.given.source} (line {number})", passage)
 
     def named(self, names: Collection[str], pattern: re.Pattern[str]) -> list[Named]:
         """Where `pattern` finds a tool, of which the letters of `names` tell in which lines to look; it is kept."""
         if (known := self._named.get(pattern)) is None:
-            lines = {line: None for name in names for reading in (0, 1) for line in self._lines_with(name, reading)}
+            lines: dict[int, None] = {}
+            for name, reading in product(names, (0, 1)):
+                at = -1
+                for _ in range(_NAMES):
+                    if (at := self.readings[reading].find(name, at + 1)) < 0:
+                        break
+                    lines[self.line(reading, at)[0]] = None
             known = self._named[pattern] = [one for line in lines for one in self._places(line, pattern)]
         return known
 
-    def _lines_with(self, name: str, reading: int) -> Iterator[int]:
-        joined, at = self.readings[reading], -1
-        for _ in range(_NAMES):
-            if (at := joined.find(name, at + 1)) < 0:
-                return
-            yield self.line(reading, at)[0]
-
     def _places(self, line: int, pattern: re.Pattern[str]) -> Iterator[Named]:
         text = unescaped(self.lines[line])
-        before, behind = (
-            unescaped(" ".join(self.lines[a:b])) for a, b in ((max(0, line - 2), line), (line + 1, line + 12))
-        )
+        before = unescaped(" ".join(self.lines[max(0, line - 2) : line]))[-_BESIDE:]
+        behind = unescaped(" ".join(self.lines[line + 1 : line + 12]))
         for found in pattern.finditer(text.lower()):
             start, end = found.span()
-            yield Named(
-                line,
-                f"{before[-_BESIDE:]} {text[:start]}"[-_BESIDE:],
-                text[start:end],
-                f"{text[end:]}\n{behind}"[:_BEHIND],
-            )
+            around = f"{before} {text[:start]}"[-_BESIDE:], text[start:end], f"{text[end:]}\n{behind}"[:_BEHIND]
+            yield Named(line, *around)
 
     def line(self, reading: int, at: int) -> tuple[int, int]:
         """The number of the line that a letter stands in, and where in it."""
@@ -160,7 +146,6 @@ class GivenTexts:
 
     @cached_property
     def _readings(self) -> list[tuple[str, list[int]]]:
-        """The letters of all, and where those of each text begin."""
         readings: list[tuple[str, list[int]]] = []
         for reading in (0, 1):
             parts = [one.readings[reading] for one in self.texts]
@@ -169,7 +154,6 @@ class GivenTexts:
         return readings
 
     def holds(self, piece: str) -> bool:
-        """Tell whether their letters hold others."""
         return any(piece in joined for joined, _ in self._readings)
 
     def longest(self, wanted: str) -> int:
@@ -205,10 +189,8 @@ class GivenTexts:
     def _place(self, reading: int, starts: Sequence[int], first: int, last: int) -> ValuePlace:
         number, other = (bisect_right(starts, at) - 1 for at in (first, last))
         text, end = self.texts[number], self.texts[other]
-        (line, begins), (last_line, ends) = (
-            text.line(reading, first - starts[number]),
-            end.line(reading, last - starts[other]),
-        )
+        line, begins = text.line(reading, first - starts[number])
+        last_line, ends = end.line(reading, last - starts[other])
         said, behind = text.lines[line], end.lines[last_line]
         start, stop = _raw(said, begins, reading), _raw(behind, ends, reading) + 1
         before, after = said[max(0, start - _LONGEST) : start], behind[stop : stop + _LONGEST]
@@ -218,10 +200,8 @@ class GivenTexts:
         alone = number == other and line == last_line
         value = said[start : stop if alone else len(said)]
         parts = (led if letters(before) else above, before[-160:] + value[:160] + after[:160] * alone)
-        finding = FoundPassage(
-            f"{text.given.source} (line {text.number(line)})", " ".join(" ".join(parts).split())[: 2 * _LONGEST]
-        )
-        return ValuePlace(words_of(before), words_of(after), above, led, finding)
+        passage = " ".join(" ".join(parts).split())[: 2 * _LONGEST]
+        return ValuePlace(words_of(before), words_of(after), above, led, text.finding(line, passage))
 
 
 def _above(text: FoldedText, line: int) -> str:

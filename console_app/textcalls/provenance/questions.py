@@ -11,8 +11,6 @@ from console_app.textcalls.provenance.quotation import Quotation
 
 
 class Provenance:
-    """What a model was given in a conversation."""
-
     def __init__(self) -> None:
         self._given: Sequence[GivenText] = ()
         self._ready: Sequence[GivenText] | None = None

@@ -42,17 +42,17 @@ class Quotation:
         self._telling = telling if len(of) > _TOLD and len(telling) >= _TOLD else []
 
     def find(self, given: GivenTexts) -> FoundPassage | None:
-        """Return where it stands, if anywhere."""
+        long = [name for name in self._letters if len(name) > _TELLS]  # they may stand apart as a page breaks them
         for text in reversed(given.texts):
             if not any(map(text.holds, self._letters)):
                 continue
             places = text.named(self._letters, self._name)
-            if (places or any(map(text.holds, _long(self._letters)))) and self._stands_in(text, places, given):
+            if (places or any(map(text.holds, long))) and self._stands_in(text, places, given):
                 return self._finding(text, places)
         if len(self._raw) >= _TELLS and given.holds(self._raw):
             return next(given.places(self._raw)).finding
         whole = _size(self._pieces)
-        for name in _long(self._letters) if whole else ():
+        for name in long if whole else ():
             for around in given.around(name, 2 * whole + _NEAR):
                 if _size([piece for piece in self._pieces if piece not in around]) <= whole * (1 - _ENOUGH):
                     return next(given.places(name)).finding
@@ -63,15 +63,12 @@ class Quotation:
             return any(self._near(_compact(place.behind.lower())) for place in places)
         whole = _size(self._pieces)
         left = [piece for piece in self._pieces if not text.holds(piece)]
-        if _size(left) <= whole * (1 - _ENOUGH) or self._holds_arguments(text):
+        arguments = sum(all(map(text.holds, pieces)) for pieces in self._telling)
+        if _size(left) <= whole * (1 - _ENOUGH) or arguments >= _TOLD:
             return True
         if _size(left) > whole * (1 - _A_PART):
             return False
         return _size([piece for piece in left if not given.holds_in_two(piece)]) <= whole * (1 - _ENOUGH)
-
-    def _holds_arguments(self, text: FoldedText) -> bool:
-        """Tell whether a text holds two whole arguments, whatever others the model writes beside them."""
-        return sum(all(map(text.holds, pieces)) for pieces in self._telling) >= _TOLD
 
     def _near(self, around: str) -> bool:
         """Tell whether a call without arguments, or each short value behind its name, stands there."""
@@ -83,14 +80,10 @@ class Quotation:
 
     def _finding(self, text: FoldedText, places: Sequence[Named]) -> FoundPassage:
         """Say at which of the lines that name the tool the call stands."""
-
-        def held(line: int) -> int:
-            said = "".join(text.folded(0)[line : line + 40])[:2000]
-            return sum(piece in said for piece in self._pieces)
-
-        line = max((place.line for place in places), key=held, default=0)
+        said = {place.line: "".join(text.folded(0)[place.line : place.line + 40])[:2000] for place in places}
+        line = max(said, key=lambda line: sum(piece in said[line] for piece in self._pieces), default=0)
         passage = " ".join(" ".join(text.lines[line : line + 6]).split())[:300]
-        return FoundPassage(f"{text.given.source} (line {text.number(line)})", passage)
+        return text.finding(line, passage)
 
 
 @cache
@@ -105,11 +98,6 @@ def _named(name: str, tool: str, server: str) -> re.Pattern[str]:
     if server:
         ways.append(rf"{at}[\-.:/_]+{word}(?!\w)")
     return re.compile("|".join(ways))
-
-
-def _long(names: set[str]) -> list[str]:
-    """Names that no other word is, so that they may stand apart as a page breaks them."""
-    return [name for name in names if len(name) > _TELLS]
 
 
 def _compact(text: str) -> str:
