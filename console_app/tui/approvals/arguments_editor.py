@@ -37,10 +37,8 @@ RESULT = "result"  # the name of the field
 
 
 class ArgumentsEditor(Dialog[dict[str, Any] | None]):
-    """Edits the arguments of a call. The result is what `check` made of their JSON, or None when the editor was left.
-
-    `check` raises ValueError with the fault in one sentence, and arguments with a fault can't be accepted.
-    """
+    """Gives the arguments that `check` made of the edited JSON, or None when it was left. `check` raises ValueError
+    with the fault in one sentence; such arguments can't be accepted."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "../forms/form.tcss", "arguments_editor.tcss"]
     DEFAULT_CLASSES = "dialog form -tall"
@@ -81,7 +79,6 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
         self._form: ObjectWidget | None = None  # None: the text is what counts
 
     def compose(self) -> ComposeResult:
-        """The form or the text, what is wrong with it, and in front of a text what the tool takes."""
         with DialogBox("") as dialog:
             dialog.border_title = self._title
             yield VerticalScroll(can_focus=False)
@@ -92,7 +89,6 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
             yield Static(Content("\n").join(schema_lines(self._schema)), classes="arguments--schema")
 
     async def on_mount(self) -> None:
-        """Put the cursor at the start, and check the arguments that are there."""
         for view in (self.query_one(VerticalScroll), self.query_one("#box > TextArea", TextArea)):
             tell_moves(view)
         if not await self._fill_form(self._arguments):
@@ -157,12 +153,10 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
         self._judge()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """A value of a list was added or taken out, maybe."""
         self._judge()
 
     @on(Input.Submitted)
     def _entered(self) -> None:
-        """Enter goes on to the next field, and runs it where there is no other."""
         if self._is_one_line:
             self.action_accept()
         elif self.focused is self.focus_chain[-1]:
@@ -171,7 +165,6 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
             self.focus_next()
 
     async def action_json(self) -> None:
-        """F2: switch between form and JSON, with the arguments as they are now."""
         if self._form is not None:
             if (text := self._form_text(self._form)) is not None:
                 self.query_one("#box > TextArea", TextArea).text = text
@@ -180,8 +173,7 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
             self._say(Content.styled("The tool's form has no place for these: they stay JSON.", "$warning"))
 
     def action_accept(self) -> None:
-        """Ctrl+S: accept arguments that are right and were displayed, by a key that was not pressed before they were
-        there."""
+        """Accept right arguments that were displayed, by a key that was not pressed before they were there."""
         if self._clock() - self._opened_at < SETTLE:
             return
         if (arguments := self._judge()) is None:
@@ -192,11 +184,9 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
             self._opened_at = self._clock()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """F3 is for a call that has a result."""
         return action != "result" or self._result
 
     def action_result(self) -> None:
-        """F3: the result is to be another, and not the arguments."""
         self.wants_result = True
         self.dismiss(None)
 
@@ -217,8 +207,7 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
         return arguments
 
     def _form_text(self, form: ObjectWidget) -> str | None:
-        """Return the form as JSON; unchanged, it has the order of the call. Where a field is wrong, say so and return
-        None."""
+        """The form as JSON, in the order of the call while unchanged; None where a field is wrong, which is said."""
         read = form.read()
         if (wrong := form.first_problem()) is not None:
             self._say(Content.styled(f"✗ {one_line(wrong.field.name, 60)}: {one_line(wrong.problem)}", "$error"))
@@ -230,8 +219,7 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
 
 
 def same(one: object, other: object) -> bool:
-    """Tell whether two values are the same JSON. The order of an object's members doesn't matter; 1, 1.0 and true
-    differ."""
+    """Tell whether two values are the same JSON: the order of members doesn't matter, but 1, 1.0 and true differ."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
@@ -244,7 +232,7 @@ def written(arguments: Mapping[str, Any]) -> str:
 
 
 def schema_lines(schema: json_schema.Schema) -> list[Content]:
-    """Write a line for each argument of the tool: its name and type, whether it is required, and its description."""
+    """The lines about the arguments of a tool: name, type, `?` where it may be left out, description."""
     known, needed = json_schema.properties(schema), json_schema.required(schema)
     widest = min(max((len(one_line(name, 24)) for name in known), default=0), 24)
     lines: list[Content] = []

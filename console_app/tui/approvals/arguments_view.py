@@ -20,7 +20,7 @@ from console_app.tui.widgets.displayed_end import Moved, place, tell_moves
 
 @dataclass(frozen=True, slots=True)
 class ArgumentRow:
-    """One row on screen; `wrapped` when it goes on with the line above."""
+    """A row on screen; `wrapped` when it goes on with the line above."""
 
     line: displayed.ArgumentLine
     name: str
@@ -29,7 +29,6 @@ class ArgumentRow:
 
 
 def name_column(lines: list[displayed.ArgumentLine]) -> int:
-    """Cells that the names take."""
     return min(max((cell_len(line.name) for line in lines), default=0), WIDEST_NAME)
 
 
@@ -106,10 +105,8 @@ class ArgumentsView(ScrollView, can_focus=False):
         return len(self._whole)
 
     def fit(self, height: int) -> int:
-        """Fit the rows into so many lines, and return how many are left.
-
-        Where not all fit, a diff begins with its first change: that is what is decided.
-        """
+        """Fit the rows into so many lines; return how many are left. Where not all fit, a diff begins with its first
+        change, which is decided about."""
         self._height = height
         left_out = self._lead if len(self._whole) > height else ()
         self._rows = [row for row in self._whole if id(row.line) not in left_out]
@@ -118,7 +115,6 @@ class ArgumentsView(ScrollView, can_focus=False):
         return len(self._rows)
 
     def on_resize(self) -> None:
-        """The width decides where lines break."""
         self.lay_out(self.scrollable_content_region.width)
         self.post_message(Moved())
 
@@ -140,11 +136,9 @@ class ArgumentsView(ScrollView, can_focus=False):
         return said
 
     def on_mount(self) -> None:
-        """The wheel moves it, too."""
         tell_moves(self)
 
     def _starts(self) -> list[int]:
-        """The rows at which the parts of a diff begin."""
         first: dict[int, int] = {}
         for row, one in enumerate(self._rows):
             first.setdefault(id(one.line), row)

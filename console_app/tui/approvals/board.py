@@ -112,11 +112,8 @@ def room_of(height: int, taken: int, focused: bool) -> int:
 
 
 def shared(room: int, spare: int, waiting: int, lines: int, *, whole: bool, in_row: bool) -> BoardRoom:
-    """Share `room` between rows and so many `lines` of arguments.
-
-    Arguments that must be seen `whole` may have up to `spare` lines, and the rows make way. With `in_row` they need no
-    line.
-    """
+    """Share `room` between rows and so many `lines` of arguments: seen `whole`, these have up to `spare`, and the rows
+    make way; `in_row`, none."""
     least = min(waiting, LEAST_ROWS if max(room, spare) > ROWS_AND_MORE else 1)
     if whole:
         room = max(room, min(least + lines, spare))
@@ -130,14 +127,12 @@ def shared(room: int, spare: int, waiting: int, lines: int, *, whole: bool, in_r
 
 
 def rows_of(lines: int, waiting: int) -> int:
-    """Count the calls that have a row in so many lines. Where the list is cut, one line tells how many more there
-    are."""
+    """Count the calls that have a row in so many lines. The last line of a cut list tells how many more there are."""
     return lines - 1 if waiting > lines >= LEAST_ROWS else min(lines, waiting)
 
 
 def first_row(before: int, selected: int, waiting: int, rows: int) -> int:
-    """Return the number of the row at the top, from 0. It stays as before while the selected row is among those
-    shown."""
+    """The number of the row at the top, from 0: as before, while the selected row is among those shown."""
     return max(min(before, selected, waiting - rows), selected - rows + 1, 0)
 
 
@@ -164,8 +159,6 @@ class ApprovalBoard(FoldingBoard):
 
     @dataclass
     class EditRequested(Message):
-        """The arguments of a waiting call are to be edited."""
-
         call_id: str
 
     @dataclass
@@ -203,7 +196,6 @@ class ApprovalBoard(FoldingBoard):
         self._clockwork: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        """Rows, what the selected one is, its arguments, a rule or words where asked for, the keys."""
         yield Static(classes="board--rows")
         yield Static(classes="board--header")
         yield ArgumentsView()
@@ -217,7 +209,6 @@ class ApprovalBoard(FoldingBoard):
 
     @property
     def hints(self) -> Sequence[tuple[str, str]]:
-        """What else can be done here, by the ids of keys; the answers stand on the board itself."""
         selection = self.selection
         if selection.stage != "choosing" or self._replayed:
             return [("board.later", "back")]
@@ -237,7 +228,6 @@ class ApprovalBoard(FoldingBoard):
         return bool(self.selection.waiting)
 
     def show(self, waiting: Sequence[Pending]) -> None:
-        """The calls that wait now; none hides the board."""
         stage = self.selection.stage
         if not self.selection.show(waiting):
             return
@@ -271,7 +261,6 @@ class ApprovalBoard(FoldingBoard):
     def action_press(
         self, what: Literal["once", "session", "always", "deny", "words", "comment", "edit", "all", "reads", "none"]
     ) -> None:
-        """A key that decides, or begins to."""
         selection = self.selection
         if not self.has_focus or not self._on_screen():
             return
@@ -309,12 +298,10 @@ class ApprovalBoard(FoldingBoard):
         self._changed_keys()
 
     def action_confirm(self) -> None:
-        """Enter: only where a rule is shown."""
         if self.selection.stage == "rule":
             self.action_press("always")
 
     def action_move(self, delta: int) -> None:
-        """Move to the next or previous row, round the ends; or to the next rule."""
         if self.selection.move(delta):
             self._changed()
 
@@ -336,8 +323,7 @@ class ApprovalBoard(FoldingBoard):
         self.call_after_refresh(show_end, self.query_one(ArgumentsView))
 
     def _note_displayed(self) -> None:
-        """Note the calls that were displayed: the selected one once its end is on screen, others whose rows say all of
-        them."""
+        """Note the calls that were displayed: the selected one to its end, others where their rows say all of them."""
         selection, view = self.selection, self.query_one(ArgumentsView)
         if not self._on_screen() or self.folded or selection.stage == "rule":
             return
@@ -355,7 +341,6 @@ class ApprovalBoard(FoldingBoard):
             selection.seen[approval.call.id] = displayed.digest(self._lines)
 
     def action_leave(self) -> None:
-        """Escape: first out of the words or the rule, then out of the board."""
         if self.selection.back():
             self._leave_stage()
             self._changed()
@@ -391,7 +376,6 @@ class ApprovalBoard(FoldingBoard):
         self._changed()
 
     def watch_has_focus(self, value: bool) -> None:
-        """The keys are named only where they work, and begin to count when the focus has come."""
         super().watch_has_focus(value)
         self.selection.keys.changed()
         self._changed()
@@ -417,7 +401,6 @@ class ApprovalBoard(FoldingBoard):
             self._clockwork = None
 
     def on_resize(self) -> None:
-        """The room decides how many rows and lines are shown."""
         self._paint()
 
     def _changed(self) -> None:
@@ -546,7 +529,6 @@ class ApprovalBoard(FoldingBoard):
 
     @on(Moved)
     def say_place(self) -> None:
-        """Name in the border the lines of the arguments that are shown."""
         if self.is_attached:
             hidden = self.folded or self.selection.stage == "rule"
             place = "" if hidden else self.query_one(ArgumentsView).place

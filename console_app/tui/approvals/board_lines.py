@@ -44,11 +44,8 @@ _COMMENT = (("enter", "keep it for what you decide"),)
 
 @dataclass(frozen=True, slots=True)
 class RowSizes:
-    """Holds the cells of a row, and the name of each call: its server only where two tools share a name.
-
-    It also tells whether all rows ask for the same reason, which none says then. And it tells whether nobody knows any
-    more what the calls may do.
-    """
+    """Holds the cells of a row and the name of each call. `alike`: all ask for the same reason, which no row says then.
+    `replayed`: nobody knows any more what the calls may do."""
 
     width: int
     names: Mapping[str, str]
@@ -69,7 +66,7 @@ def row_sizes(waiting: Sequence[Pending], width: int, *, replayed: bool = False)
 
 
 def row(approval: Pending, selected: bool, sizes: RowSizes, now: float, *, opened: bool = False) -> Content:
-    """One waiting call in a line, as in its batch, with its risk in front. `opened`: its arguments stand below."""
+    """A waiting call in a line, as in its batch, with its risk in front. `opened`: its arguments stand below."""
     call = approval.call
     name = sizes.names.get(call.id, one_line(call.tool, MOST_LABEL))
     why, left = _beside(approval, sizes, now)
@@ -93,7 +90,7 @@ def more(above: int, below: int) -> str:
 
 
 def brief(approval: Pending, width: int, *, replayed: bool) -> Content:
-    """One waiting call in the line of a folded board."""
+    """A waiting call in the line of a folded board."""
     line = Content.styled("▸", "bold $warning")
     if not replayed:
         line += Content.styled(f" {approval.risk.word} ", RISK_COLOURS[approval.risk.word])
@@ -117,7 +114,6 @@ def says_all(approval: Pending, sizes: RowSizes, now: float) -> bool:
 
 
 def _beside(approval: Pending, sizes: RowSizes, now: float) -> tuple[str, str]:
-    """Return the reason why a call asks, and the seconds that it still does, for the end of its row."""
     left = "" if (end := approval.left) is None else f"  {max(end[1] - now, 0):.0f} s"
     return "" if sizes.alike else one_line(approval.call.why, max(sizes.width // 3, 12)), left
 
@@ -127,17 +123,13 @@ def _room(approval: Pending, sizes: RowSizes, why: str, left: str) -> int:
 
 
 def _marked(line: Content, approval: Pending) -> Content:
-    """The line with the words of a command marked that may do what can't be taken back."""
     for begin, end in approval.risk.dangers_in(line.plain):
         line = line.stylize("bold $error", begin, end)
     return line
 
 
 def header(approval: Pending, hidden: bool, sizes: RowSizes, comment: str = "") -> list[Content]:
-    """Return the lines about the selected call that its row leaves out.
-
-    They say why it asks where that is unusual, what to look out for, and your words for the model.
-    """
+    """The lines about the selected call that its row leaves out: an unusual reason, warnings, your own words."""
     call = approval.call
     lines: list[Content] = []
     usual = call.why == USUAL_WHY or not sizes.alike  # then its row says it
@@ -175,7 +167,7 @@ def header(approval: Pending, hidden: bool, sizes: RowSizes, comment: str = "") 
 
 
 def warned(change: files.FileChange | None, sizes: RowSizes) -> list[Content]:
-    """Return the warning about the file that a call would change. It stands beside the diff, or where there is none."""
+    """Warn about the file that a call would change, beside the diff or where there is none."""
     words = change.warning if change is not None else ""
     return [Content.styled(one_line(f"! {words}", sizes.width), "bold $warning")] if words else []
 
@@ -199,8 +191,8 @@ def rule_lines(approval: Pending, choice: int, path: str, width: int) -> list[Co
 
 
 def keys(selection: ApprovalSelection, width: int, *, here: bool = True, replayed: bool = False) -> list[Content]:
-    """The answers to the selected call as sentences, each with its key, on as many lines as they need; faint while they
-    don't count. `here` is the focus."""
+    """The answers to the selected call, each with its key; faint while they don't count. `here`: the board has the
+    focus."""
     if replayed:
         return [Content.styled(REPLAYED, "$muted")]
     current, stage = selection.current, selection.stage
@@ -216,7 +208,6 @@ def keys(selection: ApprovalSelection, width: int, *, here: bool = True, replaye
 
 
 def _answers(current: Pending) -> Sequence[tuple[str, str]]:
-    """The answers to a call, each with its key."""
     if current.form:
         said = current.answers
         yes = [("y", said["once"]), ("a", said["form"]), ("n", said["deny"])]

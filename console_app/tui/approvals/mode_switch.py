@@ -29,11 +29,8 @@ def strip(mode: ApprovalMode) -> Content:
 
 
 class ModeSwitch:
-    """Switches the approval mode of one chat screen.
-
-    `later` runs something after some seconds. `show` draws the mode that you are on; given None, it draws nothing any
-    more.
-    """
+    """Switches the approval mode of one chat screen. `later` runs something after some seconds; `show` draws the mode
+    that you are on, or nothing (None)."""
 
     def __init__(
         self,
@@ -61,8 +58,7 @@ class ModeSwitch:
         return self._wanted or self._permissions.mode
 
     def next(self) -> None:
-        """Switch to the next mode. A key that comes too fast behind another, as when held down, goes back to the mode
-        that holds."""
+        """Go to the next mode. A key too fast behind another, as when held down, goes back to the mode that holds."""
         now = self._timing.now()
         alone, self._pressed = now - self._pressed >= ALONE, now
         wanted = _MODES[(_MODES.index(self.shown) + 1) % len(_MODES)]

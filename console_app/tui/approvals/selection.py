@@ -20,10 +20,8 @@ Stage = Literal["choosing", "rule", "words", "comment"]
 
 
 class ApprovalSelection:
-    """Selects among the waiting calls, and decides them by key.
-
-    `seen` holds the hash of the text of a call that was displayed up to its end: no other call can be approved.
-    """
+    """Selects among the waiting calls, and decides them by key. `seen` has the hash of each call that was displayed to
+    its end: no other can be approved."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.keys = SettledKeys[ApprovalDecision](clock)
@@ -46,8 +44,7 @@ class ApprovalSelection:
         return next((one.fingerprint for one in self.waiting if one.call.id == call_id), None)
 
     def show(self, waiting: Sequence[Pending]) -> bool:
-        """Take the calls that wait now, in any order, and tell whether they differ from before, a changed tool
-        included."""
+        """Take the calls that wait now, in any order; tell whether they differ from before, a changed tool included."""
         fresh = {approval.call.id: approval for approval in waiting}
         before = [approval.call.id for approval in self.waiting]
         others = {old.call.id for old in self.waiting if old.call.id in fresh and _differs(old, fresh[old.call.id])}
@@ -111,7 +108,7 @@ class ApprovalSelection:
         return True
 
     def refusal(self, what: str) -> str:
-        """Return the reason why a key can't do here what it is for; "" where it can."""
+        """The reason why a key can't do here what it is for; "" where it can."""
         approval = self.current
         if what == "session" and approval is not None and approval.form:
             return ""
@@ -122,15 +119,14 @@ class ApprovalSelection:
         return ""
 
     def unseen(self, what: str) -> int | None:
-        """Return the first row that a key would approve although not all of it was displayed, or deny although it was
-        out of sight; None where there is none."""
+        """The first row that a key would approve without its end displayed, or deny out of sight; None without such a
+        row."""
         if what == "none":
             return next((n for n, one in enumerate(self.waiting) if one.call.id not in self.had_row), None)
         meant = {one.call.id for one in self._meant(what)} if self.stage == "choosing" else set[str]()
         return next((n for n, one in enumerate(self.waiting) if one.call.id in meant - self.seen.keys()), None)
 
     def _meant(self, what: str) -> Sequence[Pending]:
-        """The calls that a key approves."""
         if what in ("once", "session", "always"):
             return [self.current] if self.current else []
         return self.waiting if what == "all" else [one for one in self.waiting if what == "reads" and one.only_reads]
@@ -138,11 +134,9 @@ class ApprovalSelection:
     # Decisions by key. Each method returns False when the key does not count now.
 
     def once(self) -> bool:
-        """Run the selected call, this time."""
         return self._approve(self._meant("once"), "once", here=True)
 
     def all(self) -> bool:
-        """Run every call that waits, this time."""
         return self._approve(self.waiting, "once")
 
     def reads(self) -> bool:
@@ -150,8 +144,8 @@ class ApprovalSelection:
         return self._approve(self._meant("reads"), "once")
 
     def session(self) -> bool:
-        """Run it, and calls of its tool without asking until the console is left; where the form of its text is in
-        question, have the model known to write so."""
+        """Run it, and calls of its tool till the console is left; where the form of its text asks, have the model known
+        to write so."""
         approval = self.current
         if approval is not None and approval.form:
             return self._approve(self._meant("session"), "form")
@@ -173,7 +167,6 @@ class ApprovalSelection:
         return True
 
     def deny(self, *, every: bool = False) -> bool:
-        """Deny the selected call, or every one."""
         approvals = self.waiting if every else [self.current] if self.current else []
         if self.stage != "choosing" or not approvals:
             return False
@@ -189,7 +182,6 @@ class ApprovalSelection:
 
     @property
     def comment(self) -> str:
-        """Your words on the selected call."""
         return self.comments.get(self.current.call.id, "") if self.current else ""
 
     def keep_comment(self, words: str) -> None:
@@ -217,7 +209,7 @@ class ApprovalSelection:
         return True
 
     def take(self) -> ApprovalDecision | None:
-        """Return the decision that proved to be meant; None where a key, a change or a row that went came between."""
+        """The decision that proved to be meant; None where a key, a change or a row that went came between."""
         decision = self.keys.take()
         ids = {approval.call.id for approval in self.waiting}
         if decision is None or not ids.issuperset(decision.call_ids):
@@ -250,5 +242,4 @@ class ApprovalSelection:
 
 
 def _differs(one: Pending, other: Pending) -> bool:
-    """Tell whether the tool, or what is said of it, is another."""
     return (one.fingerprint, one.changed) != (other.fingerprint, other.changed)

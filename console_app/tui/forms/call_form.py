@@ -40,8 +40,7 @@ async def fill_in(
     tell: Callable[[str], None],
     arguments: Mapping[str, Any] | None = None,
 ) -> list[ManualCall]:
-    """The calls to send; none when it was left. Begins with the tool called `label`, if there is one, filled in with
-    `arguments`."""
+    """The calls to send; none when it was left. It begins with the tool called `label`, filled in with `arguments`."""
     earlier = EarlierCalls(calls_path)
     table = {spec.label: spec for spec in tools}
     if not table:
@@ -92,15 +91,14 @@ async def _rest(app: App[int], calls: list[ManualCall]) -> list[ManualCall]:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """Holds the call that was filled in, and tells whether to run the calls now or to fill in another."""
+    """The call that was filled in, and whether to run the calls now or to fill in another."""
 
     call: ManualCall
     then: Literal["run", "another"]
 
 
 class CallForm(Dialog[Filled | None]):
-    """Fills in a call of one tool. `batch` are calls that wait to be sent with this one; None is the result of
-    leaving."""
+    """Fills in a call of one tool; None when it was left. `batch` are calls that wait to be sent with it."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "form.tcss", "call_form.tcss"]
     DEFAULT_CLASSES = "dialog form -tall"
@@ -168,14 +166,12 @@ class CallForm(Dialog[Filled | None]):
         return cast("dict[str, Any]", value)
 
     def _fit(self) -> None:
-        """A tool without arguments has no fields that need room."""
         self.set_class(isinstance(self._widget, ObjectWidget) and not self._form.fields, "-bare")
 
     def on_mount(self) -> None:
         self._fit()
 
     def on_key(self, event: events.Key) -> None:
-        """Run the call on Enter too, where there is no field to be in."""
         if event.key == "enter" and self.has_class("-bare"):
             event.stop()
             self.action_run()
@@ -192,7 +188,6 @@ class CallForm(Dialog[Filled | None]):
 
     @on(Input.Submitted)
     def _entered(self, event: Input.Submitted) -> None:
-        """Enter in a line runs it, as a form does."""
         event.stop()
         self.action_run()
 
@@ -205,7 +200,6 @@ class CallForm(Dialog[Filled | None]):
             self.dismiss(Filled(ManualCall(self._spec.label, arguments), "another"))
 
     async def action_json(self) -> None:
-        """F2: switch between form and JSON, with the arguments as they are now."""
         if isinstance(self._widget, ObjectWidget):
             value = self._widget.read()
             await self._put(LinesWidget(self._raw, value, label=""))
@@ -213,7 +207,6 @@ class CallForm(Dialog[Filled | None]):
             await self._put(widget_for(self._form, value, label=""))
 
     def action_earlier(self) -> None:
-        """Ctrl+R: an earlier call's arguments."""
         self.run_worker(self._take_earlier, exclusive=True)
 
     async def _take_earlier(self) -> None:
@@ -241,7 +234,6 @@ class EarlierCalls:
         self._path = path
 
     def of(self, label: str) -> list[dict[str, Any]]:
-        """The arguments that a tool was called with."""
         listed = self._read().get(label)
         found = cast("list[Any]", listed) if isinstance(listed, list) else []
         return [cast("dict[str, Any]", one) for one in found if isinstance(one, dict)]
@@ -261,7 +253,6 @@ class EarlierCalls:
             return
 
     def labels(self) -> list[str]:
-        """The tools that were called, the newest first."""
         return list(reversed(self._read()))
 
     def _read(self) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class CheckList(Widget, can_focus=True):
     ]
 
     class Changed(Message):
-        """One was ticked, or no longer is."""
+        """A label was ticked, or no longer is."""
 
     def __init__(self, labels: Sequence[str], checked: Iterable[int] = ()) -> None:
         super().__init__()
@@ -52,11 +52,9 @@ class CheckList(Widget, can_focus=True):
 
     @property
     def checked(self) -> list[int]:
-        """The places that are ticked."""
         return sorted(self._checked)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """A line each, as far as they are shown."""
         return min(len(self.labels), MOST_LINES)
 
     def render(self) -> Content:
@@ -73,7 +71,6 @@ class CheckList(Widget, can_focus=True):
         return line
 
     def action_move(self, delta: int) -> None:
-        """Up and down, round the ends."""
         self._at = (self._at + delta) % max(len(self.labels), 1)
         self._first = max(min(self._first, self._at), self._at - MOST_LINES + 1)
         self.refresh()
@@ -133,7 +130,6 @@ class ChoiceLine(Widget, can_focus=True):
         return len(self.labels) <= MOST_SIDE_BY_SIDE and self._all().cell_length <= self.content_size.width
 
     def render(self) -> Content:
-        """All of them, or the one that is chosen."""
         if self._fits:
             return self._all()
         place = f"  {self.chosen + 1} of {len(self.labels)}"
@@ -152,7 +148,6 @@ class ChoiceLine(Widget, can_focus=True):
             self.post_message(self.Changed())
 
     def action_move(self, delta: int) -> None:
-        """The arrows; single steps go round the ends."""
         self.choose((self.chosen + delta) % len(self.labels) if abs(delta) == 1 else self.chosen + delta)
 
     def on_click(self, event: events.Click) -> None:
@@ -178,8 +173,7 @@ LEFT_OUT: Final = _LeftOut.LEFT_OUT
 
 
 class FieldWidget(Vertical):
-    """Fills in one field. `read` returns its value or LEFT_OUT, and shows its fault. `problem` is that fault, ""
-    without one."""
+    """Fills in one field: `read` gives its value or LEFT_OUT, and shows its fault, `problem`, if there is one."""
 
     DEFAULT_CSS = """
     FieldWidget { height: auto; }
@@ -193,7 +187,6 @@ class FieldWidget(Vertical):
         self._label = field.name if label is None else label
 
     def compose(self) -> ComposeResult:
-        """Label, control, problem."""
         if self._label:
             yield Static(self._heading(), classes="label")
         yield from self.control()
@@ -238,11 +231,9 @@ class FieldWidget(Vertical):
         line.set_class(bool(problem), "-said")
 
     def first_problem(self) -> FieldWidget | None:
-        """The first field in it that can't go."""
         return self if self.problem else None
 
     def focus_control(self) -> None:
-        """Brings the cursor to where it is filled in."""
         for widget in self.query("*"):
             if widget.focusable:
                 widget.focus()
@@ -280,8 +271,6 @@ class LineWidget(FieldWidget):
 
 
 class LinesWidget(FieldWidget):
-    """A text of several lines, or JSON."""
-
     def control(self) -> ComposeResult:
         value = self.value
         if value is LEFT_OUT:
@@ -362,7 +351,6 @@ class ChoicesWidget(FieldWidget):
         yield CheckList(labels, checked)
 
     def is_blank(self) -> bool:
-        """None chosen is left out where it may be, unless something stands in its place then."""
         return not self.query_one(CheckList).checked and not self.field.required and not self.field.default
 
     def take(self) -> tuple[Any, str]:
@@ -376,8 +364,6 @@ class ChoicesWidget(FieldWidget):
 
 
 class ObjectWidget(FieldWidget):
-    """Fields in a field."""
-
     def control(self) -> ComposeResult:
         initial = cast("Mapping[str, Any]", self.value) if isinstance(self.value, Mapping) else None
         with Vertical(classes="inner" if self._label else "outer"):
@@ -410,8 +396,6 @@ class ObjectWidget(FieldWidget):
 
 
 class ListWidget(FieldWidget):
-    """Any number of values of one kind."""
-
     def control(self) -> ComposeResult:
         listed = cast("list[Any]", self.value) if isinstance(self.value, list) else []
         with Vertical(classes="inner"):
@@ -440,7 +424,6 @@ class ListWidget(FieldWidget):
         return next((found for found in inner if found), super().first_problem())
 
     async def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Adds one, or takes one out."""
         event.stop()
         if event.button.has_class("add"):
             assert self.field.item is not None
@@ -454,14 +437,11 @@ class ListWidget(FieldWidget):
 
 
 class ItemWidget(Horizontal):
-    """One value of a list, and the button that takes it out."""
-
     def __init__(self, widget: FieldWidget) -> None:
         super().__init__()
         self.widget = widget
 
     def compose(self) -> ComposeResult:
-        """The value, then the button."""
         yield self.widget
         yield _button("remove", "remove")
 
@@ -520,7 +500,7 @@ def _shows(field: forms.Field, value: Any) -> bool:
 
 
 def one_line_if_unsafe(text: str) -> str:
-    """Return the text, or its JSON where a line can't hold it: with line breaks or unseen characters."""
+    """The text, or its JSON where a line can't hold it: with line breaks or unseen characters."""
     return text if safe_text.is_safe(text) and not any(c in text for c in "\n\r\t") else json.dumps(text)
 
 

@@ -76,7 +76,6 @@ class ValuesForm(Dialog[dict[str, str] | None]):
             yield KeyHints()
 
     def on_mount(self) -> None:
-        """The cursor goes to the first field that is needed and empty; each line asks the server as it is typed."""
         for line in self.query(LineWidget):
             line.query_one(Input).suggester = _Proposals(self, line)
         empty = [line for line in self.query(LineWidget) if line.field.required and line.is_blank()]
@@ -84,7 +83,6 @@ class ValuesForm(Dialog[dict[str, str] | None]):
             empty[0].focus_control()
 
     async def proposals(self, line: LineWidget, typed: str) -> Sequence[str]:
-        """Ask the server for the values that it proposes for a line."""
         name = line.field.name
         others = {
             other.field.name: other.query_one(Input).value
@@ -99,7 +97,6 @@ class ValuesForm(Dialog[dict[str, str] | None]):
         self.action_go_on()
 
     def action_go_on(self) -> None:
-        """Ctrl+S, or Enter in a line."""
         values = self._widget.read()
         wrong = self._widget.first_problem()
         if wrong is not None:

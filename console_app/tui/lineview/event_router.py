@@ -25,8 +25,6 @@ from console_app.tui.lineview.view import ConversationView
 
 
 class _StepBlocks:
-    """The blocks of one answer, in the order in which they stand."""
-
     def __init__(self) -> None:
         self.reasoning: ReasoningBlock | None = None
         self.answer: AssistantBlock | None = None
@@ -173,7 +171,6 @@ class EventRouter:
         self._view.add_block(block)
 
     def _was_read(self, text: str, at: float) -> bool:
-        """Say when the agent read words that stand there; False where none such do."""
         found = next((one for one in self._unread if one[0].text == text), None)
         if found is not None:
             self._unread.remove(found)
@@ -200,7 +197,6 @@ class EventRouter:
         self._prompts.append((event.turn, block))
 
     def _retrying(self, event: ev.RetryScheduled) -> None:
-        """A row that counts the tries, and stays as what happened."""
         if self._retry is None or self._retry.index != len(self._view.blocks) - 1:
             self._retry = RetryBlock(event)
             self._view.add_block(self._retry)
@@ -209,14 +205,13 @@ class EventRouter:
             self._view.changed(self._retry)
 
     def _tried(self, retry: RetryBlock, event: ev.Event) -> None:
-        """The first sign of an answer, or the end of the turn, ends the waiting for another try."""
+        """End the waiting for another try at the first sign of an answer, or at the end of the turn."""
         retry.over(told=isinstance(event, ev.TurnFinished) and event.outcome == "failed")
         self._view.changed(retry)
         self._retry = None
 
     def sending(self, text: str | None, waits: Waits) -> None:
-        """Show a prompt that is sent and has no turn yet, with what it waits for below. With None, take such a prompt
-        away."""
+        """Show a prompt that has no turn yet, with what it waits for below; None takes it away."""
         if self._sent is not None:
             if text == self._sent.text and self._sent.index >= 0 and self._sent_waits is not None:
                 self._sent_waits.touch()
@@ -316,7 +311,7 @@ class EventRouter:
                 self._view.add_block(block)
 
     def _thinking(self, event: ev.ThoughtDelta) -> None:
-        """A thought as it is written: one block that grows."""
+        """Show a thought as it is written, in one block that grows."""
         step = self._transcript.step
         if step is None:
             return
@@ -329,7 +324,6 @@ class EventRouter:
         self._view.changed(self._step.thought)
 
     def _thought(self, event: ev.Thought) -> None:
-        """Replace the pieces of a thought by the whole thought."""
         block = self._step.thought or ThoughtBlock(event.label, "")
         if self._step.thought is None:
             self._view.add_block(block)
@@ -379,7 +373,6 @@ class EventRouter:
         self._add(call, step.batch)
 
     def _add(self, call: CallView, batch: BatchView) -> None:
-        """A call of the answer, or of one that it sent."""
         if (above := self._calls.get(call.parent)) is not None:
             self._announced_below(call, above)
         if above is not None or call.agent != self._agent:
@@ -425,7 +418,7 @@ class EventRouter:
         self._view.add_block(other, before=self._view.blocks[after] if 0 < after < len(self._view.blocks) else None)
 
     def _now_newest(self, group: CallGroup | None) -> None:
-        """Another batch is the one whose calls have numbers."""
+        """Give the calls of this batch numbers, and those of the one before none."""
         for one, newest in ((self._newest, False), (group, True)):
             if one is not None:
                 one.newest = newest
@@ -433,7 +426,7 @@ class EventRouter:
         self._newest = group
 
     def _report(self, but: CallGroup | None = None) -> None:
-        """What comes now is no more of the batches so far: long ones fold."""
+        """Fold the long batches so far, since something else comes now."""
         for group in [group for group in self._unreported if group is not but]:
             self._unreported.remove(group)
             group.reported = True
@@ -459,7 +452,6 @@ class EventRouter:
         return block
 
     def _call_moved(self, call_id: str) -> None:
-        """A call changed its state: with it what all panels of its answer share."""
         if (block := self._call_changed(call_id)) is not None:
             self._group_changed(block.group)
 

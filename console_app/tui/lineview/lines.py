@@ -39,7 +39,6 @@ class Line(Strip):
 
     @property
     def content(self) -> str:
-        """Return the text that copying the whole line gives."""
         return self.text[self.start : self.end]
 
 
@@ -60,7 +59,6 @@ def clean(text: str) -> str:
 
 
 def pieces_width(pieces: Sequence[Piece]) -> int:
-    """Count the cells that the pieces take side by side."""
     return sum(len(text) if text.isascii() else cell_len(text) for text, _ in pieces)
 
 
@@ -173,10 +171,7 @@ def break_points(text: str, width: int, first: int | None = None) -> list[tuple[
 
 
 def _past(cells: bytes | None, at: int, end: int, room: int) -> int:
-    """Return the place behind the characters from `at` on that fit into so many cells, with the marks of the last one.
-
-    `cells` are those of each character, and None where each takes one.
-    """
+    """The place behind the characters that fit into `room`; `cells` are those of each, None where all take one."""
     if room <= 0:
         return at
     if cells is None:
@@ -196,7 +191,6 @@ class Parts:
         self._number = self._begin = 0  # of the piece that was reached, and the characters before it
 
     def between(self, start: int, end: int) -> list[Piece]:
-        """The pieces between two characters of their joined text, none before those asked for last."""
         out: list[Piece] = []
         while self._number < len(self._pieces):
             text, style = self._pieces[self._number]
@@ -228,8 +222,7 @@ def wrap(pieces: Sequence[Piece], width: int) -> list[Row]:
 
 
 def chop_ends(text: str, width: int) -> list[int]:
-    """Return the ends of rows of `width` cells when `text` is cut wherever the edge falls; there is one row at
-    least."""
+    """The ends of the rows of `width` cells when `text` is cut wherever the edge falls; at least one row."""
     width = max(width, 1)
     size = len(text)
     if text.isascii():

@@ -57,12 +57,10 @@ class Palette:
 
     @property
     def on_raised(self) -> Palette:
-        """The palette on the ground of the user's words."""
         return self.raised or self
 
     @property
     def on_chosen(self) -> Palette:
-        """The palette on the ground of the line under the cursor."""
         return self.chosen or self
 
     @property
@@ -183,8 +181,7 @@ def _palette_on(variables: Mapping[str, str], ground: Color) -> Palette:
 
 
 def _ansi_palette(variables: Mapping[str, str], dark: bool) -> Palette:
-    """Make the palette for themes of the terminal's own colours. They are unknown, so weak text is dim in place of
-    blended."""
+    """The palette of the terminal's own colours. They are unknown, so weak text is dim in place of blended."""
 
     def style(
         name: str,

@@ -25,9 +25,7 @@ _HAS_A_CONSEQUENCE = frozenset(
 class Timer(Protocol):
     """A call that comes after a while."""
 
-    def stop(self) -> None:
-        """Call it off."""
-        ...
+    def stop(self) -> None: ...
 
 
 Later = Callable[[float, Callable[[], object]], Timer]
@@ -49,8 +47,8 @@ class PanelLetters:
         self._forget()
 
     def judge(self, letter: str, binding: str, act: Callable[[], object]) -> Literal["passes", "held", "early"] | str:
-        """Say what becomes of a letter: it passes on to its binding, is held back until `act` runs, or came too early.
-        Any other word is what was typed, for the prompt."""
+        """Tell whether a letter passes to its binding, is held back until `act` runs, or came too early. Any other word
+        is typed text for the prompt."""
         now, first = self._now(), self._first
         together = first != "" and now - self._at < TOGETHER
         if together and letter == first:  # the key is held down, or goes on

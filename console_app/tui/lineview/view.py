@@ -78,7 +78,7 @@ class ConversationView(BlockScroll, can_focus=True):
         call: CallView
 
     class MenuRequested(Message):
-        """What can be done with the selected call is to be shown."""
+        """The menu of the selected call is asked for."""
 
     @dataclass
     class Refused(Message):
@@ -96,7 +96,6 @@ class ConversationView(BlockScroll, can_focus=True):
         self._letters = PanelLetters(self.set_timer)
 
     def use_time(self, later: Later, now: Callable[[], float]) -> None:
-        """Judge letters by this time from now on."""
         self._letters = PanelLetters(later, now)
 
     # ---------------------------------------------------------------- content
@@ -105,7 +104,6 @@ class ConversationView(BlockScroll, can_focus=True):
         self.add_block(NoticeBlock(level, text))
 
     def remove_block(self, block: Block) -> None:
-        """Takes a block out again; the cursor leaves it."""
         if self.cursor is block:
             self._put_cursor(None)
         super().remove_block(block)
@@ -127,7 +125,6 @@ class ConversationView(BlockScroll, can_focus=True):
 
     @property
     def cursor(self) -> Block | None:
-        """The selected block: what the keys act on."""
         return self._cursor.at
 
     def enter(self, delta: int = -1) -> bool:
@@ -135,8 +132,7 @@ class ConversationView(BlockScroll, can_focus=True):
         return self._enter(self._cursor.entry(delta))
 
     def enter_call(self, number: int) -> bool:
-        """Take the focus and select the call of this number (from 1) in the newest batch. Return False where there is
-        none."""
+        """Take the focus and select the call of this number (from 1) in the newest batch; False where there is none."""
         calls = self._cursor.newest_calls()
         return self._enter(calls[number - 1] if 0 < number <= len(calls) else None)
 
@@ -145,7 +141,6 @@ class ConversationView(BlockScroll, can_focus=True):
         return self._enter(self._cursor.next_failed())
 
     def go_to_call(self, call: CallView) -> None:
-        """Takes the focus and selects a call."""
         self._enter(next((block for block in self.blocks if isinstance(block, CallBlock) and block.call is call), None))
 
     def say_of(self, call: CallView, words: str) -> None:
@@ -156,7 +151,7 @@ class ConversationView(BlockScroll, can_focus=True):
             self.changed(block)
 
     def says_of(self, call: CallView) -> str:
-        """Return what was said so on the row of a call; "" where it isn't there any more."""
+        """The words that `say_of` put on the row of a call; "" where they are gone."""
         block = self.cursor
         return block.says if isinstance(block, CallBlock) and block.call is call else ""
 
@@ -166,7 +161,6 @@ class ConversationView(BlockScroll, can_focus=True):
 
     @property
     def first_visible(self) -> int:
-        """The position of the block at the top of the view."""
         return self._list.find(self.top)[0]
 
     def reveal(self, block: Block, line: int = 0) -> None:
@@ -178,8 +172,8 @@ class ConversationView(BlockScroll, can_focus=True):
             self._scroll_by_hand(at - self.size.height // 3)
 
     def go_to_turn(self, block: Block) -> None:
-        """Takes the focus and selects the message that a turn begins with, its first line at the top, as far as there
-        is something below it."""
+        """Take the focus and select the message that begins a turn, its first line at the top where the text below
+        allows it."""
         self._enter(block)
         self._scroll_by_hand(self._list.top_of(block) + block.gap)
 
@@ -223,7 +217,6 @@ class ConversationView(BlockScroll, can_focus=True):
             self.changed(one)
 
     def _show(self, block: Block) -> None:
-        """Scrolls a block into view, by as little as it takes."""
         height = self.size.height
         begin = self._list.top_of(block)
         end = begin + self._list.height_of(block)
@@ -327,13 +320,11 @@ class ConversationView(BlockScroll, can_focus=True):
         self.post_message(self.Refused(why))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only what the block under the cursor allows is offered."""
         return self._cursor.allows(action, parameters)
 
     # ---------------------------------------------------------------- actions
 
     def action_toggle_block(self, _: str) -> None:
-        """Opens or folds the block under the cursor."""
         if (block := self._acts_on()) is not None and block.opens:
             self._open(block)
 
@@ -345,24 +336,20 @@ class ConversationView(BlockScroll, can_focus=True):
             self.turn_block(block)
 
     def action_call(self, action: str) -> None:
-        """Asks the app for something on the call under the cursor."""
         block = self._acts_on()
         if isinstance(block, CallBlock):
             self.post_message(self.CallAction(block.call.id, action))
 
     def action_copy(self) -> None:
-        """Asks for the text of the block under the cursor on the clipboard."""
         if (block := self._acts_on()) is not None:
             self.post_message(self.CopyRequested(block.copy_text))
 
     def action_files(self) -> None:
-        """Asks for the files of the block under the cursor to be opened."""
         if (block := self._acts_on()) is not None and block.files:
             server = block.call.server if isinstance(block, CallBlock) else ""
             self.post_message(self.FilesRequested(block.files, server))
 
     def action_result(self, what: ResultKey) -> None:
-        """Shows an open result longer, as it came, or with more or less of its tree."""
         block = self._acts_on()
         if isinstance(block, CallBlock) and block.detail.press(what):
             self._reshaped(block)
@@ -375,11 +362,9 @@ class ConversationView(BlockScroll, can_focus=True):
         self.refresh_bindings()
 
     def action_cursor(self, delta: int) -> None:
-        """Selects the block so many stops on, and shows it."""
         self._select(self._cursor.stepped(delta))
 
     def action_filter(self) -> None:
-        """Shows only the calls of a state in the batch of the selected call."""
         block = self._acts_on()
         if isinstance(block, CallBlock | FoldBlock):
             block.group.show_only_next()
@@ -404,7 +389,6 @@ class ConversationView(BlockScroll, can_focus=True):
             self.action_leave()
 
     def action_menu(self) -> None:
-        """Ask for a menu of what can be done with the selected call."""
         if self._acts_on() is not None:
             self.post_message(self.MenuRequested())
 
@@ -414,7 +398,7 @@ class ConversationView(BlockScroll, can_focus=True):
 
     @property
     def hints(self) -> Sequence[tuple[str, str]]:
-        """What can be done here, by the ids of keys: three to five."""
+        """Three to five keys that do something here, by their ids."""
         block = self.cursor
         if not isinstance(block, CallBlock):
             opens = [("panel.toggle", "close" if block.open else "open")] if block is not None and block.opens else []
@@ -424,7 +408,6 @@ class ConversationView(BlockScroll, can_focus=True):
         return [("panel.menu", "menu"), fold, does, ("panel.leave", "back"), ("panel.help", "help")]
 
     def action_leave(self) -> None:
-        """Asks for the focus to go back."""
         self.post_message(self.Left())
 
     def action_page(self, delta: int) -> None:
@@ -434,7 +417,6 @@ class ConversationView(BlockScroll, can_focus=True):
         self._scroll_by_hand(0)
 
     def action_scroll_end(self) -> None:
-        """Scroll to the end, and follow it from then on."""
         self._follow(True)
         self._settle()
         self.wake()
@@ -457,7 +439,6 @@ class ConversationView(BlockScroll, can_focus=True):
     # ------------------------------------------------------------------ mouse
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Remembers where a press began, to tell a click from a drag."""
         self._pressed_at = event.offset
 
     def on_mouse_up(self, event: events.MouseUp) -> None:

@@ -69,15 +69,11 @@ class HumanBoard(FoldingBoard):
 
     @dataclass
     class Replied(Message):
-        """You answered."""
-
         asked: PendingQuestion
         reply: Reply
 
     @dataclass
     class CopyRequested(Message):
-        """An address is to be copied."""
-
         text: str
 
     class Left(Message):
@@ -100,14 +96,12 @@ class HumanBoard(FoldingBoard):
         self._hidden = False  # something else has the place above the prompt
 
     def compose(self) -> ComposeResult:
-        """The keys; the view of a question comes before them."""
         yield KeyLines(self._timing.now, classes="human--keys")
 
     # -- what is shown
 
     @property
     def hints(self) -> Sequence[tuple[str, str]]:
-        """What else can be done here, by the ids of keys; the answers stand on the board itself."""
         return [("board.read", "calls"), ("asked.later", "later")]
 
     @property
@@ -134,7 +128,6 @@ class HumanBoard(FoldingBoard):
 
     @property
     def _shown(self) -> AskedView | None:
-        """The view, once its parts are there."""
         return self._view if self._view is not None and self._view.is_mounted else None
 
     @property
@@ -182,7 +175,6 @@ class HumanBoard(FoldingBoard):
     # -- the time for an answer
 
     def on_mount(self) -> None:
-        """It is counted down once a second."""
         self._countdown = self.set_interval(1.0, self._paint_title, pause=True)
 
     def _keep_time(self) -> None:
@@ -214,7 +206,6 @@ class HumanBoard(FoldingBoard):
             self.keys.changed()
 
     def action_press(self, key: str) -> None:
-        """A key that decides, on the board itself."""
         if self.has_focus:
             self._decide(key)
 
@@ -233,12 +224,10 @@ class HumanBoard(FoldingBoard):
             view.enter()
 
     def action_send(self) -> None:
-        """Ctrl+S in the form; elsewhere it is no key of the board."""
         if not self.has_focus and not self._withdrawn:
             self._decide("y")
 
     def action_field(self, delta: int) -> None:
-        """Through the fields, and from the ends of them to the board itself."""
         places: list[Widget] = [self, *self._fields]
         at = next((at for at, widget in enumerate(places) if widget.has_focus), 0)
         if at or self.keys.settled:
@@ -256,7 +245,6 @@ class HumanBoard(FoldingBoard):
             self._scroll(direction * max(view.body.size.height - 1, 1))
 
     def action_leave(self) -> None:
-        """Escape: out of the fields, then out of the board."""
         if not self.has_focus:
             self.focus()
         elif self._withdrawn:
@@ -270,7 +258,6 @@ class HumanBoard(FoldingBoard):
         self._go_on()
 
     def _go_on(self) -> None:
-        """Go on by Enter to the next field, or send the form behind the last one."""
         fields = self._fields
         at = next((at for at, widget in enumerate(fields) if widget.has_focus), -1)
         if 0 <= at < len(fields) - 1:
@@ -317,7 +304,6 @@ class HumanBoard(FoldingBoard):
         self._focus_moved()
 
     def on_descendant_blur(self) -> None:
-        """And the way here is named elsewhere."""
         self._focus_moved()
 
     def _focus_moved(self) -> None:
@@ -332,7 +318,6 @@ class HumanBoard(FoldingBoard):
         return self.is_asking and self.region.height >= LOWEST and self.screen.is_current
 
     def on_resize(self) -> None:
-        """The room decides how much is shown at once."""
         self._paint()
 
     def _paint(self) -> None:
@@ -359,7 +344,6 @@ class HumanBoard(FoldingBoard):
         return f"{question.server}: {which}" if which else question.server
 
     def in_brief(self, width: int, framed: bool) -> Content:
-        """Say who asks, and how the question begins."""
         title = Content() if framed else Content.styled(f"{self.border_title}  ", "$accent")
         said = "" if self._withdrawn or self._view is None else questions.first_words(self._view.asked.question)
         return title + Content.styled(one_line(said, width), "bold $foreground")

@@ -66,8 +66,6 @@ class QuestionBoard(FoldingBoard):
 
     @dataclass
     class Declined(Message):
-        """You don't want to answer."""
-
         call_id: str
 
     class Left(Message):
@@ -85,7 +83,6 @@ class QuestionBoard(FoldingBoard):
         self._out_of_words = False  # the focus comes from the line below
 
     def compose(self) -> ComposeResult:
-        """The question, its answers, a line for other words, the keys."""
         with VerticalScroll(can_focus=False):
             yield Static(classes="question--text")
             yield KeyLines(self._timing.now, classes="question--options")
@@ -94,7 +91,6 @@ class QuestionBoard(FoldingBoard):
 
     @property
     def hints(self) -> Sequence[tuple[str, str]]:
-        """What else can be done here, by the ids of keys; the answers stand on the board itself."""
         return [("board.read", "calls"), ("question.later", "later")]
 
     @property
@@ -102,7 +98,6 @@ class QuestionBoard(FoldingBoard):
         return bool(self._calls)
 
     def show(self, calls: Sequence[CallView]) -> None:
-        """The calls whose questions are open, oldest first."""
         self.query_one(Input).display = not self._replayed
         if [call.id for call in calls] == [call.id for call in self._calls]:
             return
@@ -140,7 +135,6 @@ class QuestionBoard(FoldingBoard):
             self.keys.changed()
 
     def action_choose(self, number: int) -> None:
-        """1 to 4: an answer; 0: none."""
         if self.has_focus and self._calls and number <= len(self._calls[0].options):
             if number and not self._end.passed(self.query_one(VerticalScroll)):
                 self.keys.changed()
@@ -152,7 +146,6 @@ class QuestionBoard(FoldingBoard):
         self.query_one(Input).focus()
 
     def action_leave(self) -> None:
-        """Escape: first out of the line for words, then out of the board. The question waits on."""
         if self.query_one(Input).has_focus:
             self._out_of_words = True
             self.focus()
@@ -160,7 +153,6 @@ class QuestionBoard(FoldingBoard):
             self.post_message(self.Left())
 
     def watch_has_focus(self, value: bool) -> None:
-        """Keys count from now on; without answers to choose from there are only words."""
         super().watch_has_focus(value)
         if value:
             self.keys.changed()
@@ -173,7 +165,6 @@ class QuestionBoard(FoldingBoard):
         self._focus_moved()
 
     def on_descendant_blur(self) -> None:
-        """And the way here is named elsewhere."""
         self._focus_moved()
 
     def _focus_moved(self) -> None:
@@ -188,7 +179,6 @@ class QuestionBoard(FoldingBoard):
             self.post_message(self.Answered(self._calls[0].id, event.value.strip()))
 
     def on_resize(self) -> None:
-        """The keys take as many lines as they need, and the question what is left."""
         self._fit()
 
     def action_page(self, direction: int) -> None:

@@ -54,7 +54,7 @@ class AskedView(Vertical):
 
     @abstractmethod
     def reply(self, key: str) -> Reply | None:
-        """Return the reply of a key; None where it can't decide that yet, and show why."""
+        """The reply of a key; None where it can't decide that yet, which is shown."""
 
     @property
     def is_ready(self) -> bool:
@@ -63,7 +63,6 @@ class AskedView(Vertical):
 
     @property
     def text_to_copy(self) -> str:
-        """Return the text that `c` copies."""
         return ""
 
     @property
@@ -71,14 +70,12 @@ class AskedView(Vertical):
         return self.query_one(VerticalScroll)
 
     def lay_out(self, width: int, room: int) -> None:
-        """Takes at most `room` lines."""
         self.body.styles.max_height = room
         for text in self.query(TextView):  # as high as all of it: what scrolls is what holds it
             text.styles.height = text.rows_at(width - 1)  # one cell is the scroll bar's
 
     @property
     def can_enter(self) -> bool:
-        """Tell whether there is something to fill in."""
         return False
 
     def enter(self) -> None:
@@ -96,7 +93,6 @@ class WithdrawnView(AskedView):
             yield Static(Content.styled("The question was withdrawn: the call that asked has ended.", "$warning"))
 
     def reply(self, key: str) -> Reply | None:
-        """There is nobody to answer."""
         return None
 
 
@@ -136,7 +132,6 @@ class FormView(AskedView):
         self._widgets: list[FieldWidget] = []
 
     def compose(self) -> ComposeResult:
-        """The message; the fields come after it."""
         with VerticalScroll(can_focus=False):
             yield message_of(self._question)
             if self._left_out:
@@ -159,7 +154,6 @@ class FormView(AskedView):
 
     @on(Input.Changed)
     def _typed(self) -> None:
-        """Scroll to the line below the field that says what is wrong."""
         wrong = next((widget for widget in self._widgets if widget.problem and widget.has_focus_within), None)
         if wrong is not None:
             self.call_after_refresh(wrong.scroll_visible, animate=False)
@@ -192,7 +186,6 @@ class FormView(AskedView):
         )
 
     def lay_out(self, width: int, room: int) -> None:
-        """Set the fields close together where there is little room."""
         super().lay_out(width, room)
         self.set_class(room < ROOMY, "-tight")
 
@@ -222,7 +215,6 @@ class ModelView(AskedView):
         self._model = model
 
     def compose(self) -> ComposeResult:
-        """Say who answers and how much it is, then show all that is sent."""
         yield Static(Content.styled("\n".join(self._facts), "$muted"))
         yield _text(displayed.as_text(displayed.sampling_lines(self._request)))
 
@@ -239,12 +231,10 @@ class ModelView(AskedView):
         return self.query_one(TextView)
 
     def lay_out(self, width: int, room: int) -> None:
-        """The text takes what the facts leave."""
         rows = self.query_one(TextView).rows_at(width - 1)  # one cell is the scroll bar's
         self.body.styles.height = max(min(rows, room - len(self._facts) - 1), 1)
 
     def reply(self, key: str) -> Reply | None:
-        """Once, this session, or not."""
         match key:
             case "y":
                 return "once"
@@ -257,7 +247,6 @@ class ModelView(AskedView):
 
 
 def message_of(question: questions.Elicitation) -> TextView:
-    """Show the whole message of a server."""
     return _text(displayed.folded_text(question.message.strip()), classes="message")
 
 
@@ -287,7 +276,6 @@ class PageView(AskedView):
         return self._question.url
 
     def compose(self) -> ComposeResult:
-        """The message, the address, warnings."""
         address = web_address.read_address(self._question.url)
         with VerticalScroll(can_focus=False):
             yield message_of(self._question)
@@ -301,7 +289,6 @@ class PageView(AskedView):
             yield Static(Content.styled("Fanout sees nothing of what you do there.", "$muted"))
 
     def reply(self, key: str) -> Reply | None:
-        """`y` opens it."""
         match key:
             case "n":
                 return questions.ElicitationAnswer("decline")

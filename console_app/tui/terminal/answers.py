@@ -12,10 +12,8 @@ _PATIENCE = 5  # ticks (a tenth of a second) for the rest of an answer that came
 
 
 class ExpectedAnswer:
-    """Takes the one answer out of the input; before and behind it everything is passed on as it came.
-
-    `whole` finds the answer; `beginning`, anchored at the end, finds what may be one that is not whole yet.
-    """
+    """Takes one answer, which `whole` finds, out of the input. `beginning`, anchored at the end, finds what may be one
+    that is not whole yet."""
 
     def __init__(self, whole: re.Pattern[str], beginning: re.Pattern[str]) -> None:
         self.found: re.Match[str] | None = None  # once it came

@@ -102,7 +102,7 @@ class Placed:
         return self._upload.gone
 
     def cells(self, row: int) -> str:
-        """Return the text that stands on the screen in place of one row of the picture."""
+        """The text that stands on the screen in place of one row of the picture."""
         return cells(self._upload.number, row, self.columns)
 
 
@@ -126,15 +126,13 @@ class Canvas:
         self._last = 0
 
     def open(self, colours: str | None, sixels: int = 0) -> None:
-        """The terminal takes pictures, or sixels of so many colours; `colours` is what is written in, as Rich names
-        it."""
+        """Take pictures, or sixels of so many colours; `colours` is the system that Rich writes in."""
         self._low, self.sixels = LOW_BYTES.get(colours or "", 0), sixels
         self.system = ColorSystem.TRUECOLOR if colours == "truecolor" else ColorSystem.EIGHT_BIT
         self.is_open = self._low > 0
 
     def place(self, png: bytes, pixels: int, columns: int, rows: int) -> Placed | None:
-        """Have a picture of so many pixels sent; None where that can't be now. It stays while somebody holds the
-        result."""
+        """Have a picture of so many pixels sent, to stay while the result is held; None where that can't be now."""
         due = -(-len(png) // 3) * 4
         with self._lock:
             if sum(one.waiting for one in self._due) + due > MOST_DUE or (number := self._room(4 * pixels)) is None:
@@ -146,7 +144,6 @@ class Canvas:
         return self._placed(upload, columns, rows)
 
     def place_sixels(self, picture: Pixels, small: Pixels) -> Placed | None:
-        """The same as sixels; `small` has a pixel for each half block."""
         made = strips(picture, small, self.cell(), self.sixels, self.system)
         return None if made is None else self.place_strips(made)
 
@@ -174,8 +171,8 @@ class Canvas:
         return placed
 
     def with_strips(self, frame: str, last_line: int, *, is_read: bool) -> tuple[str, bool]:
-        """A frame as it is written. While the terminal has not read what went before, and where a picture is not seen
-        in its full width, it is half blocks. Also whether all painted anew, at rest, would be finer."""
+        """A frame as it is written, and whether all painted anew at rest would be finer. Half blocks stand for pictures
+        while the terminal has not read what went before, or where one is cut off."""
         if not self.sixels or safe_text.PLACEHOLDER not in frame:
             return frame, False
         written, coarse = drawn(frame, self._strips, last_line=last_line, is_read=is_read)
@@ -207,7 +204,7 @@ class Canvas:
         return bool(self._due or self._left)
 
     def take(self) -> str:
-        """Return the next sequence to be written: a piece of a picture, or the end or the deletion of one."""
+        """The next sequence to be written: a piece of a picture, or the end or the deletion of one."""
         with self._lock:
             if self._due and self._due[0].begun:
                 return self._next_piece()

@@ -80,7 +80,6 @@ class TerminalWriter:
         self._thread = threading.Thread(target=self._run, name="terminal-output", daemon=True)
 
     def start(self) -> None:
-        """Begins to write."""
         self._thread.start()
 
     def write(self, text: str) -> None:
@@ -98,11 +97,9 @@ class TerminalWriter:
 
     @property
     def waiting(self) -> int:
-        """Bytes that the terminal has not read."""
         return self._size
 
     def wake(self) -> None:
-        """There is something behind the queue."""
         with self._changed:
             self._changed.notify()
 
@@ -166,7 +163,6 @@ class HangWatch:
         self._timer: threading.Timer | None = None
 
     def typed(self, data: bytes) -> None:
-        """Take more input from the thread that reads the terminal."""
         if not (keys := sum(data.count(key) for key in _KEYS)):
             return
         self._untaken += keys
@@ -257,8 +253,7 @@ class InputFeed:
         yield from self._parser.tick()
 
     def _parsed(self, text: str) -> Iterator[Message]:
-        """Yield what the parser makes of `text`. It fails on codes that no terminal sends, and begins anew behind
-        them."""
+        """The parser's messages for `text`. It fails on codes that no terminal sends, and begins anew behind them."""
         try:
             yield from self._parser.feed(text)
         except Exception as error:
@@ -321,7 +316,6 @@ class ConsoleDriver(LinuxDriver):
             self._writer.wake()
 
     def _cell(self) -> tuple[int, int]:
-        """The pixels of a cell, side by side and in height."""
         return self._cell_or_none() or USUAL_CELL
 
     def _cell_or_none(self) -> tuple[int, int] | None:
@@ -360,7 +354,6 @@ class ConsoleDriver(LinuxDriver):
         self.send_message(events.Resize(size, size))
 
     def write(self, data: str) -> None:
-        """Queues what may go to the terminal of `data`."""
         if self._writer is not None:
             is_read = self._writer.waiting < UNREAD
             last = self._get_terminal_size()[1]
@@ -375,7 +368,6 @@ class ConsoleDriver(LinuxDriver):
         self._finer = self._loop.call_later(REST, self._paint_finer)
 
     def _paint_finer(self) -> None:
-        """Paints pictures as fine as can be, once nothing moves and the terminal has read all."""
         if self._writer is None or not self._drawing:
             return
         if self._writer.waiting >= UNREAD:
@@ -385,7 +377,6 @@ class ConsoleDriver(LinuxDriver):
             self._repaint_soon()
 
     def stop_application_mode(self) -> None:
-        """Switches everything back."""
         if self._writer is not None:
             self._writer.write(self.canvas.close())
         self.write(PIXELS_OFF)
@@ -402,7 +393,6 @@ class ConsoleDriver(LinuxDriver):
         super().disable_input()
 
     def close(self) -> None:
-        """Write the rest, and end the writer."""
         super().close()
         if self._writer is not None:
             self._writer.stop()
@@ -457,7 +447,6 @@ class ConsoleDriver(LinuxDriver):
         super().process_message(message)
 
     def run_input_thread(self) -> None:
-        """Reads the terminal until the driver stops or the terminal is gone."""
         try:
             self._read()
         finally:
@@ -494,8 +483,7 @@ class ConsoleDriver(LinuxDriver):
         os._exit(128 + signal.SIGINT)
 
     def _typed_ahead(self) -> int:
-        """Count the waiting bytes that were typed before the console's modes were on: among these Enter is a new
-        line."""
+        """Count the waiting bytes from before the console's modes were on: among these Enter is a new line."""
         before = self.attrs_before
         if before is None or not (before[0] & termios.ICRNL and before[3] & termios.ICANON):
             return 0

@@ -64,7 +64,6 @@ class KeysInOrder(App[ReturnType]):
 
     @property
     def held(self) -> list[events.Key | events.Paste]:
-        """The keys that wait, oldest first."""
         return [event for event in self._held if isinstance(event, events.Key | events.Paste)]
 
     @property

@@ -30,8 +30,6 @@ _BEGINNING = re.compile(r"\x1b(?:\](?:1(?:1(?:;[^\x00-\x1f]{0,64}\x1b?)?)?)?)?\Z
 
 
 class BackgroundAnswer(ExpectedAnswer):
-    """The answer to `QUESTION`."""
-
     def __init__(self) -> None:
         super().__init__(_ANSWER, _BEGINNING)
 
@@ -93,13 +91,11 @@ class TerminalQuestions:
 
     @property
     def draws_cells(self) -> bool:
-        """Tell whether the terminal takes pictures in place of cells."""
         return self._pictures is not None and self._pictures.found is not None and self._pictures.found[1] == "OK"
 
     @property
     def sixels(self) -> int:
-        """Return how many colours of sixels it takes at once; 0 until all was answered once, and where it takes
-        none."""
+        """The colours of sixels that it takes at once; 0 until all was answered once, and where it takes none."""
         if self._colours is None or not self._all_answered:
             return 0
         return int((self._colours.found and self._colours.found[1]) or USUAL_COLOURS)
@@ -143,20 +139,18 @@ class TerminalQuestions:
         return text
 
     def held(self) -> str:
-        """Return what was taken for the beginning of an answer, and is none: nothing followed for a while."""
+        """Text that looked like the beginning of an answer and is none: nothing followed for a while."""
         answers = (self._background, self._name, self._pictures, self._colours, self._cell, self._last)
         return "".join(answer.tick() for answer in answers if answer is not None)
 
     @property
     def are_open(self) -> bool:
-        """Tell whether there are answers to wait for."""
         return not self._answered.is_set() and time.monotonic() < self._asked + HOPE
 
     def wait(self) -> None:
         self._answered.wait(ANSWERS)
 
     def close(self) -> None:
-        """There will be no more."""
         self._answered.set()
 
     def _ask(self, question: str, answer: ExpectedAnswer) -> ExpectedAnswer:

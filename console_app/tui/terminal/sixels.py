@@ -68,8 +68,8 @@ class Strips:
 
 
 def strips(picture: Pixels, small: Pixels, cell: tuple[int, int], colours: int, system: ColorSystem) -> Strips | None:
-    """`picture` (RGBA) in as many cells as `small` has pixels in a line, and half as many as it has lines; None where
-    that would be too much to write."""
+    """`picture` (RGBA) with a cell for each column of pixels of `small` and each two of its lines; None where that is
+    too much to write."""
     from PIL.Image import Quantize  # 40 ms, and only for pictures
 
     sides = small.width * cell[0], -(-small.height * cell[1] // 2)
@@ -146,8 +146,8 @@ def _codes(colour: Color, ground: bool = False) -> str:
 def drawn(
     frame: str, picture: Callable[[int], Strips | None], *, last_line: int, is_read: bool
 ) -> tuple[str, frozenset[str]]:
-    """A frame as it is written, and the cells that are half blocks in it; `picture` gives what has a number. Nothing is
-    drawn on the last line, since some terminals scroll behind it. Nor is the cursor saved: the alternate screen has."""
+    """A frame as it is written, and the cells that are half blocks in it. Nothing is drawn on the last line: some
+    terminals scroll behind it. The alternate screen has the saved cursor, so none is saved."""
     line, column, since, coarse = 0, 0, 0, set[str]()
 
     def written(found: re.Match[str]) -> str:

@@ -17,11 +17,8 @@ GAP = 2
 
 
 class FoldingBoard(Vertical, can_focus=True):
-    """Shows something that waits for you.
-
-    Folded, it says in a line what that is, and which key leads to it. Its parts stay as they are, with the text in its
-    fields.
-    """
+    """Shows something that waits for you; folded, a line with what that is and which key leads to it. Its fields keep
+    their text."""
 
     DEFAULT_CSS = """
     FoldingBoard.-folded { height: 3; }
@@ -44,11 +41,10 @@ class FoldingBoard(Vertical, can_focus=True):
         raise NotImplementedError
 
     def say_place(self) -> None:
-        """Paints into the frame how much of what waits is shown."""
+        """Tell in the frame how much of what waits is shown."""
         raise NotImplementedError
 
     def watch_folded(self) -> None:
-        """A line has no places in it."""
         if self.is_attached:
             self.say_place()
 

@@ -27,8 +27,7 @@ Paint = Callable[[Palette], Sequence[Piece]]
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """A node of the tree. `paint` returns its text, safe to show, and `below` makes the nodes below. `key` identifies
-    it."""
+    """A node of the tree: `paint` gives its text, safe to show, `below` makes those below, and `key` identifies it."""
 
     paint: Paint
     below: Callable[[], Sequence[Node]] | None = None
@@ -38,7 +37,6 @@ class Node:
 
     @property
     def nodes(self) -> Sequence[Node]:
-        """The nodes below, made once."""
         if self.made is None:
             self.made = self.below() if self.below is not None else ()
         return self.made
@@ -73,7 +71,6 @@ class FoldingTree(RowList):
 
     @property
     def node(self) -> Node | None:
-        """The node under the cursor."""
         return self._rows[self.cursor][0] if 0 <= self.cursor < len(self._rows) else None
 
     def _carry_over(self, nodes: Sequence[Node]) -> None:
@@ -101,7 +98,6 @@ class FoldingTree(RowList):
         self.set_count(len(self._rows), self.cursor if place is None else place)
 
     def on_resize(self) -> None:
-        """The width decides where text wraps."""
         if self.scrollable_content_region.width != self._laid_for:
             self._lay()
         super().on_resize()
@@ -132,7 +128,6 @@ class FoldingTree(RowList):
             self.fold(node, not node.open)
 
     def action_open(self, open: bool) -> None:
-        """Right; left folds, and goes up from what is folded."""
         node = self.node
         if node is None:
             return
@@ -144,7 +139,6 @@ class FoldingTree(RowList):
         self.move_to(next((at for at in above if self._rows[at][3]), self.cursor))
 
     def action_open_all(self) -> None:
-        """o: all that MOST_ROWS lets; again folds all but the outermost."""
         folded = [node for node, _ in _open(self._top) if node.below is not None and not node.open]
         if folded:
             _open_all(self._top)
@@ -155,7 +149,6 @@ class FoldingTree(RowList):
 
 
 def same(one: Node, other: Node) -> bool:
-    """Tell whether both nodes stand for the same thing."""
     return one is other or (one.key is not None and one.key == other.key)
 
 

@@ -23,10 +23,8 @@ NAMED = {"esc": "escape", "enter": "enter"}
 
 
 class KeyLines(Static):
-    """Shows keys and what they do. A click or a tap on one presses its key, with all that guards a key.
-
-    `now` is a clock in seconds: a click before the keys have stood still for SETTLE was meant for what was there.
-    """
+    """Shows keys and what they do. A click on one presses it, with all that guards a key, unless it moved within SETTLE
+    seconds (`now` is a clock)."""
 
     def __init__(self, now: Callable[[], float], *, classes: str) -> None:
         super().__init__(classes=classes)
@@ -35,7 +33,6 @@ class KeyLines(Static):
         self._since = now()  # they are what and where they are
 
     def name_keys(self, lines: Sequence[Content]) -> None:
-        """Shows these."""
         shown = Content("\n").join(lines)
         if shown.plain != self._words:
             self._words, self._since = shown.plain, self._now()
@@ -54,10 +51,8 @@ class KeyLines(Static):
 def key_lines(
     pairs: Sequence[tuple[str, str]], width: int, *, accent: str, counts: bool | Container[str], clicks: bool = False
 ) -> list[Content]:
-    """`pairs` are (key, what it does); faint are those that don't count. `accent` is a colour of the theme.
-
-    `clicks` is whether they can be clicked in `KeyLines`; not where a field has the focus, which a click takes away.
-    """
+    """`pairs` are (key, what it does); those that don't count are faint. `clicks`: they can be clicked, as no field has
+    the focus."""
     pieces: list[Content] = []
     for key, does in pairs:
         bright = counts if isinstance(counts, bool) else key in counts
@@ -89,10 +84,8 @@ Named = tuple[str, str]
 
 
 class KeyHints(Widget):
-    """Shows what can be done now: the hints that `name` gives, else the bindings that say so (`show`), those of the
-    focused widget first. A click on one presses its key.
-
-    Where room is short, keys that work from elsewhere go first, from the end. Those in KEPT stay.
+    """Shows the hints that `name` gives, else the bindings that say so (`show`), those of the focused widget first. A
+    click presses a key. Where room is short, keys that work from elsewhere go first, from the end; those in KEPT stay.
     """
 
     DEFAULT_CSS = """
@@ -116,14 +109,13 @@ class KeyHints(Widget):
         self.refresh()
 
     def say_instead(self, line: Content | None, was: Content | None = None) -> None:
-        """Say something else in place of the keys for a while; with None the keys are back, unless what stands there
-        is no more what it `was`."""
+        """Say something else in place of the keys for a while. None brings them back, unless something else than `was`
+        stands there."""
         if was is None or self._instead is was:
             self._instead = line
             self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """Press the key that was clicked, unless it came there just now."""
         if (key := event.style.meta.get(KEY)) and self._now() - self._since >= SETTLE:
             self.app.simulate_key(key)  # pyright: ignore[reportUnknownMemberType]
 
@@ -146,9 +138,8 @@ class KeyHints(Widget):
         return line
 
     def _shown(self) -> Sequence[tuple[Hint, bool]]:
-        """One entry an action, and whether it is of another place than the one that has the focus: several keys of one
-        binding show the first of them. Under a dialog they stand as they
-        were: what an action of the screen means is asked of the screen that is in front."""
+        """The hint of each action, and whether another place than the focused one has it. Under a dialog they stay as
+        they were: actions of the screen are asked of the one in front."""
         if not self.screen.is_active:
             return self._last
         active = self.screen.active_bindings.values()
@@ -177,7 +168,6 @@ class Hint:
 
     @property
     def drawn(self) -> Content:
-        """The hint as it stands in the line."""
         shown = Content.styled(key_name(self.key), "bold $primary") + Content.styled(f" {self.does}", "$foreground")
         return shown.stylize(Style.from_meta({KEY: self.key}))
 

@@ -42,18 +42,15 @@ MOST_SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One thing to pick: `value` is the result, `about` is shown behind it."""
+    """A thing to pick: `value` is the result, `about` is shown behind it."""
 
     value: str
     about: str = ""
 
 
 class PickList(Dialog[str | None]):
-    """Picks one of a list. Typing filters by the text of a row, its name first; arrows move, Enter picks, Escape gives
-    None.
-
-    With `free_text` the typed words are a result of their own where no name fits.
-    """
+    """Typing filters by the text of a row, its name first; arrows move, Enter picks, Escape gives None. With
+    `free_text` the typed words are a result where no name fits."""
 
     CSS_PATH = Path(__file__).with_name("dialog.tcss")  # whole: subclasses stand in other folders
     DEFAULT_CLASSES = "dialog -list"
@@ -84,7 +81,6 @@ class PickList(Dialog[str | None]):
         self._free_text = free_text
 
     def compose(self) -> ComposeResult:
-        """The field, the list, and a line of what there is to say."""
         with Vertical(id="box") as dialog:
             dialog.border_title = self._title
             dialog.border_subtitle = "enter select · esc cancel"
@@ -95,7 +91,6 @@ class PickList(Dialog[str | None]):
             yield Static(classes="dialog--note")
 
     def on_mount(self) -> None:
-        """Everything, with what holds now highlighted."""
         self._fill("")
 
     def offer(self, choices: Sequence[Choice], note: str = "") -> None:
@@ -105,17 +100,16 @@ class PickList(Dialog[str | None]):
         self._fill(self.query_one(Input).value)
 
     def highlighted(self, choice: Choice | None) -> None:
-        """This is called whenever the highlight moves: the theme picker shows how the theme would look."""
+        """Called whenever the highlight moves: the theme picker shows how the theme would look."""
 
     def typed(self, text: str) -> None:
-        """This is called at Enter with the typed words where nothing fits."""
+        """Called at Enter with the typed words where nothing fits."""
         self.dismiss(text)
 
     def action_leave(self) -> None:
         self.dismiss(None)
 
     def action_move(self, delta: int) -> None:
-        """Up, down, a page of them."""
         move_highlight(self.query_one(OptionList), delta)
 
     @on(Input.Changed)

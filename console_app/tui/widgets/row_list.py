@@ -61,22 +61,19 @@ class RowList(ScrollView, can_focus=True):
 
     @abstractmethod
     def paint_row(self, row: int, width: int, palette: Palette) -> Line:
-        """One row of exactly `width` cells; `palette` is on the ground of the cursor where that is."""
+        """A row of exactly `width` cells; `palette` is on the ground of the cursor where that is."""
 
     def is_stop(self, row: int) -> bool:
-        """Tell whether the cursor may stand on a row."""
         return True
 
     # -- content
 
     @property
     def console_app(self) -> App[Any]:
-        """The app, whatever its result type."""
         return cast("App[Any]", self.app)  # pyright: ignore[reportUnknownMemberType]
 
     @property
     def palette(self) -> Palette:
-        """The styles of the app's theme."""
         if self._palette is None:
             self._palette = palette_of(self.console_app)
         return self._palette
@@ -94,7 +91,6 @@ class RowList(ScrollView, can_focus=True):
         self.refresh()
 
     def repaint(self, row: int) -> None:
-        """One row looks different."""
         self.refresh(Region(0, row - round(self.scroll_y), self.size.width, 1))
 
     def _fit(self) -> None:
@@ -154,17 +150,14 @@ class RowList(ScrollView, can_focus=True):
             self.scroll_to(y=self.cursor - height + 1, animate=False, immediate=True)
 
     def action_move(self, delta: int) -> None:
-        """Up, down."""
         target = self._nearest(self.cursor + delta, delta)
         if target >= 0:
             self._put(target)
 
     def action_move_page(self, direction: int) -> None:
-        """Page up, page down."""
         self.move_to(self.cursor + direction * max(self.size.height - 2, 1))
 
     def action_move_to(self, row: int) -> None:
-        """Home, end."""
         self.move_to(row if row >= 0 else self._count - 1)
 
     def on_click(self, event: events.Click) -> None:

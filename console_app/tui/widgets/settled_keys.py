@@ -48,7 +48,6 @@ class SettledKeys(Generic[T]):
         return self._newest == "tab" and self._clock() - self._brought < SETTLE
 
     def brought(self) -> None:
-        """The focus came by itself."""
         self._brought = self._clock()
 
     @property
@@ -81,8 +80,8 @@ class SettledKeys(Generic[T]):
         self._quiet, self._newest = now, key
 
     def decide(self, decision: T, *, here: bool = False) -> bool:
-        """Hold the decision of a key until it proves to be alone. It may be for the selected row. Return False for one
-        too early."""
+        """Hold the decision of a key until it proves to be alone; `here`: it is for the selected row. False for one too
+        early."""
         if not (self.settled_here if here else self.settled):
             self.changed()
             return False

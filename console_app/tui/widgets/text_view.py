@@ -60,7 +60,6 @@ class TextView(ScrollView, can_focus=True):
         self.set_text(text)
 
     def set_text(self, text: str) -> None:
-        """Replaces the text; unsafe characters become visible marks."""
         self._pieces = [piece for line in visible(text).expandtabs(4).split("\n") for piece in self._parted(line)]
         self._counted_for = 0
         self._count()
@@ -83,7 +82,6 @@ class TextView(ScrollView, can_focus=True):
         return rows
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """The text's own rows where it needs no more than the screen has."""
         return self.rows_at(width - self.styles.scrollbar_size_vertical, viewport.height)
 
     def _count(self) -> None:
@@ -95,7 +93,6 @@ class TextView(ScrollView, can_focus=True):
         self.refresh()
 
     def on_resize(self) -> None:
-        """The width decides where lines wrap."""
         self._count()
 
     def render_line(self, y: int) -> Strip:
@@ -119,8 +116,8 @@ def _cut(piece: _Piece, row: int, width: int) -> str:
 
 
 def _chop(piece: _Piece, width: int) -> list[str]:
-    """`piece` cut so that no row is wider than `width` cells: behind the last space in the second half of a row, else
-    wherever the row is full. Without what they are set in by, which is half of the width at most, the rows are it."""
+    """The rows of `piece`, cut behind the last space in the second half of a row, else where it is full. Without their
+    indent, half of the width at most, they are its text."""
     text, hang = piece.text, min(piece.hang, width // 2)
     before = " " * min(piece.first, hang)
     if len(before) + len(text) <= width and text.isascii():

@@ -22,10 +22,8 @@ FEWEST = 4  # calls of a batch that are always rows
 
 
 class FoldBlock(Fold):
-    """Decides which rows of its batch are folded, and counts them. Opened, it shows them all.
-
-    Where only calls of one state are to be seen, all others are folded, also when the batch has ended.
-    """
+    """Decides which rows of its batch are folded, and counts them. Opened, it shows all; a choice of one state outlasts
+    the batch."""
 
     def __init__(self, group: CallGroup) -> None:
         super().__init__()
@@ -108,11 +106,8 @@ class FoldBlock(Fold):
         return 0 < group.room < rows + AROUND
 
     def _chosen(self) -> frozenset[str]:
-        """Choose as many calls as the view has room for, by their rank.
-
-        None is chosen where the counts and this line take all room: a row behind them would be neither seen nor
-        counted.
-        """
+        """The calls that have room, by rank. None where the counts and this line take it all: a row behind them would
+        be neither seen nor counted."""
         calls = self.group.calls
         room = max(self.group.room - AROUND, 0)
         if self.group.reported:
@@ -125,7 +120,6 @@ class FoldBlock(Fold):
         return frozenset(call.id for call in ranked[: min(first + free, room)])
 
     def _folded(self) -> tuple[tuple[str, int], ...]:
-        """Count the folded calls by the word that they are counted under."""
         waits = CallState.WAITING  # on the board
         found = Counter(counted_as(one.call) for one in self.group.panels if one.folded and one.call.state is not waits)
         return tuple((word, found[word]) for word in COUNTED if found[word])
@@ -135,7 +129,6 @@ _NEEDS_AN_EYE = 1
 
 
 def _rank(call: CallView) -> int:
-    """Rank a call: rows of the lowest rank are shown first."""
     match call.state:
         case CallState.RUNNING:
             return 0

@@ -28,7 +28,6 @@ REASONING_TAIL = 600  # characters of running reasoning that its folded line is 
 
 
 def bar(width: int, mark: str, style: Style, base: Style) -> list[Piece]:
-    """The gutter of a message: the edge, a bar, a space."""
     gutter = gutter_of(width)
     if gutter == 0:
         return []
@@ -38,8 +37,6 @@ def bar(width: int, mark: str, style: Style, base: Style) -> list[Piece]:
 
 
 class AssistantBlock(Block):
-    """The model's answer: Markdown that streams in."""
-
     def __init__(self, text: str = "", *, final: bool = False) -> None:
         super().__init__()
         self.markdown = MarkdownStream(text, final=final)
@@ -63,12 +60,10 @@ class AssistantBlock(Block):
         return (self.markdown.text,)
 
     def append(self, text: str) -> None:
-        """More of the answer."""
         self.markdown.append(text)
         self._version += 1
 
     def settle(self, text: str, *, interrupted: bool = False) -> None:
-        """Complete the answer: nothing more of it comes."""
         if text == self.markdown.text:
             self.markdown.finish()
         else:
@@ -77,7 +72,7 @@ class AssistantBlock(Block):
         self.touch()
 
     def revise(self, text: str) -> None:
-        """Not all of the text so far was meant to be seen."""
+        """Replace the text so far, of which not all was meant to be seen."""
         self.markdown.replace(text)
         self.touch()
 
@@ -180,7 +175,6 @@ class ReasoningBlock(Block):
         self._version += 1
 
     def end(self, at: float) -> None:
-        """The model has begun to answer."""
         if self.live:
             self.ended_at = at
             self.markdown.finish()
@@ -264,8 +258,7 @@ class ThoughtBlock(Block):
         return [framed(row, width, palette, [*left, pad if n else name]) for n, row in enumerate(rows)]
 
     def _rows(self, room: int, palette: Palette) -> list[Row]:
-        """Render the text as Markdown. It stands as it is written where it is too long for a thought, or is nothing but
-        marks."""
+        """The text as Markdown; as it is written where it is too long for a thought, or nothing but marks."""
         if len(self.text) <= LONG:
             text = mend(self.text) if self._growing else self.text
             rows = MarkdownRows(room, palette.quiet).render(parser().parse(text))
@@ -408,7 +401,6 @@ class UserBlock(Block):
         return rows
 
     def _picture(self, one: Attachment, room: int, palette: Palette) -> list[Row]:
-        """The first pictures of a message, drawn as those of a result are."""
         drawn = [other.path for other in self.attachments if other.path and other.is_picture][:MOST_DRAWN]
         if one.path not in drawn:
             return []

@@ -28,7 +28,7 @@ _ENDS: dict[str, tuple[str, str]] = {
 
 
 class NoticeBlock(Block):
-    """One thing to know: a level, and a text of one or a few lines."""
+    """A level, and a text of one or a few lines."""
 
     def __init__(self, level: Level, text: str) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class NoticeBlock(Block):
 
 
 class CompactionBlock(NoticeBlock):
-    """One compaction, or that the last one was taken back."""
+    """Tells of a compaction, or that the last was taken back."""
 
     is_stop = True
 
@@ -98,14 +98,13 @@ class RetryBlock(NoticeBlock):
         self.again(event)
 
     def again(self, event: ev.RetryScheduled) -> None:
-        """It failed once more."""
         self._attempt = f"attempt {event.attempt}" + (f" of {event.most}" if event.most else "")
         self._why = event.why.rstrip(".")
         self.text = f"{self._why}. Retrying: {self._attempt}"
         self.touch()
 
     def over(self, *, told: bool) -> None:
-        """The answer came, or the turn ended; `told`: the error it ended with says why, and after how many tries."""
+        """Stop: the answer came, or the turn ended. `told`: its error says why, and after how many tries."""
         self.text = "" if told else f"{self._why}. Retried: {self._attempt}"
         self.touch()
 
@@ -121,7 +120,7 @@ class RetryBlock(NoticeBlock):
 
 
 class SentBlock(NoticeBlock):
-    """Under a message whose turn has not begun: what that waits for. Nothing to say takes no line."""
+    """Says under a message whose turn has not begun what it waits for. Nothing to say takes no line."""
 
     def __init__(self, waits: Waits) -> None:
         super().__init__("info", "")
@@ -144,7 +143,7 @@ class SentBlock(NoticeBlock):
 
 
 class TurnEndBlock(Block):
-    """The line that closes a turn: how it ended, how long it took, what it used."""
+    """Closes a turn in a line: how it ended, how long it took, how much it used."""
 
     def __init__(
         self,
@@ -200,7 +199,6 @@ class TurnEndBlock(Block):
 
 
 def _marked(glyph: str, lines: list[list[Piece]], width: int, palette: Palette, style: Style) -> list[Line]:
-    """Lines behind a glyph that stands in the gutter."""
     gutter = gutter_of(width)
     room = max(width - gutter - margin_of(width), 1)
     pad = " " * max(gutter - 2, 0)

@@ -28,11 +28,9 @@ class Search:
 
     @property
     def unfinished(self) -> bool:
-        """Tell whether a part of the text was not searched yet."""
         return self._at < len(self.text)
 
     def lay_out(self) -> None:
-        """Looks through a slice more."""
         text, begin, end = self.text, self._at, min(self._at + self._slice, len(self.text))
         first, reach = _facts(self._pattern)
         past = end
@@ -53,11 +51,8 @@ class Search:
 
 @lru_cache(maxsize=8)
 def _facts(pattern: re.Pattern[str]) -> tuple[str, re.Pattern[str]]:
-    """Return the pattern's first word in small letters, and a pattern for the reach of a match behind a character.
-
-    The word is "" where it can't be looked for as it is. A match has no more signs than the pattern, whatever space is
-    between them.
-    """
+    """The first word in small letters, "" where it can't be looked for as it is; and a pattern for the reach of a
+    match: no more signs than the pattern has."""
     first = pattern.pattern.split(r"\s+", 1)[0]
     plain = re.escape(first) == first and first.isascii()
     return first.lower() if plain else "", re.compile(rf"(?:\s*\S){{0,{len(pattern.pattern)}}}")
@@ -75,28 +70,19 @@ class Passage(Protocol):
 
     @property
     def unfinished(self) -> bool:
-        """Tell whether the text is still to be made, in slices."""
+        """Tell whether slices of the text are still to be made."""
         ...
 
-    def lay_out(self) -> None:
-        """Makes a slice more of it."""
-        ...
+    def lay_out(self) -> None: ...
 
-    def line_at(self, offset: int) -> int:
-        """The line of the block on which a character of the text stands."""
-        ...
+    def line_at(self, offset: int) -> int: ...
 
     def place(self, line: int) -> tuple[int, int, int] | None:
-        """Return the span of the text that a line of the block shows, and the character of the line at which it begins.
-
-        It is None where the line shows nothing of this text.
-        """
+        """The span of the text that a line of the block shows, and the character of it where that begins, or None."""
         ...
 
 
 class LinesPassage:
-    """Lines that are there, in order."""
-
     unfinished = False
 
     def __init__(self, lines: Sequence[TextLine]) -> None:
@@ -154,7 +140,6 @@ class WindowPassage:
 
 
 def passage_of(lines: Sequence[Line], first: int = 0, past: int | None = None) -> LinesPassage:
-    """Painted lines from `first` on."""
     past = len(lines) if past is None else past
     return LinesPassage(
         [(at, (line := lines[at]).start, line.text[line.start : line.end], line.joint) for at in range(first, past)]
@@ -162,10 +147,8 @@ def passage_of(lines: Sequence[Line], first: int = 0, past: int | None = None) -
 
 
 def passages_in(rows: Joined[Row], lines: Sequence[Line], first: int) -> list[Passage]:
-    """Return the passages of framed rows, the first of which is line `first` of the block.
-
-    Titles stand left of what they are above, and are not searched.
-    """
+    """The passages of framed rows, the first in line `first` of the block. Titles stand further left: they are not
+    searched."""
     edge = lines[0].start
     found: list[Passage] = []
     plain: list[TextLine] = []
@@ -180,8 +163,7 @@ def passages_in(rows: Joined[Row], lines: Sequence[Line], first: int) -> list[Pa
 
 
 class Matches:
-    """Finds the places of a pattern in a block, in order. Megabytes are searched in slices, and known only after
-    that."""
+    """Finds the places of a pattern in a block, in order. Megabytes are searched in slices, and known after that."""
 
     def __init__(self, passages: Iterable[Passage], pattern: re.Pattern[str], before: Matches | None = None) -> None:
         self._passages = list(passages)
@@ -194,11 +176,9 @@ class Matches:
 
     @property
     def unfinished(self) -> bool:
-        """Tell whether there may be more matches than are known."""
         return len(self._searches) < len(self._passages) or any(one.unfinished for one in self._searches[-1:])
 
     def lay_out(self) -> None:
-        """Looks through a slice more."""
         if not self._searches or not self._searches[-1].unfinished:
             passage = self._passages[len(self._searches)]
             if passage.unfinished:
@@ -220,7 +200,7 @@ class Matches:
         return sum(len(one.spans) for one in self._searches)
 
     def __getitem__(self, number: int) -> list[Span]:
-        """A match; one that goes over a line's end has several spans."""
+        """The spans of a match: several where it goes over a line's end."""
         for passage, spans in self._found:
             if number < len(spans):
                 return _over_lines(passage, *spans[number])

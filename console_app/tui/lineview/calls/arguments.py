@@ -38,7 +38,6 @@ class _Line:
 
 
 def arguments_text(arguments: Mapping[str, Any]) -> str:
-    """All that `argument_rows` shows of the arguments, to be searched."""
     return "\n".join(f"{line.name} {line.text}" for line in _lines(arguments) if not line.is_note)
 
 
@@ -48,13 +47,13 @@ def is_marked(call: CallView) -> bool:
 
 
 def without_marks(text: str) -> str:
-    """The words of arguments with marks between them, for the eye."""
+    """The words of arguments with marks between them."""
     return _MARKS.sub(" ", text)
 
 
 def arrived_lines(call: CallView) -> tuple[Sequence[str], int]:
-    """The first page of the arguments as far as they came, and how many lines more there are. While they arrive, lines
-    of nothing but marks are left out."""
+    """The first page of the arguments as far as they came, and how many more lines there are. Arriving lines of mere
+    marks are left out."""
     lines, left = TextPage(call.arguments_text).first(FIRST_PAGE)
     if is_marked(call) and call.state is not CallState.FINISHED:
         lines = [line.rstrip() for line in without_marks("\n".join(lines)).split("\n") if line.strip()]

@@ -55,7 +55,6 @@ class CallBlock(Panel):
         return *fold, *(one for one in self.group.writing if one is not self)
 
     def allows(self, action: str) -> bool:
-        """Tell whether a key of the panel would do something now."""
         if action == "retry_all":
             group = self.group
             return group.newest and not (group.settled or group.is_open) and any(c.was_cut_off for c in group.calls)
@@ -63,7 +62,6 @@ class CallBlock(Panel):
 
     @property
     def allowed(self) -> frozenset[str]:
-        """The keys that do something now."""
         return frozenset(action for action in (*call_description.Act, "retry_all") if self.allows(action))
 
     @property

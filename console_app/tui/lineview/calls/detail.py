@@ -50,7 +50,6 @@ class CallDetail:
 
     @property
     def keys(self) -> frozenset[ResultKey]:
-        """The keys that show something of the result now."""
         if self._call.state is not CallState.FINISHED:
             return frozenset()
         found = self.body.found
@@ -61,7 +60,6 @@ class CallDetail:
         return frozenset(key for key in RESULT_KEYS if able[key])
 
     def press(self, key: ResultKey) -> bool:
-        """Do what a key is for, and tell whether that changed anything."""
         match key:
             case "more":
                 for body in self._shown:
@@ -75,7 +73,6 @@ class CallDetail:
         return True
 
     def turn(self, tree: str, path: Path) -> None:
-        """Opens or folds a node of a tree."""
         for one in self._trees:
             if one.name == tree:
                 one.turn(path)
@@ -91,7 +88,6 @@ class CallDetail:
 
     @property
     def body(self) -> ResultBody:
-        """Return the result, laid out by its kind."""
         return self._both()[0]
 
     @property
@@ -108,7 +104,6 @@ class CallDetail:
 
     @property
     def unfinished(self) -> Sequence[ResultBody]:
-        """Return the parts that are not laid out as far as was asked for."""
         return () if self._bodies is None else [one for one in self._bodies[1:] if one is not None and one.unfinished]
 
     def forget(self) -> None:
@@ -130,17 +125,15 @@ class CallDetail:
 
     @property
     def pictures(self) -> object:
-        """Changes when a picture was read."""
         return tuple(one.version for one in self._pictures.values())
 
     @property
     def awaits_a_picture(self) -> bool:
-        """Tell whether a picture is being read that will replace what is shown."""
         return any(one.is_awaited for one in self._pictures.values())
 
     def texts(self) -> list[str]:
-        """Return the texts that are searched, part by part as `rows` shows them. Of a part whose end is never shown,
-        the shown text is searched."""
+        """The texts that are searched, part by part as `rows` shows them; of one whose end is never shown, the shown
+        text."""
         call = self._call
         found = [arguments_text(call.arguments) if call.arguments else "\n".join(arrived_lines(call)[0])]
         found = found if call.arguments != {} else []
@@ -193,7 +186,6 @@ class CallDetail:
 
     @property
     def _text(self) -> str:
-        """Return the result's own text, without the remarks that are for the model alone."""
         return results.shown_text(self._call)
 
     @property
@@ -206,10 +198,7 @@ class CallDetail:
         return [body.tree for body in self._shown if body.tree is not None]
 
     def unfold_match(self, *, missing: bool, far: bool) -> bool:
-        """Show more of the result and of its structured content. Return False where that shows nothing else.
-
-        All its trees are opened where matches are missing; else lines far down are shown.
-        """
+        """Open all trees where matches are missing, else show lines far down; False where that shows nothing else."""
         return (missing and sum(body.unfold_all() for body in self._shown) > 0) or (
             far and sum(body.show_far() for body in self._shown) > 0
         )
@@ -335,7 +324,6 @@ class CallDetail:
         return Joined([*parts, self._files(width, palette)])
 
     def _files(self, width: int, palette: Palette) -> list[Row]:
-        """The files by name and place, and the first pictures among them."""
         rows: list[Row] = []
         drawn = [one.path for one in self._call.artifacts if one.is_picture][:MOST_DRAWN]
         for artifact in self._call.artifacts:
@@ -368,8 +356,6 @@ class CallDetail:
 
 
 class _OutputRows(Lookup[Row]):
-    """Lines of output, each a row that is made when it is looked at."""
-
     def __init__(self, lines: Sequence[str], room: int, palette: Palette) -> None:
         self._lines, self._room, self._palette = lines, room, palette
         self._made: dict[int, Row] = {}

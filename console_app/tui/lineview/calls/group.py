@@ -32,12 +32,10 @@ class Panel(Block):
 
     @property
     def folded(self) -> bool:
-        """Tell whether the call has no panel, and is only counted in the line under its batch."""
         return False
 
     @property
     def finished(self) -> bool:
-        """Tell whether the call has its result."""
         return self.call.state is CallState.FINISHED
 
 
@@ -50,8 +48,6 @@ class Fold(Block):
 
 
 class CallGroup:
-    """The calls of one answer as their panels see them."""
-
     def __init__(self, batch: BatchView) -> None:
         self.batch = batch
         self.depth = 0  # of the calls that are not indented: more than 0 in the conversation of an agent
@@ -73,24 +69,20 @@ class CallGroup:
 
     @property
     def calls(self) -> list[CallView]:
-        """The calls, in call order."""
         return self.batch.calls
 
     @property
     def is_open(self) -> bool:
-        """Tell whether a call has not ended yet."""
         if self._open[0] != self.version:  # hundreds of panels ask for it each frame
             self._open = (self.version, self.batch.is_open)
         return self._open[1]
 
     @property
     def has_header(self) -> bool:
-        """Tell whether a line above the panels counts the calls."""
         return len(self.batch.calls) > 1
 
     @property
     def members(self) -> Sequence[Block]:
-        """Its blocks, in the order in which they stand."""
         return [block for block in (self.header, *self.panels, self.fold) if block is not None]
 
     def number_of(self, panel: Panel) -> int:
@@ -99,8 +91,8 @@ class CallGroup:
         return first.index(panel) + 1 if panel in first else 0
 
     def room_changed(self, height: int) -> bool:
-        """The view is so many lines high: whether its rows look different for that. Those that ended stay as they were
-        seen, if they were."""
+        """Take the height of the view; tell whether rows look different for it. Those that ended stay as they were
+        seen."""
         if self.room not in (0, height) and (self.settled or self.ended):
             return False
         self.room = height
@@ -108,14 +100,13 @@ class CallGroup:
         return True
 
     def show_only_next(self) -> None:
-        """Shows the calls of the next state alone that there are calls of, and behind the last of them all again."""
+        """Show only the calls of the next state that any is in, and behind the last state all of them."""
         found = {counted_as(call) for call in self.calls if call.state is not CallState.WAITING}
         words = ["", *(word for word in COUNTED if word in found)]
         self.only = words[(words.index(self.only) + 1) % len(words)] if self.only in words else ""
         self.changed()
 
     def changed(self) -> None:
-        """A call was announced or changed its state: rows fold or unfold."""
         self.version += 1
 
     @property
@@ -178,7 +169,7 @@ class CallGroup:
 
 
 def badges(call: CallView) -> list[str]:
-    """Return a word in brackets for everything unusual about a call: read from text, repaired, edited, tried again."""
+    """Words in brackets for everything unusual about a call: read from text, repaired, edited, tried again."""
     return [
         *([f"[{call.origin}]"] if call.origin != "native" else []),
         *(["[repaired]"] if call.repaired else []),
@@ -205,8 +196,7 @@ def telling(calls: Sequence[CallView]) -> dict[str, tuple[str, ...]]:
 
 
 def brief_of(call: CallView, limit: int, first: Sequence[str] = ()) -> str:
-    """The arguments of a call in brief, those named in `first` before others; while they arrive, as far as they can be
-    read."""
+    """The arguments of a call in brief, those named in `first` first; while they arrive, as far as they can be read."""
     if call.arguments is not None:
         return brief_arguments(call.arguments, limit, first)
     text = call.arguments_text
@@ -277,7 +267,6 @@ class BatchBlock(Block):
         return [framed(Row(crop(head, room)), width, palette, [(" " * gutter, palette.base)] if gutter else [])]
 
     def _cause(self) -> str:
-        """What the calls in line wait for."""
         why = Counter(one_line(call.why, 120) for call in self.group.calls if call.state is CallState.QUEUED)
         if not why:
             return ""
@@ -285,8 +274,7 @@ class BatchBlock(Block):
         return f"{count} of them: {most}" if others and most else most
 
     def _times(self, now: float, palette: Palette) -> list[Piece]:
-        """How long the calls took, without time that only waited for a person; at the end also how long they would have
-        taken one by one, where some of them overlapped."""
+        """The time that the calls took without waiting for a person; at the end one by one too, where some overlap."""
         calls = self.group.calls
         ran = [stretch for call in calls for stretch in times.runs(call, now)]
         if not ran:

@@ -45,7 +45,6 @@ class TellingCalls:
 
     @classmethod
     def of(cls, batch: BatchView, now: float) -> TellingCalls:
-        """Tell them as they stand at `now`."""
         group, (palette, names) = CallGroup(batch), _named()
         calls: dict[str, ToldCall] = {}
         for call in batch.calls:

@@ -26,7 +26,6 @@ class PanelEdge:
         self.look = (width, style)  # two of the same look and palette draw the same
 
     def row(self, row: Row) -> Line:
-        """A line of content behind the edge."""
         pieces = crop(row.pieces, self.inner)
         return framed(Row(pieces, row.joint, row.gutter), self._width, self._palette, self._lead)
 

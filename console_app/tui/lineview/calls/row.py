@@ -48,9 +48,8 @@ def row(
     below: Sequence[str] = (),
     told: Sequence[Piece] = (),
 ) -> list[Piece]:
-    """The line of a call as pieces that take exactly `room` cells. `opened`: what stands below is not said here too,
-    nor is what stands `below` while it runs. `filled`: how far it is shows as the ground of the line.
-    `told` comes before all else that is told."""
+    """The line of a call as pieces of exactly `room` cells. `opened`, or while it runs `below`: text that stands there
+    is not repeated. `filled`: the ground shows how far it is. `told` comes first."""
     pieces = _sentence(call, group, room, palette, now, detail, opened=opened, below=below, first=told)
     done = share_done(call) if filled else None
     if not done or palette.chosen is None:
@@ -114,12 +113,10 @@ def _state(call: CallView, word: str, style: Style) -> list[Piece]:
 
 
 def _badges(call: CallView, palette: Palette) -> list[Piece]:
-    """The badges of the call, the unusual ones in the colour of a warning."""
     return [(text, palette.muted if text == "[text]" else palette.warning) for text in badges(call)]
 
 
 def _behind(pieces: list[Piece], characters: int) -> list[Piece]:
-    """The pieces without so many characters at their beginning."""
     kept: list[Piece] = []
     for text, style in pieces:
         if rest := text[characters:]:
@@ -154,7 +151,6 @@ def share(call: CallView) -> float | None:
 
 
 def share_done(call: CallView) -> float | None:
-    """The same while the call runs."""
     return share(call) if call.state is CallState.RUNNING and not call.waits_for_you else None
 
 
@@ -168,8 +164,8 @@ def news(
     opened: bool,
     below: Sequence[str] = (),
 ) -> list[Piece]:
-    """The line as pieces that take at most `room` cells, behind the word of a state that is said. Lines that stand
-    `below` are not said here too."""
+    """Tell what a call does, in at most `room` cells behind the word of its state; text that stands `below` is not said
+    here too."""
     match call.state:
         case CallState.ANNOUNCED:
             pieces = _arriving(call, palette)

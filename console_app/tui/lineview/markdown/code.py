@@ -29,7 +29,6 @@ _Inks = list[tuple[str, str]]  # pieces of one line: text, name of its ink
 
 @lru_cache(maxsize=64)
 def find_lexer(language: str) -> Any:
-    """The pygments lexer of a fence's language, or None where there is none."""
     if not language:
         return None
     # 25 ms for pygments, then a few for the language's module: only once code is shown.
@@ -84,7 +83,7 @@ class Code:
         self.version = 0
 
     def add(self, lines: list[str]) -> None:
-        """More lines, each without its newline."""
+        """Take more lines, each without its newline."""
         for line in lines:
             self._open.append(clean(line))
             if len(self._open) >= SLICE:
@@ -95,16 +94,13 @@ class Code:
 
     @property
     def has_open(self) -> bool:
-        """Tell whether some lines are in no closed slice yet."""
         return bool(self._open or self.tail)
 
     @property
     def closed_slices(self) -> int:
-        """Count the slices that will not change any more."""
         return len(self._slices)
 
     def close(self) -> None:
-        """Close the open slice, since no more lines come."""
         if self._open:
             inks, self._state = coloured(self.language, self._open, self._state)
             self._slices.append(inks)
@@ -117,7 +113,6 @@ class Code:
         return sum(-(-sum(len(text) for text, _ in line) // width) or 1 for line in self._slices[number])
 
     def slice_pieces(self, number: int, palette: Palette) -> list[list[Piece]]:
-        """The lines of a closed slice, as pieces."""
         return [paint_inks(line, palette) for line in self._slices[number]]
 
     def open_pieces(self, palette: Palette) -> list[list[Piece]]:
@@ -130,8 +125,8 @@ class Code:
 
 
 class CodeLines:
-    """Lines of code, coloured by the slice when they are asked for. A slice that is come to from far away is read from
-    some slices above it on: what begins before these and is still open there may lose its colour."""
+    """Lines coloured by the slice when asked for. A far slice is read from some slices above it on: an older construct
+    still open there loses its colour."""
 
     def __init__(self, language: str) -> None:
         self._language = language
@@ -146,7 +141,6 @@ class CodeLines:
         self._lines += lines
 
     def pieces(self, number: int, palette: Palette) -> list[Piece]:
-        """One line, by its place."""
         at, inside = divmod(number, SLICE)
         if at not in self._slices:
             self._colour(at)
@@ -163,7 +157,6 @@ class CodeLines:
 
 
 def coloured(language: str, lines: list[str], state: tuple[str, ...]) -> tuple[list[_Inks], tuple[str, ...]]:
-    """Lines in a lexer's state, and the state behind them."""
     lexer = find_lexer(language)
     if lexer is None or any(len(line) > LONGEST for line in lines):
         return [[(line, "")] if line else [] for line in lines], state

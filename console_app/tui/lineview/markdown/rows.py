@@ -52,10 +52,7 @@ def table_rows(table: MarkdownTable, width: int, palette: Palette, widths: list[
 
 
 def shares(wanted: Sequence[int], width: int) -> list[int] | None:
-    """Share the cells among the columns: each has what it wants where that fits, else a fair share.
-
-    Return None when there is no room at all.
-    """
+    """Share cells among the columns: each has what it wants where that fits, else a fair share; None without room."""
     wanted = [max(size, 1) for size in wanted]
     room = width - len(GAP) * (len(wanted) - 1)
     if sum(wanted) <= room:
@@ -78,7 +75,6 @@ def shares(wanted: Sequence[int], width: int) -> list[int] | None:
 def table_line(
     cells: Sequence[list[Piece]], widths: Sequence[int], align: Sequence[str], palette: Palette
 ) -> list[Row]:
-    """A row of cells, each wrapped in its column."""
     wrapped = [wrap(cells[n], size) if n < len(cells) else [Row([])] for n, size in enumerate(widths)]
     out: list[Row] = []
     for parts in zip_longest(*wrapped):
@@ -179,7 +175,6 @@ def _over(style: Style, under: Style) -> Style:
 
 
 def _show_target(pieces: list[Piece], link: tuple[str, int], palette: Palette) -> None:
-    """Says where a link leads, unless its text does."""
     url, begin = link
     text = "".join(piece[0] for piece in pieces[begin:])
     if url and url not in (text, f"mailto:{text}") and url.rstrip("/") != text.rstrip("/"):
@@ -202,13 +197,11 @@ def code_rows(lines: list[list[Piece]], width: int, palette: Palette) -> list[Ro
 
 
 def language_of(info: str) -> str:
-    """The language that the line opening a fence names, or ""."""
     words = info.split()
     return words[0].strip("{}.").lower() if words else ""
 
 
 def code_head(language: str, palette: Palette) -> list[Row]:
-    """The line above code that names its language, where it is named."""
     if not language:
         return []
     ground = palette.on_sunken
@@ -233,8 +226,6 @@ class _List:
 
 
 class MarkdownRows:
-    """Walks the tokens of some blocks and collects their rows."""
-
     def __init__(self, width: int, palette: Palette, first_number: int | None = None) -> None:
         self._first_number = first_number  # of a list that began in an earlier part of the text
         self._width = width

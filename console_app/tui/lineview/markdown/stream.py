@@ -36,8 +36,6 @@ _FENCE = re.compile(r"( {0,3})(`{3,}|~{3,})(.*)\Z", re.DOTALL)
 
 
 class _Fence:
-    """A top-level code fence, taken in line by line."""
-
     def __init__(self, indent: int, marker: str, info: str, *, gap: bool) -> None:
         self._indent = indent
         self._gap = gap
@@ -68,7 +66,6 @@ class _Fence:
         return rest
 
     def new_units(self) -> list[Unit]:
-        """Return the units that were completed since this was last asked."""
         units: list[Unit] = []
         if self._head and not self._given:
             units.append(CodeHead(self._code.language, gap=self._gap))
@@ -81,7 +78,6 @@ class _Fence:
         return units
 
     def open_unit(self) -> Unit:
-        """Return the unit that can still change: the end of this code block."""
         if not self._given and not self._code.has_open:
             return NoCode(gap=self._gap)
         return CodeSlice(self._code, -1, gap=self._gap and not self._given)
@@ -126,29 +122,24 @@ class MarkdownStream:
 
     @property
     def text(self) -> str:
-        """The whole source so far."""
         if len(self._pieces) > 1:
             self._pieces = ["".join(self._pieces)]
         return self._pieces[0] if self._pieces else ""
 
     @property
     def is_blank(self) -> bool:
-        """Tell whether the text is only white space so far."""
         return not self.text or self.text.isspace()
 
     @property
     def is_long(self) -> bool:
-        """Tell whether the text is too long to be laid out at once."""
         return self.length > SLICE
 
     def append(self, text: str) -> None:
-        """More text at the end."""
         self._pieces.append(text)
         self.length += len(text)
         self._due = True
 
     def replace(self, text: str, *, final: bool = False) -> None:
-        """Another text in place of all there was."""
         self.__init__(text, final=final)
 
     def finish(self) -> None:
@@ -169,7 +160,7 @@ class MarkdownStream:
         return self._rest or (self._laid is not None and self._next() < len(self._units))
 
     def lay_out(self, look: TextLook) -> None:
-        """A slice more of it, see `lines`."""
+        """Lay out a slice more of what `lines` left."""
         if self._rest:
             known = len(self._units)
             self._absorb(SLICE)
@@ -179,8 +170,7 @@ class MarkdownStream:
             self._units[self._next()].lay_out(self._as_defined(look))
 
     def lines(self, look: TextLook) -> Laid:
-        """Return all lines. Of much text that came at once, the beginning is laid out first, and the unseen rest is
-        estimated."""
+        """All lines. Of much text that came at once, the beginning is laid out first, and the rest estimated."""
         begin = not self._units and self._whole
         known = len(self._units)
         if self._due:
@@ -192,7 +182,6 @@ class MarkdownStream:
         return self._laid_in(look, () if self._whole else self._units[known:])
 
     def all_lines(self, look: TextLook) -> list[Line]:
-        """All lines, each laid out."""
         if self._due or self._rest:
             self._absorb(0)
         laid = self._laid_in(look, self._units, keep_all=True)
@@ -200,7 +189,6 @@ class MarkdownStream:
 
     @property
     def laid(self) -> Laid | None:
-        """Its lines as last asked for."""
         return self._laid
 
     def height(self, width: int) -> int:
@@ -242,7 +230,6 @@ class MarkdownStream:
         return at
 
     def _all_units(self) -> list[Unit]:
-        """Return the units that are complete, and the tail."""
         if self._tail_unit is None:
             gap = bool(self._units) and not self._tail_tight
             if self._fence is not None:
@@ -328,8 +315,7 @@ class MarkdownStream:
         return cut > 0 and self._cut(last.type, source[:begin], block, cut)
 
     def _take_definitions(self) -> bool:
-        """Complete all but the last of very many link definitions, which show nothing. Return whether there were
-        any."""
+        """Complete all but the last of very many link definitions, which show nothing; False where there are none."""
         end = self._tail.rfind("\n[") + 1 if reach(self._tail, LONG) < len(self._tail) else 0
         if not end or (read := BlocksRead(self._tail[:end], self._defined)).blocks:
             return False
@@ -337,7 +323,6 @@ class MarkdownStream:
         return True
 
     def _close(self, lines: list[str]) -> None:
-        """The first lines of the tail are complete."""
         source = "\n".join(lines) + "\n"
         self._define(source)
         self._units.append(ClosedBlocks(source, self._tail_number, gap=bool(self._units) and not self._tail_tight))
@@ -354,7 +339,7 @@ class MarkdownStream:
         return True
 
     def _split_list(self, tokens: Sequence[Any], source: list[str]) -> bool:
-        """All items but the last of a long list are complete too. True when there were any."""
+        """Complete all items of a long list but the last; False where there are none."""
         items = [token for token in tokens if token.type == "list_item_open" and token.level == 1]
         if len(items) < 2:
             return False

@@ -33,7 +33,6 @@ def mend(tail: str) -> str:
 
 
 def is_closed(text: str) -> bool:
-    """Tell whether nothing inline is open at the end of a paragraph."""
     return _close_inline(text) == text
 
 
@@ -139,11 +138,8 @@ _LETTER = re.compile(r"(?=[^\W\d_])")
 
 
 def cut_after(kind: str, text: str) -> int:
-    """Count the characters of the block at the beginning of `text` that can be laid out for good; 0 while it isn't too
-    long.
-
-    `kind` is the type of its opening token.
-    """
+    """Count the characters at the beginning of `text`, a block that a token of type `kind` opens, to be laid out for
+    good; 0 while it is short."""
     end = reach(text, LONG, kind)
     if end == len(text):
         return 0
@@ -158,8 +154,7 @@ def cut_after(kind: str, text: str) -> int:
 
 
 def reach(text: str, most: int, kind: str = "paragraph_open") -> int:
-    """Count the characters from the beginning that together weigh `most`; return the length of a text that weighs
-    less."""
+    """Count the characters from the beginning that together weigh `most`; all of a text that weighs less."""
     if len(text) * _LINE <= most:
         return len(text)
     weights = {"\n": 0, "|": _CELL - 1} if kind == "table_open" else {"\n": _LINE - 1, "|": 0}
@@ -188,7 +183,7 @@ def _in_paragraph(text: str, end: int) -> int:
 
 
 def _closed_at(places: re.Pattern[str], text: str, end: int) -> int:
-    """Return the end of the first of some places at which nothing is open; 0 where there is none among so many."""
+    """The end of the first of some places at which nothing is open; 0 where there is none among so many."""
     for found in islice(places.finditer(text, end // 2, end), _TRIES):
         if is_closed(text[: found.start()]):
             return found.end()
@@ -196,11 +191,10 @@ def _closed_at(places: re.Pattern[str], text: str, end: int) -> int:
 
 
 def _in_table(text: str, end: int) -> int:
-    """Behind a row; there are rows beside the head."""
     end = text.rfind("\n", 0, end) + 1
     return end if text.count("\n", 0, end) > 2 else 0
 
 
 def table_head(text: str) -> str:
-    """Return the two lines that a table begins with: the rest of the table needs them too."""
+    """The two lines that a table begins with, which the rest of it needs too."""
     return "".join(line + "\n" for line in text.split("\n", 2)[:2])

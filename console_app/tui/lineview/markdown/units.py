@@ -28,8 +28,7 @@ def parser() -> Any:
     from markdown_it.token import Token
 
     def read_lines(state: StateCore) -> None:
-        """Read the marks in the lines of blocks. Most cells of tables hold no mark, and those are not read: they are
-        plain text."""
+        """Read the marks in lines. Most cells of tables hold none: they are plain text."""
         for token in state.tokens:
             if token.type == "inline" and _MARK.search(token.content):
                 token.children = state.md.inline.parse(token.content, state.md, state.env, [])
@@ -49,10 +48,7 @@ MOST_MADE = 1000  # lines of one text that are kept once they were made
 
 @dataclass(frozen=True, slots=True)
 class TextLook:
-    """Decides how lines are made.
-
-    `key` names everything that `frame` depends on beside the row, the width and the palette among it.
-    """
+    """Decides how lines are made. `key` names all that `frame` depends on beside the row, width and palette too."""
 
     width: int
     palette: Palette
@@ -62,8 +58,7 @@ class TextLook:
 
 
 class Said:
-    """The text of a unit's rows at one width: of each the characters of it that stand before it, what joins it to the
-    row above, and the text."""
+    """The text of a unit's rows at one width: of each its gutter, its joint to the row above, and the text."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self.rows = [(row.gutter, row.joint, "".join(text for text, _ in row.pieces)[row.gutter :]) for row in rows]
@@ -72,24 +67,19 @@ class Said:
         ]
 
     def begin(self, row: int) -> int:
-        """Return the place in the whole text at which a row begins."""
         return self._begins[row]
 
     def row_at(self, character: int) -> int:
-        """The row on which a character of the text stands."""
         return max(bisect_right(self._begins, character) - 1, 0)
 
 
 class Unit:
-    """A part of a text that is laid out at once."""
-
     def __init__(self, *, gap: bool) -> None:
         self._gap = gap  # whether an empty line is above it
         self._known: tuple[int, Said] | None = None  # at the width last laid out
         self._about = (-1, 0)  # a width, and its estimate in that
 
     def rows(self, look: TextLook) -> list[Row]:
-        """Its rows, without the empty one above."""
         raise NotImplementedError
 
     def estimate(self, width: int) -> int:
@@ -109,7 +99,6 @@ class Unit:
         return self._about[1]
 
     def lay_out(self, look: TextLook) -> list[Row]:
-        """Its rows with the empty one above."""
         rows = self.rows(look)
         rows = [Row([]), *rows] if rows and self._gap else rows
         if self.said(look.width) is None:
@@ -117,13 +106,11 @@ class Unit:
         return rows
 
     def forget(self) -> None:
-        """It is another one at every width."""
+        """Take no width as laid out any more."""
         self._known = None
 
 
 class ClosedBlocks(Unit):
-    """Complete blocks, by their source."""
-
     def __init__(self, source: str, number: int | None, *, gap: bool) -> None:
         super().__init__(gap=gap)
         self.source = source
@@ -152,12 +139,10 @@ class BlocksRead:
 
     @property
     def blocks(self) -> Sequence[Any]:
-        """The tokens, without what stands in lines."""
         return self._state.tokens
 
     def tokens(self) -> Sequence[Any]:
-        """Return all tokens. Links know the references that were given: which ones are here depends on where the text
-        was cut."""
+        """All tokens. Links know the references that were given: which are here depends on where the text was cut."""
         self._state.env["references"] = self._known
         rules, self._left = self._left, []
         for rule in rules:
@@ -166,8 +151,6 @@ class BlocksRead:
 
 
 class Tail(Unit):
-    """Blocks that are not complete."""
-
     def __init__(self, read: BlocksRead, number: int | None, *, gap: bool) -> None:
         super().__init__(gap=gap)
         self._read, self._number = read, number
@@ -193,8 +176,6 @@ class AsWritten(Unit):
 
 
 class CodeHead(Unit):
-    """The line above code that names its language."""
-
     def __init__(self, language: str, *, gap: bool) -> None:
         super().__init__(gap=gap)
         self._language = language
@@ -207,7 +188,7 @@ class CodeHead(Unit):
 
 
 class CodeSlice(Unit):
-    """A slice of code is known by its number; -1 is the part that is still open."""
+    """A slice of code by its number; -1 is the part that is still open."""
 
     def __init__(self, code: Code, number: int, *, gap: bool) -> None:
         super().__init__(gap=gap)
@@ -223,8 +204,6 @@ class CodeSlice(Unit):
 
 
 class NoCode(Unit):
-    """A block of code with nothing in it."""
-
     def rows(self, look: TextLook) -> list[Row]:
         return code_rows([[]], max(look.width, MIN_WIDTH), look.palette)
 
@@ -233,7 +212,6 @@ class NoCode(Unit):
 
 
 def estimate_rows(text: str, width: int) -> int:
-    """About how many rows a text takes."""
     return sum(-(-len(line) // width) or 1 for line in text.split("\n"))
 
 
@@ -248,8 +226,8 @@ class Mark:
 
 
 class Laid(Lookup[Line]):
-    """All lines of a text in one look: of its units, `now` laid out, and of so many empty ones for what isn't taken in
-    yet. With `keep_all` not only some of them are kept."""
+    """The lines of a text in one look, the units `now` laid out, and `rest` empty ones for text not taken in yet. With
+    `keep_all` all of them are kept."""
 
     def __init__(
         self,
@@ -299,7 +277,6 @@ class Laid(Lookup[Line]):
 
     @property
     def kept(self) -> int:
-        """Count the rows that are kept."""
         return sum(len(rows) for rows, _ in self._made.values())
 
     def show(self, first: int, past: int) -> bool:

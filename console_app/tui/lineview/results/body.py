@@ -38,11 +38,8 @@ _RULE = "─" * 8  # between two records where there is no room for columns
 
 
 class TableLines:
-    """Lays out the first rows of a table, with its head above them.
-
-    These rows, or more of the table's beginning, make the width of the columns. So rows are shown only with the last
-    one that is taken in.
-    """
+    """The first rows of a table under its head. They make the widths, so rows are shown only with the last that is
+    taken in."""
 
     def __init__(self, found: Table) -> None:
         self.count = 0
@@ -55,7 +52,6 @@ class TableLines:
         self._wraps = found.count <= MEASURED
 
     def grow(self, limit: int) -> None:
-        """A slice more, up to so many rows."""
         room = limit - self._taken
         fewer = room > 0 and not self._take(min(room, max(SLICE // max(len(self._names), 1), 1)))
         if fewer or self._taken >= limit:
@@ -113,7 +109,7 @@ class _Column:
         self.widest = max(self.widest, max(sizes, default=0))
 
     def texts(self, numbers: range, width: int, *, right: bool) -> list[str]:
-        """Some of them, cut and filled to a width."""
+        """The cells of these rows, cut and filled to a width."""
         blanks = [" " * size for size in range(width + 1)]
         cells, sizes = (self.cells, self.sizes) if len(numbers) == len(self.cells) else (
             [self.cells[n] for n in numbers], [self.sizes[n] for n in numbers])  # fmt: skip
@@ -152,8 +148,6 @@ class _Texts(Sequence[str]):
 
 
 class _Records(_Texts):
-    """The rows of a table as text, as they will be seen."""
-
     def __init__(self, columns: list[_Column], count: int, widths: list[int], align: list[str]) -> None:
         self._columns, self._count, self._widths = columns, count, widths
         self._right = [one == "right" for one in align]
@@ -197,7 +191,6 @@ def _piece(cell: str, ink: Style) -> list[Piece]:
 
 
 def in_a_line(text: str) -> str:
-    """The text of a cell, safe and not too long."""
     text = clean(text[: LONGEST_CELL + 1].replace("\n", " "))
     return text if len(text) <= LONGEST_CELL else f"{text[:LONGEST_CELL]}…"
 
@@ -218,8 +211,6 @@ MOST_MARKDOWN = 2000  # lines of Markdown that are laid out at once
 
 
 class ResultBody:
-    """A result as it is shown, and how much of it."""
-
     def __init__(self, found: ResultKind, name: str = "") -> None:
         self.found = found
         self.page = TextPage(found.text)
@@ -258,18 +249,15 @@ class ResultBody:
         return self._laid is not None and self._laid.count < min(self.limit, self.count)
 
     def lay_out(self) -> None:
-        """Lays out a slice more of an unfinished one."""
         if self._laid is not None and self.unfinished:
             self._laid.grow(min(self.limit, self.count))
 
     @cached_property
     def stat(self) -> DiffStat:
-        """Count the lines that a diff adds and removes."""
         return diff_stat(self.found.text)
 
     @property
     def measure(self) -> str:
-        """Name the kind of the result and its size, in words."""
         match self.found.kind:
             case "text":
                 return self.page.measure
@@ -289,7 +277,6 @@ class ResultBody:
 
     @property
     def unit(self) -> str:
-        """Name the unit of `count`."""
         return "row" if self.found.kind == "table" else "line"
 
     @property
@@ -315,10 +302,8 @@ class ResultBody:
         self.limit += max(GROWTH, 2 * self.limit if self.limit > FIRST_PAGE else 0)
 
     def show_far(self) -> bool:
-        """Show all lines, or where all are shown, more of those that are cut, since a match is far in.
-
-        Return False where that shows nothing else, or costs too much.
-        """
+        """Show all lines, else more of the cut ones, for a match far in; False where that shows nothing else or costs
+        too much."""
         if self.left > 0:
             if self.found.kind == "markdown" and self.count > MOST_MARKDOWN:
                 return False
@@ -331,15 +316,11 @@ class ResultBody:
         return self.tree is not None and self.tree.deepen(DEEPEST)
 
     def forget(self) -> None:
-        """Drop the lines that were laid out."""
         self._read, self._rows, self._begun = None, (None, ()), (None, 0)
 
     def rows(self, width: int, palette: Palette, ink: Style) -> Sequence[Row]:
-        """Return the page as indented rows of at most `width` cells, as far as it is laid out, and its beginning at
-        least.
-
-        `ink` is the style of plain text.
-        """
+        """The page as indented rows of at most `width` cells, as far as laid out, its beginning at least. `ink` is for
+        plain text."""
         if (laid := self._laid) is None:
             laid = self._lines()
             self._read = (self._asked, laid)

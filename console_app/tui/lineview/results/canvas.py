@@ -24,7 +24,7 @@ class PlacedPicture(Protocol):
     def is_gone(self) -> bool: ...
 
     def cells(self, row: int) -> str:
-        """Return the text that stands on the screen in place of one row of the picture."""
+        """The text that stands on the screen in place of one row of the picture."""
         ...
 
 

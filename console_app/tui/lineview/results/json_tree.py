@@ -27,8 +27,7 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class TreeLine:
-    """A line shows a part of the tree. `path` leads to the object or list that it folds, and is None where it folds
-    none."""
+    """A line of the tree. `path` leads to the object or list that it folds; None where it folds none."""
 
     text: str
     path: Path | None = None
@@ -54,12 +53,11 @@ class JsonTree:
         return self._lines
 
     def turn(self, path: Path) -> None:
-        """Opens or folds one node."""
         self._turned ^= {path}
         self._changed()
 
     def deepen(self, delta: int) -> bool:
-        """Open so many levels more, or fewer, and tell whether that changed anything."""
+        """Open so many levels more, or fewer; tell whether that changed anything."""
         before = self.lines
         depth, turned = self._depth, self._turned
         self._depth, self._turned = min(max(self._depth + delta, 0), DEEPEST), set()

@@ -46,13 +46,9 @@ _TABLE = _MARKS[-1]
 
 @dataclass(frozen=True, slots=True)
 class ResultKind:
-    """Describes what kind of text a result is, and how it is to be shown.
-
-    `text` lacks everything that only wraps it. `language` is pygments' name for it, and `title` the name for people.
-    `value` is the parsed JSON, or the rows of a table. `first` is the number of a source's first line, 0 where its
-    lines have no numbers of ours. `styled` tells whether escapes colour the text or are shown as signs. `note` is a
-    remark of the tool below a part of a file, and none of its lines.
-    """
+    """A kind of text and how it is shown. `text` lacks everything that only wraps it. `language` is pygments' name for
+    it, `title` that for people. `value` is the parsed JSON, or the table. `first` is the number of a source's first
+    line, 0 without numbers of ours. `styled`: escapes colour the text. `note` is a remark of the tool below."""
 
     kind: KindName
     text: str
@@ -65,7 +61,6 @@ class ResultKind:
 
 
 def kind_of(content: str, arguments: Mapping[str, Any] | None) -> ResultKind:
-    """The kind of a result, by the arguments of its call and its text."""
     noted = _NOTE.search(content, max(len(content) - _LONGEST_NOTE, 0))
     if noted is None:
         return _kind_of(content, arguments)
@@ -96,8 +91,7 @@ def _kind_of(content: str, arguments: Mapping[str, Any] | None) -> ResultKind:
 
 
 def _language(text: str, name: str, said: str) -> tuple[str, str]:
-    """Find the language as `language_of_file` does: by the file's name, the word behind a fence or of a MIME type, the
-    text."""
+    """The language by the file's name, by the word behind a fence or of a MIME type, by the text."""
     found = language_of_file(name) if name else ("", "")
     if found[0] and _NUMBERED.match(text) is None and not can_be(found[0], text):
         found = ("", "")
@@ -117,11 +111,8 @@ def _first_line(text: str, arguments: Mapping[str, Any]) -> int:
 
 
 def _unwrapped(content: str) -> tuple[str, str]:
-    """Return the text without the line that names its resource and without a fence around all of it, and its declared
-    kind.
-
-    That is the word of the fence, or of the MIME type.
-    """
+    """The text without the line that names its resource and a fence around it all; the word of the fence or of the MIME
+    type."""
     head = _RESOURCE.match(content)
     text = content[head.end() :] if head else content
     said = (head[2] or "").removeprefix("x-") if head else ""
@@ -164,8 +155,7 @@ def _blank(text: str, at: int) -> int:
 
 
 def _path_read(content: str, arguments: Mapping[str, Any] | None) -> str:
-    """Return the last part of the one path that was read. It is "" where there is none, or the call was given text to
-    write."""
+    """The last part of the one path that was read; "" without one, or where the call was given text to write."""
     if (head := _RESOURCE.match(content)) is not None:
         return _last_part(head[1])
     if not arguments or any(isinstance(value, str) and "\n" in value for value in arguments.values()):
@@ -190,7 +180,7 @@ def language_of_file(name: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=64)
 def language_of_alias(alias: str) -> tuple[str, str]:
-    """Find the language as `language_of_file` does, but by the word behind a fence."""
+    """The same by the word behind a fence."""
     from pygments.lexers import find_lexer_class_by_name  # pyright: ignore[reportUnknownVariableType]
     from pygments.util import ClassNotFound
 
@@ -207,8 +197,7 @@ def _named(lexer: Any) -> tuple[str, str]:
 
 
 def is_markdown(text: str) -> bool:
-    """Tell whether a text is written in Markdown: it has a table, or two different marks, one of them a heading or a
-    fence."""
+    """Tell whether a text is Markdown: it has a table, or two different marks, one of them a heading or a fence."""
     if _TABLE.search(text):
         return True
     # `#` alone opens a comment in many a language: a heading stands for itself, between empty lines.

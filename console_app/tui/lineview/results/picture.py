@@ -50,8 +50,6 @@ class Drawing:
 
 
 class PictureView:
-    """One picture, as far as it was read."""
-
     def __init__(self, picture: Artifact) -> None:
         self._picture = picture
         self._room = 0  # the cells that it was read for
@@ -73,8 +71,8 @@ class PictureView:
         return self._room, len(self._read), placed is not None and (placed.is_shown, placed.is_gone)
 
     def rows(self, width: int, palette: Palette, canvas: PictureCanvas | None = None) -> list[Row]:
-        """The picture in at most `width` cells and `MOST_ROWS` rows; empty ones in its place until it was read. None
-        of it is copied."""
+        """The picture in at most `width` cells and `MOST_ROWS` rows, none of it to be copied; empty rows until it was
+        read."""
         placed = self._placed
         lost = placed is not None and placed.is_gone and canvas is not None and canvas.is_open
         if width != self._room or lost:
@@ -109,7 +107,6 @@ def _note(text: str, palette: Palette) -> Row:
 
 
 def _fitting(sides: tuple[int, int], width: int) -> tuple[int, int]:
-    """The pixels that a picture is drawn with: not more than it has."""
     share = min(min(width, MOST_COLUMNS) / max(sides[0], 1), 2 * MOST_ROWS / max(sides[1], 1), 1.0)
     return max(round(sides[0] * share), 1), max(round(sides[1] * share), 1)
 

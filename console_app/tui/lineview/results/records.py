@@ -29,18 +29,15 @@ class Delimited:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names in its first line."""
         return tuple(next(iter(self._read(0, 1)), ()))
 
     @cached_property
     def count(self) -> int:
-        """Count the rows under the first line."""
         if '"' in self.text:  # a field may have several lines
             return max(len(self._read(0, sys.maxsize)) - 1, 0)
         return max(self.text.rstrip("\n").count("\n"), 0)
 
     def rows(self, first: int, last: int) -> list[list[str]]:
-        """Cells of rows `first` to before `last`."""
         return self._read(first + 1, last + 1)
 
     @cached_property
@@ -57,8 +54,7 @@ class Delimited:
 
 
 def delimiter_of(text: str, name: str) -> str:
-    """Return the mark between the fields of a table that begins so, or "" where the text is no table. `name` is its
-    file's."""
+    """The mark between the fields of a table that begins so; "" where the text is none. `name` is its file's."""
     known = _SUFFIXES.get(PurePosixPath(name).suffix.lower(), "")
     for mark in known or "\t,;|":
         if _fits(text, mark, fewest=2 if known or mark == "\t" else 3):

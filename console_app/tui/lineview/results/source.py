@@ -45,12 +45,8 @@ _SCRIPTED = (
 
 @dataclass(frozen=True)
 class Language:
-    """Describes how the lines of a language are recognized.
-
-    A line of `mark` is found in no other language, a line of `said` speaks for this one beside marks, and `line` may
-    stand without indentation too. At least `least` lines are marks or said. Lines from `comment` on are passed over,
-    and `blocks` open and close more of them.
-    """
+    """Recognizes lines. One of `mark` is in no other language, one of `said` speaks for it beside marks, one of `line`
+    may stand unindented too. At least `least` are marks or said. `comment` and `blocks` open what is passed over."""
 
     alias: str
     comment: str
@@ -63,7 +59,7 @@ class Language:
 
 @lru_cache(maxsize=128)
 def any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    """One pattern of several; compiled when first asked for, as all of the table take some ten milliseconds."""
+    """The patterns as one; compiled when first asked for, as all of the table take some ten milliseconds."""
     return re.compile("|".join(patterns))
 
 
@@ -394,10 +390,8 @@ def language_of_text(text: str) -> str:
 
 
 def can_be(alias: str, text: str) -> bool:
-    """Tell whether a text can be of the language that its path says.
-
-    A tool's message about a file can't, nor can a page that was made of the file.
-    """
+    """Tell whether a text can be in the language of its path. A tool's message about a file can't, nor can a page made
+    of it."""
     if alias in _WITH_TAGS:
         return "<" in text[:_SNIFFED]
     language = next((one for one in LANGUAGES if one.alias == alias), None)
@@ -462,10 +456,8 @@ def _marked_up(lines: list[str], tag: str, text: str) -> str:
 
 
 def unnumbered(text: str) -> tuple[str, int]:
-    """Return a text without the numbers that a tool printed before its lines, and the first number.
-
-    It is 0 where there are none, or one is not the next. A line above them that says what was read goes too.
-    """
+    """The text without the numbers that a tool printed before its lines, and the first; 0 where one is not the next. A
+    line above that says what was read goes too."""
     if len(text) > _LARGEST_NUMBERED:
         return text, 0
     head = _HEAD.match(text)

@@ -32,21 +32,17 @@ class ShownLines:
 
     @cached_property
     def text(self) -> str:
-        """All lines, as find looks in them."""
         return "\n".join(self.lines)
 
     @cached_property
     def begins(self) -> list[int]:
-        """Return the place in `text` at which each line begins."""
         return [0, *accumulate(len(line) + 1 for line in self.text.split("\n"))]
 
     @property
     def unfinished(self) -> bool:
-        """Tell whether `text` is not made yet."""
         return "text" not in self.__dict__
 
     def lay_out(self) -> None:
-        """Makes a slice more of `text`."""
         at = len(self._joined) * JOINED
         self._joined.append("\n".join(self.lines[at : at + JOINED]))
         if at + JOINED >= len(self.lines):
@@ -93,8 +89,8 @@ def shown_lines(lines: list[str], tab: int) -> list[str]:
 
 
 class RowWindow(Lookup[Row]):
-    """The rows of lines, each line cut at `width` cells; 0: none is cut. `make` gives the rows of one line, as many as
-    that takes, whose text behind their gutter is the line's, in `lines`."""
+    """The rows of lines cut at `width` cells; 0: none is. `make` gives the rows of a line, whose text behind their
+    gutter is that in `lines`."""
 
     def __init__(self, shown: ShownLines, width: int, make: Callable[[int], Sequence[Row]]) -> None:
         self.shown = shown
@@ -133,7 +129,6 @@ class RowWindow(Lookup[Row]):
         return self._tops[line] if self._tops else line
 
     def past(self, line: int) -> int:
-        """The row behind the last of a line."""
         return self.top_of(line + 1) if self._tops else line + 1
 
     def row_of(self, line: int, character: int) -> int:

@@ -39,8 +39,6 @@ def indented(rows: list[Row], palette: Palette) -> list[Row]:
 
 
 class PageLines:
-    """Lines of a page, taken in by the slice."""
-
     slice = 50_000  # characters: a few milliseconds
 
     def __init__(self, page: TextPage) -> None:
@@ -49,7 +47,6 @@ class PageLines:
         self._at = 0
 
     def grow(self, limit: int) -> None:
-        """A slice more, up to so many lines."""
         lines, self._at = self._page.read(self._at, limit - self.count, self.slice)
         if lines:
             self._take(lines)
@@ -59,7 +56,7 @@ class PageLines:
         raise NotImplementedError
 
     def rows(self, width: int, palette: Palette, ink: Style) -> Sequence[Row]:
-        """Return its rows, which stay as they are however it grows. `ink` is for text that has no colour of its own."""
+        """Rows that stay as they are however it grows. `ink` is for text that has no colour of its own."""
         raise NotImplementedError
 
 
@@ -130,7 +127,7 @@ class _Painters:
         self._painters = {0: AnsiPainter(ink, palette)}
 
     def before(self, number: int) -> AnsiPainter:
-        """One that has not yet painted this line."""
+        """A painter that has not yet painted this line."""
         place = number - number % _STEP
         if place not in self._painters:
             at = bisect_right(self._known, place)
@@ -190,7 +187,7 @@ class SourceLines(PageLines):
 
 
 class MarkdownLines(PageLines):
-    """Lays out Markdown as a whole, and keeps what is read only on it."""
+    """Lays out Markdown as a whole, and keeps only what is read of it."""
 
     slice = 1500
 

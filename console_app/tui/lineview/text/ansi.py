@@ -34,7 +34,6 @@ class AnsiPainter:
         self._style = base
 
     def line(self, text: str) -> list[Piece]:
-        """The pieces of one line, without its newline."""
         if "\x1b" not in text:
             return [(clean(text), self._style)] if text else []
         pieces: list[Piece] = []
@@ -49,8 +48,8 @@ class AnsiPainter:
         return pieces
 
     def behind(self, text: str) -> AnsiPainter:
-        """One that goes on by itself, in the style behind a text that is not shown. Of sequences that are alike only
-        the last is read, as none depends on what stands before it."""
+        """A painter in the style behind a text that is not shown. Of sequences that are alike only the last is read:
+        none depends on those before."""
         other = AnsiPainter(self._base, self._palette)
         other._emphasis, other._ink, other._ground = set(self._emphasis), self._ink, self._ground
         found = SGR.findall(text, max(text.rfind("\x1b[0m"), text.rfind("\x1b[m"), 0))

@@ -21,7 +21,6 @@ _PLAIN = re.compile(r"…?[\w./:@%+~#*^()\-]+(?: [\w./:@%+~#*^()\-]+)*\Z")
 
 
 def dump(value: Any) -> str:
-    """A value as indented JSON text."""
     try:
         return json.dumps(value, indent=2, ensure_ascii=False, default=str)
     except (ValueError, RecursionError):
@@ -29,7 +28,6 @@ def dump(value: Any) -> str:
 
 
 def paint(line: str, palette: Palette) -> list[Piece]:
-    """One line of JSON in its colours."""
     line = clean(line)
     pieces: list[Piece] = []
     at = 0
@@ -71,8 +69,8 @@ def _path_end(text: str, limit: int) -> str:
 
 
 def brief_arguments(arguments: Mapping[str, Any], limit: int = 120, first: Sequence[str] = ()) -> str:
-    """Arguments side by side in at most `limit` cells: the value of the main one, then others as `name=value`; those in
-    `first` before others."""
+    """Arguments in at most `limit` cells: the value of the main one, then others as `name=value`, those in `first`
+    before the rest."""
     if limit <= 0 or not arguments:
         return ""
     main = call_description.main_argument(arguments, first)
