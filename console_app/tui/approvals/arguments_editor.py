@@ -190,9 +190,6 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
         self.wants_result = True
         self.dismiss(None)
 
-    def action_leave(self) -> None:
-        self.dismiss(None)
-
     def _judge(self) -> dict[str, Any] | None:
         text = self.query_one("#box > TextArea", TextArea).text if self._form is None else self._form_text(self._form)
         if text is None:
@@ -252,15 +249,14 @@ def editor_for(
 ) -> ArgumentsEditor:
     """The form; a tool that is gone has no schema, and everything fits it."""
 
-    return ArgumentsEditor(
-        f"Edit the arguments of {one_line(call.label, 60)}",
-        call.arguments or {},
-        spec.input_schema if spec else {},
-        checker(spec, gate, waits=call.state is CallState.WAITING),
-        accept=accept,
-        result=not call_description.refusal(call, call_description.Act.RESULT),
-        clock=clock,
-    )
+    def check(text: str) -> dict[str, Any]:
+        if not text.strip():
+            raise ValueError("the arguments are one JSON object; {} is none at all")
+        return gate.edited(spec, text, waits=call.state is CallState.WAITING)
+
+    title, schema = f"Edit the arguments of {one_line(call.label, 60)}", spec.input_schema if spec else {}
+    result = not call_description.refusal(call, call_description.Act.RESULT)
+    return ArgumentsEditor(title, call.arguments or {}, schema, check, accept=accept, result=result, clock=clock)
 
 
 def result_editor(call: CallView, clock: Callable[[], float]) -> ArgumentsEditor:
@@ -276,14 +272,3 @@ def result_editor(call: CallView, clock: Callable[[], float]) -> ArgumentsEditor
     schema = {"type": "object", "properties": {RESULT: field}, "required": [RESULT]}
     title = f"Change the result of {one_line(call.label, 60)}"
     return ArgumentsEditor(title, {RESULT: text}, schema, check, accept="goes on from it, in a copy", clock=clock)
-
-
-def checker(spec: ToolSpec | None, gate: ApprovalGate, *, waits: bool) -> Callable[[str], dict[str, Any]]:
-    """Reads the text of edited arguments; raises ValueError for what can't run."""
-
-    def check(text: str) -> dict[str, Any]:
-        if not text.strip():
-            raise ValueError("the arguments are one JSON object; {} is none at all")
-        return gate.edited(spec, text, waits=waits)
-
-    return check

@@ -6,13 +6,14 @@ What a key decides is `ApprovalSelection`'s part; this paints it, and hands on o
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from textual import events, getters, on
+from rich.cells import cell_len
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -21,19 +22,186 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from console_app.console import Pending, Timing, files
-from console_app.domain import displayed
+from console_app.domain import displayed, one_line, safe_text
 from console_app.domain.steady_time import steady_time
-from console_app.tui.approvals import board_lines
+from console_app.domain.tools import RiskWord
 from console_app.tui.approvals.arguments_view import ArgumentsView
-from console_app.tui.approvals.board_lines import RowSizes, brief, header, keys, row, row_sizes, rule_lines, says_all
 from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection
+from console_app.tui.lineview import brief_arguments
 from console_app.tui.widgets.displayed_end import Moved, at_end, show_end
-from console_app.tui.widgets.folding_board import FoldingBoard
+from console_app.tui.widgets.folding_board import SHARE, FoldingBoard
 from console_app.tui.widgets.hinted_input import HintedInput
-from console_app.tui.widgets.key_hints import KeyLines
-from console_app.tui.widgets.settled_keys import ALONE, MOVED, SETTLE
+from console_app.tui.widgets.key_hints import REPLAYED, KeyLines, key_lines
+from console_app.tui.widgets.settled_keys import MOVED, SETTLE
 from console_app.tui.widgets.too_small import ROOMY
-from console_app.tui.widgets.typed_app import typed_app
+
+RISK_COLOURS: Mapping[RiskWord, str] = {
+    "reads": "$success",
+    "edits": "$accent",
+    "creates": "$accent",
+    "runs": "$warning",
+    "deletes": "bold $error",
+    "network": "$secondary",
+    "changes": "$warning",
+}
+WORD = max(map(len, RISK_COLOURS))  # cells of the longest word
+
+
+HINTS = {  # of the field for words
+    "words": "Why not? The model reads this.",
+    "comment": "A note for the model, allowed or denied",
+}
+MOST_OTHERS = 2  # rules that are for another server
+USUAL_WHY = "not pre-approved"  # why most calls ask
+MOST_LABEL = 40  # cells of `server · tool` in a row
+PLAIN = 40  # characters of a text that a row says whole
+
+_OF_ITS_ROW = frozenset(("y", "n", "f", "e"))  # which count while other rows come
+_RULE = (("enter", "write the rule and run"), ("↑↓", "another rule"))
+_WORDS = (("enter", "say no"),)
+_COMMENT = (("enter", "keep it for what you decide"),)
+
+
+@dataclass(frozen=True, slots=True)
+class RowSizes:
+    """Holds the cells of a row and the name of each call. `alike`: all ask for the same reason, which no row says then.
+    `replayed`: nobody knows any more what the calls may do."""
+
+    width: int
+    names: Mapping[str, str]
+    alike: bool
+    replayed: bool = False
+
+
+def row(approval: Pending, selected: bool, sizes: RowSizes, now: float, *, opened: bool = False) -> Content:
+    """A waiting call in a line, as in its batch, with its risk in front. `opened`: its arguments stand below."""
+    call = approval.call
+    name = sizes.names.get(call.id, one_line(call.tool, MOST_LABEL))
+    why, left = _beside(approval, sizes, now)
+    line = Content.styled("▸ " if selected else "  ", "bold $warning")
+    if not sizes.replayed:
+        line += Content.styled(f"{approval.risk.word:<{WORD}}  ", RISK_COLOURS[approval.risk.word])
+    line += Content.styled(name, "bold $foreground" if selected else "$foreground")
+    room = _room(approval, sizes, why, left)
+    told = one_line(brief_arguments(call.arguments or {}, room), room) if room >= 8 and not opened else ""
+    line += _marked(Content.styled(f"  {told}", "$foreground" if selected else "$muted"), approval)
+    pad = sizes.width - line.cell_length - len(why) - len(left)
+    if pad >= 2:
+        line += Content(" " * pad) + Content.styled(why, "$warning" if selected else "$muted")
+    return line + Content.styled(left, "$warning")
+
+
+def says_all(approval: Pending, sizes: RowSizes, now: float) -> bool:
+    """Tell whether a call's row shows every argument whole and as it is, with nothing else to know."""
+    arguments = approval.call.arguments or {}
+    if approval.needs_a_look:
+        return False
+    for name, value in arguments.items():
+        plain = isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= PLAIN)
+        if not plain or not all(
+            safe_text.is_safe(text) and text.isprintable() and "  " not in text for text in (str(name), str(value))
+        ):
+            return False
+    return cell_len(brief_arguments(arguments, 1000)) <= _room(approval, sizes, *_beside(approval, sizes, now))
+
+
+def _beside(approval: Pending, sizes: RowSizes, now: float) -> tuple[str, str]:
+    left = "" if (end := approval.left) is None else f"  {max(end[1] - now, 0):.0f} s"
+    return "" if sizes.alike else one_line(approval.call.why, max(sizes.width // 3, 12)), left
+
+
+def _room(approval: Pending, sizes: RowSizes, why: str, left: str) -> int:
+    return sizes.width - 4 - WORD - 2 - cell_len(sizes.names.get(approval.call.id, "")) - len(why) - len(left) - 4
+
+
+def _marked(line: Content, approval: Pending) -> Content:
+    for begin, end in approval.risk.dangers_in(line.plain):
+        line = line.stylize("bold $error", begin, end)
+    return line
+
+
+def header(approval: Pending, hidden: bool, sizes: RowSizes, comment: str = "") -> list[Content]:
+    """The lines about the selected call that its row leaves out: an unusual reason, warnings, your own words."""
+    call = approval.call
+    lines: list[Content] = []
+    usual = call.why == USUAL_WHY or not sizes.alike  # then its row says it
+    parts = [] if usual else [Content.styled(one_line(call.why, 200), "$warning")]
+    if not (approval.rules or approval.changed or approval.form or sizes.replayed):
+        parts.append(Content.styled("always asks", "$warning"))
+    if call.origin == "text" and not call.form:
+        parts.append(Content.styled(f"read from text ({call.dialect})".replace(" ()", ""), "$muted"))
+    for part in parts:
+        if lines and lines[-1].cell_length + 3 + part.cell_length <= sizes.width:
+            lines[-1] += Content.styled(" · ", "$muted") + part
+        else:
+            lines.append(part)
+    marks = Content.styled("+", "$success") + Content.styled(" new  - was", "$muted")
+    for other in approval.others[:MOST_OTHERS]:
+        rule = f"! {one_line(str(other.rule), 60)}"
+        words = (
+            f"{rule} is for another server than it runs"
+            if other.bound
+            else f"{rule}, yours, is not for this file's servers"
+        )
+        lines.append(Content.styled(one_line(words, sizes.width), "bold $warning"))
+    if approval.changed:
+        words = "! not the tool you trusted; approving trusts it as it is"
+        lines.append(Content.styled(f"{words}   ", "bold $warning") + marks)
+    if approval.wrong:
+        lines.append(Content.styled(one_line(f"! {approval.wrong}", sizes.width), "bold $warning"))
+    if hidden:
+        lines.append(
+            Content.styled("! holds invisible or direction-changing characters, marked as <U+...>", "bold $error")
+        )
+    if comment:
+        lines.append(Content.styled("your words: ", "$muted") + Content.styled(one_line(comment, 200), "$accent"))
+    return lines
+
+
+def rule_lines(approval: Pending, choice: int, path: str, width: int) -> list[Content]:
+    """The rule that would be written, others to choose from, and where."""
+    path = one_line(path)
+    if len(path) > width - 12:
+        path = "…" + path[-max(width - 13, 8) :]  # its end says more
+    where = f"Written to {path}" if path else "Not saved: for this session only"
+    lines = [
+        Content.styled("Always allow calls matching:", "$foreground"),
+        Content.styled(where, "$muted"),
+    ]
+    for n, rule in enumerate(approval.rules):
+        here = n == choice
+        text = Content.styled(f" {'▸' if here else ' '} ", "bold $warning")
+        text += Content.styled("[rules] allow  " if here else "               ", "$muted")
+        lines.append(text + Content.styled(one_line(rule, 200), "bold $foreground" if here else "$muted"))
+    return lines
+
+
+def keys(selection: ApprovalSelection, width: int, *, here: bool = True, replayed: bool = False) -> list[Content]:
+    """The answers to the selected call, each with its key; faint while they don't count. `here`: the board has the
+    focus."""
+    if replayed:
+        return [Content.styled(REPLAYED, "$muted")]
+    current, stage = selection.current, selection.stage
+    if not here or current is None:
+        return []
+    others = {"rule": _RULE, "words": _WORDS, "comment": _COMMENT}
+    shown = others[stage] if stage != "choosing" else _answers(current)
+    typing = stage in ("words", "comment")
+    counts: bool | frozenset[str] = (selection.keys.settled or typing) and selection.keys.holds is None
+    if stage == "choosing" and not selection.keys.settled and selection.keys.settled_here:
+        counts = _OF_ITS_ROW
+    return key_lines(shown, width, accent="$warning", counts=counts, clicks=not typing)
+
+
+def _answers(current: Pending) -> Sequence[tuple[str, str]]:
+    if current.form:
+        said = current.answers
+        yes = [("y", said["once"]), ("a", said["form"]), ("n", said["deny"])]
+    else:
+        more = [("a", f"and {one_line(current.rules[0], 40)} for this session")] if current.rules else []
+        yes = [("y", "run it"), *more, ("n", "no")]
+    return [*yes, ("f", "no, and say why"), ("e", "change it")]
+
 
 KEYS: list[BindingType] = [
     Binding("y", "press('once')", "allow once", id="board.once", show=False),
@@ -59,7 +227,6 @@ KEYS: list[BindingType] = [
 
 MOST_ROWS = 8
 LEAST_ROWS = 3  # that stay beside what needs all the room
-SHARE = 0.6  # of the screen's height that the board may take
 ROWS_AND_MORE = 6  # lines, below which the arguments get most of them
 AIRY = 14  # lines beside which an empty one, between the rows and what is selected, takes nothing away
 BESIDE_IT = 7, 5  # lines of a low screen that it leaves; fewer while it has the keys, and the prompt no frame
@@ -83,37 +250,9 @@ ApprovalBoard.-rule > ArgumentsView, ApprovalBoard > ArgumentsView.-in-row { dis
 """
 
 
-@dataclass(frozen=True, slots=True)
-class BoardRoom:
-    """Lines of the rows, of an empty one below them, and of the arguments."""
-
-    rows: int
-    gap: int
-    arguments: int
-
-
-class SteadyHeight:
-    """The most lines that were needed `of` the same: who goes from row to row finds the rows where they were."""
-
-    def __init__(self) -> None:
-        self._of: object = None
-        self._most = 0
-
-    def left(self, of: object, needed: int, spare: int) -> int:
-        """The lines, of `spare` ones at most, that stay empty where fewer are needed now."""
-        self._most = max(needed, self._most if of == self._of else 0)
-        self._of = of
-        return max(min(self._most, spare) - needed, 0)
-
-
-def room_of(height: int, taken: int, focused: bool) -> int:
-    """Lines for rows, header and arguments: a share of the screen; of a low one, what the rest of it can spare."""
-    return max(int(height * SHARE) - 3 - taken, min(height - BESIDE_IT[focused] - 2 - taken, ROWS_AND_MORE), 3)
-
-
-def shared(room: int, spare: int, waiting: int, lines: int, *, whole: bool, in_row: bool) -> BoardRoom:
-    """Share `room` between rows and so many `lines` of arguments: seen `whole`, these have up to `spare`, and the rows
-    make way; `in_row`, none."""
+def shared(room: int, spare: int, waiting: int, lines: int, *, whole: bool, in_row: bool) -> tuple[int, int, int]:
+    """Lines of the rows, of an empty one below, and of arguments that need so many `lines`, from `room`. Seen `whole`
+    these have up to `spare`, and the rows make way; `in_row`, none."""
     least = min(waiting, LEAST_ROWS if max(room, spare) > ROWS_AND_MORE else 1)
     if whole:
         room = max(room, min(least + lines, spare))
@@ -123,17 +262,12 @@ def shared(room: int, spare: int, waiting: int, lines: int, *, whole: bool, in_r
     rows = min(waiting, MOST_ROWS, max(room // share, 1))
     if whole:
         rows = min(rows, max(room - lines, least))
-    return BoardRoom(rows, gap, max(min(lines, room - rows), 1))
+    return rows, gap, max(min(lines, room - rows), 1)
 
 
 def rows_of(lines: int, waiting: int) -> int:
     """Count the calls that have a row in so many lines. The last line of a cut list tells how many more there are."""
     return lines - 1 if waiting > lines >= LEAST_ROWS else min(lines, waiting)
-
-
-def first_row(before: int, selected: int, waiting: int, rows: int) -> int:
-    """The number of the row at the top, from 0: as before, while the selected row is among those shown."""
-    return max(min(before, selected, waiting - rows), selected - rows + 1, 0)
 
 
 BESIDE = 6  # cells of its margin, border and padding
@@ -145,8 +279,6 @@ log = logging.getLogger(__name__)
 
 class ApprovalBoard(FoldingBoard):
     """Shows waiting calls and says what was decided; it resolves nothing itself."""
-
-    app = getters.app(typed_app)
 
     DEFAULT_CSS = STYLES
 
@@ -167,9 +299,6 @@ class ApprovalBoard(FoldingBoard):
 
         why: str
 
-    class Left(Message):
-        """Escape: the calls go on waiting, the focus should go back to the prompt."""
-
     def __init__(
         self,
         *,
@@ -179,16 +308,16 @@ class ApprovalBoard(FoldingBoard):
         replayed: bool = False,
         now: Callable[[], float] = steady_time,
     ) -> None:
-        super().__init__()
-        self._timing = timing
-        self._spare = spare  # lines that it may take at most
+        super().__init__(timing, spare)
         self.selection = ApprovalSelection(timing.now)
+        self.keys = self.selection.keys
         self.rules_path = ""  # where "always" writes its rule; "": nowhere, it holds for the session
         self._now = now
         self._replayed = replayed  # nothing is decided here, nor known of the tools
         self.can_focus = not replayed
         self._first = 0  # row at the top
-        self._height = SteadyHeight()
+        self._same: object = None  # who goes from row to row finds the rows where they were
+        self._most = 0  # lines that were needed of the same
         self._lines: list[displayed.ArgumentLine] | None = None  # that are displayed of the selected call
         self._calls_shown = 0  # that have a row
         self._changes = files.FileChanges(folder or Path())
@@ -200,7 +329,7 @@ class ApprovalBoard(FoldingBoard):
         yield Static(classes="board--header")
         yield ArgumentsView()
         yield Static(classes="board--rule")
-        yield HintedInput(hint=board_lines.HINTS["words"], select_on_focus=False)
+        yield HintedInput(hint=HINTS["words"], select_on_focus=False)
         yield KeyLines(self._timing.now, classes="board--keys")
 
     @property
@@ -245,17 +374,11 @@ class ApprovalBoard(FoldingBoard):
     def on_key(self, event: events.Key) -> None:
         """Note every key before its binding runs: one right behind another was not meant for the board."""
         if self.has_focus:
-            self.selection.keys.pressed(event.key)
+            self.keys.pressed(event.key)
             self._paint_keys()
 
-    def on_paste(self, event: events.Paste) -> None:
-        if self.has_focus:
-            event.stop()
-            self.begin_anew()
-
     def begin_anew(self) -> None:
-        """Something else than a decision was typed: half a second passes before a key counts."""
-        self.selection.keys.changed()
+        super().begin_anew()
         self._changed_keys()
 
     def action_press(
@@ -272,14 +395,8 @@ class ApprovalBoard(FoldingBoard):
             return
         held = False
         match what:
-            case "once":
-                held = selection.once()
-            case "all":
-                held = selection.all()
-            case "reads":
-                held = selection.reads()
-            case "session":
-                held = selection.session()
+            case "once" | "all" | "reads" | "session":
+                held = selection.allow(what)
             case "always":
                 held = selection.always() and selection.keys.holds is not None
                 self.set_class(selection.stage == "rule", "-rule")
@@ -289,12 +406,12 @@ class ApprovalBoard(FoldingBoard):
             case "words" | "comment":
                 if selection.ask_words(what):
                     self.add_class("-words")
-                    self.query_one(HintedInput).begin(board_lines.HINTS[what], selection.comment)
+                    self.query_one(HintedInput).begin(HINTS[what], selection.comment)
             case "edit":
                 if selection.current is not None and selection.may_edit():
                     self.post_message(self.EditRequested(selection.current.call.id))
         if held:
-            self._timing.later(self, ALONE, self._meant)
+            self.when_meant(self._decided)
         self._changed_keys()
 
     def action_confirm(self) -> None:
@@ -318,7 +435,7 @@ class ApprovalBoard(FoldingBoard):
         """Show the end of a call that a key would approve before all of it was displayed. The next press counts."""
         if row != self.selection.selected and self.selection.go(row):
             self._first = row
-        self.selection.keys.changed()
+        self.keys.changed()
         self._changed()
         self.call_after_refresh(show_end, self.query_one(ArgumentsView))
 
@@ -357,16 +474,11 @@ class ApprovalBoard(FoldingBoard):
     @on(Input.Submitted)
     def _submit_feedback(self, event: Input.Submitted) -> None:
         event.stop()
-        self.selection.keep_comment(event.value)
-        decision = self.selection.submit_feedback(event.value)
+        decision = self.selection.submit_words(event.value)
         self._leave_stage()
         self._changed()
         if decision is not None:
             self.post_message(self.Decided(decision))
-
-    def _meant(self) -> None:
-        """No other key came behind a decision; keys that are still on their way go first."""
-        self.app.call_later(self.call_later, self._decided)
 
     def _decided(self) -> None:
         decision = self.selection.take() if self._on_screen() else None
@@ -377,7 +489,7 @@ class ApprovalBoard(FoldingBoard):
 
     def watch_has_focus(self, value: bool) -> None:
         super().watch_has_focus(value)
-        self.selection.keys.changed()
+        self.keys.changed()
         self._changed()
 
     def _leave_stage(self) -> None:
@@ -437,7 +549,9 @@ class ApprovalBoard(FoldingBoard):
         sizes = self._sizes()
         line = LINE if selection.stage in ("words", "comment") else 0
         taken = self._paint_keys() + line
-        room = min(room_of(self.screen.size.height, taken, self.has_focus_within), max(self._spare() - 2 - taken, 3))
+        height, low = self.screen.size.height, BESIDE_IT[self.has_focus_within]
+        room = max(int(height * SHARE) - 3 - taken, min(height - low - 2 - taken, ROWS_AND_MORE), 3)
+        room = min(room, max(self._spare() - 2 - taken, 3))
         many = len(selection.waiting) > 1
         change = self._changes.of(approval.call)
         hidden, words = (
@@ -445,7 +559,8 @@ class ApprovalBoard(FoldingBoard):
             "" if line else selection.comment,
         )  # the field has them
         head = header(approval, hidden, sizes, words)
-        head += board_lines.warned(change, sizes)
+        if change is not None and change.warning:
+            head.append(Content.styled(one_line(f"! {change.warning}", sizes.width), "bold $warning"))
         while line and len(head) > 1 and room - len(head) < 1 + many:
             head.pop(0)  # it is back before anything is decided
         room -= len(head)
@@ -464,17 +579,23 @@ class ApprovalBoard(FoldingBoard):
         edits = change is not None or bool(approval.changed)
         whole = self.has_focus_within and (edits or (lines <= spare and not many))
         waiting, rule = len(selection.waiting), selection.stage == "rule"
-        share = shared(room, spare, waiting, lines, whole=whole and not rule, in_row=in_row and not rule)
+        share, gap, most = shared(room, spare, waiting, lines, whole=whole and not rule, in_row=in_row and not rule)
         rows = self.query_one(".board--rows", Static)
-        fitting = max(min(view.fit(share.arguments), share.arguments), 1)
-        needed = taken + len(head) + share.rows + share.gap + (0 if in_row else fitting)
+        fitting = max(min(view.fit(most), most), 1)
+        needed = taken + len(head) + share + gap + (0 if in_row else fitting)
         same = [one.call.id for one in selection.waiting], self.screen.size, self.has_focus_within, selection.stage
-        left = self._height.left(same, needed, self._spare() - 2) if many and not rule else 0
-        rows.styles.margin = (0, 0, share.gap + (left if in_row else 0), 0)
-        self._first = first_row(self._first, selection.selected, waiting, rows_of(share.rows, waiting))
-        self._paint_rows(share.rows)
+        left = 0
+        if many and not rule:
+            self._most, self._same = max(needed, self._most if same == self._same else 0), same
+            left = max(min(self._most, self._spare() - 2) - needed, 0)
+        rows.styles.margin = (0, 0, gap + (left if in_row else 0), 0)
+        seen, selected = rows_of(share, waiting), selection.selected
+        self._first = max(min(self._first, selected, waiting - seen), selected - seen + 1, 0)
+        self._paint_rows(share)
         view.styles.height = fitting + left
-        self._compare(approval)
+        if approval is not self._compared:
+            self._compared = approval
+            self.run_worker(partial(self._look_up, approval), group="change", exclusive=True)
         if rule:
             self.query_one(".board--rule", Static).update(
                 Content("\n").join(rule_lines(approval, selection.rule_choice, self.rules_path, sizes.width))
@@ -484,20 +605,23 @@ class ApprovalBoard(FoldingBoard):
     def in_brief(self, width: int, framed: bool) -> Content:
         """Name the selected call. The line about what runs counts those that wait beside it."""
         current = self.selection.current
-        return brief(current, width, replayed=self._replayed) if current is not None else Content()
-
-    def _compare(self, approval: Pending) -> None:
-        """Looks up, off the event loop, what the selected call would change in a file as that is now."""
-        if approval is not self._compared:
-            self._compared = approval
-            self.run_worker(partial(self._look_up, approval), group="change", exclusive=True)
+        if current is None:
+            return Content()
+        line = Content.styled("▸", "bold $warning")
+        if not self._replayed:
+            line += Content.styled(f" {current.risk.word} ", RISK_COLOURS[current.risk.word])
+        line += Content.styled(f" {one_line(current.call.tool or current.call.name, MOST_LABEL)}  ", "bold $foreground")
+        room = max(width - line.cell_length, 1)
+        told = one_line(brief_arguments(current.call.arguments or {}, room), room)
+        return line + Content.styled(told, "$foreground")
 
     async def _look_up(self, approval: Pending) -> None:
+        """Look up, off the event loop, what the selected call would change in a file as that is now."""
         if not await self._changes.look_up(approval.call):
             return
         self.selection.seen.pop(approval.call.id, None)
         if approval is self.selection.current:
-            self.selection.keys.changed()
+            self.keys.changed()
             self._changed()
 
     def _paint_rows(self, shown: int | None = None) -> None:
@@ -515,7 +639,9 @@ class ApprovalBoard(FoldingBoard):
             row(approval, n == selection.selected, sizes, now, opened=opened and n == selection.selected)
             for n, approval in visible
         ]
-        hidden = board_lines.more(self._first, len(selection.waiting) - end) if len(selection.waiting) > 1 else ""
+        above, below = self._first, len(selection.waiting) - end
+        cut = " ".join(filter(None, (f"↑ {above}" if above else "", f"↓ {below}" if below else "")))
+        hidden = f"{cut} more" if cut and len(selection.waiting) > 1 else ""
         lines += [Content.styled(f"  {hidden}", "$warning")] if hidden and self._calls_shown < count else []
         rows.update(Content("\n").join(lines))
         count = len(selection.waiting)
@@ -525,7 +651,14 @@ class ApprovalBoard(FoldingBoard):
         self.border_title = title if left is None else f"{title} · {left[0]} in {max(left[1] - now, 0):.0f} s"
 
     def _sizes(self) -> RowSizes:
-        return row_sizes(self.selection.waiting, self._cells, replayed=self._replayed)
+        """The columns that the rows share."""
+        calls, servers = [one.call for one in self.selection.waiting], dict[str, set[str]]()
+        for call in calls:
+            servers.setdefault(call.tool, set()).add(call.server)
+        names = {call.id: call.tool if len(servers[call.tool]) == 1 and call.tool else call.label for call in calls}
+        whose = {call.id: f"{call.agent}: " if call.agent else "" for call in calls}
+        names = {call_id: one_line(f"{whose[call_id]}{name}", MOST_LABEL) for call_id, name in names.items()}
+        return RowSizes(self._cells, names, len({call.why for call in calls}) == 1, self._replayed)
 
     @on(Moved)
     def say_place(self) -> None:
@@ -542,5 +675,5 @@ class ApprovalBoard(FoldingBoard):
         lines = keys(self.selection, self._cells, here=self.has_focus_within, replayed=self._replayed)
         self.query_one(KeyLines).name_keys(lines)
         self.query_one(KeyLines).display = bool(lines)
-        self.set_class(self.has_focus and not self.selection.keys.settled_here, "-settling")
+        self.set_class(self.has_focus and not self.keys.settled_here, "-settling")
         return len(lines)

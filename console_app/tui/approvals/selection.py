@@ -47,7 +47,9 @@ class ApprovalSelection:
         """Take the calls that wait now, in any order; tell whether they differ from before, a changed tool included."""
         fresh = {approval.call.id: approval for approval in waiting}
         before = [approval.call.id for approval in self.waiting]
-        others = {old.call.id for old in self.waiting if old.call.id in fresh and _differs(old, fresh[old.call.id])}
+        others = {
+            old.call.id for old in self.waiting if old.call.id in fresh and _shown(old) != _shown(fresh[old.call.id])
+        }
         if set(fresh) == set(before) and not others:
             return False
         here = self.current.call.id if self.current else ""
@@ -133,23 +135,23 @@ class ApprovalSelection:
 
     # Decisions by key. Each method returns False when the key does not count now.
 
-    def once(self) -> bool:
-        return self._approve(self._meant("once"), "once", here=True)
+    def allow(self, what: Literal["once", "all", "reads", "session"]) -> bool:
+        """Run this time the selected call, all, or all that only read, as their servers declare.
 
-    def all(self) -> bool:
-        return self._approve(self.waiting, "once")
-
-    def reads(self) -> bool:
-        """Run every call that only reads, as its server declares; not one that always asks."""
-        return self._approve(self._meant("reads"), "once")
-
-    def session(self) -> bool:
-        """Run it, and calls of its tool till the console is left; where the form of its text asks, have the model known
-        to write so."""
-        approval = self.current
-        if approval is not None and approval.form:
-            return self._approve(self._meant("session"), "form")
-        return bool(approval and approval.rules) and self._approve(self._meant("session"), "session")
+        `session`: run it, and calls of its tool till the console is left; where the form of its text asks, have the
+        model known to write so.
+        """
+        approvals = self._meant(what)
+        scope: Scope = "once"
+        if what == "session" and self.current is not None:
+            scope = "form" if self.current.form else "session"
+        if self.stage != "choosing" or not approvals or (scope == "session" and not approvals[0].rules):
+            return False
+        if not all(approval.call.id in self.seen for approval in approvals):
+            self.keys.changed()
+            return False
+        rule = approvals[0].rules[0] if scope == "session" else ""
+        return self.keys.decide(self._decision(approvals, Decision.ALLOW, scope, rule), here=what == "once")
 
     def always(self) -> bool:
         """First asks for the rule that would be written, then is the confirmation of it."""
@@ -174,8 +176,7 @@ class ApprovalSelection:
 
     def ask_words(self, stage: Literal["words", "comment"] = "words") -> bool:
         """Opens the line for words: those to deny with, or a comment that goes along with what you decide then."""
-        if self.stage != "choosing" or not self.waiting or not self.keys.settled_here:
-            self.keys.changed()
+        if not self.may_edit():
             return False
         self.stage = stage
         return True
@@ -184,22 +185,18 @@ class ApprovalSelection:
     def comment(self) -> str:
         return self.comments.get(self.current.call.id, "") if self.current else ""
 
-    def keep_comment(self, words: str) -> None:
-        """The comment was written, blank to take it back. It approves nothing: a line ends with Enter too easily."""
-        approval = self.current
-        if self.stage != "comment" or approval is None:
-            return
-        self.back()
-        self.comments.pop(approval.call.id, None)
-        if words.strip():
-            self.comments[approval.call.id] = words.strip()
-
-    def submit_feedback(self, words: str) -> ApprovalDecision | None:
-        approval = self.current
-        if self.stage != "words" or approval is None:
+    def submit_words(self, words: str) -> ApprovalDecision | None:
+        """Deny with these words, or keep the comment, which approves nothing: a line ends with Enter too easily."""
+        approval, stage, words = self.current, self.stage, words.strip()
+        if approval is None or stage not in ("words", "comment"):
             return None
         self.back()
-        return ApprovalDecision((approval.call.id,), Decision.DENY, feedback=words.strip() or None)
+        if stage == "words":
+            return ApprovalDecision((approval.call.id,), Decision.DENY, feedback=words or None)
+        self.comments.pop(approval.call.id, None)
+        if words:
+            self.comments[approval.call.id] = words
+        return None
 
     def may_edit(self) -> bool:
         """Tell whether the key for editing counts. It only opens a form, which approves by a key of its own."""
@@ -224,15 +221,6 @@ class ApprovalSelection:
             displayed={call_id: self.seen[call_id] for call_id in decision.call_ids if call_id in self.seen},
         )
 
-    def _approve(self, approvals: Sequence[Pending], scope: Scope, *, here: bool = False) -> bool:
-        if self.stage != "choosing" or not approvals:
-            return False
-        if not all(approval.call.id in self.seen for approval in approvals):
-            self.keys.changed()
-            return False
-        rule = approvals[0].rules[0] if scope == "session" else ""
-        return self.keys.decide(self._decision(approvals, Decision.ALLOW, scope, rule), here=here)
-
     def _decision(
         self, approvals: Sequence[Pending], decision: Decision, scope: Scope = "once", rule: str = ""
     ) -> ApprovalDecision:
@@ -241,5 +229,5 @@ class ApprovalSelection:
         return ApprovalDecision(ids, decision, scope, rule, comments=comments)
 
 
-def _differs(one: Pending, other: Pending) -> bool:
-    return (one.fingerprint, one.changed) != (other.fingerprint, other.changed)
+def _shown(one: Pending) -> tuple[object, object]:
+    return one.fingerprint, one.changed

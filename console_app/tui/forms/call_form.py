@@ -52,7 +52,11 @@ async def fill_in(
     spec = table.get(label)
     while True:
         if spec is None:
-            picked = await app.push_screen_wait(_tool_list(table, earlier, len(calls)))
+            # Those that were called by hand before come first.
+            labels = dict.fromkeys((*(label for label in earlier.labels() if label in table), *table))
+            waits = f"{plural(len(calls), 'call')} {'waits' if len(calls) == 1 else 'wait'} to be sent with it."
+            choices = [Choice(label, table[label].description) for label in labels]
+            picked = await app.push_screen_wait(PickList("Call a tool", choices, note=waits if calls else ""))
             if picked is None:
                 return await _rest(app, calls)
             spec = table[picked]
@@ -67,15 +71,6 @@ async def fill_in(
         elif label:
             return await _rest(app, calls)
         spec, label, arguments = None, "", None
-
-
-def _tool_list(table: dict[str, ToolSpec], earlier: EarlierCalls, waiting: int) -> PickList:
-    """All tools, those that were called by hand before first."""
-    before = [label for label in earlier.labels() if label in table]
-    labels = list(dict.fromkeys((*before, *table)))
-    waits = "waits" if waiting == 1 else "wait"
-    note = f"{plural(waiting, 'call')} {waits} to be sent with it." if waiting else ""
-    return PickList("Call a tool", [Choice(label, table[label].description) for label in labels], note=note)
 
 
 async def _rest(app: App[int], calls: list[ManualCall]) -> list[ManualCall]:
@@ -97,6 +92,9 @@ class Filled:
     then: Literal["run", "another"]
 
 
+ANOTHER = "add it, and fill in one more"
+
+
 class CallForm(Dialog[Filled | None]):
     """Fills in a call of one tool; None when it was left. `batch` are calls that wait to be sent with it."""
 
@@ -106,9 +104,7 @@ class CallForm(Dialog[Filled | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "run", "run", tooltip="run the call, and those added before", id="call.run", priority=True),
-        Binding(
-            "ctrl+n", "another", "add another", tooltip="add it, and fill in one more", id="call.another", priority=True
-        ),
+        Binding("ctrl+n", "run('another')", "add another", tooltip=ANOTHER, id="call.another", priority=True),
         Binding("f2", "json", "form/JSON", tooltip="fill in the form, or write JSON", id="call.json", priority=True),
         Binding("ctrl+r", "earlier", "earlier calls", id="call.earlier", priority=True),
         Binding("tab", "app.focus_next", "next field", id="call.next", show=False, priority=True),
@@ -191,13 +187,9 @@ class CallForm(Dialog[Filled | None]):
         event.stop()
         self.action_run()
 
-    def action_run(self) -> None:
+    def action_run(self, then: Literal["run", "another"] = "run") -> None:
         if (arguments := self._read()) is not None:
-            self.dismiss(Filled(ManualCall(self._spec.label, arguments), "run"))
-
-    def action_another(self) -> None:
-        if (arguments := self._read()) is not None:
-            self.dismiss(Filled(ManualCall(self._spec.label, arguments), "another"))
+            self.dismiss(Filled(ManualCall(self._spec.label, arguments), then))
 
     async def action_json(self) -> None:
         if isinstance(self._widget, ObjectWidget):
@@ -217,9 +209,6 @@ class CallForm(Dialog[Filled | None]):
         picked = await self.app.push_screen_wait(PickList("Earlier calls", [Choice(text) for text in by_text]))
         if picked is not None:
             await self._put(widget_for(self._form, by_text[picked], label=""))
-
-    def action_leave(self) -> None:
-        self.dismiss(None)
 
 
 MOST_CALLS = 20  # of a tool

@@ -246,8 +246,10 @@ class LineWidget(FieldWidget):
     def control(self) -> ComposeResult:
         value = self.value
         text = "" if value is LEFT_OUT or value is None else value if isinstance(value, str) else json.dumps(value)
+        if not safe_text.is_safe(text) or any(sign in text for sign in "\n\r\t"):
+            text = json.dumps(text)  # a line can't hold it
         yield Input(
-            one_line_if_unsafe(text),
+            text,
             select_on_focus=False,
             placeholder="" if self.field.required else "not set",
             password=self.field.secret,
@@ -476,9 +478,7 @@ def widget_for(field: forms.Field, value: Any = LEFT_OUT, *, label: str | None =
 
 def _shows(field: forms.Field, value: Any) -> bool:
     match field.kind:
-        case "text":
-            return isinstance(value, str) and safe_text.is_safe(value)
-        case "lines":
+        case "text" | "lines":
             return isinstance(value, str) and safe_text.is_safe(value)
         case "number" | "integer":
             return isinstance(value, int | float) and not isinstance(value, bool)
@@ -497,11 +497,6 @@ def _shows(field: forms.Field, value: Any) -> bool:
             return all(any(_same(one, choice) for choice in at_once) for one in listed)
         case "json":
             return True
-
-
-def one_line_if_unsafe(text: str) -> str:
-    """The text, or its JSON where a line can't hold it: with line breaks or unseen characters."""
-    return text if safe_text.is_safe(text) and not any(c in text for c in "\n\r\t") else json.dumps(text)
 
 
 def _initial(field: forms.Field) -> Any:

@@ -77,19 +77,10 @@ class ValuesForm(Dialog[dict[str, str] | None]):
 
     def on_mount(self) -> None:
         for line in self.query(LineWidget):
-            line.query_one(Input).suggester = _Proposals(self, line)
+            line.query_one(Input).suggester = _Proposals(self, line, self._propose)
         empty = [line for line in self.query(LineWidget) if line.field.required and line.is_blank()]
         if empty:
             empty[0].focus_control()
-
-    async def proposals(self, line: LineWidget, typed: str) -> Sequence[str]:
-        name = line.field.name
-        others = {
-            other.field.name: other.query_one(Input).value
-            for other in self.query(LineWidget)
-            if other is not line and not other.is_blank()
-        }
-        return await self._propose(name, typed, others)
 
     @on(Input.Submitted)
     def _entered(self, event: Input.Submitted) -> None:
@@ -105,23 +96,24 @@ class ValuesForm(Dialog[dict[str, str] | None]):
         else:
             self.dismiss(cast("dict[str, str]", values))
 
-    def action_leave(self) -> None:
-        self.dismiss(None)
-
 
 class _Proposals(Suggester):
     """Suggests the first proposal that continues the typed text, once typing has paused."""
 
-    def __init__(self, form: ValuesForm, line: LineWidget) -> None:
+    def __init__(self, form: ValuesForm, line: LineWidget, propose: Propose) -> None:
         super().__init__(use_cache=False, case_sensitive=True)
-        self._form = form
-        self._line = line
+        self._form, self._line, self._propose = form, line, propose
 
     async def get_suggestion(self, value: str) -> str | None:
         await asyncio.sleep(PAUSE)
         if self._line.query_one(Input).value != value:
             return None
-        for proposed in await self._form.proposals(self._line, value):
+        others = {
+            other.field.name: other.query_one(Input).value
+            for other in self._form.query(LineWidget)
+            if other is not self._line and not other.is_blank()
+        }
+        for proposed in await self._propose(self._line.field.name, value, others):
             if proposed.startswith(value) and safe_text.is_safe(proposed) and proposed.isprintable():
                 return proposed
         return None

@@ -8,7 +8,6 @@ from console_app.domain import amounts, event_news
 from console_app.domain import events as ev
 from console_app.domain.transcript import GO_ON, BatchView, CallView, Transcript
 from console_app.tui.lineview.blocks.block import Block
-from console_app.tui.lineview.blocks.folds import FoldBlock
 from console_app.tui.lineview.blocks.messages import AssistantBlock, ReasoningBlock, ThoughtBlock, UserBlock
 from console_app.tui.lineview.blocks.notices import (
     UNANSWERED,
@@ -19,7 +18,7 @@ from console_app.tui.lineview.blocks.notices import (
     Waits,
 )
 from console_app.tui.lineview.calls.block import CallBlock
-from console_app.tui.lineview.calls.group import BatchBlock, CallGroup
+from console_app.tui.lineview.calls.group import BatchBlock, CallGroup, FoldBlock
 from console_app.tui.lineview.scrolling.cursor import newest_group
 from console_app.tui.lineview.view import ConversationView
 
@@ -83,9 +82,11 @@ class EventRouter:
                     self._view.changed(writing)
             case ev.ReasoningDelta():
                 self.unpainted += len(event.text)
-                block = self._reasoning(event.at)
-                block.append(event.text)
-                self._view.changed(block)
+                if self._step.reasoning is None:
+                    self._place(ReasoningBlock(started_at=event.at))
+                if (block := self._step.reasoning) is not None:
+                    block.append(event.text)
+                    self._view.changed(block)
             case ev.TextRevised():
                 self._answer().revise(event.text)
                 self._view.changed(self._answer())
@@ -97,9 +98,13 @@ class EventRouter:
                 | ev.CallDetached() | ev.CallFinished() | ev.CallRestarted() | ev.QuestionAsked() | ev.CallAsked()
                 | ev.CallAnswered()
             ):  # fmt: skip
-                self._call_moved(event.call_id)
+                if (moved := self._call_changed(event.call_id)) is not None:
+                    self._group_changed(moved.group)
             case ev.CallDropped():
-                self._dropped(event.call_id)
+                if (dropped := self._calls.pop(event.call_id, None)) is not None:
+                    dropped.group.panels.remove(dropped)
+                    self._view.remove_block(dropped)
+                    self._group_changed(dropped.group)
             case ev.BatchFinished():
                 self._ended(self._step.group)
             case ev.TurnStarted():
@@ -193,7 +198,15 @@ class EventRouter:
             self._view.changed(self._end)
         self._view.forget_selection()
         self._step = _StepBlocks()
-        self._prompt = block = self._begin_prompt(event.prompt)
+        block, self._sent = self._sent, None  # the one that stands there since it was sent, if it does
+        self._take_waits_away()
+        if block is None or block.index < 0:
+            block = UserBlock(event.prompt)
+            self._view.add_block(block)
+        elif block.text != event.prompt:
+            block.carry(event.prompt, (), "")
+            self._view.changed(block)
+        self._prompt = block
         self._prompts.append((event.turn, block))
 
     def _retrying(self, event: ev.RetryScheduled) -> None:
@@ -219,27 +232,16 @@ class EventRouter:
                 return
             self._view.remove_block(self._sent)
             self._sent = None
-        if self._sent_waits is not None:
-            self._view.remove_block(self._sent_waits)
-            self._sent_waits = None
+        self._take_waits_away()
         if text is not None:
             self._sent, self._sent_waits = UserBlock(text), SentBlock(waits)
             self._view.add_block(self._sent)
             self._view.add_block(self._sent_waits)
 
-    def _begin_prompt(self, text: str) -> UserBlock:
-        """The block of a turn's prompt: the one that stands there since it was sent, if it does."""
-        block, self._sent = self._sent, None
+    def _take_waits_away(self) -> None:
         if self._sent_waits is not None:
             self._view.remove_block(self._sent_waits)
             self._sent_waits = None
-        if block is None or block.index < 0:
-            block = UserBlock(text)
-            self._view.add_block(block)
-        elif block.text != text:
-            block.carry(text, (), "")
-            self._view.changed(block)
-        return block
 
     def _undone(self, event: ev.TurnUndone) -> None:
         """Takes the blocks of the newest turn out, and whatever was said since."""
@@ -267,13 +269,10 @@ class EventRouter:
             self._receipt(block, "never read: it had ended")
         self._unread.clear()
         turn = self._transcript.turn
-        took, tokens, cost = (
-            (event.at - turn.started_at, turn.tokens, turn.cost) if turn is not None else (0.0, 0, None)
-        )
-        failed = turn is not None and bool(turn.without_success)
-        self._end = TurnEndBlock(
-            event.outcome, error=event.error, took=took, tokens=tokens, cost=cost, without_success=failed
-        )
+        self._end = TurnEndBlock(event.outcome, error=event.error)
+        if turn is not None:
+            self._end.took, self._end.tokens, self._end.cost = event.at - turn.started_at, turn.tokens, turn.cost
+            self._end.without_success = bool(turn.without_success)
         if self._transcript.unanswered is not None:
             self._end.hint = UNANSWERED
         elif turn is not None and turn.broke_off:
@@ -339,12 +338,6 @@ class EventRouter:
         assert self._step.answer is not None
         return self._step.answer
 
-    def _reasoning(self, at: float) -> ReasoningBlock:
-        if self._step.reasoning is None:
-            self._place(ReasoningBlock(started_at=at))
-        assert self._step.reasoning is not None
-        return self._step.reasoning
-
     def _place(self, block: AssistantBlock | ReasoningBlock) -> None:
         self._report(but=self._step.group)
         step = self._step
@@ -364,13 +357,11 @@ class EventRouter:
             self._view.changed(reasoning)
 
     def _announced(self, event: ev.CallAnnounced) -> None:
-        call = self._transcript.calls.get(event.call_id)
-        step = self._transcript.step
-        if call is None or step is None or event.call_id in self._calls:
-            return
-        if call.agent == self._agent:
-            self._begun(event.at)
-        self._add(call, step.batch)
+        call, step = self._transcript.calls.get(event.call_id), self._transcript.step
+        if call is not None and step is not None and event.call_id not in self._calls:
+            if call.agent == self._agent:
+                self._begun(event.at)
+            self._add(call, step.batch)
 
     def _add(self, call: CallView, batch: BatchView) -> None:
         if (above := self._calls.get(call.parent)) is not None:
@@ -437,23 +428,12 @@ class EventRouter:
             group.ended = True
             self._group_changed(group)
 
-    def _dropped(self, call_id: str) -> None:
-        block = self._calls.pop(call_id, None)
-        if block is not None:
-            block.group.panels.remove(block)
-            self._view.remove_block(block)
-            self._group_changed(block.group)
-
     def _call_changed(self, call_id: str) -> CallBlock | None:
         block = self._calls.get(call_id)
         if block is not None:
             block.touch()
             self._view.changed(block)
         return block
-
-    def _call_moved(self, call_id: str) -> None:
-        if (block := self._call_changed(call_id)) is not None:
-            self._group_changed(block.group)
 
     def _group_changed(self, group: CallGroup | None) -> None:
         if group is not None:

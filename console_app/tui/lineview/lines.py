@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rich.cells import cell_len, split_graphemes
 from rich.segment import Segment
@@ -267,14 +268,4 @@ def chop(pieces: Sequence[Piece], width: int) -> list[Row]:
 
 def chop_text(text: str, width: int) -> list[str]:
     """`text` cut so that no part is wider than `width` cells; one part at least."""
-    if text.isascii():
-        return [text[at : at + width] for at in range(0, len(text), width)] or [""]
-    parts, part, used = list[str](), list[str](), 0
-    for character in text:
-        size = cell_len(character)
-        if used + size > width and part:
-            parts.append("".join(part))
-            part, used = [], 0
-        part.append(character)
-        used += size
-    return [*parts, "".join(part)]
+    return [text[start:end] for start, end in pairwise([0, *chop_ends(text, width)])]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events, getters, on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -24,21 +24,16 @@ from console_app.tui.terminal.key_names import writes_text
 from console_app.tui.widgets.displayed_end import DisplayedEnd, Moved, place
 from console_app.tui.widgets.folding_board import FoldingBoard
 from console_app.tui.widgets.key_hints import KeyLines, key_lines
-from console_app.tui.widgets.settled_keys import ALONE, SETTLE, SettledKeys
-from console_app.tui.widgets.typed_app import typed_app
+from console_app.tui.widgets.settled_keys import SETTLE, SettledKeys
 
 if TYPE_CHECKING:
     from console_app.tui.questions.views import AskedView
 
-SHARE = 0.6  # of the screen's height that the board may take
-LEAST = 10  # lines that it may in any case, where nothing else needs them
 LOWEST = 4  # lines, below which nothing can be read and so nothing decided
 
 
 class HumanBoard(FoldingBoard):
     """Shows the oldest open question."""
-
-    app = getters.app(typed_app)
 
     DEFAULT_CSS = """
     HumanBoard {
@@ -76,16 +71,11 @@ class HumanBoard(FoldingBoard):
     class CopyRequested(Message):
         text: str
 
-    class Left(Message):
-        """Escape: the question goes on waiting, the focus should go back to the prompt."""
-
     class Closed(Message):
         """Says that the form of a question which is gone was closed."""
 
     def __init__(self, *, model: Callable[[], str], timing: Timing, spare: Callable[[], int]) -> None:
-        super().__init__()
-        self._spare = spare  # lines that it may take at most
-        self._timing = timing
+        super().__init__(timing, spare)
         self.keys = SettledKeys[tuple[PendingQuestion, Reply]](timing.now)
         self._model = model
         self._label: Callable[[str], str] = lambda _call_id: ""
@@ -120,7 +110,9 @@ class HumanBoard(FoldingBoard):
         if current is not None and current not in self._open and not self._withdrawn:
             self._gone(current)
         if self._view is None and self._open:
-            self._begin(self._open[0])
+            from console_app.tui.questions.views import view_of  # 50 ms, with the forms: not at the console's start
+
+            self._put(view_of(self._open[0], self._model()))
         self._hidden = hidden
         self.set_class(self.is_asking and not hidden, "-asking")
         self._keep_time()
@@ -142,11 +134,6 @@ class HumanBoard(FoldingBoard):
         self._drop()
         if inside and asked is not self._replied:
             self._put(WithdrawnView(asked))
-
-    def _begin(self, asked: PendingQuestion) -> None:
-        from console_app.tui.questions.views import view_of  # 50 ms, with the forms: not at the start of the console
-
-        self._put(view_of(asked, self._model()))
 
     def _put(self, view: AskedView) -> None:
         self._view, self._end = view, DisplayedEnd()
@@ -200,11 +187,6 @@ class HumanBoard(FoldingBoard):
         if meant_here and writes_text(event):
             event.stop()  # what no field takes was not meant for the prompt
 
-    def on_paste(self, event: events.Paste) -> None:
-        if self.has_focus:
-            event.stop()
-            self.keys.changed()
-
     def action_press(self, key: str) -> None:
         if self.has_focus:
             self._decide(key)
@@ -238,11 +220,12 @@ class HumanBoard(FoldingBoard):
             self.post_message(self.CopyRequested(text))
 
     def action_scroll(self, delta: int) -> None:
-        self._scroll(delta)
+        if self.has_focus and (view := self._shown) is not None:
+            view.body.scroll_relative(y=delta, animate=False, immediate=True)
 
     def action_page(self, direction: int) -> None:
         if (view := self._shown) is not None:
-            self._scroll(direction * max(view.body.size.height - 1, 1))
+            self.action_scroll(direction * max(view.body.size.height - 1, 1))
 
     def action_leave(self) -> None:
         if not self.has_focus:
@@ -272,12 +255,8 @@ class HumanBoard(FoldingBoard):
         if not self.keys.settled or (key in ("y", "a") and not self._end.passed(view.body)):
             self.keys.changed()
         elif (reply := view.reply(key)) is not None and self.keys.decide((view.asked, reply)):
-            self._timing.later(self, ALONE, self._meant)
+            self.when_meant(self._reply)
         self._paint_keys()
-
-    def _meant(self) -> None:
-        """No other key came behind it; keys that are still on their way go first."""
-        self.app.call_later(self.call_later, self._reply)
 
     def _reply(self) -> None:
         decided = self.keys.take() if self._on_screen() else None
@@ -290,10 +269,6 @@ class HumanBoard(FoldingBoard):
         self._drop()
         self.post_message(self.Closed())
 
-    def _scroll(self, lines: int) -> None:
-        if self.has_focus and (view := self._shown) is not None:
-            view.body.scroll_relative(y=lines, animate=False, immediate=True)
-
     def watch_has_focus(self, value: bool) -> None:
         super().watch_has_focus(value)
         self.keys.changed()
@@ -301,16 +276,12 @@ class HumanBoard(FoldingBoard):
         self.say_place()
 
     def on_descendant_focus(self) -> None:
-        self._focus_moved()
-
-    def on_descendant_blur(self) -> None:
-        self._focus_moved()
-
-    def _focus_moved(self) -> None:
         self._keep_time()
         self._paint_title()
         self._paint_keys()
         self.say_place()
+
+    on_descendant_blur = on_descendant_focus
 
     # -- painting
 
@@ -324,24 +295,18 @@ class HumanBoard(FoldingBoard):
         if (view := self._shown) is None:
             return
         self._paint_title()
-        room = min(max(int(self.screen.size.height * SHARE), LEAST), self._spare()) - 3 - self._paint_keys()
-        view.lay_out(max(self.content_size.width, 20), max(room, 1))
+        view.lay_out(max(self.content_size.width, 20), max(self.room_beside(3 + self._paint_keys()), 1))
         self.call_after_refresh(self.say_place)
 
     def _paint_title(self) -> None:
         if (view := self._shown) is None:
             return
-        who = one_line(self._who(view.asked.question), 50)
+        question = view.asked.question
+        which = "" if question.call_id else questions.one_of(question.candidates)
+        who = self._label(question.call_id) or (f"{question.server}: {which}" if which else question.server)
         count = f" · 1 of {len(self._open)}" if len(self._open) > 1 else ""
         left = "" if view.withdrawn or view.asked.left is None else f" · ends in {view.asked.left:.0f} s"
-        self.border_title = Content(f"{who} {view.wants}{count}{left}")  # pyright: ignore[reportAttributeAccessIssue]
-
-    def _who(self, question: questions.Elicitation | questions.SamplingRequest) -> str:
-        """The call that asks, else its server and of how many calls one does."""
-        if named := self._label(question.call_id):
-            return named
-        which = "" if question.call_id else questions.one_of(question.candidates)
-        return f"{question.server}: {which}" if which else question.server
+        self.border_title = Content(f"{one_line(who, 50)} {view.wants}{count}{left}")  # pyright: ignore[reportAttributeAccessIssue]
 
     def in_brief(self, width: int, framed: bool) -> Content:
         title = Content() if framed else Content.styled(f"{self.border_title}  ", "$accent")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from textual import events, getters, on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
@@ -21,19 +21,14 @@ from console_app.tui.terminal.key_names import writes_text
 from console_app.tui.widgets.displayed_end import DisplayedEnd, Moved, place, tell_moves
 from console_app.tui.widgets.folding_board import FoldingBoard
 from console_app.tui.widgets.key_hints import REPLAYED, KeyLines, key_lines, pressing
-from console_app.tui.widgets.settled_keys import ALONE, SETTLE, SettledKeys
+from console_app.tui.widgets.settled_keys import SETTLE, SettledKeys
 from console_app.tui.widgets.too_small import ROOMY
-from console_app.tui.widgets.typed_app import typed_app
 
-SHARE = 0.6  # of the screen's height that the board may take
-LEAST = 10  # lines that it may in any case, where nothing else needs them
 NO_ANSWER = ""  # as what was chosen
 
 
 class QuestionBoard(FoldingBoard):
     """Shows the oldest open question. It answers nothing itself; an answer is posted once it proved to be meant."""
-
-    app = getters.app(typed_app)
 
     DEFAULT_CSS = """
     QuestionBoard {
@@ -68,13 +63,8 @@ class QuestionBoard(FoldingBoard):
     class Declined(Message):
         call_id: str
 
-    class Left(Message):
-        """Escape: the question stays open, the focus should go back to the prompt."""
-
     def __init__(self, *, timing: Timing, spare: Callable[[], int], replayed: bool = False) -> None:
-        super().__init__()
-        self._timing = timing
-        self._spare = spare  # lines that it may take at most
+        super().__init__(timing, spare)
         self._replayed = replayed  # the answer that was given comes by itself
         self.can_focus = not replayed
         self.keys = SettledKeys[str](timing.now)
@@ -129,17 +119,12 @@ class QuestionBoard(FoldingBoard):
             field.focus()
             field.insert_text_at_cursor(event.character)
 
-    def on_paste(self, event: events.Paste) -> None:
-        if self.has_focus:
-            event.stop()
-            self.keys.changed()
-
     def action_choose(self, number: int) -> None:
         if self.has_focus and self._calls and number <= len(self._calls[0].options):
             if number and not self._end.passed(self.query_one(VerticalScroll)):
                 self.keys.changed()
             elif self.keys.decide(self._calls[0].options[number - 1] if number else NO_ANSWER):
-                self._timing.later(self, ALONE, self._meant)
+                self.when_meant(self._choose)
             self._paint_keys()
 
     def action_own_words(self) -> None:
@@ -159,18 +144,14 @@ class QuestionBoard(FoldingBoard):
             if self._calls and not self._calls[0].options and not self._out_of_words:
                 self.query_one(Input).focus()
             self._out_of_words = False
-        self._focus_moved()
+        self.on_descendant_focus()
 
     def on_descendant_focus(self) -> None:
-        self._focus_moved()
-
-    def on_descendant_blur(self) -> None:
-        self._focus_moved()
-
-    def _focus_moved(self) -> None:
         self._paint_keys()
         if self.is_attached:
             self.say_place()
+
+    on_descendant_blur = on_descendant_focus
 
     @on(Input.Submitted)
     def _submit_words(self, event: Input.Submitted) -> None:
@@ -178,19 +159,14 @@ class QuestionBoard(FoldingBoard):
         if event.value.strip() and self._calls:
             self.post_message(self.Answered(self._calls[0].id, event.value.strip()))
 
-    def on_resize(self) -> None:
-        self._fit()
-
     def action_page(self, direction: int) -> None:
         body = self.query_one(VerticalScroll)
         body.scroll_relative(y=direction * max(body.size.height - 1, 1), animate=False, immediate=True)
 
-    def _fit(self) -> None:
-        height = self.screen.size.height
-        field = (1 if height < ROOMY else 2) * self.query_one(Input).display
-        room = min(max(int(height * SHARE), LEAST), self._spare()) - 2 - field - self._paint_keys()
-        body = self.query_one(VerticalScroll)
-        body.styles.max_height = max(room, 1)
+    def on_resize(self) -> None:
+        field = (1 if self.screen.size.height < ROOMY else 2) * self.query_one(Input).display
+        room = self.room_beside(2 + field + self._paint_keys())
+        self.query_one(VerticalScroll).styles.max_height = max(room, 1)
         self.call_after_refresh(self.say_place)
 
     def in_brief(self, width: int, framed: bool) -> Content:
@@ -211,9 +187,6 @@ class QuestionBoard(FoldingBoard):
         self.border_subtitle = f"{hidden} · pgdn to scroll" if hidden and self.has_focus_within else hidden
         if self.is_asking and self.screen.is_current and not self.folded:
             self._end.note(body)
-
-    def _meant(self) -> None:
-        self.app.call_later(self.call_later, self._choose)
 
     def _choose(self) -> None:
         answer = self.keys.take()
@@ -238,7 +211,7 @@ class QuestionBoard(FoldingBoard):
         options.display = bool(lines)
         options.name_keys(lines)
         self.query_one(VerticalScroll).scroll_home(animate=False)
-        self._fit()
+        self.on_resize()
 
     def _paint_keys(self) -> int:
         """Paint the keys, and return how many lines they take."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from textual import on
 from textual.app import ComposeResult
@@ -96,6 +96,7 @@ class WithdrawnView(AskedView):
         return None
 
 
+ANSWERS: Mapping[str, Literal["accept", "decline", "cancel"]] = {"y": "accept", "n": "decline", "x": "cancel"}
 MOST_FIELDS = 60  # past them only those that have to be filled in
 A_TIME = 6  # fields that are mounted together
 ROOMY = 14  # lines, below which the empty ones between fields are left out
@@ -164,15 +165,8 @@ class FormView(AskedView):
 
     def reply(self, key: str) -> Reply | None:
         """Take `y` only with values that fit; else the cursor goes to the first fault."""
-        match key:
-            case "n":
-                return questions.ElicitationAnswer("decline")
-            case "x":
-                return questions.ElicitationAnswer("cancel")
-            case _:
-                return self._filled_in()
-
-    def _filled_in(self) -> questions.ElicitationAnswer | None:
+        if key in ("n", "x"):
+            return questions.ElicitationAnswer(ANSWERS[key])
         if not self.is_ready:
             return None
         values: dict[str, Any] = {widget.field.name: widget.read() for widget in self._widgets}
@@ -235,15 +229,8 @@ class ModelView(AskedView):
         self.body.styles.height = max(min(rows, room - len(self._facts) - 1), 1)
 
     def reply(self, key: str) -> Reply | None:
-        match key:
-            case "y":
-                return "once"
-            case "a":
-                return "session"
-            case "n":
-                return "deny"
-            case _:
-                return None
+        replies: dict[str, Reply] = {"y": "once", "a": "session", "n": "deny"}
+        return replies.get(key)
 
 
 def message_of(question: questions.Elicitation) -> TextView:
@@ -289,15 +276,7 @@ class PageView(AskedView):
             yield Static(Content.styled("Fanout sees nothing of what you do there.", "$muted"))
 
     def reply(self, key: str) -> Reply | None:
-        match key:
-            case "n":
-                return questions.ElicitationAnswer("decline")
-            case "x":
-                return questions.ElicitationAnswer("cancel")
-            case "y":
-                return questions.ElicitationAnswer("accept")
-            case _:
-                return None
+        return questions.ElicitationAnswer(ANSWERS[key]) if key in ANSWERS else None
 
 
 def view_of(asked: PendingQuestion, model: str) -> AskedView:

@@ -27,7 +27,7 @@ import threading
 from asyncio import AbstractEventLoop
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 from textual import events
 from textual.app import App
@@ -37,23 +37,14 @@ from textual.message import Message
 
 from console_app.config.machine import page_in_use, start_browser
 from console_app.tui.terminal.attention import RESTORE_TITLE, SAVE_TITLE
-from console_app.tui.terminal.canvas import Canvas, is_shared, may_be_asked
+from console_app.tui.terminal.canvas import Canvas
 from console_app.tui.terminal.edge import cleaned
-from console_app.tui.terminal.questions import TerminalQuestions
+from console_app.tui.terminal.questions import TerminalQuestions, is_shared, may_be_asked
 from console_app.tui.textual_internals import XTermParser
 
 FULL = 8_000_000  # bytes waiting before frames are dropped: minutes of frames, or one screen that is copied
 SHORT = 64  # bytes of what is never dropped: the sequences that switch modes
 PATIENCE = 2.0  # seconds that the end of the program waits for a terminal that doesn't read
-
-
-class Behind(Protocol):
-    """Holds text to be written while nothing else waits, a piece at a time."""
-
-    @property
-    def pending(self) -> bool: ...
-
-    def take(self) -> str: ...
 
 
 class TerminalWriter:
@@ -65,7 +56,7 @@ class TerminalWriter:
         *,
         recovered: Callable[[], None],
         lost: Callable[[], None],
-        behind: Behind | None = None,
+        behind: Canvas | None = None,
     ) -> None:
         self._descriptor = descriptor
         self._recovered = recovered
@@ -114,7 +105,9 @@ class TerminalWriter:
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._waiting or self._stopped or self._pending)
+                self._changed.wait_for(
+                    lambda: self._waiting or self._stopped or (self._behind is not None and self._behind.pending)
+                )
                 if self._stopped and not self._waiting:
                     return
                 data = b"".join(self._waiting)
@@ -123,7 +116,9 @@ class TerminalWriter:
             if not data and self._behind is not None:
                 data = self._behind.take().encode()
             try:
-                _write_all(self._descriptor, data)
+                view = memoryview(data)
+                while view:
+                    view = view[os.write(self._descriptor, view[:65_536]) :]
             except OSError as error:
                 log.info("the terminal can't be written any more: %s", error)
                 with self._changed:
@@ -136,16 +131,6 @@ class TerminalWriter:
                 again, self._dropped = self._dropped, False
             if again:
                 self._recovered()
-
-    @property
-    def _pending(self) -> bool:
-        return self._behind is not None and self._behind.pending
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view[:65_536]) :]
 
 
 HANGS = 3.0  # seconds without a sign of the loop, from the second key on, after which the program is ended
@@ -233,7 +218,11 @@ class InputFeed:
                 if before:
                     for plain, known in self._respelt.items() if "\x1b" in before else ():
                         before = before.replace(plain, known)
-                    yield from self._parsed(before)
+                    try:
+                        yield from self._parser.feed(before)
+                    except Exception as error:  # it fails on codes that no terminal sends, and begins anew behind them
+                        log.info("input that is no key was dropped: %r", error)
+                        self._parser = XTermParser()
                 if start:
                     self._paste = [""]
             else:
@@ -251,14 +240,6 @@ class InputFeed:
     def tick(self) -> Iterator[Message]:
         """Messages that are due because nothing followed (a lone Escape)."""
         yield from self._parser.tick()
-
-    def _parsed(self, text: str) -> Iterator[Message]:
-        """The parser's messages for `text`. It fails on codes that no terminal sends, and begins anew behind them."""
-        try:
-            yield from self._parser.feed(text)
-        except Exception as error:
-            log.info("input that is no key was dropped: %r", error)
-            self._parser = XTermParser()
 
 
 class ConsoleDriver(LinuxDriver):

@@ -65,18 +65,15 @@ class FoldingTree(RowList):
 
     def show(self, nodes: Sequence[Node]) -> None:
         """Show other nodes. Those with a key that was open stay open, and the cursor stays on its key."""
-        self._carry_over(nodes)
+        before = {node.key: node.open for node in self._top if node.key is not None}
+        for node in nodes:
+            node.open = before.get(node.key, node.open)
         self._top = nodes
         self._lay()
 
     @property
     def node(self) -> Node | None:
         return self._rows[self.cursor][0] if 0 <= self.cursor < len(self._rows) else None
-
-    def _carry_over(self, nodes: Sequence[Node]) -> None:
-        before = {node.key: node.open for node in self._top if node.key is not None}
-        for node in nodes:
-            node.open = before.get(node.key, node.open)
 
     def _lay(self) -> None:
         """Rows anew for the width there is; the cursor stays on its node, or on its row."""
@@ -139,9 +136,14 @@ class FoldingTree(RowList):
         self.move_to(next((at for at in above if self._rows[at][3]), self.cursor))
 
     def action_open_all(self) -> None:
-        folded = [node for node, _ in _open(self._top) if node.below is not None and not node.open]
-        if folded:
-            _open_all(self._top)
+        if any(node.below is not None and not node.open for node, _ in _open(self._top)):
+            waiting, left = [*reversed(self._top)], MOST_ROWS
+            while waiting and left > 0:
+                node = waiting.pop()
+                left -= 1
+                if node.below is not None:
+                    node.open = True
+                    waiting += reversed(node.nodes)
         else:
             for node, depth in list(_open(self._top)):
                 node.open = node.open and depth == 0
@@ -179,14 +181,3 @@ def _open(nodes: Sequence[Node]) -> Iterator[tuple[Node, int]]:
         yield node, depth
         if node.open:
             waiting += [(child, depth + 1) for child in reversed(node.nodes)]
-
-
-def _open_all(nodes: Sequence[Node]) -> None:
-    left = MOST_ROWS
-    waiting = list(reversed(nodes))
-    while waiting and left > 0:
-        node = waiting.pop()
-        left -= 1
-        if node.below is not None:
-            node.open = True
-            waiting += reversed(node.nodes)

@@ -106,9 +106,6 @@ class PickList(Dialog[str | None]):
         """Called at Enter with the typed words where nothing fits."""
         self.dismiss(text)
 
-    def action_leave(self) -> None:
-        self.dismiss(None)
-
     def action_move(self, delta: int) -> None:
         move_highlight(self.query_one(OptionList), delta)
 
@@ -137,11 +134,6 @@ class PickList(Dialog[str | None]):
         event.stop()
         self.dismiss(self._shown[event.option_index].value)
 
-    def _tell(self, note: str) -> None:
-        line = self.query_one(".dialog--note", Static)
-        line.update(Content(one_line(note)))
-        line.display = bool(note)
-
     def _fill(self, query: str) -> None:
         by_value = {choice.value: choice for choice in self._choices}
         found = dict.fromkeys(best(query, by_value, MOST_SHOWN))
@@ -150,7 +142,10 @@ class PickList(Dialog[str | None]):
             about = sorted((value for value, place in places.items() if place >= 0), key=places.__getitem__)
             found |= dict.fromkeys(about[: MOST_SHOWN - len(found)])
         self._shown = [by_value[value] for value in found]
-        self._tell("No match" if query and not self._shown and not self._free_text else self._note)
+        note = "No match" if query and not self._shown and not self._free_text else self._note
+        line = self.query_one(".dialog--note", Static)
+        line.update(Content(one_line(note)))
+        line.display = bool(note)
         options = self.query_one(OptionList)
         options.clear_options()
         widest = min(max((len(one_line(c.value, 60)) for c in self._shown), default=0), 44)

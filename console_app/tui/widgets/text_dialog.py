@@ -81,9 +81,6 @@ class Confirm(Dialog[str | None]):
         event.stop()
         self.dismiss((event.button.id or "").removeprefix("answer-"))
 
-    def action_leave(self) -> None:
-        self.dismiss(None)
-
 
 class TextDialog(Dialog[None]):
     """Shows what `read` gives, from the end on with `at_end`; with `every` it is read again each so many seconds."""
@@ -130,9 +127,6 @@ class TextDialog(Dialog[None]):
     def action_copy(self) -> None:
         self.app.copy_to_clipboard(self._text or "")
         self.notify("Copied.", markup=False)
-
-    def action_leave(self) -> None:
-        self.dismiss(None)
 
 
 QUESTION = "Trust this project's files?"

@@ -9,6 +9,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 
+from rich.style import Style
+
 from console_app.domain import Artifact, one_line
 from console_app.tui.lineview.blocks.passages import Passage, passage_of
 from console_app.tui.lineview.lines import Line, Piece, Row, fit
@@ -29,6 +31,17 @@ def gutter_of(width: int) -> int:
 
 def margin_of(width: int) -> int:
     return 2 if width >= NARROW else 0
+
+
+def room_of(width: int) -> int:
+    """The cells of a block's text at this width."""
+    return max(width - gutter_of(width) - margin_of(width), 1)
+
+
+def bar(width: int, mark: str, style: Style, base: Style, edge: str = "") -> list[Piece]:
+    """The gutter of a block: the edge, a mark, a space."""
+    gutter = gutter_of(width)
+    return [(f"{edge:<{gutter - 2}}", base), (mark, style), (" ", base)] if gutter else []
 
 
 class Block:

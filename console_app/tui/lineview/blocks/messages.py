@@ -8,12 +8,11 @@ from collections.abc import Iterable, Sequence
 from rich.style import Style
 
 from console_app.domain import Artifact, Attachment, ThoughtLabel, amounts, one_line, plural
-from console_app.tui.lineview.blocks.block import Block, estimate_text, framed, gutter_of, margin_of
+from console_app.tui.lineview.blocks.block import Block, bar, estimate_text, framed, gutter_of, room_of
 from console_app.tui.lineview.blocks.passages import LinesPassage, Passage, passage_of
 from console_app.tui.lineview.lines import Line, Piece, Row, clean, crop, wrap
 from console_app.tui.lineview.markdown.rows import MarkdownRows
-from console_app.tui.lineview.markdown.stream import MarkdownStream
-from console_app.tui.lineview.markdown.tail import LONG, mend
+from console_app.tui.lineview.markdown.stream import LONG, MarkdownStream, mend
 from console_app.tui.lineview.markdown.units import Mark, TextLook, parser
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.picture import MOST_DRAWN, PictureView
@@ -27,29 +26,10 @@ WIDE = 40  # cells of text beside which there is room for that column
 REASONING_TAIL = 600  # characters of running reasoning that its folded line is made from
 
 
-def bar(width: int, mark: str, style: Style, base: Style) -> list[Piece]:
-    gutter = gutter_of(width)
-    if gutter == 0:
-        return []
-    if gutter == 2:
-        return [(mark, style), (" ", base)]
-    return [(" ", base), (mark, style), (" ", base)]
-
-
-class AssistantBlock(Block):
-    def __init__(self, text: str = "", *, final: bool = False) -> None:
+class MarkdownBlock(Block):
+    def __init__(self, text: str, *, final: bool) -> None:
         super().__init__()
         self.markdown = MarkdownStream(text, final=final)
-        self.interrupted = False
-        self._look: tuple[int, Palette] | None = None  # as last painted
-
-    @property
-    def is_stop(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return not self.markdown.is_blank
-
-    @property
-    def estimates(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.markdown.is_long
 
     @property
     def copy_text(self) -> str:
@@ -62,6 +42,25 @@ class AssistantBlock(Block):
     def append(self, text: str) -> None:
         self.markdown.append(text)
         self._version += 1
+
+    def forget(self) -> None:
+        super().forget()
+        self.markdown.forget()
+
+
+class AssistantBlock(MarkdownBlock):
+    def __init__(self, text: str = "", *, final: bool = False) -> None:
+        super().__init__(text, final=final)
+        self.interrupted = False
+        self._look: tuple[int, Palette] | None = None  # as last painted
+
+    @property
+    def is_stop(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return not self.markdown.is_blank
+
+    @property
+    def estimates(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.markdown.is_long
 
     def settle(self, text: str, *, interrupted: bool = False) -> None:
         if text == self.markdown.text:
@@ -87,7 +86,6 @@ class AssistantBlock(Block):
 
     def forget(self) -> None:
         super().forget()
-        self.markdown.forget()
         if self.estimates:
             self._look = None
             self.measured = False  # what was laid out is an estimate again
@@ -128,7 +126,7 @@ class AssistantBlock(Block):
         return super().line_of(mark)
 
     def look_in(self, width: int, palette: Palette) -> TextLook:
-        room = max(width - gutter_of(width) - margin_of(width), 1)
+        room = room_of(width)
         edge, style = ("█", palette.primary) if self.selected else ("▎", palette.secondary)
         left = bar(width, edge, style, palette.base)
         key = (width, palette, self.selected)
@@ -143,15 +141,14 @@ class AssistantBlock(Block):
         return lines
 
 
-class ReasoningBlock(Block):
+class ReasoningBlock(MarkdownBlock):
     """Shows the model's reasoning before its answer: one line while folded, all of it when opened."""
 
     opens = True
     is_stop = True
 
     def __init__(self, text: str = "", *, started_at: float | None = None) -> None:
-        super().__init__()
-        self.markdown = MarkdownStream(text, final=started_at is None)
+        super().__init__(text, final=started_at is None)
         self.started_at = started_at
         self.ended_at: float | None = None
 
@@ -159,20 +156,8 @@ class ReasoningBlock(Block):
     def live(self) -> bool:
         return self.started_at is not None and self.ended_at is None
 
-    @property
-    def copy_text(self) -> str:
-        return self.markdown.text
-
-    @property
-    def searched(self) -> Sequence[str]:
-        return (self.markdown.text,)
-
     def searchable(self) -> Iterable[Passage]:
         return (passage_of(self.lines, self.gap + 1),)  # behind its head
-
-    def append(self, text: str) -> None:
-        self.markdown.append(text)
-        self._version += 1
 
     def end(self, at: float) -> None:
         if self.live:
@@ -180,15 +165,11 @@ class ReasoningBlock(Block):
             self.markdown.finish()
             self.touch()
 
-    def forget(self) -> None:
-        super().forget()
-        self.markdown.forget()
-
     def estimate(self, width: int) -> int:
         return self.gap + (estimate_text(self.markdown.text, width) + 1 if self.open else 1)
 
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
-        room = max(width - gutter_of(width) - margin_of(width), 1)
+        room = room_of(width)
         ink = palette.on_chosen if self.selected else palette
         left = bar(width, "▎" if self.open else " ", palette.faint, palette.base)
         head = self._head(ink, now)
@@ -249,7 +230,7 @@ class ThoughtBlock(Block):
 
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
         left = bar(width, "┊", palette.faint, palette.base)
-        room = max(width - gutter_of(width) - margin_of(width), 1)
+        room = room_of(width)
         name: Piece = (f"{self.label:<{LABEL}}", palette.secondary + Style(bold=True))
         if room < WIDE:
             return [framed(row, width, palette, left) for row in [Row([name]), *self._rows(room, palette)]]
@@ -334,7 +315,7 @@ class UserBlock(Block):
 
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
         ground = palette.on_raised
-        room = max(width - gutter_of(width) - margin_of(width) - 1, 1)
+        room = max(room_of(width) - 1, 1)
         rows = [*self._source(room, ground), *self._words(room, ground), *self._attached(room, palette)]
         if self.steered and rows:
             first = [(WHILE_IT_RAN, ground.muted), *rows[0].pieces]

@@ -8,7 +8,7 @@ from rich.style import Style
 
 from console_app.domain import Level, amounts, one_line, plural
 from console_app.domain import events as ev
-from console_app.tui.lineview.blocks.block import Block, estimate_text, framed, gutter_of, margin_of
+from console_app.tui.lineview.blocks.block import Block, bar, estimate_text, framed, room_of
 from console_app.tui.lineview.blocks.passages import Passage, passage_of
 from console_app.tui.lineview.lines import Line, Piece, clean, wrap
 from console_app.tui.lineview.palette import Palette
@@ -43,10 +43,16 @@ class NoticeBlock(Block):
     def searched(self) -> Sequence[str]:
         return (self.text,)
 
+    @property
+    def gap(self) -> int:
+        return 1 if self.text else 0
+
     def estimate(self, width: int) -> int:
-        return self.gap + estimate_text(self.text, width)
+        return self.gap + estimate_text(self.text, width) if self.text else 0
 
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+        if not self.text:
+            return []
         glyph = _LEVELS.get(self.level, "✗")
         style = {"!": palette.warning, "✗": palette.error}.get(glyph, palette.muted)
         return _marked(glyph, [[(clean(line), style)] for line in self.text.split("\n")], width, palette, style)
@@ -58,7 +64,7 @@ class CompactionBlock(NoticeBlock):
     is_stop = True
 
     def __init__(self, event: ev.HistoryCompacted) -> None:
-        super().__init__("info", "")
+        super().__init__("info", "Compacted")
         self.event = event
         self.opens = bool(event.covers)
 
@@ -108,16 +114,6 @@ class RetryBlock(NoticeBlock):
         self.text = "" if told else f"{self._why}. Retried: {self._attempt}"
         self.touch()
 
-    @property
-    def gap(self) -> int:
-        return super().gap if self.text else 0
-
-    def estimate(self, width: int) -> int:
-        return super().estimate(width) if self.text else 0
-
-    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
-        return super().paint(width, palette, now) if self.text else []
-
 
 class SentBlock(NoticeBlock):
     """Says under a message whose turn has not begun what it waits for. Nothing to say takes no line."""
@@ -139,31 +135,23 @@ class SentBlock(NoticeBlock):
 
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
         self.text = self._waits(now)
-        return super().paint(width, palette, now) if self.text else []
+        return super().paint(width, palette, now)
 
 
 class TurnEndBlock(Block):
     """Closes a turn in a line: how it ended, how long it took, how much it used."""
 
-    def __init__(
-        self,
-        outcome: ev.TurnOutcome,
-        *,
-        error: str | None = None,
-        took: float = 0.0,
-        tokens: int = 0,
-        cost: float | None = None,
-        without_success: bool = False,
-    ) -> None:
+    took = 0.0
+    tokens = 0
+    cost: float | None = None
+    without_success = False  # calls by hand did not all succeed: the lines above say which
+    hint = ""  # how to go on
+    is_last = True  # no turn has begun since
+
+    def __init__(self, outcome: ev.TurnOutcome, *, error: str | None = None) -> None:
         super().__init__()
         self.outcome = outcome
         self.error = error
-        self.took = took
-        self.tokens = tokens
-        self.cost = cost
-        self.without_success = without_success  # calls by hand did not all succeed: the lines above say which
-        self.hint = ""  # how to go on
-        self.is_last = True  # no turn has begun since
 
     @property
     def searched(self) -> Sequence[str]:
@@ -199,10 +187,7 @@ class TurnEndBlock(Block):
 
 
 def _marked(glyph: str, lines: list[list[Piece]], width: int, palette: Palette, style: Style) -> list[Line]:
-    gutter = gutter_of(width)
-    room = max(width - gutter - margin_of(width), 1)
-    pad = " " * max(gutter - 2, 0)
-    first: list[Piece] = [(pad, palette.base), (glyph, style), (" ", palette.base)] if gutter else []
-    rest: list[Piece] = [(" " * gutter, palette.base)] if gutter else []
-    rows = [row for line in lines for row in wrap(line, room)]
-    return [framed(row, width, palette, rest if n else first) for n, row in enumerate(rows)]
+    rows = [row for line in lines for row in wrap(line, room_of(width))]
+    return [
+        framed(row, width, palette, bar(width, " " if n else glyph, style, palette.base)) for n, row in enumerate(rows)
+    ]

@@ -7,10 +7,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate
-from typing import Protocol
 
 from console_app.tui.lineview.lines import Line, Row
-from console_app.tui.lineview.results.window import RowWindow
+from console_app.tui.lineview.results.windows import RowWindow
 from console_app.tui.lineview.text.joined import Joined
 
 SLICE = 100_000  # characters that are looked through at once: some 5 ms
@@ -62,26 +61,6 @@ Span = tuple[int, int, int]  # a line of a block, and the characters from and to
 TextLine = tuple[int, int, str, str]  # a line of a block, its first character, its text, and what joins it to the last
 
 
-class Passage(Protocol):
-    """A text over lines of a block."""
-
-    @property
-    def text(self) -> str: ...
-
-    @property
-    def unfinished(self) -> bool:
-        """Tell whether slices of the text are still to be made."""
-        ...
-
-    def lay_out(self) -> None: ...
-
-    def line_at(self, offset: int) -> int: ...
-
-    def place(self, line: int) -> tuple[int, int, int] | None:
-        """The span of the text that a line of the block shows, and the character of it where that begins, or None."""
-        ...
-
-
 class LinesPassage:
     unfinished = False
 
@@ -97,9 +76,11 @@ class LinesPassage:
         """Its text is there."""
 
     def line_at(self, offset: int) -> int:
+        """The line of the block on which a character of the text stands."""
         return self._lines[max(bisect_right(self._begins, offset) - 1, 0)][0]
 
     def place(self, line: int) -> tuple[int, int, int] | None:
+        """The span of the text that a line of the block shows, and the character of it where that begins, or None."""
         number = self._by_line.get(line)
         if number is None:
             return None
@@ -137,6 +118,10 @@ class WindowPassage:
         number, start, end = self._window.span(row)
         begin = self._window.shown.begins[number]
         return begin + start, begin + end, self._column
+
+
+Passage = LinesPassage | WindowPassage
+"""A text over lines of a block. It may still have to be made (`unfinished`), in slices (`lay_out`)."""
 
 
 def passage_of(lines: Sequence[Line], first: int = 0, past: int | None = None) -> LinesPassage:

@@ -1,4 +1,8 @@
-"""The line above several calls: how they stand, how long it took, and what running them at once saved."""
+"""The lines above and under several calls: how they stand, how long they took, and which rows don't fit into the view.
+
+Of a batch that is taller than the view what fits is shown: calls that run first. Once the next answer has begun or its
+turn is over, one of more than a third of the view is a report: the counts, and the rows that need an eye.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,8 @@ from rich.style import Style
 
 from console_app.domain import CallState, Outcome, amounts, call_description, one_line
 from console_app.domain.transcript import BatchView, CallView, ToModel, times, verdicts
-from console_app.tui.lineview.blocks.block import Block, framed, gutter_of, margin_of
-from console_app.tui.lineview.calls.arguments import is_marked, without_marks
+from console_app.tui.lineview.blocks.block import Block, bar, framed, room_of
+from console_app.tui.lineview.calls.detail import is_marked, without_marks
 from console_app.tui.lineview.lines import Line, Piece, Row, crop, pieces_width
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.text.json_view import brief_arguments
@@ -39,14 +43,6 @@ class Panel(Block):
         return self.call.state is CallState.FINISHED
 
 
-class Fold(Block):
-    """The line under the rows of the group."""
-
-    def hides(self, call: CallView) -> bool:
-        """Tell whether the row of a call is folded, unless you selected or opened it."""
-        return False
-
-
 class CallGroup:
     def __init__(self, batch: BatchView) -> None:
         self.batch = batch
@@ -61,7 +57,7 @@ class CallGroup:
         self.version = 0
         self.header: Block | None = None
         self.panels: list[Panel] = []  # in call order
-        self.fold: Fold | None = None
+        self.fold: FoldBlock | None = None
         self._telling: tuple[int, dict[str, tuple[str, ...]]] | None = None
         self._namesakes: tuple[int, frozenset[str]] = (-1, frozenset())  # tools that several servers have
         self._tails: tuple[object, dict[str, tuple[str, ...]]] = (None, {})
@@ -251,8 +247,7 @@ class BatchBlock(Block):
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
         if not self.group.has_header:
             return []
-        gutter = gutter_of(width)
-        room = max(width - gutter - margin_of(width), 1)
+        room = room_of(width)
         dot: Piece = (" · ", palette.faint)
         head: list[Piece] = []
         for counts in (self._counts(), self._fewer_counts()):
@@ -261,17 +256,13 @@ class BatchBlock(Block):
                 head += [dot, (counted(count, word), self._ink(word, palette))]
             if pieces_width(head) <= room:  # the cause of a wait and the times go before a name does
                 break
-        for text, style in ((self._cause(), palette.muted), *self._times(now, palette)):
+        why = Counter(one_line(call.why, 120) for call in self.group.calls if call.state is CallState.QUEUED)
+        (most, count), *others = why.most_common() or [("", 0)]
+        cause = f"{count} of them: {most}" if others and most else most
+        for text, style in ((cause, palette.muted), *self._times(now, palette)):
             if text and pieces_width(head) + len(text) + 3 <= room:
                 head += [dot, (text, style)]
-        return [framed(Row(crop(head, room)), width, palette, [(" " * gutter, palette.base)] if gutter else [])]
-
-    def _cause(self) -> str:
-        why = Counter(one_line(call.why, 120) for call in self.group.calls if call.state is CallState.QUEUED)
-        if not why:
-            return ""
-        (most, count), *others = why.most_common()
-        return f"{count} of them: {most}" if others and most else most
+        return [framed(Row(crop(head, room)), width, palette, bar(width, " ", palette.base, palette.base))]
 
     def _times(self, now: float, palette: Palette) -> list[Piece]:
         """The time that the calls took without waiting for a person; at the end one by one too, where some overlap."""
@@ -310,3 +301,114 @@ class BatchBlock(Block):
         if word == verdicts.VerdictWord.OK:
             return palette.success
         return palette.secondary if word == "running" else palette.muted
+
+
+USUAL_TAIL = 3  # lines that a call which writes has for its output before rows of calls that don't run
+FEWEST = 4  # calls of a batch that are always rows
+
+
+class FoldBlock(Block):
+    """Decides which rows of its batch are folded, and counts them. Opened, it shows all; a choice of one state outlasts
+    the batch."""
+
+    def __init__(self, group: CallGroup) -> None:
+        super().__init__()
+        self.group = group
+        self._shown: frozenset[str] | None = None  # the calls whose rows are not folded; None: all
+        self._counted: tuple[tuple[str, int], ...] = ()  # the folded calls, when it was last looked at
+        self._known = -1  # the version of the group for which that holds
+
+    def hides(self, call: CallView) -> bool:
+        if self.group.only:
+            return counted_as(call) != self.group.only
+        if self._known != self.group.version:
+            self._known = self.group.version
+            self._shown = None if self.open or not self.opens else self._chosen()
+        return self._shown is not None and call.id not in self._shown
+
+    def toggle(self) -> None:
+        if self.group.only:
+            self.group.only = ""
+        else:
+            super().toggle()
+        self.group.changed()
+
+    @property
+    def opens(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        group = self.group
+        if group.only:
+            return True
+        rows = sum(call.state is not CallState.WAITING for call in group.calls)  # others stand on the board
+        if group.reported:
+            return 0 < max(group.room // 3 - 1, FEWEST) < rows
+        return 0 < group.room < rows + AROUND
+
+    is_stop = opens  # pyright: ignore[reportAssignmentType]
+
+    @property
+    def gap(self) -> int:
+        return 0
+
+    @property
+    def beside(self) -> Sequence[Block]:
+        return self.group.members
+
+    def set_room(self, height: int) -> bool:
+        return self.group.room_changed(height)  # how many rows there is room for
+
+    def look(self) -> tuple[object, ...]:
+        panels = self.group.panels if self.opens else ()  # of which those that wait are on the board
+        folded = (one.call for one in panels if one.folded and one.call.state is not CallState.WAITING)
+        found = Counter(map(counted_as, folded))
+        self._counted = tuple((word, found[word]) for word in COUNTED if found[word])
+        return self.opens, self.group.only, self._counted
+
+    def estimate(self, width: int) -> int:
+        return int(self.opens)
+
+    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+        if not self.opens:
+            return []
+        ink = palette.on_chosen if self.selected else palette
+        room = room_of(width)
+        counts = ", ".join(counted(count, word) for word, count in self._counted)
+        only = self.group.only
+        none = only and all(counted_as(call) != only for call in self.group.calls)
+        head: list[Piece] = [(f"only {only}{': none now' if none else ''} · ", ink.warning)] if only else []
+        head.append((f"+ {counts}" if counts else "no call is folded", ink.muted))
+        keys: list[Piece] = [("t", ink.strong), (" next state  ", ink.muted)] if only else []
+        keys += [("o", ink.strong), (" open" if only or counts else " close", ink.muted)]
+        gap = room - pieces_width(head) - pieces_width(keys)
+        if gap > 1 and (only or self.selected):  # elsewhere the letter does something else, or is text
+            head += [(" " * gap, ink.base), *keys]
+        lead = bar(width, "▌" if self.selected else " ", palette.primary, palette.base)
+        return [framed(Row(crop(head, room), fill=ink.base if self.selected else None), width, palette, lead)]
+
+    def _chosen(self) -> frozenset[str]:
+        """The calls that have room, by rank. None where the counts and this line take it all: a row behind them would
+        be neither seen nor counted."""
+        calls = self.group.calls
+        room = max(self.group.room - AROUND, 0)
+        if self.group.reported:
+            room = max(room // 3, 1)
+            calls = [call for call in calls if _rank(call) <= _NEEDS_AN_EYE]
+        ranked = sorted(calls, key=lambda call: (_rank(call), -(call.finished_at or 0.0)))  # the newest ends first
+        first = sum(_rank(call) <= _NEEDS_AN_EYE for call in ranked)
+        writing = sum(call.output is not None and call.state is CallState.RUNNING for call in ranked)
+        free = max(room - first - writing * USUAL_TAIL, 0)
+        return frozenset(call.id for call in ranked[: min(first + free, room)])
+
+
+_NEEDS_AN_EYE = 1
+
+
+def _rank(call: CallView) -> int:
+    match call.state:
+        case CallState.RUNNING:
+            return 0
+        case CallState.FINISHED:
+            return _NEEDS_AN_EYE if call.verdict is not None and call.verdict.needs_an_eye else 4
+        case CallState.ANNOUNCED:
+            return 2
+        case CallState.QUEUED | CallState.WAITING:
+            return 3

@@ -80,21 +80,13 @@ class Code:
         self._slices: list[list[_Inks]] = []
         self._open: list[str] = []
         self._state: tuple[str, ...] = _ROOT
-        self.version = 0
 
     def add(self, lines: list[str]) -> None:
         """Take more lines, each without its newline."""
         for line in lines:
             self._open.append(clean(line))
             if len(self._open) >= SLICE:
-                inks, self._state = coloured(self.language, self._open, self._state)
-                self._slices.append(inks)
-                self._open = []
-        self.version += 1
-
-    @property
-    def has_open(self) -> bool:
-        return bool(self._open or self.tail)
+                self.close()
 
     @property
     def closed_slices(self) -> int:
@@ -166,7 +158,15 @@ def coloured(language: str, lines: list[str], state: tuple[str, ...]) -> tuple[l
     except Exception as error:  # a lexer's bug costs the colours, nothing else
         logger.warning("could not colour %s: %r", language, error)
         return [[(line, "")] if line else [] for line in lines], state
-    return _split_lines(tokens, len(lines)), state
+    split: list[_Inks] = [[]]
+    for kind, value in tokens:
+        ink = ink_of(kind)
+        first, *others = value.split("\n")
+        if first:
+            split[-1].append((first, ink))
+        split += [[(part, ink)] if part else [] for part in others]
+    split.extend([] for _ in range(len(lines) - len(split)))
+    return split[: len(lines)], state
 
 
 def _lex(lexer: Any, text: str, state: tuple[str, ...]) -> tuple[list[tuple[Any, str]], tuple[str, ...]]:
@@ -182,19 +182,6 @@ def _lex(lexer: Any, text: str, state: tuple[str, ...]) -> tuple[list[tuple[Any,
         except TypeError:  # a callback that takes no context
             pass
     return [(kind, value) for _, kind, value in lexer.get_tokens_unprocessed(text)], state
-
-
-def _split_lines(tokens: list[tuple[Any, str]], count: int) -> list[_Inks]:
-    lines: list[_Inks] = [[]]
-    for kind, value in tokens:
-        ink = ink_of(kind)
-        first, *others = value.split("\n")
-        if first:
-            lines[-1].append((first, ink))
-        for part in others:
-            lines.append([(part, ink)] if part else [])
-    lines.extend([] for _ in range(count - len(lines)))
-    return lines[:count]
 
 
 def paint_inks(line: _Inks, palette: Palette) -> list[Piece]:

@@ -27,19 +27,13 @@ class MarkdownTable:
     span: tuple[int, ...] = (0, 0)  # source lines
 
 
-def column_widths(table: MarkdownTable, width: int) -> list[int] | None:
-    """Cells for each column; None where there is no room for columns."""
-    columns = len(table.rows[0])
-    wanted = [max((pieces_width(row[n]) for row in table.rows if n < len(row)), default=0) for n in range(columns)]
-    return shares(wanted, width)
-
-
 def table_rows(table: MarkdownTable, width: int, palette: Palette, widths: list[int] | None = None) -> list[Row]:
-    """The table as rows of at most `width` cells; `widths` are those of `column_widths` where they are known."""
+    """The table as rows of at most `width` cells; `widths` are those of its columns where they are known."""
     if not table.rows or not table.rows[0]:
         return []
     if widths is None:
-        widths = column_widths(table, width)
+        columns = range(len(table.rows[0]))
+        widths = shares([max(pieces_width(row[n]) for row in table.rows if n < len(row)) for n in columns], width)
     if widths is None:
         return _as_list(table, width, palette)
     out: list[Row] = []
@@ -83,17 +77,14 @@ def table_line(
             if n:
                 pieces.append((GAP, palette.faint))
             content: list[Piece] = part.pieces if part is not None else []
-            pieces += _aligned(content, widths[n], align[n] if n < len(align) else "left", palette.base)
+            free, at = max(widths[n] - pieces_width(content), 0), align[n] if n < len(align) else "left"
+            left = free if at == "right" else free // 2 if at == "center" else 0
+            around = ((" " * left, palette.base), *content, (" " * (free - left), palette.base))
+            pieces += [piece for piece in around if piece[0]]
         while pieces and pieces[-1][0].isspace():
             pieces.pop()
         out.append(Row(pieces))
     return out
-
-
-def _aligned(content: list[Piece], width: int, align: str, fill: Style) -> list[Piece]:
-    room = max(width - pieces_width(content), 0)
-    left = room if align == "right" else room // 2 if align == "center" else 0
-    return [piece for piece in ((" " * left, fill), *content, (" " * (room - left), fill)) if piece[0]]
 
 
 def _as_list(table: MarkdownTable, width: int, palette: Palette) -> list[Row]:
@@ -131,8 +122,6 @@ def inline_pieces(tokens: Sequence[Any], palette: Palette, base: Style) -> list[
     for token in tokens:
         style = styles[-1]
         match token.type:
-            case "text":
-                pieces.append((clean(token.content).replace("\n", " "), style))
             case "code_inline":
                 pieces.append((clean(token.content).replace("\n", " "), _over(palette.code, style)))
             case "softbreak":
@@ -157,7 +146,9 @@ def inline_pieces(tokens: Sequence[Any], palette: Palette, base: Style) -> list[
                 if len(styles) > 1:
                     styles.pop()
                 if link is not None:
-                    _show_target(pieces, link, palette)
+                    url, text = link[0], "".join(piece[0] for piece in pieces[link[1] :])
+                    if url and url not in (text, f"mailto:{text}") and url.rstrip("/") != text.rstrip("/"):
+                        pieces.append((f" ({url})", palette.muted))
                 link = None
             case "image":
                 label = clean(token.content).replace("\n", " ") or "image"
@@ -172,13 +163,6 @@ def inline_pieces(tokens: Sequence[Any], palette: Palette, base: Style) -> list[
 def _over(style: Style, under: Style) -> Style:
     """Return `style` with the emphasis of the text around it."""
     return style + Style(bold=under.bold or None, italic=under.italic or None, strike=under.strike or None)
-
-
-def _show_target(pieces: list[Piece], link: tuple[str, int], palette: Palette) -> None:
-    url, begin = link
-    text = "".join(piece[0] for piece in pieces[begin:])
-    if url and url not in (text, f"mailto:{text}") and url.rstrip("/") != text.rstrip("/"):
-        pieces.append((f" ({url})", palette.muted))
 
 
 _BULLETS = ("•", "◦", "▪")
@@ -250,10 +234,8 @@ class MarkdownRows:
         match token.type:
             case "inline":
                 self._inline(token, tokens[index - 1] if index else None)
-            case "fence":
+            case "fence" | "code_block":
                 self._code(token.content, language_of(token.info), token.map)
-            case "code_block":
-                self._code(token.content, "", token.map)
             case "hr":
                 self._emit([Row([("─" * max(min(self._room(), PROSE_WIDTH), 1), self._palette.faint)])], token.map)
             case "bullet_list_open" | "ordered_list_open":
@@ -327,12 +309,12 @@ class MarkdownRows:
         code = Code(language)
         lines = content.split("\n")
         code.add(lines[:-1] if lines[-1] == "" else lines)
+        code.close()
         room = self._room()
         rows = code_head(language, self._palette)
         ground = self._palette.on_sunken
         for number in range(code.closed_slices):
             rows += code_rows(code.slice_pieces(number, ground), room, self._palette)
-        rows += code_rows(code.open_pieces(ground), room, self._palette)
         self._emit(rows or code_rows([[]], room, self._palette), span)
 
     def _open_list(self, token: Any) -> None:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
-from console_app.tui.lineview.lines import Line, Row, clean, wrap
+from console_app.tui.lineview.lines import Line, Piece, Row, clean, wrap
 from console_app.tui.lineview.markdown.code import Code
 from console_app.tui.lineview.markdown.rows import MIN_WIDTH, MarkdownRows, code_head, code_rows
 from console_app.tui.lineview.palette import Palette
@@ -62,15 +62,12 @@ class Said:
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self.rows = [(row.gutter, row.joint, "".join(text for text, _ in row.pieces)[row.gutter :]) for row in rows]
-        self._begins = [
+        self.begins = [
             *accumulate((len(self.rows[at][2]) + len(row[1]) for at, row in enumerate(self.rows[1:])), initial=0)
         ]
 
-    def begin(self, row: int) -> int:
-        return self._begins[row]
-
     def row_at(self, character: int) -> int:
-        return max(bisect_right(self._begins, character) - 1, 0)
+        return max(bisect_right(self.begins, character) - 1, 0)
 
 
 class Unit:
@@ -196,19 +193,15 @@ class CodeSlice(Unit):
 
     def rows(self, look: TextLook) -> list[Row]:
         code, ground = self._code, look.palette.on_sunken
-        pieces = code.open_pieces(ground) if self._number < 0 else code.slice_pieces(self._number, ground)
+        pieces: list[list[Piece]] = (
+            code.open_pieces(ground) if self._number < 0 else code.slice_pieces(self._number, ground)
+        )
+        if not (pieces or code.language or code.closed_slices):
+            pieces = [[]]  # a block with nothing in it
         return code_rows(pieces, max(look.width, MIN_WIDTH), look.palette)
 
     def estimate(self, width: int) -> int:
         return self._code.estimate(self._number, max(width, MIN_WIDTH) - 2)
-
-
-class NoCode(Unit):
-    def rows(self, look: TextLook) -> list[Row]:
-        return code_rows([[]], max(look.width, MIN_WIDTH), look.palette)
-
-    def estimate(self, width: int) -> int:
-        return 1
 
 
 def estimate_rows(text: str, width: int) -> int:
@@ -313,7 +306,7 @@ class Laid(Lookup[Line]):
         height = self._tops[number + 1] - self._tops[number]
         said = self._units[number].said(self.look.width)
         known = said is not None and place < len(said.rows)
-        return Mark(number, said.begin(place) if said is not None and known else -1, place / height, height - place)
+        return Mark(number, said.begins[place] if said is not None and known else -1, place / height, height - place)
 
     def line_of(self, mark: Mark) -> int:
         if not 0 <= mark.unit < len(self._units):

@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice, zip_longest
-from typing import Any, assert_never, overload
+from typing import Any, assert_never, cast, overload
 
 from rich.cells import cell_len
 from rich.style import Style
 
-from console_app.domain import amounts, plural, safe_text
+from console_app.domain import amounts, one_line, plural, safe_text
+from console_app.domain.transcript import verdicts
 from console_app.tui.lineview.lines import Piece, Row, clean, crop, pieces_width, wrap
 from console_app.tui.lineview.markdown.rows import GAP, MarkdownTable, shares, table_line, table_rows
 from console_app.tui.lineview.palette import Palette
-from console_app.tui.lineview.results.diff import LARGEST, DiffStat, diff_stat
+from console_app.tui.lineview.results.diff import LARGEST, DiffStat, diff_stat, stat_pieces
 from console_app.tui.lineview.results.json_tree import DEEPEST, JsonTree
 from console_app.tui.lineview.results.kind import ResultKind, Table
-from console_app.tui.lineview.results.window import RowWindow, ShownLines
 from console_app.tui.lineview.results.windows import (
     INDENT,
     DiffLines,
     MarkdownLines,
+    RowWindow,
+    ShownLines,
     SourceLines,
     TextLines,
     TreeLines,
     indented,
 )
+from console_app.tui.lineview.text.ansi import AnsiPainter
 from console_app.tui.lineview.text.cells import cells_of
 from console_app.tui.lineview.text.joined import Joined
+from console_app.tui.lineview.text.json_view import brief_value
 from console_app.tui.lineview.text.text_page import FIRST_PAGE, LONGEST_LINE, TextPage
 
 MEASURED = 1000  # rows that a table's columns are measured by, and whose cells are wrapped
@@ -75,9 +80,14 @@ class TableLines:
             shown = [[_piece(column.cells[n], palette.base) for column in columns] for n in range(count)]
             return indented(table_rows(MarkdownTable(self._align, [head, *shown]), width, palette, widths), palette)
         if widths is None:
-            listed = _Listed(self._names, columns, count, width, palette)
-            return RowWindow(ShownLines(listed), 0, lambda number: indented([Row(listed.pieces(number))], palette))
-        records = _Records(columns, count, widths, self._align)
+            return self._listed(count, width, palette)
+
+        def some(numbers: range) -> list[str]:
+            parts = [
+                column.texts(numbers, size, right=align == "right")
+                for column, size, align in zip(columns, widths, self._align, strict=True)
+            ]
+            return [GAP.join(cells).rstrip(" ") for cells in zip(*parts, strict=True)]
 
         def rows(number: int) -> list[Row]:
             cells = [_piece(column.cells[number], palette.base) for column in columns]
@@ -85,7 +95,23 @@ class TableLines:
             return indented(table_line(cut, widths, self._align, palette)[:1], palette)
 
         top = indented(table_rows(MarkdownTable(self._align, [head]), width, palette, widths), palette)
-        return Joined([top, RowWindow(ShownLines(records), 0, rows)])
+        return Joined([top, RowWindow(ShownLines(_Texts(count, some)), 0, rows)])
+
+    def _listed(self, count: int, width: int, palette: Palette) -> RowWindow:
+        """The rows where there is no room for columns: each cell is a line behind its column's name."""
+
+        def pieces(number: int) -> list[Piece]:
+            record, column = divmod(number, len(self._names) + 1)
+            if column == len(self._names):
+                return crop([(_RULE, palette.faint)], width, "")
+            title = [*_piece(self._names[column], palette.strong), (": ", palette.muted)]
+            return crop([*title, *_piece(self._columns[column].cells[record], palette.base)], width)
+
+        texts = _Texts(
+            count * (len(self._names) + 1) - 1,
+            lambda numbers: ["".join(text for text, _ in pieces(number)) for number in numbers],
+        )
+        return RowWindow(ShownLines(texts), 0, lambda number: indented([Row(pieces(number))], palette))
 
 
 class _Column:
@@ -125,12 +151,10 @@ class _Column:
 
 
 class _Texts(Sequence[str]):
-    """Makes each text when it is asked for; `_some` gives those of some numbers."""
+    """Makes each of `count` texts when it is asked for; `some` gives those of some numbers."""
 
-    _count = 0
-
-    def _some(self, numbers: range) -> list[str]:
-        raise NotImplementedError
+    def __init__(self, count: int, some: Callable[[range], list[str]]) -> None:
+        self._count, self._some = count, some
 
     def __len__(self) -> int:
         return self._count
@@ -145,37 +169,6 @@ class _Texts(Sequence[str]):
     def __getitem__(self, index: int | slice) -> str | list[str]:
         numbers = range(self._count)[index]
         return self._some(range(numbers, numbers + 1))[0] if isinstance(numbers, int) else self._some(numbers)
-
-
-class _Records(_Texts):
-    def __init__(self, columns: list[_Column], count: int, widths: list[int], align: list[str]) -> None:
-        self._columns, self._count, self._widths = columns, count, widths
-        self._right = [one == "right" for one in align]
-
-    def _some(self, numbers: range) -> list[str]:
-        parts = [
-            column.texts(numbers, size, right=right)
-            for column, size, right in zip(self._columns, self._widths, self._right, strict=True)
-        ]
-        return [GAP.join(cells).rstrip(" ") for cells in zip(*parts, strict=True)]
-
-
-class _Listed(_Texts):
-    """Records where there is no room for columns: each cell is a line behind its column's name."""
-
-    def __init__(self, names: list[str], columns: list[_Column], count: int, width: int, palette: Palette) -> None:
-        self._names, self._columns, self._width, self._palette = names, columns, width, palette
-        self._count = count * (len(names) + 1) - 1
-
-    def pieces(self, number: int) -> list[Piece]:
-        record, column = divmod(number, len(self._names) + 1)
-        if column == len(self._names):
-            return crop([(_RULE, self._palette.faint)], self._width, "")
-        title = [*_piece(self._names[column], self._palette.strong), (": ", self._palette.muted)]
-        return crop([*title, *_piece(self._columns[column].cells[record], self._palette.base)], self._width)
-
-    def _some(self, numbers: range) -> list[str]:
-        return ["".join(text for text, _ in self.pieces(number)) for number in numbers]
 
 
 def _cut(cell: str, blanks: list[str], *, right: bool) -> str:
@@ -262,7 +255,8 @@ class ResultBody:
             case "text":
                 return self.page.measure
             case "json":
-                return f"JSON · {json_size(self.found.value)} · {amounts.size(self.page.bytes)}"
+                count = plural(len(self.found.value), "key" if isinstance(self.found.value, dict) else "item")
+                return f"JSON · {count} · {amounts.size(self.page.bytes)}"
             case "diff":
                 part = f" in its first {amounts.size(LARGEST)}" if len(self.found.text) > LARGEST else ""
                 return f"diff · +{self.stat.added:,} -{self.stat.removed:,}{part} · {self.page.measure}"
@@ -369,6 +363,79 @@ def table_size(table: Table) -> str:
     return f"{plural(table.count, 'row')} × {plural(len(table.columns), 'column')}"
 
 
-def json_size(value: Any) -> str:
-    """`3 keys`, `80 items`."""
-    return plural(len(value), "key" if isinstance(value, dict) else "item")
+_SOURCE = 4000  # characters at either end that a line is made from
+_LONGEST = 600  # characters of the line
+_MOST_NAMES = 12  # of a JSON object
+_OUTPUTS = ("stdout", "output", "stderr")
+_RULED = re.compile(r"^[=\-_*~#\s]{3,}|[=\-_*~#\s]{3,}$")
+
+
+def brief(
+    body: ResultBody,
+    arguments: Mapping[str, Any] | None,
+    structured: Mapping[str, Any] | None,
+    palette: Palette,
+    ink: Style,
+) -> list[Piece]:
+    """The line, of any length; nothing where the result is empty."""
+    found = body.found
+    if arguments is not None and not verdicts.COMMANDS.isdisjoint(arguments):
+        is_object = found.kind == "json" and isinstance(found.value, dict)
+        fields = cast("dict[str, Any]", found.value) if is_object else structured
+        return _command(found.text, fields, palette, ink)
+    match found.kind:
+        case "diff":
+            files = body.stat.files
+            name = one_line(files[0], 80) if len(files) == 1 else plural(len(files), "file") if files else ""
+            return [*stat_pieces(body.stat, palette), (f"  {name}" if name else "", palette.muted)]
+        case "table":
+            names = ", ".join(one_line(name, 24) for name in found.value.columns)
+            return [(table_size(found.value), ink), (f"  {names}", palette.muted)]
+        case "source":
+            return [(plural(body.page.count, "line"), ink)]
+        case "json":
+            return [(_shape(found.value), ink)]
+        case "markdown":
+            line = _first_line(found.text)
+            return [(one_line(re.sub(r"^#{1,6} ", "", line), 400), ink)] if line else []
+        case "text":
+            line = _first_line(found.text)
+            return AnsiPainter(ink, palette).line(line[:_LONGEST]) if line else []
+
+
+def says_all(body: ResultBody) -> bool:
+    """Tell whether the line already says how much there is."""
+    return body.found.kind in ("diff", "table", "source", "json")
+
+
+def _shape(value: object) -> str:
+    """JSON as its names, with short values as they are and how many there are in long ones."""
+    if not isinstance(value, dict):
+        return plural(len(cast("list[Any]", value)), "item") if isinstance(value, list) else brief_value(value, 60)
+    fields = cast("dict[str, Any]", value)
+    parts = [f"{one_line(name, 40)}: {_size(one)}" for name, one in islice(fields.items(), _MOST_NAMES)]
+    return ", ".join([*parts, "…"] if len(fields) > _MOST_NAMES else parts) or "{}"
+
+
+def _size(value: object) -> str:
+    if isinstance(value, list):
+        return str(len(cast("list[Any]", value)))
+    return f"{{{len(cast('dict[str, Any]', value))}}}" if isinstance(value, dict) else brief_value(value, 40)
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text[:_SOURCE].split("\n") if line.strip()), "")
+
+
+def _command(text: str, fields: Mapping[str, Any] | None, palette: Palette, ink: Style) -> list[Piece]:
+    """The last line of a command's output that says something."""
+    code, output = verdicts.exit_code(text, fields), text
+    if fields is not None:
+        written = [value for name in _OUTPUTS if isinstance(value := fields.get(name), str) and value.strip()]
+        output = written[0] if written else text if code is None else ""
+    lines = [line.strip() for line in output[-_SOURCE:].split("\n")]
+    if len(output) > _SOURCE:
+        lines = lines[1:] or lines
+    bare = (_RULED.sub("", line).strip() for line in reversed(lines) if not verdicts.exit_line(line))
+    said = next(filter(None, bare), "")
+    return AnsiPainter(ink, palette).line(said[:_LONGEST]) if said else []

@@ -22,10 +22,12 @@ from rich.style import Style
 from console_app.domain import Artifact, amounts
 from console_app.tui.lineview.lines import Piece, Row
 from console_app.tui.lineview.palette import Palette
-from console_app.tui.lineview.results.canvas import PictureCanvas, PlacedPicture
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Pixels
+
+    from console_app.tui.terminal.canvas import Canvas, Placed
+
 
 MOST_ROWS = 20
 MOST_COLUMNS = 297  # more of a picture no terminal draws in cells
@@ -46,7 +48,7 @@ class Drawing:
     columns: int
     lines: int
     pixels: bytes
-    placed: PlacedPicture | None = None  # what the terminal has of it
+    placed: Placed | None = None  # what the terminal has of it
 
 
 class PictureView:
@@ -70,7 +72,7 @@ class PictureView:
         placed = self._placed
         return self._room, len(self._read), placed is not None and (placed.is_shown, placed.is_gone)
 
-    def rows(self, width: int, palette: Palette, canvas: PictureCanvas | None = None) -> list[Row]:
+    def rows(self, width: int, palette: Palette, canvas: Canvas | None = None) -> list[Row]:
         """The picture in at most `width` cells and `MOST_ROWS` rows, none of it to be copied; empty rows until it was
         read."""
         placed = self._placed
@@ -92,11 +94,11 @@ class PictureView:
         return self._rows[1]
 
     @property
-    def _placed(self) -> PlacedPicture | None:
+    def _placed(self) -> Placed | None:
         found = self._read[0] if self._read else None
         return found.placed if isinstance(found, Drawing) else None
 
-    def _fill(self, width: int, read: list[Drawing | str], canvas: PictureCanvas | None) -> None:
+    def _fill(self, width: int, read: list[Drawing | str], canvas: Canvas | None) -> None:
         with _decoding:
             if read is self._read:  # else there is another width since: a window that is pulled has a hundred
                 read.append(_decoded(self._picture.path, width, canvas))
@@ -111,7 +113,7 @@ def _fitting(sides: tuple[int, int], width: int) -> tuple[int, int]:
     return max(round(sides[0] * share), 1), max(round(sides[1] * share), 1)
 
 
-def _decoded(path: str, width: int, canvas: PictureCanvas | None) -> Drawing | str:
+def _decoded(path: str, width: int, canvas: Canvas | None) -> Drawing | str:
     """The pixels of a file, or why it can't be drawn."""
     from PIL import Image, ImageOps  # 40 ms, and only for pictures
 
@@ -139,7 +141,7 @@ def _decoded(path: str, width: int, canvas: PictureCanvas | None) -> Drawing | s
         return "can't be drawn: damaged, or no picture"
 
 
-def _scaled(picture: Pixels, width: int, canvas: PictureCanvas | None) -> Drawing:
+def _scaled(picture: Pixels, width: int, canvas: Canvas | None) -> Drawing:
     if picture.mode.startswith("I"):  # 16 bits of grey, of which a plain conversion keeps the lowest
         grey = picture.convert("I").point(lambda value: value * (1 / 256))  # pyright: ignore[reportUnknownMemberType]
         picture = grey.convert("L")
@@ -150,7 +152,7 @@ def _scaled(picture: Pixels, width: int, canvas: PictureCanvas | None) -> Drawin
     return Drawing(columns, lines, small.tobytes(), placed)
 
 
-def _placed(picture: Pixels, small: Pixels, canvas: PictureCanvas) -> PlacedPicture | None:
+def _placed(picture: Pixels, small: Pixels, canvas: Canvas) -> Placed | None:
     """The picture as the terminal is to have it: not finer than its cells show it, nor than it is."""
     if canvas.sixels:
         return canvas.place_sixels(picture, small)
@@ -165,7 +167,7 @@ def _placed(picture: Pixels, small: Pixels, canvas: PictureCanvas) -> PlacedPict
     return canvas.place(file.getvalue(), sides[0] * sides[1], columns, rows)
 
 
-def _cells(placed: PlacedPicture, palette: Palette) -> list[Row]:
+def _cells(placed: Placed, palette: Palette) -> list[Row]:
     ink = Style(color=placed.ink, bgcolor=palette.base.bgcolor)
     return [Row([(line := placed.cells(row), ink)], gutter=len(line)) for row in range(placed.rows)]
 

@@ -41,7 +41,8 @@ class AnsiPainter:
         for match in SGR.finditer(text):
             if match.start() > at:
                 pieces.append((clean(text[at : match.start()]), self._style))
-            self._apply(match.group(1))
+            self._read(match.group(1))
+            self._restyle()
             at = match.end()
         if at < len(text):
             pieces.append((clean(text[at:]), self._style))
@@ -57,10 +58,6 @@ class AnsiPainter:
             other._read(parameters)
         other._restyle()
         return other
-
-    def _apply(self, parameters: str) -> None:
-        self._read(parameters)
-        self._restyle()
 
     def _read(self, parameters: str) -> None:
         codes = iter([int(part) if part.isdigit() and len(part) < 4 else 0 for part in re.split("[;:]", parameters)])
