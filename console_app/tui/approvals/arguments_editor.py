@@ -131,7 +131,6 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
         self.call_after_refresh(self._say_place)
 
     def _say_place(self) -> None:
-        """Say how much is out of sight, and the keys. The end is noted as displayed where it is in view."""
         key = "enter" if self._is_one_line else "ctrl+s"
         said = f"{hidden} · " if (hidden := place(self._scrolls)) else ""
         other = " · f3 its result" if self._result else ""
@@ -144,13 +143,6 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
         """Tell whether a single line is all there is to fill in: Enter runs the call then, as in other forms."""
         fields = self.focus_chain
         return len(fields) == 1 and isinstance(fields[0], Input)
-
-    @on(TextArea.Changed)
-    @on(Input.Changed)
-    @on(ChoiceLine.Changed)
-    @on(CheckList.Changed)
-    def _changed(self) -> None:
-        self._judge()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         self._judge()
@@ -190,6 +182,10 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
         self.wants_result = True
         self.dismiss(None)
 
+    @on(TextArea.Changed)
+    @on(Input.Changed)
+    @on(ChoiceLine.Changed)
+    @on(CheckList.Changed)
     def _judge(self) -> dict[str, Any] | None:
         text = self.query_one("#box > TextArea", TextArea).text if self._form is None else self._form_text(self._form)
         if text is None:
@@ -260,7 +256,6 @@ def editor_for(
 
 
 def result_editor(call: CallView, clock: Callable[[], float]) -> ArgumentsEditor:
-    """The form for another result of a call: a copy of the conversation goes on from it."""
     text = results.shown_text(call)
 
     def check(written: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ What a key decides is `ApprovalSelection`'s part; this paints it, and hands on o
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,11 +14,15 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from rich.cells import cell_len
+from rich.segment import Segment
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
@@ -25,15 +30,177 @@ from console_app.console import Pending, Timing, files
 from console_app.domain import displayed, one_line, safe_text
 from console_app.domain.steady_time import steady_time
 from console_app.domain.tools import RiskWord
-from console_app.tui.approvals.arguments_view import ArgumentsView
 from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection
 from console_app.tui.lineview import brief_arguments
-from console_app.tui.widgets.displayed_end import Moved, at_end, show_end
+from console_app.tui.lineview.lines import WIDEST_NAME, chop_text
+from console_app.tui.widgets.displayed_end import Moved, at_end, place, show_end, tell_moves
 from console_app.tui.widgets.folding_board import SHARE, FoldingBoard
 from console_app.tui.widgets.hinted_input import HintedInput
 from console_app.tui.widgets.key_hints import REPLAYED, KeyLines, key_lines
 from console_app.tui.widgets.settled_keys import MOVED, SETTLE
 from console_app.tui.widgets.too_small import ROOMY
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentRow:
+    """A row on screen; `wrapped` when it goes on with the line above."""
+
+    line: displayed.ArgumentLine
+    name: str
+    text: str
+    wrapped: bool
+
+
+def name_column(lines: list[displayed.ArgumentLine]) -> int:
+    return min(max((cell_len(line.name) for line in lines), default=0), WIDEST_NAME)
+
+
+def rows(lines: list[displayed.ArgumentLine], width: int) -> list[ArgumentRow]:
+    """Break the lines into rows. No text is wider than the room that `width` cells leave beside marks and names."""
+    column = name_column(lines)
+    room = max(width - column - 5, 8)
+    found: list[ArgumentRow] = []
+    for line in lines:
+        name = line.name
+        if cell_len(name) > column:
+            found += [ArgumentRow(line, part, "", False) for part in chop_text(name, max(width - 3, 8))]
+            name = ""
+        for n, part in enumerate(chop_text(line.text, room)):
+            found.append(ArgumentRow(line, "" if n else name, part, n > 0))
+    return found
+
+
+_MARKS = re.compile(r"<U\+[0-9A-F]{4,6}>|[\u2400-\u2421\u240d]|[⏎␣] x \d+")
+
+
+class ArgumentsView(ScrollView, can_focus=False):
+    DEFAULT_CSS = """
+    ArgumentsView { background: $background; scrollbar-size-vertical: 1; overflow-x: hidden; overflow-y: auto; }
+    ArgumentsView > .arguments--name { color: $secondary; background: $background; }
+    ArgumentsView > .arguments--value { color: $foreground; background: $background; }
+    ArgumentsView > .arguments--new { color: $success; background: $background; }
+    ArgumentsView > .arguments--old { color: $error; background: $background; }
+    ArgumentsView > .arguments--edge { color: $muted; background: $background; }
+    ArgumentsView > .arguments--hidden { color: $error; background: $background; text-style: bold; }
+    """
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "arguments--name",
+        "arguments--value",
+        "arguments--new",
+        "arguments--old",
+        "arguments--edge",
+        "arguments--hidden",
+    }
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._lines: list[displayed.ArgumentLine] = []
+        self._whole: list[ArgumentRow] = []
+        self._rows: list[ArgumentRow] = []  # those of them that are shown, in so many lines
+        self._height = 0
+        self._lead: frozenset[int] = frozenset()  # ids of the lines of a diff that stand before its first change
+        self._hunks: list[int] = []  # the lines at which the parts of a diff begin
+        self._laid_out_for = 0
+
+    def show(self, lines: list[displayed.ArgumentLine], hunks: Sequence[int] = ()) -> None:
+        """Other lines, from the first on; `hunks` are those at which the parts of a diff begin."""
+        self._hunks = [*hunks]
+        if lines == self._lines:
+            return
+        self._lines = lines
+        self._lead = frozenset()
+        if self._hunks:
+            first = next((n for n in range(self._hunks[0], len(lines)) if lines[n].mark != " "), self._hunks[0])
+            self._lead = frozenset(id(line) for line in lines[self._hunks[0] : first])
+            self._hunks[0] = first
+        self._laid_out_for = 0
+        self.lay_out(self.scrollable_content_region.width)
+        self.scroll_to(y=0, animate=False, immediate=True)
+
+    def lay_out(self, width: int) -> int:
+        """Break the lines for so many cells, and return how many rows they take."""
+        if width > 0 and width != self._laid_out_for:
+            self._laid_out_for = width
+            self._whole = rows(self._lines, width)
+            self.fit(self._height)
+        return len(self._whole)
+
+    def fit(self, height: int) -> int:
+        """Fit the rows into so many lines; return how many are left. Where not all fit, a diff begins with its first
+        change, which is decided about."""
+        self._height = height
+        left_out = self._lead if len(self._whole) > height else ()
+        self._rows = [row for row in self._whole if id(row.line) not in left_out]
+        self.virtual_size = Size(self._laid_out_for, len(self._rows))
+        self.refresh()
+        return len(self._rows)
+
+    def on_resize(self) -> None:
+        self.lay_out(self.scrollable_content_region.width)
+        self.post_message(Moved())
+
+    @property
+    def place(self) -> str:
+        """Say which rows are in view; "" when all are, or when a row of the board shows all of the arguments."""
+        if not self.display:
+            return ""
+        height, count = self.scrollable_content_region.height, len(self._rows)
+        if height <= 0 or count <= height:
+            return ""
+        first, said = int(self.scroll_offset.y), place(self)
+        below = self._rows[first + height :]
+        written = sum(not safe_text.is_blank(row.text) for row in below)
+        said += f", {written:,} not blank" if written < len(below) else ""
+        if len(starts := self._starts()) > 1:
+            here = max(sum(start < first + height for start in starts), 1)
+            return f"change {here} of {len(starts)} · {said}"
+        return said
+
+    def on_mount(self) -> None:
+        tell_moves(self)
+
+    def _starts(self) -> list[int]:
+        first: dict[int, int] = {}
+        for row, one in enumerate(self._rows):
+            first.setdefault(id(one.line), row)
+        return [first[id(self._lines[hunk])] for hunk in self._hunks if id(self._lines[hunk]) in first]
+
+    def page(self, direction: int) -> None:
+        """Scroll a page on or back; on, to where a part of a diff begins in the lower half of the view."""
+        here, height = int(self.scroll_offset.y), max(self.size.height - 1, 1)
+        ahead = [start for start in self._starts() if here + height / 2 < start <= here + height]
+        goal = ahead[-1] if direction > 0 and ahead else here + direction * height
+        self.scroll_to(y=max(goal, 0), animate=False, immediate=True)
+
+    def render_line(self, y: int) -> Strip:
+        width, base = self.size.width, self.get_component_rich_style("arguments--value")
+        at = y + int(self.scroll_offset.y)
+        if at >= len(self._rows):
+            return Strip.blank(width, base)
+        row = self._rows[at]
+        mark = row.line.mark
+        style = self.get_component_rich_style(
+            {"+": "arguments--new", "-": "arguments--old"}.get(mark, "arguments--value")
+        )
+        edge = self.get_component_rich_style("arguments--edge")
+        column = name_column(self._lines)
+        name = self.get_component_rich_style("arguments--name")
+        pad = " " * max(column - cell_len(row.name), 0)
+        segments = [
+            Segment(f"{mark} ", style),
+            Segment(row.name + pad, name),
+            Segment(" ↳ " if row.wrapped else " │ ", edge),
+        ]
+        if cell_len(row.name) > column:
+            segments.pop()
+        hidden = self.get_component_rich_style("arguments--hidden")
+        last = 0
+        for found in _MARKS.finditer(row.text):
+            segments += [Segment(row.text[last : found.start()], style), Segment(found[0], hidden)]
+            last = found.end()
+        segments.append(Segment(row.text[last:], style))
+        return Strip(segments).adjust_cell_length(width, base)
+
 
 RISK_COLOURS: Mapping[RiskWord, str] = {
     "reads": "$success",
@@ -159,7 +326,6 @@ def header(approval: Pending, hidden: bool, sizes: RowSizes, comment: str = "") 
 
 
 def rule_lines(approval: Pending, choice: int, path: str, width: int) -> list[Content]:
-    """The rule that would be written, others to choose from, and where."""
     path = one_line(path)
     if len(path) > width - 12:
         path = "…" + path[-max(width - 13, 8) :]  # its end says more
@@ -231,24 +397,6 @@ ROWS_AND_MORE = 6  # lines, below which the arguments get most of them
 AIRY = 14  # lines beside which an empty one, between the rows and what is selected, takes nothing away
 BESIDE_IT = 7, 5  # lines of a low screen that it leaves; fewer while it has the keys, and the prompt no frame
 
-STYLES = """
-ApprovalBoard {
-    height: auto; margin: 0 1; padding: 0 1; display: none;
-    border: heavy $warning; border-title-color: $warning; border-subtitle-color: $muted;
-}
-ApprovalBoard:blur { border: round $warning 60%; }
-ApprovalBoard.-settling { border: round $warning; }
-ApprovalBoard.-waiting { display: block; }
-ApprovalBoard > Static { height: auto; text-wrap: nowrap; text-overflow: ellipsis; }
-ApprovalBoard > .board--rule { display: none; }
-ApprovalBoard > Input { display: none; height: 3; border: round $warning; background: $background; }
-ApprovalBoard > Input:focus { border: round $warning; background-tint: $foreground 0%; }
-ApprovalBoard > Input > .input--placeholder { color: $muted; }
-ApprovalBoard.-words > Input { display: block; }
-ApprovalBoard.-rule > .board--rule { display: block; }
-ApprovalBoard.-rule > ArgumentsView, ApprovalBoard > ArgumentsView.-in-row { display: none; }
-"""
-
 
 def shared(room: int, spare: int, waiting: int, lines: int, *, whole: bool, in_row: bool) -> tuple[int, int, int]:
     """Lines of the rows, of an empty one below, and of arguments that need so many `lines`, from `room`. Seen `whole`
@@ -280,7 +428,23 @@ log = logging.getLogger(__name__)
 class ApprovalBoard(FoldingBoard):
     """Shows waiting calls and says what was decided; it resolves nothing itself."""
 
-    DEFAULT_CSS = STYLES
+    DEFAULT_CSS = """
+    ApprovalBoard {
+        height: auto; margin: 0 1; padding: 0 1; display: none;
+        border: heavy $warning; border-title-color: $warning; border-subtitle-color: $muted;
+    }
+    ApprovalBoard:blur { border: round $warning 60%; }
+    ApprovalBoard.-settling { border: round $warning; }
+    ApprovalBoard.-waiting { display: block; }
+    ApprovalBoard > Static { height: auto; text-wrap: nowrap; text-overflow: ellipsis; }
+    ApprovalBoard > .board--rule { display: none; }
+    ApprovalBoard > Input { display: none; height: 3; border: round $warning; background: $background; }
+    ApprovalBoard > Input:focus { border: round $warning; background-tint: $foreground 0%; }
+    ApprovalBoard > Input > .input--placeholder { color: $muted; }
+    ApprovalBoard.-words > Input { display: block; }
+    ApprovalBoard.-rule > .board--rule { display: block; }
+    ApprovalBoard.-rule > ArgumentsView, ApprovalBoard > ArgumentsView.-in-row { display: none; }
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = KEYS
     to_do, accent = "review", "$warning"
@@ -295,8 +459,6 @@ class ApprovalBoard(FoldingBoard):
 
     @dataclass
     class Refused(Message):
-        """Says that a key can't do here what it is for."""
-
         why: str
 
     def __init__(
@@ -341,16 +503,13 @@ class ApprovalBoard(FoldingBoard):
         selection = self.selection
         if selection.stage != "choosing" or self._replayed:
             return [("board.later", "back")]
-        many = len(selection.waiting)
-        reads = sum(one.only_reads for one in selection.waiting)
-        several = [("board.next", "next"), ("board.all", f"all {many}")]
-        several += (
-            [("board.reads", f"the {reads} that only read" if reads > 1 else "the one that only reads")]
-            if reads
-            else []
-        )
-        several += [("board.none", "none")]
-        return [*(several if many > 1 else [("board.read", "calls")]), ("board.later", "later")]
+        many, reads = len(selection.waiting), sum(one.only_reads for one in selection.waiting)
+        calls = [("board.read", "calls")]
+        if many > 1:
+            read = "the one that only reads" if reads == 1 else f"the {reads} that only read"
+            some = [("board.reads", read)] if reads else []
+            calls = [("board.next", "next"), ("board.all", f"all {many}"), *some, ("board.none", "none")]
+        return [*calls, ("board.later", "later")]
 
     @property
     def is_waiting(self) -> bool:
@@ -391,7 +550,12 @@ class ApprovalBoard(FoldingBoard):
             self.post_message(self.Refused(refusal))
             return
         if (unseen := selection.unseen(what)) is not None:
-            self._go_to_unseen(unseen)
+            # Its end is shown; the next press counts.
+            if unseen != selection.selected and selection.go(unseen):
+                self._first = unseen
+            self.keys.changed()
+            self._changed()
+            self.call_after_refresh(show_end, self.query_one(ArgumentsView))
             return
         held = False
         match what:
@@ -430,14 +594,6 @@ class ApprovalBoard(FoldingBoard):
 
     def action_scroll_arguments(self, direction: int) -> None:
         self.query_one(ArgumentsView).page(direction)
-
-    def _go_to_unseen(self, row: int) -> None:
-        """Show the end of a call that a key would approve before all of it was displayed. The next press counts."""
-        if row != self.selection.selected and self.selection.go(row):
-            self._first = row
-        self.keys.changed()
-        self._changed()
-        self.call_after_refresh(show_end, self.query_one(ArgumentsView))
 
     def _note_displayed(self) -> None:
         """Note the calls that were displayed: the selected one to its end, others where their rows say all of them."""
@@ -669,7 +825,6 @@ class ApprovalBoard(FoldingBoard):
             self.call_after_refresh(self._note_displayed)
 
     def _paint_keys(self) -> int:
-        """Paint the keys, and return how many lines they take."""
         if not self.is_attached:
             return 1
         lines = keys(self.selection, self._cells, here=self.has_focus_within, replayed=self._replayed)

@@ -22,7 +22,6 @@ _YOLO = "In yolo every call runs unasked, but those that a rule or require_appro
 
 
 def strip(mode: ApprovalMode) -> Content:
-    """All modes in a line, the one that you are on marked."""
     styles = {one: "bold reverse" if one is mode else "$foreground" for one in _MODES}
     names = [Content.styled(f" {one.value} ", styles[one]) for one in _MODES]
     return Content.assemble("mode ", *names)
@@ -69,7 +68,6 @@ class ModeSwitch:
         self._tell()
 
     def toggle_plan(self) -> None:
-        """Into plan mode at once, or back to the mode before it."""
         self._forget()
         self._use(self._before_plan if self._permissions.mode is ApprovalMode.PLAN else ApprovalMode.PLAN)
 

@@ -40,7 +40,6 @@ class ApprovalSelection:
         return self.waiting[self.selected] if self.waiting else None
 
     def fingerprint(self, call_id: str) -> str | None:
-        """Return the fingerprint of a call's tool as it is shown; None where the call isn't."""
         return next((one.fingerprint for one in self.waiting if one.call.id == call_id), None)
 
     def show(self, waiting: Sequence[Pending]) -> bool:
@@ -74,7 +73,6 @@ class ApprovalSelection:
         return True
 
     def go(self, index: int) -> bool:
-        """Selects a row; the keys of before don't count for it."""
         if not 0 <= index < len(self.waiting) or self.stage != "choosing":
             return False
         self.selected = index
@@ -102,7 +100,6 @@ class ApprovalSelection:
         return bool(there) and self.go((self.selected + delta) % len(self.waiting))
 
     def back(self) -> bool:
-        """Out of the stage for a rule or words; False when there is nothing to leave."""
         if self.stage == "choosing":
             return False
         self.stage = "choosing"

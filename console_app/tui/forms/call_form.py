@@ -74,7 +74,6 @@ async def fill_in(
 
 
 async def _rest(app: App[int], calls: list[ManualCall]) -> list[ManualCall]:
-    """Left with calls filled in already: asks what becomes of them."""
     if not calls:
         return []
     question = f"{plural(len(calls), 'call')} filled in already and not sent."

@@ -6,7 +6,6 @@ import json
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from enum import Enum
 from typing import Any, ClassVar, Final, cast
 
 from textual import events, on
@@ -27,8 +26,6 @@ LONGEST = 40  # characters of a text that its line shows whole in the narrowest 
 
 
 class CheckList(Widget, can_focus=True):
-    """`checked` are the places of those that are ticked, in order."""
-
     DEFAULT_CSS = """
     CheckList { height: auto; margin: 0 1; padding: 0 1; background: $surface; color: $foreground; }
     CheckList:focus { background: $panel; }
@@ -164,11 +161,7 @@ class ChoiceLine(Widget, can_focus=True):
             at -= size + len(GAP)
 
 
-class _LeftOut(Enum):
-    LEFT_OUT = "not set"
-
-
-LEFT_OUT: Final = _LeftOut.LEFT_OUT
+LEFT_OUT: Final[Any] = object()
 """In place of a value: the field is not sent."""
 
 
@@ -214,7 +207,6 @@ class FieldWidget(Vertical):
         """Return (value, problem) of what is filled in; this is only asked when the field isn't blank."""
 
     def read(self) -> Any:
-        """The value, or LEFT_OUT; `problem` is set and shown."""
         value, problem = self._blank() if self.is_blank() else self.take()
         self.show_problem(problem)
         return value
@@ -241,8 +233,6 @@ class FieldWidget(Vertical):
 
 
 class LineWidget(FieldWidget):
-    """A text or a number on one line."""
-
     def control(self) -> ComposeResult:
         value = self.value
         text = "" if value is LEFT_OUT or value is None else value if isinstance(value, str) else json.dumps(value)
@@ -344,8 +334,6 @@ class ChoiceWidget(FieldWidget):
 
 
 class ChoicesWidget(FieldWidget):
-    """Any number of the values that the schema lists, each at most once."""
-
     def control(self) -> ComposeResult:
         initial = cast("list[Any]", self.value) if isinstance(self.value, list) else []
         checked = [at for at, choice in enumerate(self.field.choices) if any(_same(choice, one) for one in initial)]

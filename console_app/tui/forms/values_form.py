@@ -32,10 +32,6 @@ Propose = Callable[[str, str, dict[str, str]], Awaitable[Sequence[str]]]
 """(field, what is typed of it, the other fields) to what the server proposes."""
 
 
-async def _no_proposals(_name: str, _typed: str, _others: dict[str, str]) -> Sequence[str]:
-    return ()
-
-
 class ValuesForm(Dialog[dict[str, str] | None]):
     """Gives the values that were filled in, those left out left out; None for Escape."""
 
@@ -56,7 +52,7 @@ class ValuesForm(Dialog[dict[str, str] | None]):
         about: str,
         arguments: Sequence[PromptArgument],
         initial: Mapping[str, str],
-        propose: Propose = _no_proposals,
+        propose: Propose | None = None,
     ) -> None:
         super().__init__()
         self._title = title
@@ -76,8 +72,9 @@ class ValuesForm(Dialog[dict[str, str] | None]):
             yield KeyHints()
 
     def on_mount(self) -> None:
-        for line in self.query(LineWidget):
-            line.query_one(Input).suggester = _Proposals(self, line, self._propose)
+        if (propose := self._propose) is not None:
+            for line in self.query(LineWidget):
+                line.query_one(Input).suggester = _Proposals(self, line, propose)
         empty = [line for line in self.query(LineWidget) if line.field.required and line.is_blank()]
         if empty:
             empty[0].focus_control()

@@ -141,7 +141,6 @@ class EventRouter:
             call_id = block.call.parent
 
     def catch_up(self) -> None:
-        """Show what the transcript has so far."""
         for turn in self._transcript.turns:
             block = UserBlock(turn.prompt)
             self._view.add_block(block)
@@ -218,7 +217,6 @@ class EventRouter:
             self._view.changed(self._retry)
 
     def _tried(self, retry: RetryBlock, event: ev.Event) -> None:
-        """End the waiting for another try at the first sign of an answer, or at the end of the turn."""
         retry.over(told=isinstance(event, ev.TurnFinished) and event.outcome == "failed")
         self._view.changed(retry)
         self._retry = None
@@ -310,7 +308,6 @@ class EventRouter:
                 self._view.add_block(block)
 
     def _thinking(self, event: ev.ThoughtDelta) -> None:
-        """Show a thought as it is written, in one block that grows."""
         step = self._transcript.step
         if step is None:
             return
@@ -350,7 +347,6 @@ class EventRouter:
         self._view.add_block(block, before=before)
 
     def _begun(self, at: float) -> None:
-        """The model speaks or calls: it thinks no longer."""
         reasoning = self._step.reasoning
         if reasoning is not None and reasoning.live:
             reasoning.end(at)

@@ -60,7 +60,6 @@ class PanelLetters:
         self._here_since = now()
 
     def moved(self) -> None:
-        """Note that another row has the focus."""
         self._here_since = self._now()
         self._forget()
 
@@ -153,15 +152,11 @@ class ConversationView(BlockScroll, can_focus=True):
 
     @dataclass
     class CallAction(Message):
-        """Something was asked for on a call's panel, by key."""
-
         call_id: str
         action: str
 
     @dataclass
     class CopyRequested(Message):
-        """A block's text is wanted on the clipboard."""
-
         text: str
 
     @dataclass
@@ -191,8 +186,6 @@ class ConversationView(BlockScroll, can_focus=True):
 
     @dataclass
     class Refused(Message):
-        """A key was pressed that means nothing here, and why."""
-
         why: str
 
     _pressed_at: Offset | None = None
@@ -222,7 +215,6 @@ class ConversationView(BlockScroll, can_focus=True):
         super().clear()
 
     def toggle_all(self) -> None:
-        """Opens all blocks that open; folds them when one is open already."""
         able = [block for block in self.blocks if block.opens]
         target = not any(block.open for block in able)
         for block in able:
@@ -253,7 +245,6 @@ class ConversationView(BlockScroll, can_focus=True):
         self._enter(next((block for block in self.blocks if isinstance(block, CallBlock) and block.call is call), None))
 
     def say_of(self, call: CallView, words: str) -> None:
-        """Say something on the row of a selected call until the selection leaves it."""
         block = self.cursor
         if isinstance(block, CallBlock) and block.call is call:
             block.says = words
@@ -504,7 +495,6 @@ class ConversationView(BlockScroll, can_focus=True):
 
     @property
     def hints(self) -> Sequence[tuple[str, str]]:
-        """Three to five keys that do something here, by their ids."""
         block = self.cursor
         if not isinstance(block, CallBlock):
             opens = [("panel.toggle", "close" if block.open else "open")] if block is not None and block.opens else []
@@ -531,7 +521,7 @@ class ConversationView(BlockScroll, can_focus=True):
         self._scroll_by_hand(self.top + delta)
 
     def turn_block(self, block: Block) -> None:
-        """Opens or folds a block. Its first line stays where it is, unless little of what opens would be seen there."""
+        """Its first line stays where it is, unless little of what opens would be seen there."""
         self._follow(False)
         block.toggle()
         self._changed_with(block)

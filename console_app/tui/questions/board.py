@@ -33,8 +33,6 @@ LOWEST = 4  # lines, below which nothing can be read and so nothing decided
 
 
 class HumanBoard(FoldingBoard):
-    """Shows the oldest open question."""
-
     DEFAULT_CSS = """
     HumanBoard {
         height: auto; margin: 0 1; padding: 0 1; display: none;
@@ -318,7 +316,6 @@ class HumanBoard(FoldingBoard):
         self.call_after_refresh(self.say_place)
 
     def say_place(self) -> None:
-        """Say how much is out of sight. The end is noted as displayed where it is in view."""
         if (view := self._shown) is not None:
             hidden = "" if self.folded else place(view.body)
             self.border_subtitle = f"{hidden} · space to scroll" if hidden and self.has_focus else hidden
@@ -326,7 +323,6 @@ class HumanBoard(FoldingBoard):
                 self._end.note(view.body)
 
     def _paint_keys(self) -> int:
-        """Paint the keys, and return how many lines they take."""
         if not self.is_attached or self._view is None:
             return 1
         settled = self.keys.settled and self.keys.holds is None

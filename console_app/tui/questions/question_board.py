@@ -181,7 +181,6 @@ class QuestionBoard(FoldingBoard):
         self.call_after_refresh(self.say_place)
 
     def say_place(self) -> None:
-        """Say how much is out of sight. The end is noted as displayed where it is in view."""
         body = self.query_one(VerticalScroll)
         hidden = "" if self.folded else place(body)
         self.border_subtitle = f"{hidden} · pgdn to scroll" if hidden and self.has_focus_within else hidden
@@ -214,7 +213,6 @@ class QuestionBoard(FoldingBoard):
         self.on_resize()
 
     def _paint_keys(self) -> int:
-        """Paint the keys, and return how many lines they take."""
         if not self.is_attached or not self._calls:
             return 1
         keys = self.query_one(".question--keys", KeyLines)

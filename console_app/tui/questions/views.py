@@ -42,6 +42,8 @@ class AskedView(Vertical):
     """Says what the server wants, behind its name."""
     choices: ClassVar[Sequence[tuple[str, str]]] = ()
     """The keys that decide, and what each does."""
+    text_to_copy = ""  # by `c`
+    can_enter = False  # there is something to fill in
     withdrawn: ClassVar[bool] = False
     """Tells whether the question is closed."""
 
@@ -62,10 +64,6 @@ class AskedView(Vertical):
         return self.is_mounted
 
     @property
-    def text_to_copy(self) -> str:
-        return ""
-
-    @property
     def body(self) -> Widget:
         return self.query_one(VerticalScroll)
 
@@ -74,17 +72,11 @@ class AskedView(Vertical):
         for text in self.query(TextView):  # as high as all of it: what scrolls is what holds it
             text.styles.height = text.rows_at(width - 1)  # one cell is the scroll bar's
 
-    @property
-    def can_enter(self) -> bool:
-        return False
-
     def enter(self) -> None:
         """Puts the cursor into the first field."""
 
 
 class WithdrawnView(AskedView):
-    """Replaces a form that you were filling in when its call ended."""
-
     wants = "asks no longer"
     withdrawn = True
 
@@ -130,6 +122,7 @@ class FormView(AskedView):
         asked_for = forms.fields_asked(question.schema)
         self._fields = [one for place, one in enumerate(asked_for) if place < MOST_FIELDS or one.required]
         self._left_out = len(asked_for) - len(self._fields)
+        self.can_enter = bool(self._fields)
         self._widgets: list[FieldWidget] = []
 
     def compose(self) -> ComposeResult:
@@ -182,10 +175,6 @@ class FormView(AskedView):
     def lay_out(self, width: int, room: int) -> None:
         super().lay_out(width, room)
         self.set_class(room < ROOMY, "-tight")
-
-    @property
-    def can_enter(self) -> bool:
-        return bool(self._fields)
 
     def enter(self) -> None:
         if self.is_ready and self._widgets:
@@ -257,10 +246,7 @@ class PageView(AskedView):
     def __init__(self, asked: PendingQuestion, question: questions.Elicitation) -> None:
         super().__init__(asked)
         self._question = question
-
-    @property
-    def text_to_copy(self) -> str:
-        return self._question.url
+        self.text_to_copy = question.url
 
     def compose(self) -> ComposeResult:
         address = web_address.read_address(self._question.url)
@@ -280,7 +266,6 @@ class PageView(AskedView):
 
 
 def view_of(asked: PendingQuestion, model: str) -> AskedView:
-    """The view of a question; `model` is the one that answers servers now."""
     question = asked.question
     if not isinstance(question, questions.Elicitation):
         return ModelView(asked, question, model)

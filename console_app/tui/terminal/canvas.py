@@ -168,8 +168,6 @@ _END = "\x1b_Gm=0,q=2;\x1b\\"  # of a picture that is not sent to its end: what 
 
 @dataclass(eq=False, slots=True)
 class _Upload:
-    """A picture on its way to the terminal, or there."""
-
     number: int  # the highest byte of the number that it has in the terminal
     size: int  # in the terminal's memory
     pieces: deque[str] = field(repr=False)  # what is still to be sent
@@ -245,7 +243,6 @@ class Canvas:
         return None if made is None else self.place_strips(made)
 
     def place_strips(self, strips: Strips) -> Placed | None:
-        """Has a picture drawn with the frames, as `place` has one sent."""
         with self._lock:
             if (number := self._room(4 * strips.pixels)) is None:
                 return None
@@ -272,7 +269,9 @@ class Canvas:
         while the terminal has not read what went before, or where one is cut off."""
         if not self.sixels or safe_text.PLACEHOLDER not in frame:
             return frame, False
-        written, coarse = drawn(frame, self._strips, last_line=last_line, is_read=is_read)
+        written, coarse = drawn(
+            frame, lambda number: (one := self._kept.get(number)) and one.strips, last_line=last_line, is_read=is_read
+        )
         if not is_read:
             return written, bool(coarse)
         if self._at_rest:
@@ -280,12 +279,7 @@ class Canvas:
         return written, not coarse <= self._covered
 
     def rest(self) -> None:
-        """Note that the next frame shows everything: half blocks in it stay."""
         self._at_rest = True
-
-    def _strips(self, number: int) -> Strips | None:
-        upload = self._kept.get(number)
-        return None if upload is None else upload.strips
 
     def resized(self) -> None:
         """Pictures for cells of another size are gone: the letters were made larger, say."""

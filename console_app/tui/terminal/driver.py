@@ -62,8 +62,8 @@ class TerminalWriter:
         self._recovered = recovered
         self._lost = lost
         self._behind = behind
-        self._waiting: deque[bytes] = deque()
-        self._size = 0
+        self._queue: deque[bytes] = deque()
+        self.waiting = 0  # bytes that the terminal has not read
         self._dropped = False
         self._stopped = False
         self._gone = False
@@ -79,16 +79,12 @@ class TerminalWriter:
         with self._changed:
             if self._gone or self._stopped:
                 return
-            if self._size + len(data) > FULL and len(data) > SHORT and self._waiting:
+            if self.waiting + len(data) > FULL and len(data) > SHORT and self._queue:
                 self._dropped = True
                 return
-            self._waiting.append(data)
-            self._size += len(data)
+            self._queue.append(data)
+            self.waiting += len(data)
             self._changed.notify()
-
-    @property
-    def waiting(self) -> int:
-        return self._size
 
     def wake(self) -> None:
         with self._changed:
@@ -106,12 +102,12 @@ class TerminalWriter:
         while True:
             with self._changed:
                 self._changed.wait_for(
-                    lambda: self._waiting or self._stopped or (self._behind is not None and self._behind.pending)
+                    lambda: self._queue or self._stopped or (self._behind is not None and self._behind.pending)
                 )
-                if self._stopped and not self._waiting:
+                if self._stopped and not self._queue:
                     return
-                data = b"".join(self._waiting)
-                self._waiting.clear()
+                data = b"".join(self._queue)
+                self._queue.clear()
                 size = len(data)
             if not data and self._behind is not None:
                 data = self._behind.take().encode()
@@ -123,11 +119,11 @@ class TerminalWriter:
                 log.info("the terminal can't be written any more: %s", error)
                 with self._changed:
                     self._gone = True
-                    self._waiting.clear()
+                    self._queue.clear()
                 self._lost()
                 return
             with self._changed:
-                self._size -= size
+                self.waiting -= size
                 again, self._dropped = self._dropped, False
             if again:
                 self._recovered()
@@ -238,7 +234,6 @@ class InputFeed:
                 yield events.Paste(pasted)
 
     def tick(self) -> Iterator[Message]:
-        """Messages that are due because nothing followed (a lone Escape)."""
         yield from self._parser.tick()
 
 
@@ -251,14 +246,13 @@ class ConsoleDriver(LinuxDriver):
         super().__init__(app, **options)  # pyright: ignore[reportUnknownMemberType]
         self._writer: TerminalWriter | None = None
         self._drawing = False  # modes are on, and have to be switched off whatever happens
-        self.canvas = Canvas(self._write_pictures, self._cell)
+        self.canvas = Canvas(lambda: None if self._writer is None else self._writer.wake(), self._cell)
         self._questions = TerminalQuestions(self._ask, is_light=self._background_is, known=self._open_canvas)
         self._finer: asyncio.TimerHandle | None = None  # paints pictures anew, when nothing moves any more
 
     # -- output
 
     def start_application_mode(self) -> None:
-        """Switches the terminal to the console's modes; after a suspension too."""
         self._writer = TerminalWriter(
             TERMINAL, recovered=self._repaint_soon, lost=self._terminal_lost, behind=self.canvas
         )
@@ -283,7 +277,6 @@ class ConsoleDriver(LinuxDriver):
             self._writer.write(questions)
 
     def _open_canvas(self) -> None:
-        """Pictures can be placed, if the terminal said that it draws them."""
         if self._questions.draws_cells:
             self.canvas.open(self._app.console.color_system)
         elif self._questions.sixels and self._cell_or_none() is not None:
@@ -291,10 +284,6 @@ class ConsoleDriver(LinuxDriver):
 
     def _background_is(self, light: bool) -> None:
         self._app.call_later(self._app.background_is, light)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownArgumentType, reportUnknownMemberType]  (who asks has it)
-
-    def _write_pictures(self) -> None:
-        if self._writer is not None:
-            self._writer.wake()
 
     def _cell(self) -> tuple[int, int]:
         return self._cell_or_none() or USUAL_CELL

@@ -43,8 +43,6 @@ def show_end(view: Widget) -> None:
 
 
 class DisplayedEnd:
-    """Remembers of what one widget shows whether its end was displayed."""
-
     def __init__(self) -> None:
         self._was = False
 

@@ -84,7 +84,6 @@ class FoldingBoard(Vertical, can_focus=True):
             self.say_place()
 
     def render(self) -> VisualType:
-        """The line; else nothing, since its parts say it all."""
         if not self.folded:
             return super().render()
         width = self.content_size.width

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
 
 from textual import events
 from textual.content import Content
@@ -99,7 +98,7 @@ class KeyHints(Widget):
         self._named, self._now = name, now
         self._words: str = ""
         self._since = now()  # they are what they are
-        self._last: Sequence[tuple[Hint, bool]] = ()
+        self._last: Sequence[tuple[str, Content, bool]] = ()
         self._instead: Content | None = None
 
     def on_mount(self) -> None:
@@ -124,9 +123,9 @@ class KeyHints(Widget):
         if self._instead is not None:
             return self._instead.truncate(self.content_size.width, ellipsis=True)
         shown = self._shown()
-        hints = [hint.drawn for hint, _ in shown]
-        order = [number for number, (hint, _) in enumerate(shown) if not hint.id.endswith(KEPT)]
-        order.sort(key=lambda number: (shown[number][1], number))
+        hints = [drawn for _, drawn, _ in shown]
+        order = [number for number, (id, _, _) in enumerate(shown) if not id.endswith(KEPT)]
+        order.sort(key=lambda number: (shown[number][2], number))
         if _width(hints) > self.content_size.width:
             last = [number for number in range(len(hints)) if number not in order]
             while order and _width([hints[number] for number in [*order, *last]]) > self.content_size.width:
@@ -137,39 +136,29 @@ class KeyHints(Widget):
             self._words, self._since = line.plain, self._now()
         return line
 
-    def _shown(self) -> Sequence[tuple[Hint, bool]]:
-        """The hint of each action, and whether another place than the focused one has it. Under a dialog they stay as
-        they were: actions of the screen are asked of the one in front."""
+    def _shown(self) -> Sequence[tuple[str, Content, bool]]:
+        """The id of each action, its hint, and whether another place than the focused one has it. Under a dialog they
+        stay as they were: actions of the screen are asked of the one in front."""
         if not self.screen.is_active:
             return self._last
-        active = self.screen.active_bindings.values()
+        active = [one for one in self.screen.active_bindings.values() if one.enabled]
         if self._named is not None:
-            keys = {one.binding.id: one.binding.key for one in reversed(list(active)) if one.enabled}
-            named = [(Hint(id, keys.get(id, id if len(id) == 1 else ""), does), False) for id, does in self._named()]
-            self._last = [one for one in named if one[0].key]
+            keys = {one.binding.id: one.binding.key for one in reversed(active)}
+            named = [(id, keys.get(id, id if len(id) == 1 else ""), does) for id, does in self._named()]
+            self._last = [(id, _drawn(key, does), False) for id, key, does in named if key]
             return self._last
-        seen: dict[str, tuple[Hint, bool]] = {}
+        shown: dict[str, tuple[str, Content, bool]] = {}
         for one in active:
-            binding = one.binding
-            if binding.show and one.enabled and binding.action not in seen:
-                hint = Hint(binding.id or "", binding.key, binding.description)
-                seen[binding.action] = (hint, one.node is not self.screen.focused)
-        self._last = list(seen.values())
+            if (key := one.binding).show and key.action not in shown:
+                away = one.node is not self.screen.focused
+                shown[key.action] = (key.id or "", _drawn(key.key, key.description), away)
+        self._last = [*shown.values()]
         return self._last
 
 
-@dataclass(frozen=True, slots=True)
-class Hint:
-    """A key as Textual calls it, and what it does."""
-
-    id: str
-    key: str
-    does: str
-
-    @property
-    def drawn(self) -> Content:
-        shown = Content.styled(key_name(self.key), "bold $primary") + Content.styled(f" {self.does}", "$foreground")
-        return shown.stylize(Style.from_meta({KEY: self.key}))
+def _drawn(key: str, does: str) -> Content:
+    shown = Content.styled(key_name(key), "bold $primary") + Content.styled(f" {does}", "$foreground")
+    return shown.stylize(Style.from_meta({KEY: key}))
 
 
 def _width(hints: list[Content]) -> int:

@@ -16,8 +16,6 @@ CALM = 1.0  # seconds between two looks at what only counts, where nothing is to
 
 @runtime_checkable
 class Blinking(Protocol):
-    """A widget with a cursor of its own."""
-
     cursor_blink: bool
 
 

@@ -21,7 +21,6 @@ from console_app.tui.widgets.fuzzy import best
 
 
 def list_keys(dialog: str) -> list[Binding]:
-    """Bindings of `action_move`, whose ids begin with the dialog's name."""
     return [
         Binding("up,ctrl+p", "move(-1)", "up", id=f"{dialog}.up", show=False, priority=True),
         Binding("down,ctrl+n", "move(1)", "down", id=f"{dialog}.down", show=False, priority=True),
@@ -94,7 +93,6 @@ class PickList(Dialog[str | None]):
         self._fill("")
 
     def offer(self, choices: Sequence[Choice], note: str = "") -> None:
-        """Other choices and another note, as when a list arrived from afar."""
         self._choices = list(choices)
         self._note = note
         self._fill(self.query_one(Input).value)

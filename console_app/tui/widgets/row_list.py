@@ -39,8 +39,6 @@ class RowList(ScrollView, can_focus=True):
 
     @dataclass
     class Moved(Message):
-        """The cursor is on another row."""
-
         row: int
 
     @dataclass
@@ -114,7 +112,6 @@ class RowList(ScrollView, can_focus=True):
     # -- the cursor
 
     def move_to(self, row: int) -> None:
-        """Puts the cursor on a row, or on the nearest one it may stand on."""
         self._put(self._nearest(min(max(row, 0), self.count - 1), 1))
 
     def _nearest(self, row: int, direction: int) -> int:

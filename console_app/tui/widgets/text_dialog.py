@@ -24,16 +24,12 @@ from console_app.tui.widgets.text_view import TextView
 
 @dataclass(frozen=True, slots=True)
 class ConfirmChoice:
-    """An answer that is pressed as `key` and given as `value`."""
-
     key: str
     label: str
     value: str
 
 
 class Confirm(Dialog[str | None]):
-    """Asks `question`; gives the value of an answer, or None for Escape."""
-
     CSS_PATH = Path(__file__).with_name("dialog.tcss")  # whole: subclasses stand in other folders
     DEFAULT_CLASSES = "dialog"
     AUTO_FOCUS = "Button"

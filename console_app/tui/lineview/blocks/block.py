@@ -34,7 +34,6 @@ def margin_of(width: int) -> int:
 
 
 def room_of(width: int) -> int:
-    """The cells of a block's text at this width."""
     return max(width - gutter_of(width) - margin_of(width), 1)
 
 
@@ -49,6 +48,10 @@ class Block:
 
     opens = False  # whether it has more to show
     estimates = False  # whether lines that were not seen yet may be more or fewer when they are
+    sticks = False  # whether its first line stays at the edge of the view while its own place is out of it
+    searched_folded = 0  # searched texts that are seen whole while it is folded
+    files: Sequence[Artifact] = ()  # and links that came with it
+    beside: Sequence[Block] = ()  # others whose look changes when it is selected or opened
     is_stop = False  # whether the cursor stops here when it moves by key
 
     def __init__(self) -> None:
@@ -78,11 +81,6 @@ class Block:
     def searched(self) -> Sequence[str]:
         """The texts in which find looks, in the order in which they are painted when it is open."""
         return ()
-
-    @property
-    def searched_folded(self) -> int:
-        """Count the searched texts that are seen whole while it is folded."""
-        return 0
 
     def searchable(self) -> Iterable[Passage]:
         """Return the searched texts as the painted lines show them."""
@@ -116,23 +114,9 @@ class Block:
     def line_of(self, mark: object) -> int:
         return mark if isinstance(mark, int) else 0
 
-    @property
-    def files(self) -> Sequence[Artifact]:
-        return ()
-
-    @property
-    def beside(self) -> Sequence[Block]:
-        """Other blocks whose look changes when it is selected or opened."""
-        return ()
-
     def changed_too(self) -> Sequence[Block]:
         """Other blocks that look different as well since this was last asked, when it has changed."""
         return ()
-
-    @property
-    def sticks(self) -> bool:
-        """Tell whether its first line stays at the edge of the view while its own place is out of it."""
-        return False
 
     def touch(self) -> None:
         self._version += 1
@@ -145,7 +129,6 @@ class Block:
         return False
 
     def forget(self) -> None:
-        """Drops what was painted, to save memory."""
         self._key = None
         self.lines = []
 

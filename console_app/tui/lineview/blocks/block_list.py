@@ -16,10 +16,9 @@ from console_app.tui.lineview.palette import Palette
 class HeightIndex:
     """Heights by position. Changing one, the sum before one, and finding a line are each O(log n)."""
 
-    def __init__(self, heights: Iterable[int] = ()) -> None:
+    def __init__(self) -> None:
         self._heights: list[int] = []
         self._tree: list[int] = [0]
-        self.reset(heights)
 
     def __len__(self) -> int:
         return len(self._heights)
@@ -194,7 +193,6 @@ class BlockList:
         return 0 if block is None else self.top_of(block) + block.line_of(place[1]) - place[0]
 
     def unmeasure(self) -> None:
-        """Have everything painted again before it is next seen."""
         for block in self.blocks:
             block.measured = False
 

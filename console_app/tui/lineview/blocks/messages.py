@@ -254,7 +254,8 @@ WHILE_IT_RAN = "while it ran: "
 
 
 class UserBlock(Block):
-    """A message of the user. Long ones are folded; attachments open with it."""
+    """A message of the user. Long ones are folded; attachments open with it. `source` is the command that had a server
+    write it."""
 
     is_stop = True
 
@@ -269,7 +270,6 @@ class UserBlock(Block):
         self._pictures: dict[str, PictureView] = {}  # by path, as far as they are shown
 
     def carry(self, text: str, attachments: tuple[Attachment, ...], source: str) -> None:
-        """The message as it was sent: `source` is the command that had a server write the text."""
         self.text, self.attachments, self.source = text, attachments, source
         self.opens = _is_long(text) or bool(attachments)
         self.touch()
@@ -301,11 +301,11 @@ class UserBlock(Block):
         return (self.text, *shown)
 
     @property
-    def searched_folded(self) -> int:
+    def searched_folded(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return 0 if _is_long(self.text) else 1
 
     @property
-    def files(self) -> Sequence[Artifact]:
+    def files(self) -> Sequence[Artifact]:  # pyright: ignore[reportIncompatibleVariableOverride]
         saved = [one for one in self.attachments if one.path]
         return [Artifact(name=one.name, mime=one.mime, path=one.path, size=one.size) for one in saved]
 

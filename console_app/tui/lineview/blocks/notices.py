@@ -19,17 +19,15 @@ Waits = Callable[[float], str]
 
 UNANSWERED = "No answer: /retry sends it again, else it goes along with your next message."
 _LEVELS = {"debug": "·", "info": "·", "notice": "·", "warning": "!"}
-_ENDS: dict[str, tuple[str, str]] = {
-    "completed": ("✓", "done"),
-    "cancelled": ("■", "stopped"),
-    "failed": ("✗", "failed"),
-    "step_limit": ("!", "step limit reached"),
+_ENDS = {  # glyph, word, ink
+    "completed": ("✓", "done", "muted"),
+    "cancelled": ("■", "stopped", "muted"),
+    "failed": ("✗", "failed", "error"),
+    "step_limit": ("!", "step limit reached", "warning"),
 }
 
 
 class NoticeBlock(Block):
-    """A level, and a text of one or a few lines."""
-
     def __init__(self, level: Level, text: str) -> None:
         super().__init__()
         self.level = level
@@ -59,8 +57,6 @@ class NoticeBlock(Block):
 
 
 class CompactionBlock(NoticeBlock):
-    """Tells of a compaction, or that the last was taken back."""
-
     is_stop = True
 
     def __init__(self, event: ev.HistoryCompacted) -> None:
@@ -165,13 +161,8 @@ class TurnEndBlock(Block):
 
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
         over = self.outcome == "completed" and self.without_success
-        glyph, word = ("·", "over") if over else _ENDS[self.outcome]
-        style = {
-            "completed": palette.muted,
-            "cancelled": palette.muted,
-            "failed": palette.error,
-            "step_limit": palette.warning,
-        }[self.outcome]
+        glyph, word, ink = ("·", "over", "muted") if over else _ENDS[self.outcome]
+        style: Style = getattr(palette, ink)
         facts = [amounts.seconds(self.took)]
         if self.tokens:
             facts.append(f"{number(self.tokens)} tokens")

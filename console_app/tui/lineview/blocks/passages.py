@@ -188,12 +188,15 @@ class Matches:
         """The spans of a match: several where it goes over a line's end."""
         for passage, spans in self._found:
             if number < len(spans):
-                return _over_lines(passage, *spans[number])
+                start, end = spans[number]
+                lines = range(passage.line_at(start), passage.line_at(max(end - 1, start)) + 1)
+                places = ((at, place) for at in lines if (place := passage.place(at)) is not None)
+                cut = ((at, max(start, begin), min(end, past), column - begin) for at, (begin, past, column) in places)
+                return [(at, low + shift, high + shift) for at, low, high, shift in cut if low < high]
             number -= len(spans)
         raise IndexError(number)
 
     def on(self, line: int) -> list[tuple[int, int, int]]:
-        """The matches on a line: the number of each, and the characters from and to."""
         out: list[tuple[int, int, int]] = []
         before = 0
         for passage, spans in self._found:
@@ -208,16 +211,3 @@ class Matches:
                     at += 1
             before += len(spans)
         return out
-
-
-def _over_lines(passage: Passage, start: int, end: int) -> list[Span]:
-    spans: list[Span] = []
-    line = passage.line_at(start)
-    last = passage.line_at(max(end - 1, start))
-    for at in range(line, last + 1):
-        if (place := passage.place(at)) is not None:
-            begin, past, column = place
-            low, high = max(start, begin), min(end, past)
-            if low < high:
-                spans.append((at, column + low - begin, column + high - begin))
-    return spans

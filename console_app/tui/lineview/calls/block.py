@@ -26,8 +26,6 @@ MOST_EDGED = 500  # lines that are kept once they were drawn
 
 
 class PanelEdge:
-    """Draws lines of a width behind an edge."""
-
     def __init__(self, width: int, palette: Palette, style: Style) -> None:
         self._width, self._palette = width, palette
         self._lead = [*bar(width, "▎", style, palette.base), ("  ", palette.base)]
@@ -103,7 +101,7 @@ class CallBlock(Panel):
         return not self.folded
 
     @property
-    def beside(self) -> Sequence[Block]:
+    def beside(self) -> Sequence[Block]:  # pyright: ignore[reportIncompatibleVariableOverride]
         fold = () if self.group.fold is None else (self.group.fold,)
         return *fold, *(one for one in self.group.writing if one is not self)
 
@@ -134,7 +132,7 @@ class CallBlock(Panel):
         return (clean(self.group.name_of(self.call)), *self.detail.texts())
 
     @property
-    def searched_folded(self) -> int:
+    def searched_folded(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return 1
 
     @property
@@ -166,7 +164,7 @@ class CallBlock(Panel):
             self.touch()
 
     @property
-    def files(self) -> Sequence[Artifact]:
+    def files(self) -> Sequence[Artifact]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.call.artifacts
 
     def look(self) -> tuple[object, ...]:

@@ -55,7 +55,6 @@ def is_marked(call: CallView) -> bool:
 
 
 def without_marks(text: str) -> str:
-    """The words of arguments with marks between them."""
     return _MARKS.sub(" ", text)
 
 
@@ -128,8 +127,6 @@ ORIGINS: dict[CallOrigin, str] = {
 
 
 class CallDetail:
-    """The inside of one call's open panel."""
-
     def __init__(self, call: CallView) -> None:
         self._call = call
         self._sections: dict[str, tuple[object, Sequence[Row]]] = {}

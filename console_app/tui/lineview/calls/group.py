@@ -28,8 +28,6 @@ NUMBERED = 9  # calls that a key reaches by their number
 
 
 class Panel(Block):
-    """A call of the group, as the others see it."""
-
     def __init__(self, call: CallView) -> None:
         super().__init__()
         self.call = call
@@ -235,7 +233,7 @@ class BatchBlock(Block):
         return self.group.has_header and self.group.is_open
 
     @property
-    def sticks(self) -> bool:
+    def sticks(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.group.has_header and not self.group.ended
 
     def look(self) -> tuple[object, ...]:
@@ -308,8 +306,7 @@ FEWEST = 4  # calls of a batch that are always rows
 
 
 class FoldBlock(Block):
-    """Decides which rows of its batch are folded, and counts them. Opened, it shows all; a choice of one state outlasts
-    the batch."""
+    """Counts the rows of its batch that it folds. Opened, it shows all; a choice of one state outlasts the batch."""
 
     def __init__(self, group: CallGroup) -> None:
         super().__init__()
@@ -350,7 +347,7 @@ class FoldBlock(Block):
         return 0
 
     @property
-    def beside(self) -> Sequence[Block]:
+    def beside(self) -> Sequence[Block]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.group.members
 
     def set_room(self, height: int) -> bool:

@@ -327,7 +327,6 @@ def _told(pieces: Iterable[Piece], names: dict[Color, str]) -> Told:
 
 @lru_cache(maxsize=1)
 def _named() -> tuple[Palette, dict[Color, str]]:
-    """A palette whose colours stand for the names of its inks."""
     names = [one.name for one in fields(Palette) if one.type == "Style"]
     colors = [Color.from_rgb(number, 0, 0) for number in range(len(names) + 16)]
     inks: dict[str, Any] = {name: Style(color=color) for name, color in zip(names, colors, strict=False)}

@@ -82,7 +82,6 @@ class Code:
         self._state: tuple[str, ...] = _ROOT
 
     def add(self, lines: list[str]) -> None:
-        """Take more lines, each without its newline."""
         for line in lines:
             self._open.append(clean(line))
             if len(self._open) >= SLICE:
@@ -108,7 +107,6 @@ class Code:
         return [paint_inks(line, palette) for line in self._slices[number]]
 
     def open_pieces(self, palette: Palette) -> list[list[Piece]]:
-        """The lines that are not yet part of a closed slice, and the line still being written."""
         lines = [*self._open, clean(self.tail)] if self.tail else self._open
         if not lines:
             return []

@@ -100,6 +100,7 @@ def _as_list(table: MarkdownTable, width: int, palette: Palette) -> list[Row]:
     return out
 
 
+_EMPHASIS = {"strong_open": Style(bold=True), "em_open": Style(italic=True), "s_open": Style(strike=True)}
 NEWLINE = "\n"  # a piece with this text alone is a hard break
 
 
@@ -128,12 +129,8 @@ def inline_pieces(tokens: Sequence[Any], palette: Palette, base: Style) -> list[
                 pieces.append((" ", style))
             case "hardbreak":
                 pieces.append((NEWLINE, style))
-            case "strong_open":
-                styles.append(style + Style(bold=True))
-            case "em_open":
-                styles.append(style + Style(italic=True))
-            case "s_open":
-                styles.append(style + Style(strike=True))
+            case "strong_open" | "em_open" | "s_open":
+                styles.append(style + _EMPHASIS[token.type])
             case "strong_close" | "em_close" | "s_close":
                 if len(styles) > 1:
                     styles.pop()
@@ -171,7 +168,6 @@ PROSE_WIDTH = 112  # longer lines of prose are hard to read; code and tables use
 
 
 def code_rows(lines: list[list[Piece]], width: int, palette: Palette) -> list[Row]:
-    """Lines of code as rows on their own ground, one cell of it on either side."""
     ground = palette.on_sunken.base
     out: list[Row] = []
     for line in lines:
@@ -339,7 +335,6 @@ class MarkdownRows:
         return max(self._width - taken, MIN_WIDTH)
 
     def _emit(self, rows: list[Row], span: Sequence[int] | None) -> None:
-        """Adds the rows of one leaf, which stood on the source lines `span`."""
         if self.rows and rows and (self._block != self._last_block or (span and span[0] > self._last_end)):
             self._put(Row([]), blank=True)
         self._last_block = self._block

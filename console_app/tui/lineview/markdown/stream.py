@@ -207,11 +207,6 @@ def _closed_at(places: re.Pattern[str], text: str, end: int) -> int:
     return 0
 
 
-def table_head(text: str) -> str:
-    """The two lines that a table begins with, which the rest of it needs too."""
-    return "".join(line + "\n" for line in text.split("\n", 2)[:2])
-
-
 SLICE = 1500  # characters that are taken in at once where there are more: a few milliseconds
 LONG_LIST = 2000  # characters of a list beyond which its complete items are laid out for good
 _FENCE = re.compile(r"( {0,3})(`{3,}|~{3,})(.*)\Z", re.DOTALL)
@@ -340,7 +335,6 @@ class MarkdownStream:
         return self._rest or (self.laid is not None and self._next() < len(self._units))
 
     def lay_out(self, look: TextLook) -> None:
-        """Lay out a slice more of what `lines` left."""
         if self._rest:
             known = len(self._units)
             self._absorb(SLICE)
@@ -372,13 +366,11 @@ class MarkdownStream:
         return sum(unit.height(width) for unit in self._all_units()) + self._left_height(width)
 
     def _left_height(self, width: int) -> int:
-        """About how many lines come of what isn't taken in yet."""
         if not (self._due or self._rest):
             return 0
         return self.text.count("\n", self._taken) + (self.length - self._taken) // width
 
     def _laid_in(self, look: TextLook, now: Sequence[Unit], *, keep_all: bool = False) -> Laid:
-        """Lay out these units and the tail, and return the whole text as lines."""
         look = self._as_defined(look)
         units = self._all_units()
         if self._written and not any(text.strip() for unit in units for text in _texts(unit, look)):
@@ -396,7 +388,6 @@ class MarkdownStream:
         return replace(look, references=self._references, key=(look.key, len(self._references)))
 
     def _next(self) -> int:
-        """The first unit that is not laid out in the width last asked for."""
         width, at = self._at
         if self.laid is not None and self.laid.look.width != width:
             width, at = self.laid.look.width, 0
@@ -509,7 +500,8 @@ class MarkdownStream:
         self._close([*above, block[:at].rstrip("\n")])
         self._tail = block[at:]
         if kind == "table_open":
-            self._tail = table_head(block) + self._tail
+            # The rest of a table needs its first two lines too.
+            self._tail = "".join(f"{line}\n" for line in block.split("\n", 2)[:2]) + self._tail
         else:
             self._tail_tight = True
         return True

@@ -133,10 +133,7 @@ class BlocksRead:
         self._left = rules[_BLOCKS:]
         for rule in rules[:_BLOCKS]:
             rule(self._state)
-
-    @property
-    def blocks(self) -> Sequence[Any]:
-        return self._state.tokens
+        self.blocks: Sequence[Any] = self._state.tokens  # without what stands in lines
 
     def tokens(self) -> Sequence[Any]:
         """All tokens. Links know the references that were given: which are here depends on where the text was cut."""

@@ -172,7 +172,6 @@ class _Texts(Sequence[str]):
 
 
 def _cut(cell: str, blanks: list[str], *, right: bool) -> str:
-    """A cell that has no room, with an ellipsis, filled to the width."""
     pieces = crop([(cell, Style.null())], len(blanks) - 1)
     text = "".join(part for part, _ in pieces)
     blank = blanks[len(blanks) - 1 - pieces_width(pieces)]
@@ -220,7 +219,7 @@ class ResultBody:
             case "json":
                 return len(self.tree.lines) if self.tree is not None else 0
             case "table":
-                return self._table.count
+                return self.found.value.count
             case "text" | "diff" | "source" | "markdown":
                 return self.page.count
             case _:
@@ -228,12 +227,10 @@ class ResultBody:
 
     @property
     def left(self) -> int:
-        """Count the lines that nobody asked to see yet."""
         return max(self.count - self.limit, 0)
 
     @property
     def hidden(self) -> int:
-        """Count the lines that are not shown yet."""
         return max(self.count - (self._laid.count if self._laid is not None else self.limit), 0)
 
     @property
@@ -265,7 +262,7 @@ class ResultBody:
             case "markdown":
                 return f"Markdown · {self.page.measure}"
             case "table":
-                return f"table · {table_size(self._table)}"
+                return f"table · {table_size(self.found.value)}"
             case _:
                 assert_never(self.found.kind)
 
@@ -306,7 +303,6 @@ class ResultBody:
         return self.found.kind == "text" and self.page.show_longer()
 
     def unfold_all(self) -> bool:
-        """Opens every node of a tree; False where none is folded."""
         return self.tree is not None and self.tree.deepen(DEEPEST)
 
     def forget(self) -> None:
@@ -348,18 +344,12 @@ class ResultBody:
             case "markdown":
                 return MarkdownLines(self.page)
             case "table":
-                return TableLines(self._table)
+                return TableLines(found.value)
             case _:
                 assert_never(found.kind)
 
-    @property
-    def _table(self) -> Table:
-        table: Table = self.found.value
-        return table
-
 
 def table_size(table: Table) -> str:
-    """`12 rows × 4 columns`."""
     return f"{plural(table.count, 'row')} × {plural(len(table.columns), 'column')}"
 
 

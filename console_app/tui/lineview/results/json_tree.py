@@ -35,8 +35,6 @@ class TreeLine:
 
 
 class JsonTree:
-    """A value and what of it is folded."""
-
     def __init__(self, value: Any, name: str = "") -> None:
         self.name = name
         self._value = value
@@ -47,7 +45,6 @@ class JsonTree:
 
     @property
     def lines(self) -> list[TreeLine]:
-        """The lines that are not folded away."""
         if self._lines is None:
             self._lines = list(self._walk(self._value, (), "", ""))
         return self._lines
@@ -106,7 +103,6 @@ class JsonTree:
 
 
 def shown_text(line: TreeLine) -> str:
-    """The text of a line, cut where it is too long."""
     text = line.text
     if len(text) <= LONGEST_LINE:
         return text

@@ -29,8 +29,6 @@ _MOST_COLUMNS = 40
 
 @dataclass(frozen=True)
 class Delimited:
-    """A text, and what stands between its fields."""
-
     text: str
     mark: str
 
@@ -152,8 +150,6 @@ _LOOKED_AT = 50  # rows that decide what it is
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Rows of a table as they stand in JSON."""
-
     columns: tuple[str, ...]
     values: Sequence[Any]  # each an object, or a list in the order of the columns
 
@@ -162,7 +158,6 @@ class Records:
         return len(self.values)
 
     def rows(self, first: int, last: int) -> list[list[str]]:
-        """Cells of rows `first` to before `last`, as text."""
         out: list[list[str]] = []
         for value in self.values[first:last]:
             if isinstance(value, dict):

@@ -114,7 +114,6 @@ def _fitting(sides: tuple[int, int], width: int) -> tuple[int, int]:
 
 
 def _decoded(path: str, width: int, canvas: Canvas | None) -> Drawing | str:
-    """The pixels of a file, or why it can't be drawn."""
     from PIL import Image, ImageOps  # 40 ms, and only for pictures
 
     try:

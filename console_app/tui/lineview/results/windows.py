@@ -205,8 +205,6 @@ class PageLines:
 
 
 class TextLines(PageLines):
-    """Text as a terminal shows it, with the style that each line begins with."""
-
     def __init__(self, page: TextPage, *, styled: bool) -> None:
         super().__init__(page)
         self._lines: list[str] = []
@@ -238,8 +236,6 @@ class TextLines(PageLines):
 
 
 class _LongLine(Lookup[Row]):
-    """The rows of a line of thousands, each made when it is seen."""
-
     def __init__(self, pieces: list[Piece], width: int, palette: Palette) -> None:
         self._pieces, self._palette = pieces, palette
         self._begins = [0, *accumulate(len(text) for text, _ in pieces)]

@@ -10,8 +10,6 @@ LONGEST_OF_ALL = 1_000_000  # and of one that is looked into: some 10,000 rows
 
 
 class TextPage:
-    """A text, how much of it there is, and its first lines."""
-
     def __init__(self, text: str) -> None:
         self.text = text
         self.longest = LONGEST_LINE
