@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from textual.binding import Binding
 
-from console_app.tui.lineview.panel_letters import KEYS
+from console_app.tui.lineview.view import KEYS
 from tests.docs.made import live_help
 from tests.patience import until_there
 from tests.program.lines import OVER, PICK, ended, typed

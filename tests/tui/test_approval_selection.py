@@ -56,13 +56,13 @@ class Person:
         held = False
         match key:
             case "y":
-                held = selection.once()
+                held = selection.allow("once")
             case "Y":
-                held = selection.all()
+                held = selection.allow("all")
             case "R":
-                held = selection.reads()
+                held = selection.allow("reads")
             case "a":
-                held = selection.session()
+                held = selection.allow("session")
             case "A":
                 held = selection.always() and selection.keys.holds is not None
             case "n":

@@ -20,8 +20,7 @@ from console_app.domain.tools import ToolSpec
 from console_app.engine import ApprovalGate, Rule
 from console_app.providers import TextProtocol
 from console_app.tui.approvals.arguments_editor import ArgumentsEditor
-from console_app.tui.approvals.arguments_view import ArgumentsView
-from console_app.tui.approvals.board import ApprovalBoard
+from console_app.tui.approvals.board import ApprovalBoard, ArgumentsView
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, echo, pass_by, say, see, seen, until
 from tests.tui.test_reaching_calls import told
 

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from console_app.domain.displayed import argument_lines, difference_lines, hidden_characters
 from console_app.domain.safe_text import is_safe
 from console_app.tui.approvals.arguments_editor import written
-from console_app.tui.approvals.arguments_view import rows
+from console_app.tui.approvals.board import rows
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

@@ -10,7 +10,7 @@ from textual.binding import Binding
 
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports import CallReporter, Invocation
-from console_app.tui.lineview.panel_letters import KEYS
+from console_app.tui.lineview.view import KEYS
 from console_app.tui.main_screen.over.help import key_sections
 from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, echo, say, see, seen, until
 from tests.tui.test_reaching_calls import selected

@@ -17,9 +17,10 @@ from textual.strip import Strip
 
 from console_app.domain.safe_text import PLACEHOLDER, visible
 from console_app.tui.terminal import canvas as canvas_module
-from console_app.tui.terminal.canvas import Canvas, Placed, draws_cells, may_be_asked, name_answer, pictures_answer
+from console_app.tui.terminal.canvas import Canvas, Placed
 from console_app.tui.terminal.edge import EDGE, cleaned
 from console_app.tui.terminal.placeholders import INK, LOW_BYTES, MARKS, MOST_COLUMNS, cells
+from console_app.tui.terminal.questions import NAME_ANSWER, PICTURES_ANSWER, ExpectedAnswer, draws_cells, may_be_asked
 
 NAME, TAKES = "\x1bP>|kitty(0.35.2)\x1b\\", "\x1b_Gi=31;OK\x1b\\"
 SENT = re.compile(r"\x1b_G([^;]*);([^\x1b]*)\x1b\\")
@@ -78,14 +79,14 @@ def test_an_answer_is_taken_wherever_it_is_cut_and_keys_stay_keys(answer: str, d
     whole = before + answer + behind
     places = st.integers(1, len(whole) - 1).filter(lambda at: at != len(before) + 1)
     cuts = [0, *sorted(data.draw(st.sets(places))), len(whole)]
-    reader = name_answer() if "P>" in answer else pictures_answer()
+    reader = ExpectedAnswer(*(NAME_ANSWER if "P>" in answer else PICTURES_ANSWER))
     assert "".join(reader.without(whole[cut:end]) for cut, end in pairwise(cuts)) == before + behind
     assert reader.found is not None
 
 
 @given(st.lists(st.text("ab\x1bP>|_Gi=;\\", max_size=5), max_size=6))
 def test_what_is_no_answer_is_typed(pieces: list[str]) -> None:
-    for reader in (name_answer(), pictures_answer()):
+    for reader in (ExpectedAnswer(*NAME_ANSWER), ExpectedAnswer(*PICTURES_ANSWER)):
         typed = "".join(reader.without(piece) for piece in pieces)
         typed += "".join(reader.tick() for _ in range(9))
         assert reader.found is not None or typed == "".join(pieces)

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from PIL import Image
 from rich.color import ColorSystem
 
-from console_app.tui.terminal import sixels
-from console_app.tui.terminal.canvas import Canvas, Placed
+from console_app.tui.terminal import canvas as sixels
+from console_app.tui.terminal.canvas import Canvas, Placed, Strips, drawn, strips
 from console_app.tui.terminal.edge import cleaned
 from console_app.tui.terminal.placeholders import cells
-from console_app.tui.terminal.sixels import Strips, cell_answer, colours_answer, drawn, strips, takes_sixels
+from console_app.tui.terminal.questions import CELL_ANSWER, COLOURS_ANSWER, ExpectedAnswer, takes_sixels
 
 CELL = (4, 10)
 COLOURS = [(0, 0, 0), (255, 255, 255), (255, 0, 0), (0, 51, 255), (0, 255, 102)]
@@ -197,7 +197,7 @@ def test_answers_are_taken_wherever_they_are_cut(data: st.DataObject) -> None:
     escapes = {at + 1 for at, sign in enumerate(whole) if sign == "\x1b"}  # a lone one is a key
     places = st.integers(1, len(whole) - 1).filter(lambda at: at not in escapes)
     cuts = [0, *sorted(data.draw(st.sets(places))), len(whole)]
-    first, second = colours_answer(), cell_answer()
+    first, second = ExpectedAnswer(*COLOURS_ANSWER), ExpectedAnswer(*CELL_ANSWER)
     typed = "".join(second.without(first.without(whole[cut:end])) for cut, end in pairwise(cuts))
     assert typed == before + between + behind
     assert first.found is not None

@@ -27,7 +27,7 @@ async def test_a_block_that_can_not_be_drawn_is_a_row_among_the_others(tmp_path:
         screen = chat(pilot.app)
         screen.prompt_area.send("hello")
         await see(pilot, "That is all.")
-        screen.view.add_block(Broken("info", ""))
+        screen.view.add_block(Broken("info", "of the block"))
         screen.view.add_notice("info", "and on it goes")
         await see(pilot, "This Broken could not be drawn: ZeroDivisionError('of the block')")
         await see(pilot, "and on it goes")

@@ -37,10 +37,8 @@ RESULT = "result"  # the name of the field
 
 
 class ArgumentsEditor(Dialog[dict[str, Any] | None]):
-    """Edits the arguments of a call. The result is what `check` made of their JSON, or None when the editor was left.
-
-    `check` raises ValueError with the fault in one sentence, and arguments with a fault can't be accepted.
-    """
+    """Gives the arguments that `check` made of the edited JSON, or None when it was left. `check` raises ValueError
+    with the fault in one sentence; such arguments can't be accepted."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "../forms/form.tcss", "arguments_editor.tcss"]
     DEFAULT_CLASSES = "dialog form -tall"
@@ -81,7 +79,6 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
         self._form: ObjectWidget | None = None  # None: the text is what counts
 
     def compose(self) -> ComposeResult:
-        """The form or the text, what is wrong with it, and in front of a text what the tool takes."""
         with DialogBox("") as dialog:
             dialog.border_title = self._title
             yield VerticalScroll(can_focus=False)
@@ -92,7 +89,6 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
             yield Static(Content("\n").join(schema_lines(self._schema)), classes="arguments--schema")
 
     async def on_mount(self) -> None:
-        """Put the cursor at the start, and check the arguments that are there."""
         for view in (self.query_one(VerticalScroll), self.query_one("#box > TextArea", TextArea)):
             tell_moves(view)
         if not await self._fill_form(self._arguments):
@@ -135,7 +131,6 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
         self.call_after_refresh(self._say_place)
 
     def _say_place(self) -> None:
-        """Say how much is out of sight, and the keys. The end is noted as displayed where it is in view."""
         key = "enter" if self._is_one_line else "ctrl+s"
         said = f"{hidden} · " if (hidden := place(self._scrolls)) else ""
         other = " · f3 its result" if self._result else ""
@@ -149,20 +144,11 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
         fields = self.focus_chain
         return len(fields) == 1 and isinstance(fields[0], Input)
 
-    @on(TextArea.Changed)
-    @on(Input.Changed)
-    @on(ChoiceLine.Changed)
-    @on(CheckList.Changed)
-    def _changed(self) -> None:
-        self._judge()
-
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """A value of a list was added or taken out, maybe."""
         self._judge()
 
     @on(Input.Submitted)
     def _entered(self) -> None:
-        """Enter goes on to the next field, and runs it where there is no other."""
         if self._is_one_line:
             self.action_accept()
         elif self.focused is self.focus_chain[-1]:
@@ -171,7 +157,6 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
             self.focus_next()
 
     async def action_json(self) -> None:
-        """F2: switch between form and JSON, with the arguments as they are now."""
         if self._form is not None:
             if (text := self._form_text(self._form)) is not None:
                 self.query_one("#box > TextArea", TextArea).text = text
@@ -180,8 +165,7 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
             self._say(Content.styled("The tool's form has no place for these: they stay JSON.", "$warning"))
 
     def action_accept(self) -> None:
-        """Ctrl+S: accept arguments that are right and were displayed, by a key that was not pressed before they were
-        there."""
+        """Accept right arguments that were displayed, by a key that was not pressed before they were there."""
         if self._clock() - self._opened_at < SETTLE:
             return
         if (arguments := self._judge()) is None:
@@ -192,17 +176,16 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
             self._opened_at = self._clock()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """F3 is for a call that has a result."""
         return action != "result" or self._result
 
     def action_result(self) -> None:
-        """F3: the result is to be another, and not the arguments."""
         self.wants_result = True
         self.dismiss(None)
 
-    def action_leave(self) -> None:
-        self.dismiss(None)
-
+    @on(TextArea.Changed)
+    @on(Input.Changed)
+    @on(ChoiceLine.Changed)
+    @on(CheckList.Changed)
     def _judge(self) -> dict[str, Any] | None:
         text = self.query_one("#box > TextArea", TextArea).text if self._form is None else self._form_text(self._form)
         if text is None:
@@ -217,8 +200,7 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
         return arguments
 
     def _form_text(self, form: ObjectWidget) -> str | None:
-        """Return the form as JSON; unchanged, it has the order of the call. Where a field is wrong, say so and return
-        None."""
+        """The form as JSON, in the order of the call while unchanged; None where a field is wrong, which is said."""
         read = form.read()
         if (wrong := form.first_problem()) is not None:
             self._say(Content.styled(f"✗ {one_line(wrong.field.name, 60)}: {one_line(wrong.problem)}", "$error"))
@@ -230,8 +212,7 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
 
 
 def same(one: object, other: object) -> bool:
-    """Tell whether two values are the same JSON. The order of an object's members doesn't matter; 1, 1.0 and true
-    differ."""
+    """Tell whether two values are the same JSON: the order of members doesn't matter, but 1, 1.0 and true differ."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
@@ -244,7 +225,7 @@ def written(arguments: Mapping[str, Any]) -> str:
 
 
 def schema_lines(schema: json_schema.Schema) -> list[Content]:
-    """Write a line for each argument of the tool: its name and type, whether it is required, and its description."""
+    """The lines about the arguments of a tool: name, type, `?` where it may be left out, description."""
     known, needed = json_schema.properties(schema), json_schema.required(schema)
     widest = min(max((len(one_line(name, 24)) for name in known), default=0), 24)
     lines: list[Content] = []
@@ -264,19 +245,17 @@ def editor_for(
 ) -> ArgumentsEditor:
     """The form; a tool that is gone has no schema, and everything fits it."""
 
-    return ArgumentsEditor(
-        f"Edit the arguments of {one_line(call.label, 60)}",
-        call.arguments or {},
-        spec.input_schema if spec else {},
-        checker(spec, gate, waits=call.state is CallState.WAITING),
-        accept=accept,
-        result=not call_description.refusal(call, call_description.Act.RESULT),
-        clock=clock,
-    )
+    def check(text: str) -> dict[str, Any]:
+        if not text.strip():
+            raise ValueError("the arguments are one JSON object; {} is none at all")
+        return gate.edited(spec, text, waits=call.state is CallState.WAITING)
+
+    title, schema = f"Edit the arguments of {one_line(call.label, 60)}", spec.input_schema if spec else {}
+    result = not call_description.refusal(call, call_description.Act.RESULT)
+    return ArgumentsEditor(title, call.arguments or {}, schema, check, accept=accept, result=result, clock=clock)
 
 
 def result_editor(call: CallView, clock: Callable[[], float]) -> ArgumentsEditor:
-    """The form for another result of a call: a copy of the conversation goes on from it."""
     text = results.shown_text(call)
 
     def check(written: str) -> dict[str, Any]:
@@ -288,14 +267,3 @@ def result_editor(call: CallView, clock: Callable[[], float]) -> ArgumentsEditor
     schema = {"type": "object", "properties": {RESULT: field}, "required": [RESULT]}
     title = f"Change the result of {one_line(call.label, 60)}"
     return ArgumentsEditor(title, {RESULT: text}, schema, check, accept="goes on from it, in a copy", clock=clock)
-
-
-def checker(spec: ToolSpec | None, gate: ApprovalGate, *, waits: bool) -> Callable[[str], dict[str, Any]]:
-    """Reads the text of edited arguments; raises ValueError for what can't run."""
-
-    def check(text: str) -> dict[str, Any]:
-        if not text.strip():
-            raise ValueError("the arguments are one JSON object; {} is none at all")
-        return gate.edited(spec, text, waits=waits)
-
-    return check

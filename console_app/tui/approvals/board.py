@@ -6,34 +6,368 @@ What a key decides is `ApprovalSelection`'s part; this paints it, and hands on o
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from textual import events, getters, on
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from console_app.console import Pending, Timing, files
-from console_app.domain import displayed
+from console_app.domain import displayed, one_line, safe_text
 from console_app.domain.steady_time import steady_time
-from console_app.tui.approvals import board_lines
-from console_app.tui.approvals.arguments_view import ArgumentsView
-from console_app.tui.approvals.board_lines import RowSizes, brief, header, keys, row, row_sizes, rule_lines, says_all
+from console_app.domain.tools import RiskWord
 from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection
-from console_app.tui.widgets.displayed_end import Moved, at_end, show_end
-from console_app.tui.widgets.folding_board import FoldingBoard
+from console_app.tui.lineview import brief_arguments
+from console_app.tui.lineview.lines import WIDEST_NAME, chop_text
+from console_app.tui.widgets.displayed_end import Moved, at_end, place, show_end, tell_moves
+from console_app.tui.widgets.folding_board import SHARE, FoldingBoard
 from console_app.tui.widgets.hinted_input import HintedInput
-from console_app.tui.widgets.key_hints import KeyLines
-from console_app.tui.widgets.settled_keys import ALONE, MOVED, SETTLE
+from console_app.tui.widgets.key_hints import REPLAYED, KeyLines, key_lines
+from console_app.tui.widgets.settled_keys import MOVED, SETTLE
 from console_app.tui.widgets.too_small import ROOMY
-from console_app.tui.widgets.typed_app import typed_app
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentRow:
+    """A row on screen; `wrapped` when it goes on with the line above."""
+
+    line: displayed.ArgumentLine
+    name: str
+    text: str
+    wrapped: bool
+
+
+def name_column(lines: list[displayed.ArgumentLine]) -> int:
+    return min(max((cell_len(line.name) for line in lines), default=0), WIDEST_NAME)
+
+
+def rows(lines: list[displayed.ArgumentLine], width: int) -> list[ArgumentRow]:
+    """Break the lines into rows. No text is wider than the room that `width` cells leave beside marks and names."""
+    column = name_column(lines)
+    room = max(width - column - 5, 8)
+    found: list[ArgumentRow] = []
+    for line in lines:
+        name = line.name
+        if cell_len(name) > column:
+            found += [ArgumentRow(line, part, "", False) for part in chop_text(name, max(width - 3, 8))]
+            name = ""
+        for n, part in enumerate(chop_text(line.text, room)):
+            found.append(ArgumentRow(line, "" if n else name, part, n > 0))
+    return found
+
+
+_MARKS = re.compile(r"<U\+[0-9A-F]{4,6}>|[\u2400-\u2421\u240d]|[⏎␣] x \d+")
+
+
+class ArgumentsView(ScrollView, can_focus=False):
+    DEFAULT_CSS = """
+    ArgumentsView { background: $background; scrollbar-size-vertical: 1; overflow-x: hidden; overflow-y: auto; }
+    ArgumentsView > .arguments--name { color: $secondary; background: $background; }
+    ArgumentsView > .arguments--value { color: $foreground; background: $background; }
+    ArgumentsView > .arguments--new { color: $success; background: $background; }
+    ArgumentsView > .arguments--old { color: $error; background: $background; }
+    ArgumentsView > .arguments--edge { color: $muted; background: $background; }
+    ArgumentsView > .arguments--hidden { color: $error; background: $background; text-style: bold; }
+    """
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "arguments--name",
+        "arguments--value",
+        "arguments--new",
+        "arguments--old",
+        "arguments--edge",
+        "arguments--hidden",
+    }
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._lines: list[displayed.ArgumentLine] = []
+        self._whole: list[ArgumentRow] = []
+        self._rows: list[ArgumentRow] = []  # those of them that are shown, in so many lines
+        self._height = 0
+        self._lead: frozenset[int] = frozenset()  # ids of the lines of a diff that stand before its first change
+        self._hunks: list[int] = []  # the lines at which the parts of a diff begin
+        self._laid_out_for = 0
+
+    def show(self, lines: list[displayed.ArgumentLine], hunks: Sequence[int] = ()) -> None:
+        """Other lines, from the first on; `hunks` are those at which the parts of a diff begin."""
+        self._hunks = [*hunks]
+        if lines == self._lines:
+            return
+        self._lines = lines
+        self._lead = frozenset()
+        if self._hunks:
+            first = next((n for n in range(self._hunks[0], len(lines)) if lines[n].mark != " "), self._hunks[0])
+            self._lead = frozenset(id(line) for line in lines[self._hunks[0] : first])
+            self._hunks[0] = first
+        self._laid_out_for = 0
+        self.lay_out(self.scrollable_content_region.width)
+        self.scroll_to(y=0, animate=False, immediate=True)
+
+    def lay_out(self, width: int) -> int:
+        """Break the lines for so many cells, and return how many rows they take."""
+        if width > 0 and width != self._laid_out_for:
+            self._laid_out_for = width
+            self._whole = rows(self._lines, width)
+            self.fit(self._height)
+        return len(self._whole)
+
+    def fit(self, height: int) -> int:
+        """Fit the rows into so many lines; return how many are left. Where not all fit, a diff begins with its first
+        change, which is decided about."""
+        self._height = height
+        left_out = self._lead if len(self._whole) > height else ()
+        self._rows = [row for row in self._whole if id(row.line) not in left_out]
+        self.virtual_size = Size(self._laid_out_for, len(self._rows))
+        self.refresh()
+        return len(self._rows)
+
+    def on_resize(self) -> None:
+        self.lay_out(self.scrollable_content_region.width)
+        self.post_message(Moved())
+
+    @property
+    def place(self) -> str:
+        """Say which rows are in view; "" when all are, or when a row of the board shows all of the arguments."""
+        if not self.display:
+            return ""
+        height, count = self.scrollable_content_region.height, len(self._rows)
+        if height <= 0 or count <= height:
+            return ""
+        first, said = int(self.scroll_offset.y), place(self)
+        below = self._rows[first + height :]
+        written = sum(not safe_text.is_blank(row.text) for row in below)
+        said += f", {written:,} not blank" if written < len(below) else ""
+        if len(starts := self._starts()) > 1:
+            here = max(sum(start < first + height for start in starts), 1)
+            return f"change {here} of {len(starts)} · {said}"
+        return said
+
+    def on_mount(self) -> None:
+        tell_moves(self)
+
+    def _starts(self) -> list[int]:
+        first: dict[int, int] = {}
+        for row, one in enumerate(self._rows):
+            first.setdefault(id(one.line), row)
+        return [first[id(self._lines[hunk])] for hunk in self._hunks if id(self._lines[hunk]) in first]
+
+    def page(self, direction: int) -> None:
+        """Scroll a page on or back; on, to where a part of a diff begins in the lower half of the view."""
+        here, height = int(self.scroll_offset.y), max(self.size.height - 1, 1)
+        ahead = [start for start in self._starts() if here + height / 2 < start <= here + height]
+        goal = ahead[-1] if direction > 0 and ahead else here + direction * height
+        self.scroll_to(y=max(goal, 0), animate=False, immediate=True)
+
+    def render_line(self, y: int) -> Strip:
+        width, base = self.size.width, self.get_component_rich_style("arguments--value")
+        at = y + int(self.scroll_offset.y)
+        if at >= len(self._rows):
+            return Strip.blank(width, base)
+        row = self._rows[at]
+        mark = row.line.mark
+        style = self.get_component_rich_style(
+            {"+": "arguments--new", "-": "arguments--old"}.get(mark, "arguments--value")
+        )
+        edge = self.get_component_rich_style("arguments--edge")
+        column = name_column(self._lines)
+        name = self.get_component_rich_style("arguments--name")
+        pad = " " * max(column - cell_len(row.name), 0)
+        segments = [
+            Segment(f"{mark} ", style),
+            Segment(row.name + pad, name),
+            Segment(" ↳ " if row.wrapped else " │ ", edge),
+        ]
+        if cell_len(row.name) > column:
+            segments.pop()
+        hidden = self.get_component_rich_style("arguments--hidden")
+        last = 0
+        for found in _MARKS.finditer(row.text):
+            segments += [Segment(row.text[last : found.start()], style), Segment(found[0], hidden)]
+            last = found.end()
+        segments.append(Segment(row.text[last:], style))
+        return Strip(segments).adjust_cell_length(width, base)
+
+
+RISK_COLOURS: Mapping[RiskWord, str] = {
+    "reads": "$success",
+    "edits": "$accent",
+    "creates": "$accent",
+    "runs": "$warning",
+    "deletes": "bold $error",
+    "network": "$secondary",
+    "changes": "$warning",
+}
+WORD = max(map(len, RISK_COLOURS))  # cells of the longest word
+
+
+HINTS = {  # of the field for words
+    "words": "Why not? The model reads this.",
+    "comment": "A note for the model, allowed or denied",
+}
+MOST_OTHERS = 2  # rules that are for another server
+USUAL_WHY = "not pre-approved"  # why most calls ask
+MOST_LABEL = 40  # cells of `server · tool` in a row
+PLAIN = 40  # characters of a text that a row says whole
+
+_OF_ITS_ROW = frozenset(("y", "n", "f", "e"))  # which count while other rows come
+_RULE = (("enter", "write the rule and run"), ("↑↓", "another rule"))
+_WORDS = (("enter", "say no"),)
+_COMMENT = (("enter", "keep it for what you decide"),)
+
+
+@dataclass(frozen=True, slots=True)
+class RowSizes:
+    """Holds the cells of a row and the name of each call. `alike`: all ask for the same reason, which no row says then.
+    `replayed`: nobody knows any more what the calls may do."""
+
+    width: int
+    names: Mapping[str, str]
+    alike: bool
+    replayed: bool = False
+
+
+def row(approval: Pending, selected: bool, sizes: RowSizes, now: float, *, opened: bool = False) -> Content:
+    """A waiting call in a line, as in its batch, with its risk in front. `opened`: its arguments stand below."""
+    call = approval.call
+    name = sizes.names.get(call.id, one_line(call.tool, MOST_LABEL))
+    why, left = _beside(approval, sizes, now)
+    line = Content.styled("▸ " if selected else "  ", "bold $warning")
+    if not sizes.replayed:
+        line += Content.styled(f"{approval.risk.word:<{WORD}}  ", RISK_COLOURS[approval.risk.word])
+    line += Content.styled(name, "bold $foreground" if selected else "$foreground")
+    room = _room(approval, sizes, why, left)
+    told = one_line(brief_arguments(call.arguments or {}, room), room) if room >= 8 and not opened else ""
+    line += _marked(Content.styled(f"  {told}", "$foreground" if selected else "$muted"), approval)
+    pad = sizes.width - line.cell_length - len(why) - len(left)
+    if pad >= 2:
+        line += Content(" " * pad) + Content.styled(why, "$warning" if selected else "$muted")
+    return line + Content.styled(left, "$warning")
+
+
+def says_all(approval: Pending, sizes: RowSizes, now: float) -> bool:
+    """Tell whether a call's row shows every argument whole and as it is, with nothing else to know."""
+    arguments = approval.call.arguments or {}
+    if approval.needs_a_look:
+        return False
+    for name, value in arguments.items():
+        plain = isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= PLAIN)
+        if not plain or not all(
+            safe_text.is_safe(text) and text.isprintable() and "  " not in text for text in (str(name), str(value))
+        ):
+            return False
+    return cell_len(brief_arguments(arguments, 1000)) <= _room(approval, sizes, *_beside(approval, sizes, now))
+
+
+def _beside(approval: Pending, sizes: RowSizes, now: float) -> tuple[str, str]:
+    left = "" if (end := approval.left) is None else f"  {max(end[1] - now, 0):.0f} s"
+    return "" if sizes.alike else one_line(approval.call.why, max(sizes.width // 3, 12)), left
+
+
+def _room(approval: Pending, sizes: RowSizes, why: str, left: str) -> int:
+    return sizes.width - 4 - WORD - 2 - cell_len(sizes.names.get(approval.call.id, "")) - len(why) - len(left) - 4
+
+
+def _marked(line: Content, approval: Pending) -> Content:
+    for begin, end in approval.risk.dangers_in(line.plain):
+        line = line.stylize("bold $error", begin, end)
+    return line
+
+
+def header(approval: Pending, hidden: bool, sizes: RowSizes, comment: str = "") -> list[Content]:
+    """The lines about the selected call that its row leaves out: an unusual reason, warnings, your own words."""
+    call = approval.call
+    lines: list[Content] = []
+    usual = call.why == USUAL_WHY or not sizes.alike  # then its row says it
+    parts = [] if usual else [Content.styled(one_line(call.why, 200), "$warning")]
+    if not (approval.rules or approval.changed or approval.form or sizes.replayed):
+        parts.append(Content.styled("always asks", "$warning"))
+    if call.origin == "text" and not call.form:
+        parts.append(Content.styled(f"read from text ({call.dialect})".replace(" ()", ""), "$muted"))
+    for part in parts:
+        if lines and lines[-1].cell_length + 3 + part.cell_length <= sizes.width:
+            lines[-1] += Content.styled(" · ", "$muted") + part
+        else:
+            lines.append(part)
+    marks = Content.styled("+", "$success") + Content.styled(" new  - was", "$muted")
+    for other in approval.others[:MOST_OTHERS]:
+        rule = f"! {one_line(str(other.rule), 60)}"
+        words = (
+            f"{rule} is for another server than it runs"
+            if other.bound
+            else f"{rule}, yours, is not for this file's servers"
+        )
+        lines.append(Content.styled(one_line(words, sizes.width), "bold $warning"))
+    if approval.changed:
+        words = "! not the tool you trusted; approving trusts it as it is"
+        lines.append(Content.styled(f"{words}   ", "bold $warning") + marks)
+    if approval.wrong:
+        lines.append(Content.styled(one_line(f"! {approval.wrong}", sizes.width), "bold $warning"))
+    if hidden:
+        lines.append(
+            Content.styled("! holds invisible or direction-changing characters, marked as <U+...>", "bold $error")
+        )
+    if comment:
+        lines.append(Content.styled("your words: ", "$muted") + Content.styled(one_line(comment, 200), "$accent"))
+    return lines
+
+
+def rule_lines(approval: Pending, choice: int, path: str, width: int) -> list[Content]:
+    path = one_line(path)
+    if len(path) > width - 12:
+        path = "…" + path[-max(width - 13, 8) :]  # its end says more
+    where = f"Written to {path}" if path else "Not saved: for this session only"
+    lines = [
+        Content.styled("Always allow calls matching:", "$foreground"),
+        Content.styled(where, "$muted"),
+    ]
+    for n, rule in enumerate(approval.rules):
+        here = n == choice
+        text = Content.styled(f" {'▸' if here else ' '} ", "bold $warning")
+        text += Content.styled("[rules] allow  " if here else "               ", "$muted")
+        lines.append(text + Content.styled(one_line(rule, 200), "bold $foreground" if here else "$muted"))
+    return lines
+
+
+def keys(selection: ApprovalSelection, width: int, *, here: bool = True, replayed: bool = False) -> list[Content]:
+    """The answers to the selected call, each with its key; faint while they don't count. `here`: the board has the
+    focus."""
+    if replayed:
+        return [Content.styled(REPLAYED, "$muted")]
+    current, stage = selection.current, selection.stage
+    if not here or current is None:
+        return []
+    others = {"rule": _RULE, "words": _WORDS, "comment": _COMMENT}
+    shown = others[stage] if stage != "choosing" else _answers(current)
+    typing = stage in ("words", "comment")
+    counts: bool | frozenset[str] = (selection.keys.settled or typing) and selection.keys.holds is None
+    if stage == "choosing" and not selection.keys.settled and selection.keys.settled_here:
+        counts = _OF_ITS_ROW
+    return key_lines(shown, width, accent="$warning", counts=counts, clicks=not typing)
+
+
+def _answers(current: Pending) -> Sequence[tuple[str, str]]:
+    if current.form:
+        said = current.answers
+        yes = [("y", said["once"]), ("a", said["form"]), ("n", said["deny"])]
+    else:
+        more = [("a", f"and {one_line(current.rules[0], 40)} for this session")] if current.rules else []
+        yes = [("y", "run it"), *more, ("n", "no")]
+    return [*yes, ("f", "no, and say why"), ("e", "change it")]
+
 
 KEYS: list[BindingType] = [
     Binding("y", "press('once')", "allow once", id="board.once", show=False),
@@ -59,64 +393,14 @@ KEYS: list[BindingType] = [
 
 MOST_ROWS = 8
 LEAST_ROWS = 3  # that stay beside what needs all the room
-SHARE = 0.6  # of the screen's height that the board may take
 ROWS_AND_MORE = 6  # lines, below which the arguments get most of them
 AIRY = 14  # lines beside which an empty one, between the rows and what is selected, takes nothing away
 BESIDE_IT = 7, 5  # lines of a low screen that it leaves; fewer while it has the keys, and the prompt no frame
 
-STYLES = """
-ApprovalBoard {
-    height: auto; margin: 0 1; padding: 0 1; display: none;
-    border: heavy $warning; border-title-color: $warning; border-subtitle-color: $muted;
-}
-ApprovalBoard:blur { border: round $warning 60%; }
-ApprovalBoard.-settling { border: round $warning; }
-ApprovalBoard.-waiting { display: block; }
-ApprovalBoard > Static { height: auto; text-wrap: nowrap; text-overflow: ellipsis; }
-ApprovalBoard > .board--rule { display: none; }
-ApprovalBoard > Input { display: none; height: 3; border: round $warning; background: $background; }
-ApprovalBoard > Input:focus { border: round $warning; background-tint: $foreground 0%; }
-ApprovalBoard > Input > .input--placeholder { color: $muted; }
-ApprovalBoard.-words > Input { display: block; }
-ApprovalBoard.-rule > .board--rule { display: block; }
-ApprovalBoard.-rule > ArgumentsView, ApprovalBoard > ArgumentsView.-in-row { display: none; }
-"""
 
-
-@dataclass(frozen=True, slots=True)
-class BoardRoom:
-    """Lines of the rows, of an empty one below them, and of the arguments."""
-
-    rows: int
-    gap: int
-    arguments: int
-
-
-class SteadyHeight:
-    """The most lines that were needed `of` the same: who goes from row to row finds the rows where they were."""
-
-    def __init__(self) -> None:
-        self._of: object = None
-        self._most = 0
-
-    def left(self, of: object, needed: int, spare: int) -> int:
-        """The lines, of `spare` ones at most, that stay empty where fewer are needed now."""
-        self._most = max(needed, self._most if of == self._of else 0)
-        self._of = of
-        return max(min(self._most, spare) - needed, 0)
-
-
-def room_of(height: int, taken: int, focused: bool) -> int:
-    """Lines for rows, header and arguments: a share of the screen; of a low one, what the rest of it can spare."""
-    return max(int(height * SHARE) - 3 - taken, min(height - BESIDE_IT[focused] - 2 - taken, ROWS_AND_MORE), 3)
-
-
-def shared(room: int, spare: int, waiting: int, lines: int, *, whole: bool, in_row: bool) -> BoardRoom:
-    """Share `room` between rows and so many `lines` of arguments.
-
-    Arguments that must be seen `whole` may have up to `spare` lines, and the rows make way. With `in_row` they need no
-    line.
-    """
+def shared(room: int, spare: int, waiting: int, lines: int, *, whole: bool, in_row: bool) -> tuple[int, int, int]:
+    """Lines of the rows, of an empty one below, and of arguments that need so many `lines`, from `room`. Seen `whole`
+    these have up to `spare`, and the rows make way; `in_row`, none."""
     least = min(waiting, LEAST_ROWS if max(room, spare) > ROWS_AND_MORE else 1)
     if whole:
         room = max(room, min(least + lines, spare))
@@ -126,19 +410,12 @@ def shared(room: int, spare: int, waiting: int, lines: int, *, whole: bool, in_r
     rows = min(waiting, MOST_ROWS, max(room // share, 1))
     if whole:
         rows = min(rows, max(room - lines, least))
-    return BoardRoom(rows, gap, max(min(lines, room - rows), 1))
+    return rows, gap, max(min(lines, room - rows), 1)
 
 
 def rows_of(lines: int, waiting: int) -> int:
-    """Count the calls that have a row in so many lines. Where the list is cut, one line tells how many more there
-    are."""
+    """Count the calls that have a row in so many lines. The last line of a cut list tells how many more there are."""
     return lines - 1 if waiting > lines >= LEAST_ROWS else min(lines, waiting)
-
-
-def first_row(before: int, selected: int, waiting: int, rows: int) -> int:
-    """Return the number of the row at the top, from 0. It stays as before while the selected row is among those
-    shown."""
-    return max(min(before, selected, waiting - rows), selected - rows + 1, 0)
 
 
 BESIDE = 6  # cells of its margin, border and padding
@@ -151,9 +428,23 @@ log = logging.getLogger(__name__)
 class ApprovalBoard(FoldingBoard):
     """Shows waiting calls and says what was decided; it resolves nothing itself."""
 
-    app = getters.app(typed_app)
-
-    DEFAULT_CSS = STYLES
+    DEFAULT_CSS = """
+    ApprovalBoard {
+        height: auto; margin: 0 1; padding: 0 1; display: none;
+        border: heavy $warning; border-title-color: $warning; border-subtitle-color: $muted;
+    }
+    ApprovalBoard:blur { border: round $warning 60%; }
+    ApprovalBoard.-settling { border: round $warning; }
+    ApprovalBoard.-waiting { display: block; }
+    ApprovalBoard > Static { height: auto; text-wrap: nowrap; text-overflow: ellipsis; }
+    ApprovalBoard > .board--rule { display: none; }
+    ApprovalBoard > Input { display: none; height: 3; border: round $warning; background: $background; }
+    ApprovalBoard > Input:focus { border: round $warning; background-tint: $foreground 0%; }
+    ApprovalBoard > Input > .input--placeholder { color: $muted; }
+    ApprovalBoard.-words > Input { display: block; }
+    ApprovalBoard.-rule > .board--rule { display: block; }
+    ApprovalBoard.-rule > ArgumentsView, ApprovalBoard > ArgumentsView.-in-row { display: none; }
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = KEYS
     to_do, accent = "review", "$warning"
@@ -164,18 +455,11 @@ class ApprovalBoard(FoldingBoard):
 
     @dataclass
     class EditRequested(Message):
-        """The arguments of a waiting call are to be edited."""
-
         call_id: str
 
     @dataclass
     class Refused(Message):
-        """Says that a key can't do here what it is for."""
-
         why: str
-
-    class Left(Message):
-        """Escape: the calls go on waiting, the focus should go back to the prompt."""
 
     def __init__(
         self,
@@ -186,16 +470,16 @@ class ApprovalBoard(FoldingBoard):
         replayed: bool = False,
         now: Callable[[], float] = steady_time,
     ) -> None:
-        super().__init__()
-        self._timing = timing
-        self._spare = spare  # lines that it may take at most
+        super().__init__(timing, spare)
         self.selection = ApprovalSelection(timing.now)
+        self.keys = self.selection.keys
         self.rules_path = ""  # where "always" writes its rule; "": nowhere, it holds for the session
         self._now = now
         self._replayed = replayed  # nothing is decided here, nor known of the tools
         self.can_focus = not replayed
         self._first = 0  # row at the top
-        self._height = SteadyHeight()
+        self._same: object = None  # who goes from row to row finds the rows where they were
+        self._most = 0  # lines that were needed of the same
         self._lines: list[displayed.ArgumentLine] | None = None  # that are displayed of the selected call
         self._calls_shown = 0  # that have a row
         self._changes = files.FileChanges(folder or Path())
@@ -203,12 +487,11 @@ class ApprovalBoard(FoldingBoard):
         self._clockwork: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        """Rows, what the selected one is, its arguments, a rule or words where asked for, the keys."""
         yield Static(classes="board--rows")
         yield Static(classes="board--header")
         yield ArgumentsView()
         yield Static(classes="board--rule")
-        yield HintedInput(hint=board_lines.HINTS["words"], select_on_focus=False)
+        yield HintedInput(hint=HINTS["words"], select_on_focus=False)
         yield KeyLines(self._timing.now, classes="board--keys")
 
     @property
@@ -217,27 +500,22 @@ class ApprovalBoard(FoldingBoard):
 
     @property
     def hints(self) -> Sequence[tuple[str, str]]:
-        """What else can be done here, by the ids of keys; the answers stand on the board itself."""
         selection = self.selection
         if selection.stage != "choosing" or self._replayed:
             return [("board.later", "back")]
-        many = len(selection.waiting)
-        reads = sum(one.only_reads for one in selection.waiting)
-        several = [("board.next", "next"), ("board.all", f"all {many}")]
-        several += (
-            [("board.reads", f"the {reads} that only read" if reads > 1 else "the one that only reads")]
-            if reads
-            else []
-        )
-        several += [("board.none", "none")]
-        return [*(several if many > 1 else [("board.read", "calls")]), ("board.later", "later")]
+        many, reads = len(selection.waiting), sum(one.only_reads for one in selection.waiting)
+        calls = [("board.read", "calls")]
+        if many > 1:
+            read = "the one that only reads" if reads == 1 else f"the {reads} that only read"
+            some = [("board.reads", read)] if reads else []
+            calls = [("board.next", "next"), ("board.all", f"all {many}"), *some, ("board.none", "none")]
+        return [*calls, ("board.later", "later")]
 
     @property
     def is_waiting(self) -> bool:
         return bool(self.selection.waiting)
 
     def show(self, waiting: Sequence[Pending]) -> None:
-        """The calls that wait now; none hides the board."""
         stage = self.selection.stage
         if not self.selection.show(waiting):
             return
@@ -255,23 +533,16 @@ class ApprovalBoard(FoldingBoard):
     def on_key(self, event: events.Key) -> None:
         """Note every key before its binding runs: one right behind another was not meant for the board."""
         if self.has_focus:
-            self.selection.keys.pressed(event.key)
+            self.keys.pressed(event.key)
             self._paint_keys()
 
-    def on_paste(self, event: events.Paste) -> None:
-        if self.has_focus:
-            event.stop()
-            self.begin_anew()
-
     def begin_anew(self) -> None:
-        """Something else than a decision was typed: half a second passes before a key counts."""
-        self.selection.keys.changed()
+        super().begin_anew()
         self._changed_keys()
 
     def action_press(
         self, what: Literal["once", "session", "always", "deny", "words", "comment", "edit", "all", "reads", "none"]
     ) -> None:
-        """A key that decides, or begins to."""
         selection = self.selection
         if not self.has_focus or not self._on_screen():
             return
@@ -279,18 +550,17 @@ class ApprovalBoard(FoldingBoard):
             self.post_message(self.Refused(refusal))
             return
         if (unseen := selection.unseen(what)) is not None:
-            self._go_to_unseen(unseen)
+            # Its end is shown; the next press counts.
+            if unseen != selection.selected and selection.go(unseen):
+                self._first = unseen
+            self.keys.changed()
+            self._changed()
+            self.call_after_refresh(show_end, self.query_one(ArgumentsView))
             return
         held = False
         match what:
-            case "once":
-                held = selection.once()
-            case "all":
-                held = selection.all()
-            case "reads":
-                held = selection.reads()
-            case "session":
-                held = selection.session()
+            case "once" | "all" | "reads" | "session":
+                held = selection.allow(what)
             case "always":
                 held = selection.always() and selection.keys.holds is not None
                 self.set_class(selection.stage == "rule", "-rule")
@@ -300,21 +570,19 @@ class ApprovalBoard(FoldingBoard):
             case "words" | "comment":
                 if selection.ask_words(what):
                     self.add_class("-words")
-                    self.query_one(HintedInput).begin(board_lines.HINTS[what], selection.comment)
+                    self.query_one(HintedInput).begin(HINTS[what], selection.comment)
             case "edit":
                 if selection.current is not None and selection.may_edit():
                     self.post_message(self.EditRequested(selection.current.call.id))
         if held:
-            self._timing.later(self, ALONE, self._meant)
+            self.when_meant(self._decided)
         self._changed_keys()
 
     def action_confirm(self) -> None:
-        """Enter: only where a rule is shown."""
         if self.selection.stage == "rule":
             self.action_press("always")
 
     def action_move(self, delta: int) -> None:
-        """Move to the next or previous row, round the ends; or to the next rule."""
         if self.selection.move(delta):
             self._changed()
 
@@ -327,17 +595,8 @@ class ApprovalBoard(FoldingBoard):
     def action_scroll_arguments(self, direction: int) -> None:
         self.query_one(ArgumentsView).page(direction)
 
-    def _go_to_unseen(self, row: int) -> None:
-        """Show the end of a call that a key would approve before all of it was displayed. The next press counts."""
-        if row != self.selection.selected and self.selection.go(row):
-            self._first = row
-        self.selection.keys.changed()
-        self._changed()
-        self.call_after_refresh(show_end, self.query_one(ArgumentsView))
-
     def _note_displayed(self) -> None:
-        """Note the calls that were displayed: the selected one once its end is on screen, others whose rows say all of
-        them."""
+        """Note the calls that were displayed: the selected one to its end, others where their rows say all of them."""
         selection, view = self.selection, self.query_one(ArgumentsView)
         if not self._on_screen() or self.folded or selection.stage == "rule":
             return
@@ -355,7 +614,6 @@ class ApprovalBoard(FoldingBoard):
             selection.seen[approval.call.id] = displayed.digest(self._lines)
 
     def action_leave(self) -> None:
-        """Escape: first out of the words or the rule, then out of the board."""
         if self.selection.back():
             self._leave_stage()
             self._changed()
@@ -372,16 +630,11 @@ class ApprovalBoard(FoldingBoard):
     @on(Input.Submitted)
     def _submit_feedback(self, event: Input.Submitted) -> None:
         event.stop()
-        self.selection.keep_comment(event.value)
-        decision = self.selection.submit_feedback(event.value)
+        decision = self.selection.submit_words(event.value)
         self._leave_stage()
         self._changed()
         if decision is not None:
             self.post_message(self.Decided(decision))
-
-    def _meant(self) -> None:
-        """No other key came behind a decision; keys that are still on their way go first."""
-        self.app.call_later(self.call_later, self._decided)
 
     def _decided(self) -> None:
         decision = self.selection.take() if self._on_screen() else None
@@ -391,9 +644,8 @@ class ApprovalBoard(FoldingBoard):
         self._changed()
 
     def watch_has_focus(self, value: bool) -> None:
-        """The keys are named only where they work, and begin to count when the focus has come."""
         super().watch_has_focus(value)
-        self.selection.keys.changed()
+        self.keys.changed()
         self._changed()
 
     def _leave_stage(self) -> None:
@@ -417,7 +669,6 @@ class ApprovalBoard(FoldingBoard):
             self._clockwork = None
 
     def on_resize(self) -> None:
-        """The room decides how many rows and lines are shown."""
         self._paint()
 
     def _changed(self) -> None:
@@ -454,7 +705,9 @@ class ApprovalBoard(FoldingBoard):
         sizes = self._sizes()
         line = LINE if selection.stage in ("words", "comment") else 0
         taken = self._paint_keys() + line
-        room = min(room_of(self.screen.size.height, taken, self.has_focus_within), max(self._spare() - 2 - taken, 3))
+        height, low = self.screen.size.height, BESIDE_IT[self.has_focus_within]
+        room = max(int(height * SHARE) - 3 - taken, min(height - low - 2 - taken, ROWS_AND_MORE), 3)
+        room = min(room, max(self._spare() - 2 - taken, 3))
         many = len(selection.waiting) > 1
         change = self._changes.of(approval.call)
         hidden, words = (
@@ -462,7 +715,8 @@ class ApprovalBoard(FoldingBoard):
             "" if line else selection.comment,
         )  # the field has them
         head = header(approval, hidden, sizes, words)
-        head += board_lines.warned(change, sizes)
+        if change is not None and change.warning:
+            head.append(Content.styled(one_line(f"! {change.warning}", sizes.width), "bold $warning"))
         while line and len(head) > 1 and room - len(head) < 1 + many:
             head.pop(0)  # it is back before anything is decided
         room -= len(head)
@@ -481,17 +735,23 @@ class ApprovalBoard(FoldingBoard):
         edits = change is not None or bool(approval.changed)
         whole = self.has_focus_within and (edits or (lines <= spare and not many))
         waiting, rule = len(selection.waiting), selection.stage == "rule"
-        share = shared(room, spare, waiting, lines, whole=whole and not rule, in_row=in_row and not rule)
+        share, gap, most = shared(room, spare, waiting, lines, whole=whole and not rule, in_row=in_row and not rule)
         rows = self.query_one(".board--rows", Static)
-        fitting = max(min(view.fit(share.arguments), share.arguments), 1)
-        needed = taken + len(head) + share.rows + share.gap + (0 if in_row else fitting)
+        fitting = max(min(view.fit(most), most), 1)
+        needed = taken + len(head) + share + gap + (0 if in_row else fitting)
         same = [one.call.id for one in selection.waiting], self.screen.size, self.has_focus_within, selection.stage
-        left = self._height.left(same, needed, self._spare() - 2) if many and not rule else 0
-        rows.styles.margin = (0, 0, share.gap + (left if in_row else 0), 0)
-        self._first = first_row(self._first, selection.selected, waiting, rows_of(share.rows, waiting))
-        self._paint_rows(share.rows)
+        left = 0
+        if many and not rule:
+            self._most, self._same = max(needed, self._most if same == self._same else 0), same
+            left = max(min(self._most, self._spare() - 2) - needed, 0)
+        rows.styles.margin = (0, 0, gap + (left if in_row else 0), 0)
+        seen, selected = rows_of(share, waiting), selection.selected
+        self._first = max(min(self._first, selected, waiting - seen), selected - seen + 1, 0)
+        self._paint_rows(share)
         view.styles.height = fitting + left
-        self._compare(approval)
+        if approval is not self._compared:
+            self._compared = approval
+            self.run_worker(partial(self._look_up, approval), group="change", exclusive=True)
         if rule:
             self.query_one(".board--rule", Static).update(
                 Content("\n").join(rule_lines(approval, selection.rule_choice, self.rules_path, sizes.width))
@@ -501,20 +761,23 @@ class ApprovalBoard(FoldingBoard):
     def in_brief(self, width: int, framed: bool) -> Content:
         """Name the selected call. The line about what runs counts those that wait beside it."""
         current = self.selection.current
-        return brief(current, width, replayed=self._replayed) if current is not None else Content()
-
-    def _compare(self, approval: Pending) -> None:
-        """Looks up, off the event loop, what the selected call would change in a file as that is now."""
-        if approval is not self._compared:
-            self._compared = approval
-            self.run_worker(partial(self._look_up, approval), group="change", exclusive=True)
+        if current is None:
+            return Content()
+        line = Content.styled("▸", "bold $warning")
+        if not self._replayed:
+            line += Content.styled(f" {current.risk.word} ", RISK_COLOURS[current.risk.word])
+        line += Content.styled(f" {one_line(current.call.tool or current.call.name, MOST_LABEL)}  ", "bold $foreground")
+        room = max(width - line.cell_length, 1)
+        told = one_line(brief_arguments(current.call.arguments or {}, room), room)
+        return line + Content.styled(told, "$foreground")
 
     async def _look_up(self, approval: Pending) -> None:
+        """Look up, off the event loop, what the selected call would change in a file as that is now."""
         if not await self._changes.look_up(approval.call):
             return
         self.selection.seen.pop(approval.call.id, None)
         if approval is self.selection.current:
-            self.selection.keys.changed()
+            self.keys.changed()
             self._changed()
 
     def _paint_rows(self, shown: int | None = None) -> None:
@@ -532,7 +795,9 @@ class ApprovalBoard(FoldingBoard):
             row(approval, n == selection.selected, sizes, now, opened=opened and n == selection.selected)
             for n, approval in visible
         ]
-        hidden = board_lines.more(self._first, len(selection.waiting) - end) if len(selection.waiting) > 1 else ""
+        above, below = self._first, len(selection.waiting) - end
+        cut = " ".join(filter(None, (f"↑ {above}" if above else "", f"↓ {below}" if below else "")))
+        hidden = f"{cut} more" if cut and len(selection.waiting) > 1 else ""
         lines += [Content.styled(f"  {hidden}", "$warning")] if hidden and self._calls_shown < count else []
         rows.update(Content("\n").join(lines))
         count = len(selection.waiting)
@@ -542,11 +807,17 @@ class ApprovalBoard(FoldingBoard):
         self.border_title = title if left is None else f"{title} · {left[0]} in {max(left[1] - now, 0):.0f} s"
 
     def _sizes(self) -> RowSizes:
-        return row_sizes(self.selection.waiting, self._cells, replayed=self._replayed)
+        """The columns that the rows share."""
+        calls, servers = [one.call for one in self.selection.waiting], dict[str, set[str]]()
+        for call in calls:
+            servers.setdefault(call.tool, set()).add(call.server)
+        names = {call.id: call.tool if len(servers[call.tool]) == 1 and call.tool else call.label for call in calls}
+        whose = {call.id: f"{call.agent}: " if call.agent else "" for call in calls}
+        names = {call_id: one_line(f"{whose[call_id]}{name}", MOST_LABEL) for call_id, name in names.items()}
+        return RowSizes(self._cells, names, len({call.why for call in calls}) == 1, self._replayed)
 
     @on(Moved)
     def say_place(self) -> None:
-        """Name in the border the lines of the arguments that are shown."""
         if self.is_attached:
             hidden = self.folded or self.selection.stage == "rule"
             place = "" if hidden else self.query_one(ArgumentsView).place
@@ -554,11 +825,10 @@ class ApprovalBoard(FoldingBoard):
             self.call_after_refresh(self._note_displayed)
 
     def _paint_keys(self) -> int:
-        """Paint the keys, and return how many lines they take."""
         if not self.is_attached:
             return 1
         lines = keys(self.selection, self._cells, here=self.has_focus_within, replayed=self._replayed)
         self.query_one(KeyLines).name_keys(lines)
         self.query_one(KeyLines).display = bool(lines)
-        self.set_class(self.has_focus and not self.selection.keys.settled_here, "-settling")
+        self.set_class(self.has_focus and not self.keys.settled_here, "-settling")
         return len(lines)

@@ -22,18 +22,14 @@ _YOLO = "In yolo every call runs unasked, but those that a rule or require_appro
 
 
 def strip(mode: ApprovalMode) -> Content:
-    """All modes in a line, the one that you are on marked."""
     styles = {one: "bold reverse" if one is mode else "$foreground" for one in _MODES}
     names = [Content.styled(f" {one.value} ", styles[one]) for one in _MODES]
     return Content.assemble("mode ", *names)
 
 
 class ModeSwitch:
-    """Switches the approval mode of one chat screen.
-
-    `later` runs something after some seconds. `show` draws the mode that you are on; given None, it draws nothing any
-    more.
-    """
+    """Switches the approval mode of one chat screen. `later` runs something after some seconds; `show` draws the mode
+    that you are on, or nothing (None)."""
 
     def __init__(
         self,
@@ -61,8 +57,7 @@ class ModeSwitch:
         return self._wanted or self._permissions.mode
 
     def next(self) -> None:
-        """Switch to the next mode. A key that comes too fast behind another, as when held down, goes back to the mode
-        that holds."""
+        """Go to the next mode. A key too fast behind another, as when held down, goes back to the mode that holds."""
         now = self._timing.now()
         alone, self._pressed = now - self._pressed >= ALONE, now
         wanted = _MODES[(_MODES.index(self.shown) + 1) % len(_MODES)]
@@ -73,7 +68,6 @@ class ModeSwitch:
         self._tell()
 
     def toggle_plan(self) -> None:
-        """Into plan mode at once, or back to the mode before it."""
         self._forget()
         self._use(self._before_plan if self._permissions.mode is ApprovalMode.PLAN else ApprovalMode.PLAN)
 

@@ -58,7 +58,6 @@ class PermissionsScreen(Dialog[None]):
         self._keep = False
 
     def compose(self) -> ComposeResult:
-        """The mode, the rules, a line for a new one, and what there is to say."""
         with DialogBox(KEYS) as dialog:
             dialog.border_title = "Permissions"
             yield Static(id="mode")
@@ -71,11 +70,9 @@ class PermissionsScreen(Dialog[None]):
         self._fill()
 
     def on_unmount(self) -> None:
-        """Nobody is to be told here any more."""
         self._modes.on_change = lambda: None
 
     def action_add(self, how: str) -> None:
-        """a, A: a line for the rule."""
         self._keep = how == "always"
         self.add_class("-adding")
         field = self.query_one(Input)
@@ -98,7 +95,6 @@ class PermissionsScreen(Dialog[None]):
             self._changed()
 
     def action_mode(self) -> None:
-        """m: ask, auto, plan, yolo, ask."""
         self._modes.next()
 
     def _mode_changed(self) -> None:
@@ -106,7 +102,6 @@ class PermissionsScreen(Dialog[None]):
         self._changed()
 
     def action_move(self, delta: int) -> None:
-        """j, k."""
         options = self.query_one(OptionList)
         if delta > 0:
             options.action_cursor_down()
@@ -114,7 +109,6 @@ class PermissionsScreen(Dialog[None]):
             options.action_cursor_up()
 
     def action_leave(self) -> None:
-        """Escape: first out of the line for a rule."""
         if self.has_class("-adding"):
             self._stop_adding()
         else:

@@ -20,10 +20,8 @@ Stage = Literal["choosing", "rule", "words", "comment"]
 
 
 class ApprovalSelection:
-    """Selects among the waiting calls, and decides them by key.
-
-    `seen` holds the hash of the text of a call that was displayed up to its end: no other call can be approved.
-    """
+    """Selects among the waiting calls, and decides them by key. `seen` has the hash of each call that was displayed to
+    its end: no other can be approved."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.keys = SettledKeys[ApprovalDecision](clock)
@@ -42,15 +40,15 @@ class ApprovalSelection:
         return self.waiting[self.selected] if self.waiting else None
 
     def fingerprint(self, call_id: str) -> str | None:
-        """Return the fingerprint of a call's tool as it is shown; None where the call isn't."""
         return next((one.fingerprint for one in self.waiting if one.call.id == call_id), None)
 
     def show(self, waiting: Sequence[Pending]) -> bool:
-        """Take the calls that wait now, in any order, and tell whether they differ from before, a changed tool
-        included."""
+        """Take the calls that wait now, in any order; tell whether they differ from before, a changed tool included."""
         fresh = {approval.call.id: approval for approval in waiting}
         before = [approval.call.id for approval in self.waiting]
-        others = {old.call.id for old in self.waiting if old.call.id in fresh and _differs(old, fresh[old.call.id])}
+        others = {
+            old.call.id for old in self.waiting if old.call.id in fresh and _shown(old) != _shown(fresh[old.call.id])
+        }
         if set(fresh) == set(before) and not others:
             return False
         here = self.current.call.id if self.current else ""
@@ -75,7 +73,6 @@ class ApprovalSelection:
         return True
 
     def go(self, index: int) -> bool:
-        """Selects a row; the keys of before don't count for it."""
         if not 0 <= index < len(self.waiting) or self.stage != "choosing":
             return False
         self.selected = index
@@ -103,7 +100,6 @@ class ApprovalSelection:
         return bool(there) and self.go((self.selected + delta) % len(self.waiting))
 
     def back(self) -> bool:
-        """Out of the stage for a rule or words; False when there is nothing to leave."""
         if self.stage == "choosing":
             return False
         self.stage = "choosing"
@@ -111,7 +107,7 @@ class ApprovalSelection:
         return True
 
     def refusal(self, what: str) -> str:
-        """Return the reason why a key can't do here what it is for; "" where it can."""
+        """The reason why a key can't do here what it is for; "" where it can."""
         approval = self.current
         if what == "session" and approval is not None and approval.form:
             return ""
@@ -122,40 +118,37 @@ class ApprovalSelection:
         return ""
 
     def unseen(self, what: str) -> int | None:
-        """Return the first row that a key would approve although not all of it was displayed, or deny although it was
-        out of sight; None where there is none."""
+        """The first row that a key would approve without its end displayed, or deny out of sight; None without such a
+        row."""
         if what == "none":
             return next((n for n, one in enumerate(self.waiting) if one.call.id not in self.had_row), None)
         meant = {one.call.id for one in self._meant(what)} if self.stage == "choosing" else set[str]()
         return next((n for n, one in enumerate(self.waiting) if one.call.id in meant - self.seen.keys()), None)
 
     def _meant(self, what: str) -> Sequence[Pending]:
-        """The calls that a key approves."""
         if what in ("once", "session", "always"):
             return [self.current] if self.current else []
         return self.waiting if what == "all" else [one for one in self.waiting if what == "reads" and one.only_reads]
 
     # Decisions by key. Each method returns False when the key does not count now.
 
-    def once(self) -> bool:
-        """Run the selected call, this time."""
-        return self._approve(self._meant("once"), "once", here=True)
+    def allow(self, what: Literal["once", "all", "reads", "session"]) -> bool:
+        """Run this time the selected call, all, or all that only read, as their servers declare.
 
-    def all(self) -> bool:
-        """Run every call that waits, this time."""
-        return self._approve(self.waiting, "once")
-
-    def reads(self) -> bool:
-        """Run every call that only reads, as its server declares; not one that always asks."""
-        return self._approve(self._meant("reads"), "once")
-
-    def session(self) -> bool:
-        """Run it, and calls of its tool without asking until the console is left; where the form of its text is in
-        question, have the model known to write so."""
-        approval = self.current
-        if approval is not None and approval.form:
-            return self._approve(self._meant("session"), "form")
-        return bool(approval and approval.rules) and self._approve(self._meant("session"), "session")
+        `session`: run it, and calls of its tool till the console is left; where the form of its text asks, have the
+        model known to write so.
+        """
+        approvals = self._meant(what)
+        scope: Scope = "once"
+        if what == "session" and self.current is not None:
+            scope = "form" if self.current.form else "session"
+        if self.stage != "choosing" or not approvals or (scope == "session" and not approvals[0].rules):
+            return False
+        if not all(approval.call.id in self.seen for approval in approvals):
+            self.keys.changed()
+            return False
+        rule = approvals[0].rules[0] if scope == "session" else ""
+        return self.keys.decide(self._decision(approvals, Decision.ALLOW, scope, rule), here=what == "once")
 
     def always(self) -> bool:
         """First asks for the rule that would be written, then is the confirmation of it."""
@@ -173,7 +166,6 @@ class ApprovalSelection:
         return True
 
     def deny(self, *, every: bool = False) -> bool:
-        """Deny the selected call, or every one."""
         approvals = self.waiting if every else [self.current] if self.current else []
         if self.stage != "choosing" or not approvals:
             return False
@@ -181,33 +173,27 @@ class ApprovalSelection:
 
     def ask_words(self, stage: Literal["words", "comment"] = "words") -> bool:
         """Opens the line for words: those to deny with, or a comment that goes along with what you decide then."""
-        if self.stage != "choosing" or not self.waiting or not self.keys.settled_here:
-            self.keys.changed()
+        if not self.may_edit():
             return False
         self.stage = stage
         return True
 
     @property
     def comment(self) -> str:
-        """Your words on the selected call."""
         return self.comments.get(self.current.call.id, "") if self.current else ""
 
-    def keep_comment(self, words: str) -> None:
-        """The comment was written, blank to take it back. It approves nothing: a line ends with Enter too easily."""
-        approval = self.current
-        if self.stage != "comment" or approval is None:
-            return
-        self.back()
-        self.comments.pop(approval.call.id, None)
-        if words.strip():
-            self.comments[approval.call.id] = words.strip()
-
-    def submit_feedback(self, words: str) -> ApprovalDecision | None:
-        approval = self.current
-        if self.stage != "words" or approval is None:
+    def submit_words(self, words: str) -> ApprovalDecision | None:
+        """Deny with these words, or keep the comment, which approves nothing: a line ends with Enter too easily."""
+        approval, stage, words = self.current, self.stage, words.strip()
+        if approval is None or stage not in ("words", "comment"):
             return None
         self.back()
-        return ApprovalDecision((approval.call.id,), Decision.DENY, feedback=words.strip() or None)
+        if stage == "words":
+            return ApprovalDecision((approval.call.id,), Decision.DENY, feedback=words or None)
+        self.comments.pop(approval.call.id, None)
+        if words:
+            self.comments[approval.call.id] = words
+        return None
 
     def may_edit(self) -> bool:
         """Tell whether the key for editing counts. It only opens a form, which approves by a key of its own."""
@@ -217,7 +203,7 @@ class ApprovalSelection:
         return True
 
     def take(self) -> ApprovalDecision | None:
-        """Return the decision that proved to be meant; None where a key, a change or a row that went came between."""
+        """The decision that proved to be meant; None where a key, a change or a row that went came between."""
         decision = self.keys.take()
         ids = {approval.call.id for approval in self.waiting}
         if decision is None or not ids.issuperset(decision.call_ids):
@@ -232,15 +218,6 @@ class ApprovalSelection:
             displayed={call_id: self.seen[call_id] for call_id in decision.call_ids if call_id in self.seen},
         )
 
-    def _approve(self, approvals: Sequence[Pending], scope: Scope, *, here: bool = False) -> bool:
-        if self.stage != "choosing" or not approvals:
-            return False
-        if not all(approval.call.id in self.seen for approval in approvals):
-            self.keys.changed()
-            return False
-        rule = approvals[0].rules[0] if scope == "session" else ""
-        return self.keys.decide(self._decision(approvals, Decision.ALLOW, scope, rule), here=here)
-
     def _decision(
         self, approvals: Sequence[Pending], decision: Decision, scope: Scope = "once", rule: str = ""
     ) -> ApprovalDecision:
@@ -249,6 +226,5 @@ class ApprovalSelection:
         return ApprovalDecision(ids, decision, scope, rule, comments=comments)
 
 
-def _differs(one: Pending, other: Pending) -> bool:
-    """Tell whether the tool, or what is said of it, is another."""
-    return (one.fingerprint, one.changed) != (other.fingerprint, other.changed)
+def _shown(one: Pending) -> tuple[object, object]:
+    return one.fingerprint, one.changed

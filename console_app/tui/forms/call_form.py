@@ -40,8 +40,7 @@ async def fill_in(
     tell: Callable[[str], None],
     arguments: Mapping[str, Any] | None = None,
 ) -> list[ManualCall]:
-    """The calls to send; none when it was left. Begins with the tool called `label`, if there is one, filled in with
-    `arguments`."""
+    """The calls to send; none when it was left. It begins with the tool called `label`, filled in with `arguments`."""
     earlier = EarlierCalls(calls_path)
     table = {spec.label: spec for spec in tools}
     if not table:
@@ -53,7 +52,11 @@ async def fill_in(
     spec = table.get(label)
     while True:
         if spec is None:
-            picked = await app.push_screen_wait(_tool_list(table, earlier, len(calls)))
+            # Those that were called by hand before come first.
+            labels = dict.fromkeys((*(label for label in earlier.labels() if label in table), *table))
+            waits = f"{plural(len(calls), 'call')} {'waits' if len(calls) == 1 else 'wait'} to be sent with it."
+            choices = [Choice(label, table[label].description) for label in labels]
+            picked = await app.push_screen_wait(PickList("Call a tool", choices, note=waits if calls else ""))
             if picked is None:
                 return await _rest(app, calls)
             spec = table[picked]
@@ -70,17 +73,7 @@ async def fill_in(
         spec, label, arguments = None, "", None
 
 
-def _tool_list(table: dict[str, ToolSpec], earlier: EarlierCalls, waiting: int) -> PickList:
-    """All tools, those that were called by hand before first."""
-    before = [label for label in earlier.labels() if label in table]
-    labels = list(dict.fromkeys((*before, *table)))
-    waits = "waits" if waiting == 1 else "wait"
-    note = f"{plural(waiting, 'call')} {waits} to be sent with it." if waiting else ""
-    return PickList("Call a tool", [Choice(label, table[label].description) for label in labels], note=note)
-
-
 async def _rest(app: App[int], calls: list[ManualCall]) -> list[ManualCall]:
-    """Left with calls filled in already: asks what becomes of them."""
     if not calls:
         return []
     question = f"{plural(len(calls), 'call')} filled in already and not sent."
@@ -92,15 +85,17 @@ async def _rest(app: App[int], calls: list[ManualCall]) -> list[ManualCall]:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """Holds the call that was filled in, and tells whether to run the calls now or to fill in another."""
+    """The call that was filled in, and whether to run the calls now or to fill in another."""
 
     call: ManualCall
     then: Literal["run", "another"]
 
 
+ANOTHER = "add it, and fill in one more"
+
+
 class CallForm(Dialog[Filled | None]):
-    """Fills in a call of one tool. `batch` are calls that wait to be sent with this one; None is the result of
-    leaving."""
+    """Fills in a call of one tool; None when it was left. `batch` are calls that wait to be sent with it."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "form.tcss", "call_form.tcss"]
     DEFAULT_CLASSES = "dialog form -tall"
@@ -108,9 +103,7 @@ class CallForm(Dialog[Filled | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "run", "run", tooltip="run the call, and those added before", id="call.run", priority=True),
-        Binding(
-            "ctrl+n", "another", "add another", tooltip="add it, and fill in one more", id="call.another", priority=True
-        ),
+        Binding("ctrl+n", "run('another')", "add another", tooltip=ANOTHER, id="call.another", priority=True),
         Binding("f2", "json", "form/JSON", tooltip="fill in the form, or write JSON", id="call.json", priority=True),
         Binding("ctrl+r", "earlier", "earlier calls", id="call.earlier", priority=True),
         Binding("tab", "app.focus_next", "next field", id="call.next", show=False, priority=True),
@@ -168,14 +161,12 @@ class CallForm(Dialog[Filled | None]):
         return cast("dict[str, Any]", value)
 
     def _fit(self) -> None:
-        """A tool without arguments has no fields that need room."""
         self.set_class(isinstance(self._widget, ObjectWidget) and not self._form.fields, "-bare")
 
     def on_mount(self) -> None:
         self._fit()
 
     def on_key(self, event: events.Key) -> None:
-        """Run the call on Enter too, where there is no field to be in."""
         if event.key == "enter" and self.has_class("-bare"):
             event.stop()
             self.action_run()
@@ -192,20 +183,14 @@ class CallForm(Dialog[Filled | None]):
 
     @on(Input.Submitted)
     def _entered(self, event: Input.Submitted) -> None:
-        """Enter in a line runs it, as a form does."""
         event.stop()
         self.action_run()
 
-    def action_run(self) -> None:
+    def action_run(self, then: Literal["run", "another"] = "run") -> None:
         if (arguments := self._read()) is not None:
-            self.dismiss(Filled(ManualCall(self._spec.label, arguments), "run"))
-
-    def action_another(self) -> None:
-        if (arguments := self._read()) is not None:
-            self.dismiss(Filled(ManualCall(self._spec.label, arguments), "another"))
+            self.dismiss(Filled(ManualCall(self._spec.label, arguments), then))
 
     async def action_json(self) -> None:
-        """F2: switch between form and JSON, with the arguments as they are now."""
         if isinstance(self._widget, ObjectWidget):
             value = self._widget.read()
             await self._put(LinesWidget(self._raw, value, label=""))
@@ -213,7 +198,6 @@ class CallForm(Dialog[Filled | None]):
             await self._put(widget_for(self._form, value, label=""))
 
     def action_earlier(self) -> None:
-        """Ctrl+R: an earlier call's arguments."""
         self.run_worker(self._take_earlier, exclusive=True)
 
     async def _take_earlier(self) -> None:
@@ -224,9 +208,6 @@ class CallForm(Dialog[Filled | None]):
         picked = await self.app.push_screen_wait(PickList("Earlier calls", [Choice(text) for text in by_text]))
         if picked is not None:
             await self._put(widget_for(self._form, by_text[picked], label=""))
-
-    def action_leave(self) -> None:
-        self.dismiss(None)
 
 
 MOST_CALLS = 20  # of a tool
@@ -241,7 +222,6 @@ class EarlierCalls:
         self._path = path
 
     def of(self, label: str) -> list[dict[str, Any]]:
-        """The arguments that a tool was called with."""
         listed = self._read().get(label)
         found = cast("list[Any]", listed) if isinstance(listed, list) else []
         return [cast("dict[str, Any]", one) for one in found if isinstance(one, dict)]
@@ -261,7 +241,6 @@ class EarlierCalls:
             return
 
     def labels(self) -> list[str]:
-        """The tools that were called, the newest first."""
         return list(reversed(self._read()))
 
     def _read(self) -> dict[str, Any]:

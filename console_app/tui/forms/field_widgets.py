@@ -6,7 +6,6 @@ import json
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from enum import Enum
 from typing import Any, ClassVar, Final, cast
 
 from textual import events, on
@@ -27,8 +26,6 @@ LONGEST = 40  # characters of a text that its line shows whole in the narrowest 
 
 
 class CheckList(Widget, can_focus=True):
-    """`checked` are the places of those that are ticked, in order."""
-
     DEFAULT_CSS = """
     CheckList { height: auto; margin: 0 1; padding: 0 1; background: $surface; color: $foreground; }
     CheckList:focus { background: $panel; }
@@ -41,7 +38,7 @@ class CheckList(Widget, can_focus=True):
     ]
 
     class Changed(Message):
-        """One was ticked, or no longer is."""
+        """A label was ticked, or no longer is."""
 
     def __init__(self, labels: Sequence[str], checked: Iterable[int] = ()) -> None:
         super().__init__()
@@ -52,11 +49,9 @@ class CheckList(Widget, can_focus=True):
 
     @property
     def checked(self) -> list[int]:
-        """The places that are ticked."""
         return sorted(self._checked)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """A line each, as far as they are shown."""
         return min(len(self.labels), MOST_LINES)
 
     def render(self) -> Content:
@@ -73,7 +68,6 @@ class CheckList(Widget, can_focus=True):
         return line
 
     def action_move(self, delta: int) -> None:
-        """Up and down, round the ends."""
         self._at = (self._at + delta) % max(len(self.labels), 1)
         self._first = max(min(self._first, self._at), self._at - MOST_LINES + 1)
         self.refresh()
@@ -133,7 +127,6 @@ class ChoiceLine(Widget, can_focus=True):
         return len(self.labels) <= MOST_SIDE_BY_SIDE and self._all().cell_length <= self.content_size.width
 
     def render(self) -> Content:
-        """All of them, or the one that is chosen."""
         if self._fits:
             return self._all()
         place = f"  {self.chosen + 1} of {len(self.labels)}"
@@ -152,7 +145,6 @@ class ChoiceLine(Widget, can_focus=True):
             self.post_message(self.Changed())
 
     def action_move(self, delta: int) -> None:
-        """The arrows; single steps go round the ends."""
         self.choose((self.chosen + delta) % len(self.labels) if abs(delta) == 1 else self.chosen + delta)
 
     def on_click(self, event: events.Click) -> None:
@@ -169,17 +161,12 @@ class ChoiceLine(Widget, can_focus=True):
             at -= size + len(GAP)
 
 
-class _LeftOut(Enum):
-    LEFT_OUT = "not set"
-
-
-LEFT_OUT: Final = _LeftOut.LEFT_OUT
+LEFT_OUT: Final[Any] = object()
 """In place of a value: the field is not sent."""
 
 
 class FieldWidget(Vertical):
-    """Fills in one field. `read` returns its value or LEFT_OUT, and shows its fault. `problem` is that fault, ""
-    without one."""
+    """Fills in one field: `read` gives its value or LEFT_OUT, and shows its fault, `problem`, if there is one."""
 
     DEFAULT_CSS = """
     FieldWidget { height: auto; }
@@ -193,7 +180,6 @@ class FieldWidget(Vertical):
         self._label = field.name if label is None else label
 
     def compose(self) -> ComposeResult:
-        """Label, control, problem."""
         if self._label:
             yield Static(self._heading(), classes="label")
         yield from self.control()
@@ -221,7 +207,6 @@ class FieldWidget(Vertical):
         """Return (value, problem) of what is filled in; this is only asked when the field isn't blank."""
 
     def read(self) -> Any:
-        """The value, or LEFT_OUT; `problem` is set and shown."""
         value, problem = self._blank() if self.is_blank() else self.take()
         self.show_problem(problem)
         return value
@@ -238,11 +223,9 @@ class FieldWidget(Vertical):
         line.set_class(bool(problem), "-said")
 
     def first_problem(self) -> FieldWidget | None:
-        """The first field in it that can't go."""
         return self if self.problem else None
 
     def focus_control(self) -> None:
-        """Brings the cursor to where it is filled in."""
         for widget in self.query("*"):
             if widget.focusable:
                 widget.focus()
@@ -250,13 +233,13 @@ class FieldWidget(Vertical):
 
 
 class LineWidget(FieldWidget):
-    """A text or a number on one line."""
-
     def control(self) -> ComposeResult:
         value = self.value
         text = "" if value is LEFT_OUT or value is None else value if isinstance(value, str) else json.dumps(value)
+        if not safe_text.is_safe(text) or any(sign in text for sign in "\n\r\t"):
+            text = json.dumps(text)  # a line can't hold it
         yield Input(
-            one_line_if_unsafe(text),
+            text,
             select_on_focus=False,
             placeholder="" if self.field.required else "not set",
             password=self.field.secret,
@@ -280,8 +263,6 @@ class LineWidget(FieldWidget):
 
 
 class LinesWidget(FieldWidget):
-    """A text of several lines, or JSON."""
-
     def control(self) -> ComposeResult:
         value = self.value
         if value is LEFT_OUT:
@@ -353,8 +334,6 @@ class ChoiceWidget(FieldWidget):
 
 
 class ChoicesWidget(FieldWidget):
-    """Any number of the values that the schema lists, each at most once."""
-
     def control(self) -> ComposeResult:
         initial = cast("list[Any]", self.value) if isinstance(self.value, list) else []
         checked = [at for at, choice in enumerate(self.field.choices) if any(_same(choice, one) for one in initial)]
@@ -362,7 +341,6 @@ class ChoicesWidget(FieldWidget):
         yield CheckList(labels, checked)
 
     def is_blank(self) -> bool:
-        """None chosen is left out where it may be, unless something stands in its place then."""
         return not self.query_one(CheckList).checked and not self.field.required and not self.field.default
 
     def take(self) -> tuple[Any, str]:
@@ -376,8 +354,6 @@ class ChoicesWidget(FieldWidget):
 
 
 class ObjectWidget(FieldWidget):
-    """Fields in a field."""
-
     def control(self) -> ComposeResult:
         initial = cast("Mapping[str, Any]", self.value) if isinstance(self.value, Mapping) else None
         with Vertical(classes="inner" if self._label else "outer"):
@@ -410,8 +386,6 @@ class ObjectWidget(FieldWidget):
 
 
 class ListWidget(FieldWidget):
-    """Any number of values of one kind."""
-
     def control(self) -> ComposeResult:
         listed = cast("list[Any]", self.value) if isinstance(self.value, list) else []
         with Vertical(classes="inner"):
@@ -440,7 +414,6 @@ class ListWidget(FieldWidget):
         return next((found for found in inner if found), super().first_problem())
 
     async def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Adds one, or takes one out."""
         event.stop()
         if event.button.has_class("add"):
             assert self.field.item is not None
@@ -454,14 +427,11 @@ class ListWidget(FieldWidget):
 
 
 class ItemWidget(Horizontal):
-    """One value of a list, and the button that takes it out."""
-
     def __init__(self, widget: FieldWidget) -> None:
         super().__init__()
         self.widget = widget
 
     def compose(self) -> ComposeResult:
-        """The value, then the button."""
         yield self.widget
         yield _button("remove", "remove")
 
@@ -496,9 +466,7 @@ def widget_for(field: forms.Field, value: Any = LEFT_OUT, *, label: str | None =
 
 def _shows(field: forms.Field, value: Any) -> bool:
     match field.kind:
-        case "text":
-            return isinstance(value, str) and safe_text.is_safe(value)
-        case "lines":
+        case "text" | "lines":
             return isinstance(value, str) and safe_text.is_safe(value)
         case "number" | "integer":
             return isinstance(value, int | float) and not isinstance(value, bool)
@@ -517,11 +485,6 @@ def _shows(field: forms.Field, value: Any) -> bool:
             return all(any(_same(one, choice) for choice in at_once) for one in listed)
         case "json":
             return True
-
-
-def one_line_if_unsafe(text: str) -> str:
-    """Return the text, or its JSON where a line can't hold it: with line breaks or unseen characters."""
-    return text if safe_text.is_safe(text) and not any(c in text for c in "\n\r\t") else json.dumps(text)
 
 
 def _initial(field: forms.Field) -> Any:

@@ -32,10 +32,6 @@ Propose = Callable[[str, str, dict[str, str]], Awaitable[Sequence[str]]]
 """(field, what is typed of it, the other fields) to what the server proposes."""
 
 
-async def _no_proposals(_name: str, _typed: str, _others: dict[str, str]) -> Sequence[str]:
-    return ()
-
-
 class ValuesForm(Dialog[dict[str, str] | None]):
     """Gives the values that were filled in, those left out left out; None for Escape."""
 
@@ -56,7 +52,7 @@ class ValuesForm(Dialog[dict[str, str] | None]):
         about: str,
         arguments: Sequence[PromptArgument],
         initial: Mapping[str, str],
-        propose: Propose = _no_proposals,
+        propose: Propose | None = None,
     ) -> None:
         super().__init__()
         self._title = title
@@ -76,22 +72,12 @@ class ValuesForm(Dialog[dict[str, str] | None]):
             yield KeyHints()
 
     def on_mount(self) -> None:
-        """The cursor goes to the first field that is needed and empty; each line asks the server as it is typed."""
-        for line in self.query(LineWidget):
-            line.query_one(Input).suggester = _Proposals(self, line)
+        if (propose := self._propose) is not None:
+            for line in self.query(LineWidget):
+                line.query_one(Input).suggester = _Proposals(self, line, propose)
         empty = [line for line in self.query(LineWidget) if line.field.required and line.is_blank()]
         if empty:
             empty[0].focus_control()
-
-    async def proposals(self, line: LineWidget, typed: str) -> Sequence[str]:
-        """Ask the server for the values that it proposes for a line."""
-        name = line.field.name
-        others = {
-            other.field.name: other.query_one(Input).value
-            for other in self.query(LineWidget)
-            if other is not line and not other.is_blank()
-        }
-        return await self._propose(name, typed, others)
 
     @on(Input.Submitted)
     def _entered(self, event: Input.Submitted) -> None:
@@ -99,7 +85,6 @@ class ValuesForm(Dialog[dict[str, str] | None]):
         self.action_go_on()
 
     def action_go_on(self) -> None:
-        """Ctrl+S, or Enter in a line."""
         values = self._widget.read()
         wrong = self._widget.first_problem()
         if wrong is not None:
@@ -108,23 +93,24 @@ class ValuesForm(Dialog[dict[str, str] | None]):
         else:
             self.dismiss(cast("dict[str, str]", values))
 
-    def action_leave(self) -> None:
-        self.dismiss(None)
-
 
 class _Proposals(Suggester):
     """Suggests the first proposal that continues the typed text, once typing has paused."""
 
-    def __init__(self, form: ValuesForm, line: LineWidget) -> None:
+    def __init__(self, form: ValuesForm, line: LineWidget, propose: Propose) -> None:
         super().__init__(use_cache=False, case_sensitive=True)
-        self._form = form
-        self._line = line
+        self._form, self._line, self._propose = form, line, propose
 
     async def get_suggestion(self, value: str) -> str | None:
         await asyncio.sleep(PAUSE)
         if self._line.query_one(Input).value != value:
             return None
-        for proposed in await self._form.proposals(self._line, value):
+        others = {
+            other.field.name: other.query_one(Input).value
+            for other in self._form.query(LineWidget)
+            if other is not self._line and not other.is_blank()
+        }
+        for proposed in await self._propose(self._line.field.name, value, others):
             if proposed.startswith(value) and safe_text.is_safe(proposed) and proposed.isprintable():
                 return proposed
         return None

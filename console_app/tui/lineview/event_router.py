@@ -8,7 +8,6 @@ from console_app.domain import amounts, event_news
 from console_app.domain import events as ev
 from console_app.domain.transcript import GO_ON, BatchView, CallView, Transcript
 from console_app.tui.lineview.blocks.block import Block
-from console_app.tui.lineview.blocks.folds import FoldBlock
 from console_app.tui.lineview.blocks.messages import AssistantBlock, ReasoningBlock, ThoughtBlock, UserBlock
 from console_app.tui.lineview.blocks.notices import (
     UNANSWERED,
@@ -19,14 +18,12 @@ from console_app.tui.lineview.blocks.notices import (
     Waits,
 )
 from console_app.tui.lineview.calls.block import CallBlock
-from console_app.tui.lineview.calls.group import BatchBlock, CallGroup
+from console_app.tui.lineview.calls.group import BatchBlock, CallGroup, FoldBlock
 from console_app.tui.lineview.scrolling.cursor import newest_group
 from console_app.tui.lineview.view import ConversationView
 
 
 class _StepBlocks:
-    """The blocks of one answer, in the order in which they stand."""
-
     def __init__(self) -> None:
         self.reasoning: ReasoningBlock | None = None
         self.answer: AssistantBlock | None = None
@@ -85,9 +82,11 @@ class EventRouter:
                     self._view.changed(writing)
             case ev.ReasoningDelta():
                 self.unpainted += len(event.text)
-                block = self._reasoning(event.at)
-                block.append(event.text)
-                self._view.changed(block)
+                if self._step.reasoning is None:
+                    self._place(ReasoningBlock(started_at=event.at))
+                if (block := self._step.reasoning) is not None:
+                    block.append(event.text)
+                    self._view.changed(block)
             case ev.TextRevised():
                 self._answer().revise(event.text)
                 self._view.changed(self._answer())
@@ -99,9 +98,13 @@ class EventRouter:
                 | ev.CallDetached() | ev.CallFinished() | ev.CallRestarted() | ev.QuestionAsked() | ev.CallAsked()
                 | ev.CallAnswered()
             ):  # fmt: skip
-                self._call_moved(event.call_id)
+                if (moved := self._call_changed(event.call_id)) is not None:
+                    self._group_changed(moved.group)
             case ev.CallDropped():
-                self._dropped(event.call_id)
+                if (dropped := self._calls.pop(event.call_id, None)) is not None:
+                    dropped.group.panels.remove(dropped)
+                    self._view.remove_block(dropped)
+                    self._group_changed(dropped.group)
             case ev.BatchFinished():
                 self._ended(self._step.group)
             case ev.TurnStarted():
@@ -138,7 +141,6 @@ class EventRouter:
             call_id = block.call.parent
 
     def catch_up(self) -> None:
-        """Show what the transcript has so far."""
         for turn in self._transcript.turns:
             block = UserBlock(turn.prompt)
             self._view.add_block(block)
@@ -173,7 +175,6 @@ class EventRouter:
         self._view.add_block(block)
 
     def _was_read(self, text: str, at: float) -> bool:
-        """Say when the agent read words that stand there; False where none such do."""
         found = next((one for one in self._unread if one[0].text == text), None)
         if found is not None:
             self._unread.remove(found)
@@ -196,11 +197,18 @@ class EventRouter:
             self._view.changed(self._end)
         self._view.forget_selection()
         self._step = _StepBlocks()
-        self._prompt = block = self._begin_prompt(event.prompt)
+        block, self._sent = self._sent, None  # the one that stands there since it was sent, if it does
+        self._take_waits_away()
+        if block is None or block.index < 0:
+            block = UserBlock(event.prompt)
+            self._view.add_block(block)
+        elif block.text != event.prompt:
+            block.carry(event.prompt, (), "")
+            self._view.changed(block)
+        self._prompt = block
         self._prompts.append((event.turn, block))
 
     def _retrying(self, event: ev.RetryScheduled) -> None:
-        """A row that counts the tries, and stays as what happened."""
         if self._retry is None or self._retry.index != len(self._view.blocks) - 1:
             self._retry = RetryBlock(event)
             self._view.add_block(self._retry)
@@ -209,14 +217,12 @@ class EventRouter:
             self._view.changed(self._retry)
 
     def _tried(self, retry: RetryBlock, event: ev.Event) -> None:
-        """The first sign of an answer, or the end of the turn, ends the waiting for another try."""
         retry.over(told=isinstance(event, ev.TurnFinished) and event.outcome == "failed")
         self._view.changed(retry)
         self._retry = None
 
     def sending(self, text: str | None, waits: Waits) -> None:
-        """Show a prompt that is sent and has no turn yet, with what it waits for below. With None, take such a prompt
-        away."""
+        """Show a prompt that has no turn yet, with what it waits for below; None takes it away."""
         if self._sent is not None:
             if text == self._sent.text and self._sent.index >= 0 and self._sent_waits is not None:
                 self._sent_waits.touch()
@@ -224,27 +230,16 @@ class EventRouter:
                 return
             self._view.remove_block(self._sent)
             self._sent = None
-        if self._sent_waits is not None:
-            self._view.remove_block(self._sent_waits)
-            self._sent_waits = None
+        self._take_waits_away()
         if text is not None:
             self._sent, self._sent_waits = UserBlock(text), SentBlock(waits)
             self._view.add_block(self._sent)
             self._view.add_block(self._sent_waits)
 
-    def _begin_prompt(self, text: str) -> UserBlock:
-        """The block of a turn's prompt: the one that stands there since it was sent, if it does."""
-        block, self._sent = self._sent, None
+    def _take_waits_away(self) -> None:
         if self._sent_waits is not None:
             self._view.remove_block(self._sent_waits)
             self._sent_waits = None
-        if block is None or block.index < 0:
-            block = UserBlock(text)
-            self._view.add_block(block)
-        elif block.text != text:
-            block.carry(text, (), "")
-            self._view.changed(block)
-        return block
 
     def _undone(self, event: ev.TurnUndone) -> None:
         """Takes the blocks of the newest turn out, and whatever was said since."""
@@ -272,13 +267,10 @@ class EventRouter:
             self._receipt(block, "never read: it had ended")
         self._unread.clear()
         turn = self._transcript.turn
-        took, tokens, cost = (
-            (event.at - turn.started_at, turn.tokens, turn.cost) if turn is not None else (0.0, 0, None)
-        )
-        failed = turn is not None and bool(turn.without_success)
-        self._end = TurnEndBlock(
-            event.outcome, error=event.error, took=took, tokens=tokens, cost=cost, without_success=failed
-        )
+        self._end = TurnEndBlock(event.outcome, error=event.error)
+        if turn is not None:
+            self._end.took, self._end.tokens, self._end.cost = event.at - turn.started_at, turn.tokens, turn.cost
+            self._end.without_success = bool(turn.without_success)
         if self._transcript.unanswered is not None:
             self._end.hint = UNANSWERED
         elif turn is not None and turn.broke_off:
@@ -316,7 +308,6 @@ class EventRouter:
                 self._view.add_block(block)
 
     def _thinking(self, event: ev.ThoughtDelta) -> None:
-        """A thought as it is written: one block that grows."""
         step = self._transcript.step
         if step is None:
             return
@@ -329,7 +320,6 @@ class EventRouter:
         self._view.changed(self._step.thought)
 
     def _thought(self, event: ev.Thought) -> None:
-        """Replace the pieces of a thought by the whole thought."""
         block = self._step.thought or ThoughtBlock(event.label, "")
         if self._step.thought is None:
             self._view.add_block(block)
@@ -345,12 +335,6 @@ class EventRouter:
         assert self._step.answer is not None
         return self._step.answer
 
-    def _reasoning(self, at: float) -> ReasoningBlock:
-        if self._step.reasoning is None:
-            self._place(ReasoningBlock(started_at=at))
-        assert self._step.reasoning is not None
-        return self._step.reasoning
-
     def _place(self, block: AssistantBlock | ReasoningBlock) -> None:
         self._report(but=self._step.group)
         step = self._step
@@ -363,23 +347,19 @@ class EventRouter:
         self._view.add_block(block, before=before)
 
     def _begun(self, at: float) -> None:
-        """The model speaks or calls: it thinks no longer."""
         reasoning = self._step.reasoning
         if reasoning is not None and reasoning.live:
             reasoning.end(at)
             self._view.changed(reasoning)
 
     def _announced(self, event: ev.CallAnnounced) -> None:
-        call = self._transcript.calls.get(event.call_id)
-        step = self._transcript.step
-        if call is None or step is None or event.call_id in self._calls:
-            return
-        if call.agent == self._agent:
-            self._begun(event.at)
-        self._add(call, step.batch)
+        call, step = self._transcript.calls.get(event.call_id), self._transcript.step
+        if call is not None and step is not None and event.call_id not in self._calls:
+            if call.agent == self._agent:
+                self._begun(event.at)
+            self._add(call, step.batch)
 
     def _add(self, call: CallView, batch: BatchView) -> None:
-        """A call of the answer, or of one that it sent."""
         if (above := self._calls.get(call.parent)) is not None:
             self._announced_below(call, above)
         if above is not None or call.agent != self._agent:
@@ -425,7 +405,7 @@ class EventRouter:
         self._view.add_block(other, before=self._view.blocks[after] if 0 < after < len(self._view.blocks) else None)
 
     def _now_newest(self, group: CallGroup | None) -> None:
-        """Another batch is the one whose calls have numbers."""
+        """Give the calls of this batch numbers, and those of the one before none."""
         for one, newest in ((self._newest, False), (group, True)):
             if one is not None:
                 one.newest = newest
@@ -433,7 +413,7 @@ class EventRouter:
         self._newest = group
 
     def _report(self, but: CallGroup | None = None) -> None:
-        """What comes now is no more of the batches so far: long ones fold."""
+        """Fold the long batches so far, since something else comes now."""
         for group in [group for group in self._unreported if group is not but]:
             self._unreported.remove(group)
             group.reported = True
@@ -444,24 +424,12 @@ class EventRouter:
             group.ended = True
             self._group_changed(group)
 
-    def _dropped(self, call_id: str) -> None:
-        block = self._calls.pop(call_id, None)
-        if block is not None:
-            block.group.panels.remove(block)
-            self._view.remove_block(block)
-            self._group_changed(block.group)
-
     def _call_changed(self, call_id: str) -> CallBlock | None:
         block = self._calls.get(call_id)
         if block is not None:
             block.touch()
             self._view.changed(block)
         return block
-
-    def _call_moved(self, call_id: str) -> None:
-        """A call changed its state: with it what all panels of its answer share."""
-        if (block := self._call_changed(call_id)) is not None:
-            self._group_changed(block.group)
 
     def _group_changed(self, group: CallGroup | None) -> None:
         if group is not None:

@@ -13,7 +13,6 @@ LANGUAGES = ("python", "bash", "json", "diff", "javascript", "typescript", "html
 
 
 def use_first(is_stopped: Callable[[], bool]) -> None:
-    """Use each part once, until somebody stops that."""
     parser()
     for language in LANGUAGES:
         if is_stopped():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rich.cells import cell_len, split_graphemes
 from rich.segment import Segment
@@ -39,7 +40,6 @@ class Line(Strip):
 
     @property
     def content(self) -> str:
-        """Return the text that copying the whole line gives."""
         return self.text[self.start : self.end]
 
 
@@ -60,7 +60,6 @@ def clean(text: str) -> str:
 
 
 def pieces_width(pieces: Sequence[Piece]) -> int:
-    """Count the cells that the pieces take side by side."""
     return sum(len(text) if text.isascii() else cell_len(text) for text, _ in pieces)
 
 
@@ -173,10 +172,7 @@ def break_points(text: str, width: int, first: int | None = None) -> list[tuple[
 
 
 def _past(cells: bytes | None, at: int, end: int, room: int) -> int:
-    """Return the place behind the characters from `at` on that fit into so many cells, with the marks of the last one.
-
-    `cells` are those of each character, and None where each takes one.
-    """
+    """The place behind the characters that fit into `room`; `cells` are those of each, None where all take one."""
     if room <= 0:
         return at
     if cells is None:
@@ -196,7 +192,6 @@ class Parts:
         self._number = self._begin = 0  # of the piece that was reached, and the characters before it
 
     def between(self, start: int, end: int) -> list[Piece]:
-        """The pieces between two characters of their joined text, none before those asked for last."""
         out: list[Piece] = []
         while self._number < len(self._pieces):
             text, style = self._pieces[self._number]
@@ -228,8 +223,7 @@ def wrap(pieces: Sequence[Piece], width: int) -> list[Row]:
 
 
 def chop_ends(text: str, width: int) -> list[int]:
-    """Return the ends of rows of `width` cells when `text` is cut wherever the edge falls; there is one row at
-    least."""
+    """The ends of the rows of `width` cells when `text` is cut wherever the edge falls; at least one row."""
     width = max(width, 1)
     size = len(text)
     if text.isascii():
@@ -274,14 +268,4 @@ def chop(pieces: Sequence[Piece], width: int) -> list[Row]:
 
 def chop_text(text: str, width: int) -> list[str]:
     """`text` cut so that no part is wider than `width` cells; one part at least."""
-    if text.isascii():
-        return [text[at : at + width] for at in range(0, len(text), width)] or [""]
-    parts, part, used = list[str](), list[str](), 0
-    for character in text:
-        size = cell_len(character)
-        if used + size > width and part:
-            parts.append("".join(part))
-            part, used = [], 0
-        part.append(character)
-        used += size
-    return [*parts, "".join(part)]
+    return [text[start:end] for start, end in pairwise([0, *chop_ends(text, width)])]

@@ -19,11 +19,13 @@ from textual.color import Color
 if TYPE_CHECKING:
     from textual.app import App
 
-    from console_app.tui.lineview.results.canvas import PictureCanvas
+    from console_app.tui.terminal.canvas import Canvas
 
 TEXT_CONTRAST = 4.5  # of text on its background, as WCAG AA asks
 LINE_CONTRAST = 1.6  # of rules and idle lanes, which carry no meaning alone
 
+Inked = Callable[..., Style]
+"""Make the style of an ink by its name, with keywords for emphasis."""
 _BLACK, _WHITE = Color(0, 0, 0), Color(255, 255, 255)
 
 
@@ -50,19 +52,17 @@ class Palette:
     selection: Style
     still: bool = False  # nothing is to move by itself
     draws: bool = True  # there are colours enough for a picture
-    canvas: PictureCanvas | None = None  # the terminal's own pictures, where there is a terminal
+    canvas: Canvas | None = None  # the terminal's own pictures, where there is a terminal
     raised: Palette | None = field(default=None, repr=False)  # the same on the ground of the user's words
     sunken: Palette | None = field(default=None, repr=False)  # the same on the ground of code
     chosen: Palette | None = field(default=None, repr=False)  # the same on the ground of the line under the cursor
 
     @property
     def on_raised(self) -> Palette:
-        """The palette on the ground of the user's words."""
         return self.raised or self
 
     @property
     def on_chosen(self) -> Palette:
-        """The palette on the ground of the line under the cursor."""
         return self.chosen or self
 
     @property
@@ -121,7 +121,9 @@ def build_palette(variables: Mapping[str, str], *, dark: bool = True) -> Palette
     if background.ansi is not None:
         return _ansi_palette(variables, dark)
     surface = background + _color(variables, "surface", "#1e1e1e")
-    lifted = surface if surface != background else background.blend(_pole(background), 0.07)
+    lifted = (
+        surface if surface != background else background.blend(_WHITE if _luminance(background) < 0.5 else _BLACK, 0.07)
+    )
     panel = background + _color(variables, "panel", lifted.hex)
     return replace(
         _palette_on(variables, background),
@@ -132,108 +134,74 @@ def build_palette(variables: Mapping[str, str], *, dark: bool = True) -> Palette
 
 
 def _palette_on(variables: Mapping[str, str], ground: Color) -> Palette:
-    bg = ground.rich_color
     foreground = _color(variables, "foreground", "#e0e0e0")
-
-    def ink(name: str, ratio: float = TEXT_CONTRAST) -> Color:
-        return readable(ground + _color(variables, name, foreground.hex), ground, ratio)
-
-    def style(
-        color: Color, *, bold: bool | None = None, italic: bool | None = None, underline: bool | None = None
-    ) -> Style:
-        return Style(color=color.rich_color, bgcolor=bg, bold=bold, italic=italic, underline=underline)
-
     text = readable(ground + foreground, ground)
-    muted = readable(ground + _color(variables, "muted", ground.blend(text, 0.6).hex), ground)
-    faint = readable(ground.blend(text, 0.28), ground, LINE_CONTRAST)
-    primary, secondary, accent = ink("primary"), ink("secondary"), ink("accent")
-    success, warning, error = ink("success"), ink("warning"), ink("error")
+    known = {
+        "foreground": text,
+        "muted": readable(ground + _color(variables, "muted", ground.blend(text, 0.6).hex), ground),
+        "faint": readable(ground.blend(text, 0.28), ground, LINE_CONTRAST),
+    }
+
+    def style(name: str, **emphasis: Any) -> Style:
+        ink = known.get(name) or readable(ground + _color(variables, name, foreground.hex), ground)
+        return Style(color=ink.rich_color, bgcolor=ground.rich_color, **emphasis)
+
     mark = ground + _color(variables, "screen-selection-background", "#0178d47f")
+    selection = Style(color=readable(text, mark).rich_color, bgcolor=mark.rich_color)
+    return _styled(style, _sixteen(ground), selection)
+
+
+def _styled(style: Inked, ansi: tuple[RichColor, ...], selection: Style) -> Palette:
+    base, muted, primary, secondary = style("foreground"), style("muted"), style("primary"), style("secondary")
+    accent, success, error = style("accent"), style("success"), style("error")
     return Palette(
-        base=style(text),
-        strong=style(text, bold=True),
-        muted=style(muted),
-        faint=style(faint),
-        primary=style(primary),
-        secondary=style(secondary),
-        accent=style(accent),
-        success=style(success),
-        warning=style(warning),
-        error=style(error),
-        link=style(primary, underline=True),
-        heading=style(primary, bold=True),
-        emphasis=style(text, italic=True),
-        code=style(accent),
+        base=base,
+        strong=style("foreground", bold=True),
+        muted=muted,
+        faint=style("faint"),
+        primary=primary,
+        secondary=secondary,
+        accent=accent,
+        success=success,
+        warning=style("warning"),
+        error=error,
+        link=style("primary", underline=True),
+        heading=style("primary", bold=True),
+        emphasis=style("foreground", italic=True),
+        code=accent,
         syntax={
-            "keyword": style(accent),
-            "string": style(success),
-            "number": style(warning),
-            "comment": style(muted, italic=True),
-            "name": style(primary),
-            "type": style(secondary),
-            "operator": style(muted),
-            "wrong": style(error),
-            "added": style(success),
-            "removed": style(error),
-            "key": style(primary),
+            "keyword": accent,
+            "string": success,
+            "number": style("warning"),
+            "comment": style("muted", italic=True),
+            "name": primary,
+            "type": secondary,
+            "operator": muted,
+            "added": success,
+            "removed": error,
+            "key": primary,
         },
-        ansi=_sixteen(ground),
-        selection=Style(color=readable(text, mark).rich_color, bgcolor=mark.rich_color),
+        ansi=ansi,
+        selection=selection,
     )
 
 
 def _ansi_palette(variables: Mapping[str, str], dark: bool) -> Palette:
-    """Make the palette for themes of the terminal's own colours. They are unknown, so weak text is dim in place of
-    blended."""
+    """The palette of the terminal's own colours. They are unknown, so weak text is dim in place of blended."""
 
-    def style(
-        name: str,
-        *,
-        bold: bool | None = None,
-        italic: bool | None = None,
-        underline: bool | None = None,
-        dim: bool | None = None,
-    ) -> Style:
-        color = _color(variables, name, "ansi_default")
+    def style(name: str, **emphasis: Any) -> Style:
+        weak = name in ("muted", "faint")
+        color = _color(variables, "foreground" if weak else name, "ansi_default")
         ink = (color if color.a else Color.parse("ansi_default")).rich_color
-        return Style(color=ink, bgcolor="default", bold=bold, italic=italic, underline=underline, dim=dim)
+        return Style(color=ink, bgcolor="default", dim=True, **emphasis) if weak else Style(
+            color=ink, bgcolor="default", **emphasis)  # fmt: skip
 
-    base = style("foreground")
-    muted = style("foreground", dim=True)
-    primary = style("primary")
-    palette = Palette(
-        base=base,
-        strong=style("foreground", bold=True),
-        muted=muted,
-        faint=muted,
-        primary=primary,
-        secondary=style("secondary"),
-        accent=style("accent"),
-        success=style("success"),
-        warning=style("warning"),
-        error=style("error"),
-        link=style("primary", underline=True),
-        heading=style("primary", bold=True),
-        emphasis=style("foreground", italic=True),
-        code=style("accent"),
-        syntax={
-            "keyword": style("accent"),
-            "string": style("success"),
-            "number": style("warning"),
-            "comment": muted,
-            "name": primary,
-            "type": style("secondary"),
-            "operator": base,
-            "wrong": style("error"),
-            "added": style("success"),
-            "removed": style("error"),
-            "key": primary,
-        },
-        ansi=tuple(RichColor.parse(f"color({number})") for number in range(16)),
-        selection=Style(color="black" if dark else "white", bgcolor="white" if dark else "black"),
-        draws=False,
-    )
-    heavy = {"base": palette.strong, "muted": palette.strong, "faint": base}
+    selection = Style(color="black" if dark else "white", bgcolor="white" if dark else "black")
+    ansi = tuple(RichColor.parse(f"color({number})") for number in range(16))
+    palette = _styled(style, ansi, selection)
+    syntax = {**palette.syntax, "comment": palette.muted, "operator": palette.base}
+    palette = replace(palette, syntax=syntax, draws=False)
+    heavy = {"base": palette.strong, "muted": palette.strong, "faint": palette.base}
     return replace(palette, chosen=replace(palette, **heavy))
 
 
@@ -252,10 +220,6 @@ def _color(variables: Mapping[str, str], name: str, default: str) -> Color:
         return Color.parse(variables.get(name, default))
     except ValueError:
         return Color.parse(default)
-
-
-def _pole(ground: Color) -> Color:
-    return _WHITE if _luminance(ground) < 0.5 else _BLACK
 
 
 def _luminance(color: Color) -> float:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Literal, Protocol
 
 from textual import events
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.geometry import Offset
 from textual.message import Message
 
@@ -16,15 +17,122 @@ from console_app.domain import Artifact, Level, call_description, one_line
 from console_app.domain.steady_time import steady_time
 from console_app.domain.transcript import CallView
 from console_app.tui.lineview.blocks.block import Block
-from console_app.tui.lineview.blocks.folds import FoldBlock
 from console_app.tui.lineview.blocks.notices import NoticeBlock
 from console_app.tui.lineview.calls.block import CallBlock
 from console_app.tui.lineview.calls.detail import ResultKey
+from console_app.tui.lineview.calls.group import FoldBlock
 from console_app.tui.lineview.markdown.rows import is_web_link
-from console_app.tui.lineview.panel_letters import KEYS, TOO_EARLY, Later, PanelLetters
 from console_app.tui.lineview.results.json_tree import FOLD_META
 from console_app.tui.lineview.scrolling.block_scroll import BlockScroll
 from console_app.tui.lineview.scrolling.cursor import Cursor
+
+TOGETHER = 0.3  # seconds between two letters of a word, at most
+SETTLED = 0.5  # seconds that a row has had the focus before a letter changes something that runs
+TOO_EARLY = "{} counts once the row has had the focus for half a second. Press it again."
+_WALKS = frozenset({"panel.previous", "panel.next", "find.next", "find.previous"})
+_ACTS_AT_ONCE = frozenset({"panel.toggle", "panel.more", "panel.raw", "panel.filter", "panel.failed", "panel.help"})
+_HAS_A_CONSEQUENCE = frozenset(
+    {"panel.cancel", "panel.retry", "panel.retry_all", "panel.edit", "panel.send", "panel.background"}
+)
+
+
+class Timer(Protocol):
+    """A call that comes after a while."""
+
+    def stop(self) -> None: ...
+
+
+Later = Callable[[float, Callable[[], object]], Timer]
+"""Runs something after so many seconds."""
+
+
+class PanelLetters:
+    """Tells a letter that was meant for a panel from the first of a word: two letters within 0.3 s are typing.
+
+    A letter that opens something else, or has a consequence, acts once no other came behind it (`later`); one with a
+    consequence only after the row has had the focus for half a second.
+    """
+
+    def __init__(self, later: Later, now: Callable[[], float] = time.monotonic) -> None:
+        self._later, self._now = later, now
+        self._first, self._at = "", float("-inf")
+        self._held: Timer | None = None
+        self._here_since = now()
+
+    def moved(self) -> None:
+        self._here_since = self._now()
+        self._forget()
+
+    def judge(self, letter: str, binding: str, act: Callable[[], object]) -> Literal["passes", "held", "early"] | str:
+        """Tell whether a letter passes to its binding, is held back until `act` runs, or came too early. Any other word
+        is typed text for the prompt."""
+        now, first = self._now(), self._first
+        together = first != "" and now - self._at < TOGETHER
+        if together and letter == first:  # the key is held down, or goes on
+            return "passes" if binding in _ACTS_AT_ONCE else "held"
+        if together:
+            self._forget()
+            return first + letter
+        if binding in _WALKS:
+            return "passes"
+        self._forget()
+        self._first, self._at = letter, now
+        if binding in _ACTS_AT_ONCE:
+            return "passes"
+        if binding in _HAS_A_CONSEQUENCE and now - self._here_since < SETTLED:
+            return "early"
+        self._held = self._later(TOGETHER, act)
+        return "held"
+
+    def _forget(self) -> None:
+        if self._held is not None:
+            self._held.stop()
+        self._first, self._held = "", None
+
+
+KEYS: list[BindingType] = [
+    Binding("enter", "menu", "menu", tooltip="what can be done with a call", id="panel.menu"),
+    Binding("o,space,enter", "toggle_block('open')", "open", id="panel.toggle"),
+    Binding("o,space,enter", "toggle_block('close')", "close", id="panel.toggle"),
+    Binding("x", "call('cancel')", "stop", id="panel.cancel"),
+    Binding("r", "call('retry')", "run again", id="panel.retry"),
+    Binding(
+        "R", "call('retry_all')", "run all that was cut off", tooltip="run what was cut off again", id="panel.retry_all"
+    ),
+    Binding("e", "call('edit')", "change and run", id="panel.edit"),
+    Binding("n", "screen.find_step(1)", "next match", id="find.next"),
+    Binding("N", "screen.find_step(-1)", "previous match", id="find.previous"),
+    Binding("m", "result('more')", "more", id="panel.more"),
+    Binding("v", "result('raw')", "raw", tooltip="a result as it came", id="panel.raw"),
+    Binding("v", "result('rendered')", "rendered", tooltip="a result as what it is", id="panel.raw"),
+    Binding("c", "copy", "copy", id="panel.copy"),
+    Binding(
+        "C", "screen.copy_part", "copy part", tooltip="copy a part: code, a table, arguments", id="panel.copy_part"
+    ),
+    Binding("i", "call('inspect')", "look inside", id="panel.inspect"),
+    Binding("plus", "call('extend')", "more time", id="panel.extend"),
+    Binding("b", "call('background')", "to the background", id="panel.background"),
+    Binding("s", "call('send')", "send partial results", id="panel.send"),
+    Binding("f", "files", "files", tooltip="open a file or a link of a result", id="panel.files"),
+    Binding("t", "filter", "filter", tooltip="filter by state: one, the next, then all", id="panel.filter"),
+    Binding("exclamation_mark", "failed", "next failed", tooltip="select the next failed call", id="panel.failed"),
+    Binding(
+        "right", "result('unfold')", "unfold", tooltip="open a result's tree one level", id="panel.unfold", show=False
+    ),
+    Binding("left", "result('fold')", "fold", tooltip="fold a result's tree one level", id="panel.fold", show=False),
+    Binding("question_mark", "screen.command('help')", "help", id="panel.help", show=False),
+    Binding("escape", "leave", "back", tooltip="back to the prompt", id="panel.leave"),
+    Binding("alt+up,k", "cursor(-1)", "previous panel or message", id="panel.previous", show=False),
+    Binding("alt+down,j", "cursor(1)", "next panel or message", id="panel.next", show=False),
+    Binding("up", "walk(-1)", "call above, or line up", id="conversation.up", show=False),
+    Binding(
+        "down", "walk(1)", "call below, or line down; from the last to the prompt", id="conversation.down", show=False
+    ),
+    Binding("pageup", "page(-1)", "page up", id="conversation.page_up", show=False),
+    Binding("pagedown", "page(1)", "page down", id="conversation.page_down", show=False),
+    Binding("home", "scroll_home", "first line", id="conversation.home", show=False),
+    Binding("end", "scroll_end", "last line", id="conversation.end", show=False),
+]
 
 
 class ConversationView(BlockScroll, can_focus=True):
@@ -44,15 +152,11 @@ class ConversationView(BlockScroll, can_focus=True):
 
     @dataclass
     class CallAction(Message):
-        """Something was asked for on a call's panel, by key."""
-
         call_id: str
         action: str
 
     @dataclass
     class CopyRequested(Message):
-        """A block's text is wanted on the clipboard."""
-
         text: str
 
     @dataclass
@@ -78,12 +182,10 @@ class ConversationView(BlockScroll, can_focus=True):
         call: CallView
 
     class MenuRequested(Message):
-        """What can be done with the selected call is to be shown."""
+        """The menu of the selected call is asked for."""
 
     @dataclass
     class Refused(Message):
-        """A key was pressed that means nothing here, and why."""
-
         why: str
 
     _pressed_at: Offset | None = None
@@ -96,7 +198,6 @@ class ConversationView(BlockScroll, can_focus=True):
         self._letters = PanelLetters(self.set_timer)
 
     def use_time(self, later: Later, now: Callable[[], float]) -> None:
-        """Judge letters by this time from now on."""
         self._letters = PanelLetters(later, now)
 
     # ---------------------------------------------------------------- content
@@ -105,7 +206,6 @@ class ConversationView(BlockScroll, can_focus=True):
         self.add_block(NoticeBlock(level, text))
 
     def remove_block(self, block: Block) -> None:
-        """Takes a block out again; the cursor leaves it."""
         if self.cursor is block:
             self._put_cursor(None)
         super().remove_block(block)
@@ -115,7 +215,6 @@ class ConversationView(BlockScroll, can_focus=True):
         super().clear()
 
     def toggle_all(self) -> None:
-        """Opens all blocks that open; folds them when one is open already."""
         able = [block for block in self.blocks if block.opens]
         target = not any(block.open for block in able)
         for block in able:
@@ -127,7 +226,6 @@ class ConversationView(BlockScroll, can_focus=True):
 
     @property
     def cursor(self) -> Block | None:
-        """The selected block: what the keys act on."""
         return self._cursor.at
 
     def enter(self, delta: int = -1) -> bool:
@@ -135,8 +233,7 @@ class ConversationView(BlockScroll, can_focus=True):
         return self._enter(self._cursor.entry(delta))
 
     def enter_call(self, number: int) -> bool:
-        """Take the focus and select the call of this number (from 1) in the newest batch. Return False where there is
-        none."""
+        """Take the focus and select the call of this number (from 1) in the newest batch; False where there is none."""
         calls = self._cursor.newest_calls()
         return self._enter(calls[number - 1] if 0 < number <= len(calls) else None)
 
@@ -145,18 +242,16 @@ class ConversationView(BlockScroll, can_focus=True):
         return self._enter(self._cursor.next_failed())
 
     def go_to_call(self, call: CallView) -> None:
-        """Takes the focus and selects a call."""
         self._enter(next((block for block in self.blocks if isinstance(block, CallBlock) and block.call is call), None))
 
     def say_of(self, call: CallView, words: str) -> None:
-        """Say something on the row of a selected call until the selection leaves it."""
         block = self.cursor
         if isinstance(block, CallBlock) and block.call is call:
             block.says = words
             self.changed(block)
 
     def says_of(self, call: CallView) -> str:
-        """Return what was said so on the row of a call; "" where it isn't there any more."""
+        """The words that `say_of` put on the row of a call; "" where they are gone."""
         block = self.cursor
         return block.says if isinstance(block, CallBlock) and block.call is call else ""
 
@@ -166,7 +261,6 @@ class ConversationView(BlockScroll, can_focus=True):
 
     @property
     def first_visible(self) -> int:
-        """The position of the block at the top of the view."""
         return self._list.find(self.top)[0]
 
     def reveal(self, block: Block, line: int = 0) -> None:
@@ -178,8 +272,8 @@ class ConversationView(BlockScroll, can_focus=True):
             self._scroll_by_hand(at - self.size.height // 3)
 
     def go_to_turn(self, block: Block) -> None:
-        """Takes the focus and selects the message that a turn begins with, its first line at the top, as far as there
-        is something below it."""
+        """Take the focus and select the message that begins a turn, its first line at the top where the text below
+        allows it."""
         self._enter(block)
         self._scroll_by_hand(self._list.top_of(block) + block.gap)
 
@@ -223,7 +317,6 @@ class ConversationView(BlockScroll, can_focus=True):
             self.changed(one)
 
     def _show(self, block: Block) -> None:
-        """Scrolls a block into view, by as little as it takes."""
         height = self.size.height
         begin = self._list.top_of(block)
         end = begin + self._list.height_of(block)
@@ -301,7 +394,7 @@ class ConversationView(BlockScroll, can_focus=True):
             return
         active, letter = self.screen.active_bindings.get(event.key), event.character or ""
         bound = active.binding if active is not None and active.enabled else None
-        act = partial(self._refuse, event) if bound is None else partial(self._run, bound.action)
+        act = partial(self._refuse, event) if bound is None else partial(self.call_later, self.run_action, bound.action)
         match self._letters.judge(letter, "" if bound is None else bound.id or "", act):
             case "passes":
                 return
@@ -312,9 +405,6 @@ class ConversationView(BlockScroll, can_focus=True):
             case typed:
                 self.post_message(self.Typed(typed))
         event.stop()
-
-    def _run(self, action: str) -> None:
-        self.call_later(self.run_action, action)
 
     def _refuse(self, event: events.Key) -> None:
         if self.cursor is None:
@@ -327,13 +417,11 @@ class ConversationView(BlockScroll, can_focus=True):
         self.post_message(self.Refused(why))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only what the block under the cursor allows is offered."""
         return self._cursor.allows(action, parameters)
 
     # ---------------------------------------------------------------- actions
 
     def action_toggle_block(self, _: str) -> None:
-        """Opens or folds the block under the cursor."""
         if (block := self._acts_on()) is not None and block.opens:
             self._open(block)
 
@@ -345,24 +433,20 @@ class ConversationView(BlockScroll, can_focus=True):
             self.turn_block(block)
 
     def action_call(self, action: str) -> None:
-        """Asks the app for something on the call under the cursor."""
         block = self._acts_on()
         if isinstance(block, CallBlock):
             self.post_message(self.CallAction(block.call.id, action))
 
     def action_copy(self) -> None:
-        """Asks for the text of the block under the cursor on the clipboard."""
         if (block := self._acts_on()) is not None:
             self.post_message(self.CopyRequested(block.copy_text))
 
     def action_files(self) -> None:
-        """Asks for the files of the block under the cursor to be opened."""
         if (block := self._acts_on()) is not None and block.files:
             server = block.call.server if isinstance(block, CallBlock) else ""
             self.post_message(self.FilesRequested(block.files, server))
 
     def action_result(self, what: ResultKey) -> None:
-        """Shows an open result longer, as it came, or with more or less of its tree."""
         block = self._acts_on()
         if isinstance(block, CallBlock) and block.detail.press(what):
             self._reshaped(block)
@@ -375,11 +459,9 @@ class ConversationView(BlockScroll, can_focus=True):
         self.refresh_bindings()
 
     def action_cursor(self, delta: int) -> None:
-        """Selects the block so many stops on, and shows it."""
         self._select(self._cursor.stepped(delta))
 
     def action_filter(self) -> None:
-        """Shows only the calls of a state in the batch of the selected call."""
         block = self._acts_on()
         if isinstance(block, CallBlock | FoldBlock):
             block.group.show_only_next()
@@ -404,7 +486,6 @@ class ConversationView(BlockScroll, can_focus=True):
             self.action_leave()
 
     def action_menu(self) -> None:
-        """Ask for a menu of what can be done with the selected call."""
         if self._acts_on() is not None:
             self.post_message(self.MenuRequested())
 
@@ -414,7 +495,6 @@ class ConversationView(BlockScroll, can_focus=True):
 
     @property
     def hints(self) -> Sequence[tuple[str, str]]:
-        """What can be done here, by the ids of keys: three to five."""
         block = self.cursor
         if not isinstance(block, CallBlock):
             opens = [("panel.toggle", "close" if block.open else "open")] if block is not None and block.opens else []
@@ -424,7 +504,6 @@ class ConversationView(BlockScroll, can_focus=True):
         return [("panel.menu", "menu"), fold, does, ("panel.leave", "back"), ("panel.help", "help")]
 
     def action_leave(self) -> None:
-        """Asks for the focus to go back."""
         self.post_message(self.Left())
 
     def action_page(self, delta: int) -> None:
@@ -434,7 +513,6 @@ class ConversationView(BlockScroll, can_focus=True):
         self._scroll_by_hand(0)
 
     def action_scroll_end(self) -> None:
-        """Scroll to the end, and follow it from then on."""
         self._follow(True)
         self._settle()
         self.wake()
@@ -443,7 +521,7 @@ class ConversationView(BlockScroll, can_focus=True):
         self._scroll_by_hand(self.top + delta)
 
     def turn_block(self, block: Block) -> None:
-        """Opens or folds a block. Its first line stays where it is, unless little of what opens would be seen there."""
+        """Its first line stays where it is, unless little of what opens would be seen there."""
         self._follow(False)
         block.toggle()
         self._changed_with(block)
@@ -457,7 +535,6 @@ class ConversationView(BlockScroll, can_focus=True):
     # ------------------------------------------------------------------ mouse
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Remembers where a press began, to tell a click from a drag."""
         self._pressed_at = event.offset
 
     def on_mouse_up(self, event: events.MouseUp) -> None:

@@ -25,7 +25,6 @@ def state_of(call: CallView, now: float | None = None) -> tuple[str, str]:
 
 
 def counted_as(call: CallView) -> str:
-    """The word under which a batch counts a call."""
     return state_of(call)[1]
 
 

@@ -22,6 +22,7 @@ from console_app.tui.prompt.prompt_box import PromptBox
 from console_app.tui.questions.board import HumanBoard
 from console_app.tui.questions.question_board import QuestionBoard
 from console_app.tui.terminal.key_names import nothing_here, writes_text
+from console_app.tui.widgets.folding_board import FoldingBoard
 
 BOTH = 40  # lines in which a board and what is read have room side by side
 
@@ -165,9 +166,7 @@ class BoardArea(Vertical):
     def _declined(self, event: QuestionBoard.Declined) -> None:
         self._calls.answer(event.call_id, None)
 
-    @on(ApprovalBoard.Left)
-    @on(HumanBoard.Left)
-    @on(QuestionBoard.Left)
+    @on(FoldingBoard.Left)
     def _left(self) -> None:
         self._ui.shown.boards.put_off()
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events, getters, on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -24,22 +24,15 @@ from console_app.tui.terminal.key_names import writes_text
 from console_app.tui.widgets.displayed_end import DisplayedEnd, Moved, place
 from console_app.tui.widgets.folding_board import FoldingBoard
 from console_app.tui.widgets.key_hints import KeyLines, key_lines
-from console_app.tui.widgets.settled_keys import ALONE, SETTLE, SettledKeys
-from console_app.tui.widgets.typed_app import typed_app
+from console_app.tui.widgets.settled_keys import SETTLE, SettledKeys
 
 if TYPE_CHECKING:
     from console_app.tui.questions.views import AskedView
 
-SHARE = 0.6  # of the screen's height that the board may take
-LEAST = 10  # lines that it may in any case, where nothing else needs them
 LOWEST = 4  # lines, below which nothing can be read and so nothing decided
 
 
 class HumanBoard(FoldingBoard):
-    """Shows the oldest open question."""
-
-    app = getters.app(typed_app)
-
     DEFAULT_CSS = """
     HumanBoard {
         height: auto; margin: 0 1; padding: 0 1; display: none;
@@ -69,27 +62,18 @@ class HumanBoard(FoldingBoard):
 
     @dataclass
     class Replied(Message):
-        """You answered."""
-
         asked: PendingQuestion
         reply: Reply
 
     @dataclass
     class CopyRequested(Message):
-        """An address is to be copied."""
-
         text: str
-
-    class Left(Message):
-        """Escape: the question goes on waiting, the focus should go back to the prompt."""
 
     class Closed(Message):
         """Says that the form of a question which is gone was closed."""
 
     def __init__(self, *, model: Callable[[], str], timing: Timing, spare: Callable[[], int]) -> None:
-        super().__init__()
-        self._spare = spare  # lines that it may take at most
-        self._timing = timing
+        super().__init__(timing, spare)
         self.keys = SettledKeys[tuple[PendingQuestion, Reply]](timing.now)
         self._model = model
         self._label: Callable[[str], str] = lambda _call_id: ""
@@ -100,14 +84,12 @@ class HumanBoard(FoldingBoard):
         self._hidden = False  # something else has the place above the prompt
 
     def compose(self) -> ComposeResult:
-        """The keys; the view of a question comes before them."""
         yield KeyLines(self._timing.now, classes="human--keys")
 
     # -- what is shown
 
     @property
     def hints(self) -> Sequence[tuple[str, str]]:
-        """What else can be done here, by the ids of keys; the answers stand on the board itself."""
         return [("board.read", "calls"), ("asked.later", "later")]
 
     @property
@@ -126,7 +108,9 @@ class HumanBoard(FoldingBoard):
         if current is not None and current not in self._open and not self._withdrawn:
             self._gone(current)
         if self._view is None and self._open:
-            self._begin(self._open[0])
+            from console_app.tui.questions.views import view_of  # 50 ms, with the forms: not at the console's start
+
+            self._put(view_of(self._open[0], self._model()))
         self._hidden = hidden
         self.set_class(self.is_asking and not hidden, "-asking")
         self._keep_time()
@@ -134,7 +118,6 @@ class HumanBoard(FoldingBoard):
 
     @property
     def _shown(self) -> AskedView | None:
-        """The view, once its parts are there."""
         return self._view if self._view is not None and self._view.is_mounted else None
 
     @property
@@ -149,11 +132,6 @@ class HumanBoard(FoldingBoard):
         self._drop()
         if inside and asked is not self._replied:
             self._put(WithdrawnView(asked))
-
-    def _begin(self, asked: PendingQuestion) -> None:
-        from console_app.tui.questions.views import view_of  # 50 ms, with the forms: not at the start of the console
-
-        self._put(view_of(asked, self._model()))
 
     def _put(self, view: AskedView) -> None:
         self._view, self._end = view, DisplayedEnd()
@@ -182,7 +160,6 @@ class HumanBoard(FoldingBoard):
     # -- the time for an answer
 
     def on_mount(self) -> None:
-        """It is counted down once a second."""
         self._countdown = self.set_interval(1.0, self._paint_title, pause=True)
 
     def _keep_time(self) -> None:
@@ -208,13 +185,7 @@ class HumanBoard(FoldingBoard):
         if meant_here and writes_text(event):
             event.stop()  # what no field takes was not meant for the prompt
 
-    def on_paste(self, event: events.Paste) -> None:
-        if self.has_focus:
-            event.stop()
-            self.keys.changed()
-
     def action_press(self, key: str) -> None:
-        """A key that decides, on the board itself."""
         if self.has_focus:
             self._decide(key)
 
@@ -233,12 +204,10 @@ class HumanBoard(FoldingBoard):
             view.enter()
 
     def action_send(self) -> None:
-        """Ctrl+S in the form; elsewhere it is no key of the board."""
         if not self.has_focus and not self._withdrawn:
             self._decide("y")
 
     def action_field(self, delta: int) -> None:
-        """Through the fields, and from the ends of them to the board itself."""
         places: list[Widget] = [self, *self._fields]
         at = next((at for at, widget in enumerate(places) if widget.has_focus), 0)
         if at or self.keys.settled:
@@ -249,14 +218,14 @@ class HumanBoard(FoldingBoard):
             self.post_message(self.CopyRequested(text))
 
     def action_scroll(self, delta: int) -> None:
-        self._scroll(delta)
+        if self.has_focus and (view := self._shown) is not None:
+            view.body.scroll_relative(y=delta, animate=False, immediate=True)
 
     def action_page(self, direction: int) -> None:
         if (view := self._shown) is not None:
-            self._scroll(direction * max(view.body.size.height - 1, 1))
+            self.action_scroll(direction * max(view.body.size.height - 1, 1))
 
     def action_leave(self) -> None:
-        """Escape: out of the fields, then out of the board."""
         if not self.has_focus:
             self.focus()
         elif self._withdrawn:
@@ -270,7 +239,6 @@ class HumanBoard(FoldingBoard):
         self._go_on()
 
     def _go_on(self) -> None:
-        """Go on by Enter to the next field, or send the form behind the last one."""
         fields = self._fields
         at = next((at for at, widget in enumerate(fields) if widget.has_focus), -1)
         if 0 <= at < len(fields) - 1:
@@ -285,12 +253,8 @@ class HumanBoard(FoldingBoard):
         if not self.keys.settled or (key in ("y", "a") and not self._end.passed(view.body)):
             self.keys.changed()
         elif (reply := view.reply(key)) is not None and self.keys.decide((view.asked, reply)):
-            self._timing.later(self, ALONE, self._meant)
+            self.when_meant(self._reply)
         self._paint_keys()
-
-    def _meant(self) -> None:
-        """No other key came behind it; keys that are still on their way go first."""
-        self.app.call_later(self.call_later, self._reply)
 
     def _reply(self) -> None:
         decided = self.keys.take() if self._on_screen() else None
@@ -303,10 +267,6 @@ class HumanBoard(FoldingBoard):
         self._drop()
         self.post_message(self.Closed())
 
-    def _scroll(self, lines: int) -> None:
-        if self.has_focus and (view := self._shown) is not None:
-            view.body.scroll_relative(y=lines, animate=False, immediate=True)
-
     def watch_has_focus(self, value: bool) -> None:
         super().watch_has_focus(value)
         self.keys.changed()
@@ -314,17 +274,12 @@ class HumanBoard(FoldingBoard):
         self.say_place()
 
     def on_descendant_focus(self) -> None:
-        self._focus_moved()
-
-    def on_descendant_blur(self) -> None:
-        """And the way here is named elsewhere."""
-        self._focus_moved()
-
-    def _focus_moved(self) -> None:
         self._keep_time()
         self._paint_title()
         self._paint_keys()
         self.say_place()
+
+    on_descendant_blur = on_descendant_focus
 
     # -- painting
 
@@ -332,34 +287,26 @@ class HumanBoard(FoldingBoard):
         return self.is_asking and self.region.height >= LOWEST and self.screen.is_current
 
     def on_resize(self) -> None:
-        """The room decides how much is shown at once."""
         self._paint()
 
     def _paint(self) -> None:
         if (view := self._shown) is None:
             return
         self._paint_title()
-        room = min(max(int(self.screen.size.height * SHARE), LEAST), self._spare()) - 3 - self._paint_keys()
-        view.lay_out(max(self.content_size.width, 20), max(room, 1))
+        view.lay_out(max(self.content_size.width, 20), max(self.room_beside(3 + self._paint_keys()), 1))
         self.call_after_refresh(self.say_place)
 
     def _paint_title(self) -> None:
         if (view := self._shown) is None:
             return
-        who = one_line(self._who(view.asked.question), 50)
+        question = view.asked.question
+        which = "" if question.call_id else questions.one_of(question.candidates)
+        who = self._label(question.call_id) or (f"{question.server}: {which}" if which else question.server)
         count = f" · 1 of {len(self._open)}" if len(self._open) > 1 else ""
         left = "" if view.withdrawn or view.asked.left is None else f" · ends in {view.asked.left:.0f} s"
-        self.border_title = Content(f"{who} {view.wants}{count}{left}")  # pyright: ignore[reportAttributeAccessIssue]
-
-    def _who(self, question: questions.Elicitation | questions.SamplingRequest) -> str:
-        """The call that asks, else its server and of how many calls one does."""
-        if named := self._label(question.call_id):
-            return named
-        which = "" if question.call_id else questions.one_of(question.candidates)
-        return f"{question.server}: {which}" if which else question.server
+        self.border_title = Content(f"{one_line(who, 50)} {view.wants}{count}{left}")  # pyright: ignore[reportAttributeAccessIssue]
 
     def in_brief(self, width: int, framed: bool) -> Content:
-        """Say who asks, and how the question begins."""
         title = Content() if framed else Content.styled(f"{self.border_title}  ", "$accent")
         said = "" if self._withdrawn or self._view is None else questions.first_words(self._view.asked.question)
         return title + Content.styled(one_line(said, width), "bold $foreground")
@@ -369,7 +316,6 @@ class HumanBoard(FoldingBoard):
         self.call_after_refresh(self.say_place)
 
     def say_place(self) -> None:
-        """Say how much is out of sight. The end is noted as displayed where it is in view."""
         if (view := self._shown) is not None:
             hidden = "" if self.folded else place(view.body)
             self.border_subtitle = f"{hidden} · space to scroll" if hidden and self.has_focus else hidden
@@ -377,7 +323,6 @@ class HumanBoard(FoldingBoard):
                 self._end.note(view.body)
 
     def _paint_keys(self) -> int:
-        """Paint the keys, and return how many lines they take."""
         if not self.is_attached or self._view is None:
             return 1
         settled = self.keys.settled and self.keys.holds is None

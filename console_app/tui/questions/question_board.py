@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from textual import events, getters, on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
@@ -21,19 +21,14 @@ from console_app.tui.terminal.key_names import writes_text
 from console_app.tui.widgets.displayed_end import DisplayedEnd, Moved, place, tell_moves
 from console_app.tui.widgets.folding_board import FoldingBoard
 from console_app.tui.widgets.key_hints import REPLAYED, KeyLines, key_lines, pressing
-from console_app.tui.widgets.settled_keys import ALONE, SETTLE, SettledKeys
+from console_app.tui.widgets.settled_keys import SETTLE, SettledKeys
 from console_app.tui.widgets.too_small import ROOMY
-from console_app.tui.widgets.typed_app import typed_app
 
-SHARE = 0.6  # of the screen's height that the board may take
-LEAST = 10  # lines that it may in any case, where nothing else needs them
 NO_ANSWER = ""  # as what was chosen
 
 
 class QuestionBoard(FoldingBoard):
     """Shows the oldest open question. It answers nothing itself; an answer is posted once it proved to be meant."""
-
-    app = getters.app(typed_app)
 
     DEFAULT_CSS = """
     QuestionBoard {
@@ -66,17 +61,10 @@ class QuestionBoard(FoldingBoard):
 
     @dataclass
     class Declined(Message):
-        """You don't want to answer."""
-
         call_id: str
 
-    class Left(Message):
-        """Escape: the question stays open, the focus should go back to the prompt."""
-
     def __init__(self, *, timing: Timing, spare: Callable[[], int], replayed: bool = False) -> None:
-        super().__init__()
-        self._timing = timing
-        self._spare = spare  # lines that it may take at most
+        super().__init__(timing, spare)
         self._replayed = replayed  # the answer that was given comes by itself
         self.can_focus = not replayed
         self.keys = SettledKeys[str](timing.now)
@@ -85,7 +73,6 @@ class QuestionBoard(FoldingBoard):
         self._out_of_words = False  # the focus comes from the line below
 
     def compose(self) -> ComposeResult:
-        """The question, its answers, a line for other words, the keys."""
         with VerticalScroll(can_focus=False):
             yield Static(classes="question--text")
             yield KeyLines(self._timing.now, classes="question--options")
@@ -94,7 +81,6 @@ class QuestionBoard(FoldingBoard):
 
     @property
     def hints(self) -> Sequence[tuple[str, str]]:
-        """What else can be done here, by the ids of keys; the answers stand on the board itself."""
         return [("board.read", "calls"), ("question.later", "later")]
 
     @property
@@ -102,7 +88,6 @@ class QuestionBoard(FoldingBoard):
         return bool(self._calls)
 
     def show(self, calls: Sequence[CallView]) -> None:
-        """The calls whose questions are open, oldest first."""
         self.query_one(Input).display = not self._replayed
         if [call.id for call in calls] == [call.id for call in self._calls]:
             return
@@ -134,25 +119,18 @@ class QuestionBoard(FoldingBoard):
             field.focus()
             field.insert_text_at_cursor(event.character)
 
-    def on_paste(self, event: events.Paste) -> None:
-        if self.has_focus:
-            event.stop()
-            self.keys.changed()
-
     def action_choose(self, number: int) -> None:
-        """1 to 4: an answer; 0: none."""
         if self.has_focus and self._calls and number <= len(self._calls[0].options):
             if number and not self._end.passed(self.query_one(VerticalScroll)):
                 self.keys.changed()
             elif self.keys.decide(self._calls[0].options[number - 1] if number else NO_ANSWER):
-                self._timing.later(self, ALONE, self._meant)
+                self.when_meant(self._choose)
             self._paint_keys()
 
     def action_own_words(self) -> None:
         self.query_one(Input).focus()
 
     def action_leave(self) -> None:
-        """Escape: first out of the line for words, then out of the board. The question waits on."""
         if self.query_one(Input).has_focus:
             self._out_of_words = True
             self.focus()
@@ -160,26 +138,20 @@ class QuestionBoard(FoldingBoard):
             self.post_message(self.Left())
 
     def watch_has_focus(self, value: bool) -> None:
-        """Keys count from now on; without answers to choose from there are only words."""
         super().watch_has_focus(value)
         if value:
             self.keys.changed()
             if self._calls and not self._calls[0].options and not self._out_of_words:
                 self.query_one(Input).focus()
             self._out_of_words = False
-        self._focus_moved()
+        self.on_descendant_focus()
 
     def on_descendant_focus(self) -> None:
-        self._focus_moved()
-
-    def on_descendant_blur(self) -> None:
-        """And the way here is named elsewhere."""
-        self._focus_moved()
-
-    def _focus_moved(self) -> None:
         self._paint_keys()
         if self.is_attached:
             self.say_place()
+
+    on_descendant_blur = on_descendant_focus
 
     @on(Input.Submitted)
     def _submit_words(self, event: Input.Submitted) -> None:
@@ -187,20 +159,14 @@ class QuestionBoard(FoldingBoard):
         if event.value.strip() and self._calls:
             self.post_message(self.Answered(self._calls[0].id, event.value.strip()))
 
-    def on_resize(self) -> None:
-        """The keys take as many lines as they need, and the question what is left."""
-        self._fit()
-
     def action_page(self, direction: int) -> None:
         body = self.query_one(VerticalScroll)
         body.scroll_relative(y=direction * max(body.size.height - 1, 1), animate=False, immediate=True)
 
-    def _fit(self) -> None:
-        height = self.screen.size.height
-        field = (1 if height < ROOMY else 2) * self.query_one(Input).display
-        room = min(max(int(height * SHARE), LEAST), self._spare()) - 2 - field - self._paint_keys()
-        body = self.query_one(VerticalScroll)
-        body.styles.max_height = max(room, 1)
+    def on_resize(self) -> None:
+        field = (1 if self.screen.size.height < ROOMY else 2) * self.query_one(Input).display
+        room = self.room_beside(2 + field + self._paint_keys())
+        self.query_one(VerticalScroll).styles.max_height = max(room, 1)
         self.call_after_refresh(self.say_place)
 
     def in_brief(self, width: int, framed: bool) -> Content:
@@ -215,15 +181,11 @@ class QuestionBoard(FoldingBoard):
         self.call_after_refresh(self.say_place)
 
     def say_place(self) -> None:
-        """Say how much is out of sight. The end is noted as displayed where it is in view."""
         body = self.query_one(VerticalScroll)
         hidden = "" if self.folded else place(body)
         self.border_subtitle = f"{hidden} · pgdn to scroll" if hidden and self.has_focus_within else hidden
         if self.is_asking and self.screen.is_current and not self.folded:
             self._end.note(body)
-
-    def _meant(self) -> None:
-        self.app.call_later(self.call_later, self._choose)
 
     def _choose(self) -> None:
         answer = self.keys.take()
@@ -248,10 +210,9 @@ class QuestionBoard(FoldingBoard):
         options.display = bool(lines)
         options.name_keys(lines)
         self.query_one(VerticalScroll).scroll_home(animate=False)
-        self._fit()
+        self.on_resize()
 
     def _paint_keys(self) -> int:
-        """Paint the keys, and return how many lines they take."""
         if not self.is_attached or not self._calls:
             return 1
         keys = self.query_one(".question--keys", KeyLines)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from textual import on
 from textual.app import ComposeResult
@@ -42,6 +42,8 @@ class AskedView(Vertical):
     """Says what the server wants, behind its name."""
     choices: ClassVar[Sequence[tuple[str, str]]] = ()
     """The keys that decide, and what each does."""
+    text_to_copy = ""  # by `c`
+    can_enter = False  # there is something to fill in
     withdrawn: ClassVar[bool] = False
     """Tells whether the question is closed."""
 
@@ -54,7 +56,7 @@ class AskedView(Vertical):
 
     @abstractmethod
     def reply(self, key: str) -> Reply | None:
-        """Return the reply of a key; None where it can't decide that yet, and show why."""
+        """The reply of a key; None where it can't decide that yet, which is shown."""
 
     @property
     def is_ready(self) -> bool:
@@ -62,32 +64,19 @@ class AskedView(Vertical):
         return self.is_mounted
 
     @property
-    def text_to_copy(self) -> str:
-        """Return the text that `c` copies."""
-        return ""
-
-    @property
     def body(self) -> Widget:
         return self.query_one(VerticalScroll)
 
     def lay_out(self, width: int, room: int) -> None:
-        """Takes at most `room` lines."""
         self.body.styles.max_height = room
         for text in self.query(TextView):  # as high as all of it: what scrolls is what holds it
             text.styles.height = text.rows_at(width - 1)  # one cell is the scroll bar's
-
-    @property
-    def can_enter(self) -> bool:
-        """Tell whether there is something to fill in."""
-        return False
 
     def enter(self) -> None:
         """Puts the cursor into the first field."""
 
 
 class WithdrawnView(AskedView):
-    """Replaces a form that you were filling in when its call ended."""
-
     wants = "asks no longer"
     withdrawn = True
 
@@ -96,10 +85,10 @@ class WithdrawnView(AskedView):
             yield Static(Content.styled("The question was withdrawn: the call that asked has ended.", "$warning"))
 
     def reply(self, key: str) -> Reply | None:
-        """There is nobody to answer."""
         return None
 
 
+ANSWERS: Mapping[str, Literal["accept", "decline", "cancel"]] = {"y": "accept", "n": "decline", "x": "cancel"}
 MOST_FIELDS = 60  # past them only those that have to be filled in
 A_TIME = 6  # fields that are mounted together
 ROOMY = 14  # lines, below which the empty ones between fields are left out
@@ -133,10 +122,10 @@ class FormView(AskedView):
         asked_for = forms.fields_asked(question.schema)
         self._fields = [one for place, one in enumerate(asked_for) if place < MOST_FIELDS or one.required]
         self._left_out = len(asked_for) - len(self._fields)
+        self.can_enter = bool(self._fields)
         self._widgets: list[FieldWidget] = []
 
     def compose(self) -> ComposeResult:
-        """The message; the fields come after it."""
         with VerticalScroll(can_focus=False):
             yield message_of(self._question)
             if self._left_out:
@@ -159,7 +148,6 @@ class FormView(AskedView):
 
     @on(Input.Changed)
     def _typed(self) -> None:
-        """Scroll to the line below the field that says what is wrong."""
         wrong = next((widget for widget in self._widgets if widget.problem and widget.has_focus_within), None)
         if wrong is not None:
             self.call_after_refresh(wrong.scroll_visible, animate=False)
@@ -170,15 +158,8 @@ class FormView(AskedView):
 
     def reply(self, key: str) -> Reply | None:
         """Take `y` only with values that fit; else the cursor goes to the first fault."""
-        match key:
-            case "n":
-                return questions.ElicitationAnswer("decline")
-            case "x":
-                return questions.ElicitationAnswer("cancel")
-            case _:
-                return self._filled_in()
-
-    def _filled_in(self) -> questions.ElicitationAnswer | None:
+        if key in ("n", "x"):
+            return questions.ElicitationAnswer(ANSWERS[key])
         if not self.is_ready:
             return None
         values: dict[str, Any] = {widget.field.name: widget.read() for widget in self._widgets}
@@ -192,13 +173,8 @@ class FormView(AskedView):
         )
 
     def lay_out(self, width: int, room: int) -> None:
-        """Set the fields close together where there is little room."""
         super().lay_out(width, room)
         self.set_class(room < ROOMY, "-tight")
-
-    @property
-    def can_enter(self) -> bool:
-        return bool(self._fields)
 
     def enter(self) -> None:
         if self.is_ready and self._widgets:
@@ -222,7 +198,6 @@ class ModelView(AskedView):
         self._model = model
 
     def compose(self) -> ComposeResult:
-        """Say who answers and how much it is, then show all that is sent."""
         yield Static(Content.styled("\n".join(self._facts), "$muted"))
         yield _text(displayed.as_text(displayed.sampling_lines(self._request)))
 
@@ -239,25 +214,15 @@ class ModelView(AskedView):
         return self.query_one(TextView)
 
     def lay_out(self, width: int, room: int) -> None:
-        """The text takes what the facts leave."""
         rows = self.query_one(TextView).rows_at(width - 1)  # one cell is the scroll bar's
         self.body.styles.height = max(min(rows, room - len(self._facts) - 1), 1)
 
     def reply(self, key: str) -> Reply | None:
-        """Once, this session, or not."""
-        match key:
-            case "y":
-                return "once"
-            case "a":
-                return "session"
-            case "n":
-                return "deny"
-            case _:
-                return None
+        replies: dict[str, Reply] = {"y": "once", "a": "session", "n": "deny"}
+        return replies.get(key)
 
 
 def message_of(question: questions.Elicitation) -> TextView:
-    """Show the whole message of a server."""
     return _text(displayed.folded_text(question.message.strip()), classes="message")
 
 
@@ -281,13 +246,9 @@ class PageView(AskedView):
     def __init__(self, asked: PendingQuestion, question: questions.Elicitation) -> None:
         super().__init__(asked)
         self._question = question
-
-    @property
-    def text_to_copy(self) -> str:
-        return self._question.url
+        self.text_to_copy = question.url
 
     def compose(self) -> ComposeResult:
-        """The message, the address, warnings."""
         address = web_address.read_address(self._question.url)
         with VerticalScroll(can_focus=False):
             yield message_of(self._question)
@@ -301,20 +262,10 @@ class PageView(AskedView):
             yield Static(Content.styled("Fanout sees nothing of what you do there.", "$muted"))
 
     def reply(self, key: str) -> Reply | None:
-        """`y` opens it."""
-        match key:
-            case "n":
-                return questions.ElicitationAnswer("decline")
-            case "x":
-                return questions.ElicitationAnswer("cancel")
-            case "y":
-                return questions.ElicitationAnswer("accept")
-            case _:
-                return None
+        return questions.ElicitationAnswer(ANSWERS[key]) if key in ANSWERS else None
 
 
 def view_of(asked: PendingQuestion, model: str) -> AskedView:
-    """The view of a question; `model` is the one that answers servers now."""
     question = asked.question
     if not isinstance(question, questions.Elicitation):
         return ModelView(asked, question, model)

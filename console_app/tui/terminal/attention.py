@@ -19,11 +19,8 @@ SAVE_TITLE, RESTORE_TITLE = "\x1b[22;2t", "\x1b[23;2t"  # xterm's stack of title
 
 
 class Attention:
-    """Tells you that one console needs you, while its terminal has no focus.
-
-    `write` takes sequences for the terminal, each in one piece. `focused` tells whether it has focus, as far as it
-    reports that.
-    """
+    """Tells you that a console needs you, while its terminal has no focus as far as `focused` knows. `write` takes each
+    sequence in one piece."""
 
     def __init__(self, settings: AttentionSettings, write: Callable[[str], None], focused: Callable[[], bool]) -> None:
         self._settings = settings
@@ -45,7 +42,6 @@ class Attention:
         self._waits = False
 
     def ended(self, what: str) -> None:
-        """A turn is over."""
         self._waits = False
         if not self._focused():
             self._notify(what)
@@ -63,7 +59,6 @@ class Attention:
 
 
 def sequences(settings: AttentionSettings, what: str) -> Iterator[str]:
-    """Yield the sequences of one notification."""
     text = _plain(f"Fanout: {what}")  # a number at its beginning would be another command of OSC 9
     for kind in settings.notifications:
         match kind:

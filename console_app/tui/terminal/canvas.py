@@ -1,10 +1,15 @@
-"""Draw pictures in a terminal that can: kitty and Ghostty by kitty's graphics protocol, others by sixels (`sixels`).
+"""Draw pictures in a terminal that can: kitty and Ghostty by kitty's graphics protocol, others by sixels.
 
 The terminal is asked for its name with the modes (XTVERSION). One that knows cells of text which stand for a picture
 (`placeholders`) is asked whether it takes pictures now: others draw them and print such cells, or print the question. A
 picture is sent once, in pieces that wait for every frame, and shown by its cells when the terminal has all of it. It is
-deleted there when its last user has let go of it, and all are before the terminal is given back. For sixels the
-terminal gets nothing before a frame shows them.
+deleted there when its last user has let go of it, and all are before the terminal is given back.
+
+Sixels are as DEC's VT330/VT340 Programmer Reference (volume 2, chapter 14) has them. Such pixels stay on the screen
+until something is written there, and Textual writes only the changes of its lines. So a picture is strips, each a row
+of cells high. The cells of `placeholders` stand for it in the lines of the screen, and become their strip on the way
+out. Anything that covers a row has overwritten it, and anything that moves is drawn anew. Rows that are seen in part
+are half blocks. So are all rows while the terminal reads slower than it is written to.
 """
 
 from __future__ import annotations
@@ -14,24 +19,145 @@ import re
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from rich.color import ColorSystem
+from rich.cells import cell_len
+from rich.color import Color, ColorSystem
 
 from console_app.domain import safe_text
-from console_app.tui.terminal.answers import ExpectedAnswer
-from console_app.tui.terminal.placeholders import INK, LOW_BYTES, cells
-from console_app.tui.terminal.sixels import Strips, drawn, strips
+from console_app.tui.terminal.placeholders import CELLS, INK, LOW_BYTES, MARKS, cells
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Pixels
 
-NAME_QUESTION = "\x1b[>q"
-PICTURES_QUESTION = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
-_FIRST_KITTY = (0, 28)  # with such cells
-_KITTY = re.compile(r"kitty\((\d+)\.(\d+)")
+MOST_SIXEL_PIXELS = 1_500_000  # of a picture that is made into strips: a second or two
+MOST_STRIPS = 2_000_000  # characters of a picture's strips
+_SEEN = 128  # the least opacity of a pixel that is drawn
+_OPEN = 255  # stands for a pixel that the ground is seen through
+_BAND = 6  # lines of pixels that are written together
+_LETTERS = bytes(range(63, 127)) + bytes(192)  # for each set of pixels in a column of a band
+_RUN = re.compile(r"(.)\1{3,}")
+_GROUND = "\0"
+_PLACE_OR_CELLS = re.compile(rf"\x1b\[([0-9]+);([0-9]+)H|(\x1b\[[0-9;]*m)?({CELLS.pattern})")
+_INK = re.compile(r"\x1b\[[0-9;]*m")
+_MARK = {mark: at for at, mark in enumerate(MARKS)}
+
+
+@dataclass(frozen=True, slots=True)
+class Strips:
+    """A picture by rows of cells: each as sixels, and as half blocks by cells."""
+
+    columns: int
+    cell: tuple[int, int]  # the pixels of a cell that it was made for
+    pixels: int
+    sharp: list[str] = field(repr=False)
+    coarse: list[list[str]] = field(repr=False)
+
+
+def strips(picture: Pixels, small: Pixels, cell: tuple[int, int], colours: int, system: ColorSystem) -> Strips | None:
+    """`picture` (RGBA) with a cell for each column of pixels of `small` and each two of its lines; None where that is
+    too much to write."""
+    from PIL.Image import Quantize  # 40 ms, and only for pictures
+
+    sides = small.width * cell[0], -(-small.height * cell[1] // 2)
+    if sides[0] * sides[1] > MOST_SIXEL_PIXELS:
+        return None
+    drawn = picture.resize(sides, reducing_gap=2.0)  # pyright: ignore[reportUnknownMemberType]
+    opaque = drawn.convert("RGB")
+    few = opaque.quantize(min(colours, _OPEN), Quantize.FASTOCTREE)  # which keeps even grounds, as charts have them
+    palette = few.getpalette() or []
+    exact = opaque.quantize(palette=few)  # mixes what the palette has not
+    opacity = drawn.getchannel("A")
+    exact.paste(_OPEN, mask=opacity.point([0 if value >= _SEEN else 255 for value in range(256)]))  # pyright: ignore[reportUnknownMemberType]
+    data = exact.tobytes()
+    names = [
+        f"#{at};2;" + ";".join(str(round(shade / 2.55)) for shade in palette[3 * at : 3 * at + 3])
+        for at in range(len(palette) // 3)
+    ]
+    sharp = [_strip(data, sides, top, cell[1], names) for top in range(0, sides[1], cell[1])]
+    if sum(map(len, sharp)) > MOST_STRIPS:
+        return None
+    return Strips(small.width, cell, sides[0] * sides[1], sharp, _half_blocks(small, system))
+
+
+def _strip(data: bytes, sides: tuple[int, int], top: int, height: int, names: Sequence[str]) -> str:
+    """The lines of pixels from `top` on, of which a byte each is a colour, as one picture of sixels."""
+    width, bottom = sides[0], min(top + height, sides[1])
+    used = sorted(set(data[top * width : bottom * width]) - {_OPEN})
+    bands = [
+        _band([data[line * width : (line + 1) * width] for line in range(first, min(first + _BAND, bottom))])
+        for first in range(top, bottom, _BAND)
+    ]
+    head = f'\x1bP0;1;0q"1;1;{width};{bottom - top}'  # pixels that are not written stay as they are
+    return head + "".join(names[colour] for colour in used) + "-".join(bands) + "\x1b\\"
+
+
+def _band(lines: list[bytes]) -> str:
+    """Up to six lines of pixels: for each colour a letter a column, which says where in it the colour is."""
+    written: list[str] = []
+    for colour in sorted(set(b"".join(lines)) - {_OPEN}):
+        found = 0
+        for at, line in enumerate(lines):
+            where = bytes(colour) + bytes([1 << at]) + bytes(_OPEN - colour)
+            found |= int.from_bytes(line.translate(where))
+        letters = found.to_bytes(len(lines[0])).translate(_LETTERS).decode().rstrip("?")
+        written.append(f"#{colour}" + _RUN.sub(lambda run: f"!{len(run[0])}{run[1]}", letters))
+    return "$".join(written)
+
+
+def _half_blocks(small: Pixels, system: ColorSystem) -> list[list[str]]:
+    data, width = small.tobytes() + bytes(4 * small.width), small.width
+    pixels = [data[at : at + 4] for at in range(0, len(data), 4)]
+    return [
+        [_half_block(pixels[at], pixels[at + width], system) for at in range(top, top + width)]
+        for top in range(0, width * small.height, 2 * width)
+    ]
+
+
+def _half_block(above: bytes, below: bytes, system: ColorSystem) -> str:
+    """Two pixels in a cell, one above the other; what is open has the ground, for which `_GROUND` stands."""
+    first, second = (
+        Color.from_rgb(*pixel[:3]).downgrade(system) if pixel[3] >= _SEEN else None for pixel in (above, below)
+    )
+    if first is None:
+        return f"{_GROUND} " if second is None else f"{_GROUND}\x1b[{_codes(second)}m▄"
+    if second is None:
+        return f"{_GROUND}\x1b[{_codes(first)}m▀"
+    return f"\x1b[{_codes(first)};{_codes(second, ground=True)}m▀"
+
+
+def _codes(colour: Color, ground: bool = False) -> str:
+    return ";".join(colour.get_ansi_codes(foreground=not ground))
+
+
+def drawn(
+    frame: str, picture: Callable[[int], Strips | None], *, last_line: int, is_read: bool
+) -> tuple[str, frozenset[str]]:
+    """A frame as it is written, and the cells that are half blocks in it. Nothing is drawn on the last line: some
+    terminals scroll behind it. The alternate screen has the saved cursor, so none is saved."""
+    line, column, since, coarse = 0, 0, 0, set[str]()
+
+    def written(found: re.Match[str]) -> str:
+        nonlocal line, column, since
+        if found[1]:
+            line, column, since = int(found[1]), int(found[2]), found.end()
+            return found[0]
+        ground, cells = found[3] or "", found[4]
+        row, first, number = (_MARK[mark] for mark in cells[1:4])
+        count, shown = len(cells) // 4, picture(number)
+        if shown is None or row >= len(shown.sharp):
+            return ground + " " * count
+        if is_read and count == shown.columns and 0 < line < last_line:
+            at = column + cell_len(_INK.sub("", frame[since : found.start()]))
+            return f"{ground}{' ' * count}\x1b[{line};{at}H{shown.sharp[row]}\x1b[{line};{at + count}H"
+        coarse.add(cells)
+        return ground + "".join(shown.coarse[row][first : first + count]).replace(_GROUND, ground)
+
+    return _PLACE_OR_CELLS.sub(written, frame), frozenset(coarse)
+
+
 MOST_KEPT = 64_000_000  # bytes of pixels in the terminal; no screen shows as many at once
 MOST_PICTURES = 200  # of the 256 that a mark tells apart
 MOST_DUE = 8_000_000  # characters that wait to be sent
@@ -40,39 +166,8 @@ PIECE = 4  # sequences between two looks at whether a frame waits
 _END = "\x1b_Gm=0,q=2;\x1b\\"  # of a picture that is not sent to its end: what comes next would be taken for more of it
 
 
-def is_shared(environ: Mapping[str, str]) -> bool:
-    """Tell whether a multiplexer has the terminal: it paints its own screen with nothing that it doesn't know."""
-    return bool(environ.get("TMUX") or environ.get("STY"))
-
-
-def may_be_asked(environ: Mapping[str, str]) -> bool:
-    """Tell whether the terminal may be asked its name: those meant call themselves xterm-something, also over ssh."""
-    return environ.get("TERM", "").startswith("xterm") and not is_shared(environ)
-
-
-def draws_cells(name: str) -> bool:
-    """Tell whether a terminal of that name and version can put pictures in place of cells."""
-    if (kitty := _KITTY.match(name)) is not None:
-        return (int(kitty[1]), int(kitty[2])) >= _FIRST_KITTY
-    return name.startswith("ghostty ")
-
-
-def name_answer() -> ExpectedAnswer:
-    """The answer to `NAME_QUESTION`: its only group is the name."""
-    whole = re.compile(r"\x1bP>\|([^\x00-\x1f]{0,200})\x1b\\")
-    return ExpectedAnswer(whole, re.compile(r"\x1b(?:P(?:>(?:\|[^\x00-\x1f]{0,200}\x1b?)?)?)?\Z"))
-
-
-def pictures_answer() -> ExpectedAnswer:
-    """The answer to `PICTURES_QUESTION`: its only group is OK, or an error."""
-    whole = re.compile(r"\x1b_G[^\x00-\x1f;]{0,64}(?:;([^\x00-\x1f]{0,200}))?\x1b\\")
-    return ExpectedAnswer(whole, re.compile(r"\x1b(?:_(?:G[^\x00-\x1f]{0,265}\x1b?)?)?\Z"))
-
-
 @dataclass(eq=False, slots=True)
 class _Upload:
-    """A picture on its way to the terminal, or there."""
-
     number: int  # the highest byte of the number that it has in the terminal
     size: int  # in the terminal's memory
     pieces: deque[str] = field(repr=False)  # what is still to be sent
@@ -102,7 +197,7 @@ class Placed:
         return self._upload.gone
 
     def cells(self, row: int) -> str:
-        """Return the text that stands on the screen in place of one row of the picture."""
+        """The text that stands on the screen in place of one row of the picture."""
         return cells(self._upload.number, row, self.columns)
 
 
@@ -126,15 +221,13 @@ class Canvas:
         self._last = 0
 
     def open(self, colours: str | None, sixels: int = 0) -> None:
-        """The terminal takes pictures, or sixels of so many colours; `colours` is what is written in, as Rich names
-        it."""
+        """Take pictures, or sixels of so many colours; `colours` is the system that Rich writes in."""
         self._low, self.sixels = LOW_BYTES.get(colours or "", 0), sixels
         self.system = ColorSystem.TRUECOLOR if colours == "truecolor" else ColorSystem.EIGHT_BIT
         self.is_open = self._low > 0
 
     def place(self, png: bytes, pixels: int, columns: int, rows: int) -> Placed | None:
-        """Have a picture of so many pixels sent; None where that can't be now. It stays while somebody holds the
-        result."""
+        """Have a picture of so many pixels sent, to stay while the result is held; None where that can't be now."""
         due = -(-len(png) // 3) * 4
         with self._lock:
             if sum(one.waiting for one in self._due) + due > MOST_DUE or (number := self._room(4 * pixels)) is None:
@@ -146,12 +239,10 @@ class Canvas:
         return self._placed(upload, columns, rows)
 
     def place_sixels(self, picture: Pixels, small: Pixels) -> Placed | None:
-        """The same as sixels; `small` has a pixel for each half block."""
         made = strips(picture, small, self.cell(), self.sixels, self.system)
         return None if made is None else self.place_strips(made)
 
     def place_strips(self, strips: Strips) -> Placed | None:
-        """Has a picture drawn with the frames, as `place` has one sent."""
         with self._lock:
             if (number := self._room(4 * strips.pixels)) is None:
                 return None
@@ -174,11 +265,13 @@ class Canvas:
         return placed
 
     def with_strips(self, frame: str, last_line: int, *, is_read: bool) -> tuple[str, bool]:
-        """A frame as it is written. While the terminal has not read what went before, and where a picture is not seen
-        in its full width, it is half blocks. Also whether all painted anew, at rest, would be finer."""
+        """A frame as it is written, and whether all painted anew at rest would be finer. Half blocks stand for pictures
+        while the terminal has not read what went before, or where one is cut off."""
         if not self.sixels or safe_text.PLACEHOLDER not in frame:
             return frame, False
-        written, coarse = drawn(frame, self._strips, last_line=last_line, is_read=is_read)
+        written, coarse = drawn(
+            frame, lambda number: (one := self._kept.get(number)) and one.strips, last_line=last_line, is_read=is_read
+        )
         if not is_read:
             return written, bool(coarse)
         if self._at_rest:
@@ -186,12 +279,7 @@ class Canvas:
         return written, not coarse <= self._covered
 
     def rest(self) -> None:
-        """Note that the next frame shows everything: half blocks in it stay."""
         self._at_rest = True
-
-    def _strips(self, number: int) -> Strips | None:
-        upload = self._kept.get(number)
-        return None if upload is None else upload.strips
 
     def resized(self) -> None:
         """Pictures for cells of another size are gone: the letters were made larger, say."""
@@ -207,7 +295,7 @@ class Canvas:
         return bool(self._due or self._left)
 
     def take(self) -> str:
-        """Return the next sequence to be written: a piece of a picture, or the end or the deletion of one."""
+        """The next sequence to be written: a piece of a picture, or the end or the deletion of one."""
         with self._lock:
             if self._due and self._due[0].begun:
                 return self._next_piece()

@@ -27,7 +27,7 @@ import threading
 from asyncio import AbstractEventLoop
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 from textual import events
 from textual.app import App
@@ -37,23 +37,14 @@ from textual.message import Message
 
 from console_app.config.machine import page_in_use, start_browser
 from console_app.tui.terminal.attention import RESTORE_TITLE, SAVE_TITLE
-from console_app.tui.terminal.canvas import Canvas, is_shared, may_be_asked
+from console_app.tui.terminal.canvas import Canvas
 from console_app.tui.terminal.edge import cleaned
-from console_app.tui.terminal.questions import TerminalQuestions
+from console_app.tui.terminal.questions import TerminalQuestions, is_shared, may_be_asked
 from console_app.tui.textual_internals import XTermParser
 
 FULL = 8_000_000  # bytes waiting before frames are dropped: minutes of frames, or one screen that is copied
 SHORT = 64  # bytes of what is never dropped: the sequences that switch modes
 PATIENCE = 2.0  # seconds that the end of the program waits for a terminal that doesn't read
-
-
-class Behind(Protocol):
-    """Holds text to be written while nothing else waits, a piece at a time."""
-
-    @property
-    def pending(self) -> bool: ...
-
-    def take(self) -> str: ...
 
 
 class TerminalWriter:
@@ -65,14 +56,14 @@ class TerminalWriter:
         *,
         recovered: Callable[[], None],
         lost: Callable[[], None],
-        behind: Behind | None = None,
+        behind: Canvas | None = None,
     ) -> None:
         self._descriptor = descriptor
         self._recovered = recovered
         self._lost = lost
         self._behind = behind
-        self._waiting: deque[bytes] = deque()
-        self._size = 0
+        self._queue: deque[bytes] = deque()
+        self.waiting = 0  # bytes that the terminal has not read
         self._dropped = False
         self._stopped = False
         self._gone = False
@@ -80,7 +71,6 @@ class TerminalWriter:
         self._thread = threading.Thread(target=self._run, name="terminal-output", daemon=True)
 
     def start(self) -> None:
-        """Begins to write."""
         self._thread.start()
 
     def write(self, text: str) -> None:
@@ -89,20 +79,14 @@ class TerminalWriter:
         with self._changed:
             if self._gone or self._stopped:
                 return
-            if self._size + len(data) > FULL and len(data) > SHORT and self._waiting:
+            if self.waiting + len(data) > FULL and len(data) > SHORT and self._queue:
                 self._dropped = True
                 return
-            self._waiting.append(data)
-            self._size += len(data)
+            self._queue.append(data)
+            self.waiting += len(data)
             self._changed.notify()
 
-    @property
-    def waiting(self) -> int:
-        """Bytes that the terminal has not read."""
-        return self._size
-
     def wake(self) -> None:
-        """There is something behind the queue."""
         with self._changed:
             self._changed.notify()
 
@@ -117,38 +101,32 @@ class TerminalWriter:
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._waiting or self._stopped or self._pending)
-                if self._stopped and not self._waiting:
+                self._changed.wait_for(
+                    lambda: self._queue or self._stopped or (self._behind is not None and self._behind.pending)
+                )
+                if self._stopped and not self._queue:
                     return
-                data = b"".join(self._waiting)
-                self._waiting.clear()
+                data = b"".join(self._queue)
+                self._queue.clear()
                 size = len(data)
             if not data and self._behind is not None:
                 data = self._behind.take().encode()
             try:
-                _write_all(self._descriptor, data)
+                view = memoryview(data)
+                while view:
+                    view = view[os.write(self._descriptor, view[:65_536]) :]
             except OSError as error:
                 log.info("the terminal can't be written any more: %s", error)
                 with self._changed:
                     self._gone = True
-                    self._waiting.clear()
+                    self._queue.clear()
                 self._lost()
                 return
             with self._changed:
-                self._size -= size
+                self.waiting -= size
                 again, self._dropped = self._dropped, False
             if again:
                 self._recovered()
-
-    @property
-    def _pending(self) -> bool:
-        return self._behind is not None and self._behind.pending
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view[:65_536]) :]
 
 
 HANGS = 3.0  # seconds without a sign of the loop, from the second key on, after which the program is ended
@@ -166,7 +144,6 @@ class HangWatch:
         self._timer: threading.Timer | None = None
 
     def typed(self, data: bytes) -> None:
-        """Take more input from the thread that reads the terminal."""
         if not (keys := sum(data.count(key) for key in _KEYS)):
             return
         self._untaken += keys
@@ -237,7 +214,11 @@ class InputFeed:
                 if before:
                     for plain, known in self._respelt.items() if "\x1b" in before else ():
                         before = before.replace(plain, known)
-                    yield from self._parsed(before)
+                    try:
+                        yield from self._parser.feed(before)
+                    except Exception as error:  # it fails on codes that no terminal sends, and begins anew behind them
+                        log.info("input that is no key was dropped: %r", error)
+                        self._parser = XTermParser()
                 if start:
                     self._paste = [""]
             else:
@@ -253,17 +234,7 @@ class InputFeed:
                 yield events.Paste(pasted)
 
     def tick(self) -> Iterator[Message]:
-        """Messages that are due because nothing followed (a lone Escape)."""
         yield from self._parser.tick()
-
-    def _parsed(self, text: str) -> Iterator[Message]:
-        """Yield what the parser makes of `text`. It fails on codes that no terminal sends, and begins anew behind
-        them."""
-        try:
-            yield from self._parser.feed(text)
-        except Exception as error:
-            log.info("input that is no key was dropped: %r", error)
-            self._parser = XTermParser()
 
 
 class ConsoleDriver(LinuxDriver):
@@ -275,14 +246,13 @@ class ConsoleDriver(LinuxDriver):
         super().__init__(app, **options)  # pyright: ignore[reportUnknownMemberType]
         self._writer: TerminalWriter | None = None
         self._drawing = False  # modes are on, and have to be switched off whatever happens
-        self.canvas = Canvas(self._write_pictures, self._cell)
+        self.canvas = Canvas(lambda: None if self._writer is None else self._writer.wake(), self._cell)
         self._questions = TerminalQuestions(self._ask, is_light=self._background_is, known=self._open_canvas)
         self._finer: asyncio.TimerHandle | None = None  # paints pictures anew, when nothing moves any more
 
     # -- output
 
     def start_application_mode(self) -> None:
-        """Switches the terminal to the console's modes; after a suspension too."""
         self._writer = TerminalWriter(
             TERMINAL, recovered=self._repaint_soon, lost=self._terminal_lost, behind=self.canvas
         )
@@ -307,7 +277,6 @@ class ConsoleDriver(LinuxDriver):
             self._writer.write(questions)
 
     def _open_canvas(self) -> None:
-        """Pictures can be placed, if the terminal said that it draws them."""
         if self._questions.draws_cells:
             self.canvas.open(self._app.console.color_system)
         elif self._questions.sixels and self._cell_or_none() is not None:
@@ -316,12 +285,7 @@ class ConsoleDriver(LinuxDriver):
     def _background_is(self, light: bool) -> None:
         self._app.call_later(self._app.background_is, light)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownArgumentType, reportUnknownMemberType]  (who asks has it)
 
-    def _write_pictures(self) -> None:
-        if self._writer is not None:
-            self._writer.wake()
-
     def _cell(self) -> tuple[int, int]:
-        """The pixels of a cell, side by side and in height."""
         return self._cell_or_none() or USUAL_CELL
 
     def _cell_or_none(self) -> tuple[int, int] | None:
@@ -360,7 +324,6 @@ class ConsoleDriver(LinuxDriver):
         self.send_message(events.Resize(size, size))
 
     def write(self, data: str) -> None:
-        """Queues what may go to the terminal of `data`."""
         if self._writer is not None:
             is_read = self._writer.waiting < UNREAD
             last = self._get_terminal_size()[1]
@@ -375,7 +338,6 @@ class ConsoleDriver(LinuxDriver):
         self._finer = self._loop.call_later(REST, self._paint_finer)
 
     def _paint_finer(self) -> None:
-        """Paints pictures as fine as can be, once nothing moves and the terminal has read all."""
         if self._writer is None or not self._drawing:
             return
         if self._writer.waiting >= UNREAD:
@@ -385,7 +347,6 @@ class ConsoleDriver(LinuxDriver):
             self._repaint_soon()
 
     def stop_application_mode(self) -> None:
-        """Switches everything back."""
         if self._writer is not None:
             self._writer.write(self.canvas.close())
         self.write(PIXELS_OFF)
@@ -402,7 +363,6 @@ class ConsoleDriver(LinuxDriver):
         super().disable_input()
 
     def close(self) -> None:
-        """Write the rest, and end the writer."""
         super().close()
         if self._writer is not None:
             self._writer.stop()
@@ -457,7 +417,6 @@ class ConsoleDriver(LinuxDriver):
         super().process_message(message)
 
     def run_input_thread(self) -> None:
-        """Reads the terminal until the driver stops or the terminal is gone."""
         try:
             self._read()
         finally:
@@ -494,8 +453,7 @@ class ConsoleDriver(LinuxDriver):
         os._exit(128 + signal.SIGINT)
 
     def _typed_ahead(self) -> int:
-        """Count the waiting bytes that were typed before the console's modes were on: among these Enter is a new
-        line."""
+        """Count the waiting bytes from before the console's modes were on: among these Enter is a new line."""
         before = self.attrs_before
         if before is None or not (before[0] & termios.ICRNL and before[3] & termios.ICANON):
             return 0

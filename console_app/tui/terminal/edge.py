@@ -57,11 +57,8 @@ def cleaned(data: str) -> str:
 
 
 class EdgeFilter(LineFilter):
-    """Takes control characters, links and control segments out of lines that widgets have painted.
-
-    What is taken out is replaced cell by cell, so that the line keeps its width. What is left can be cut anywhere, as
-    it is beside a dialog.
-    """
+    """Takes control characters, links and control segments out of painted lines, cell by cell, so that they keep their
+    width and can be cut anywhere."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         text = "".join([segment[0] for segment in segments])
@@ -77,16 +74,12 @@ class EdgeFilter(LineFilter):
 
 
 class _Marked(Segment):
-    """Cuts text behind the marks of a letter.
-
-    Rich's own text may be cut before them, and they would stand over the next text, say the frame of a dialog. And a
-    picture's cell without one of its marks is none.
-    """
+    """Cuts text behind the marks of a letter. Rich's may be cut before them: they would stand over the frame of a
+    dialog, and a picture's cell would be none."""
 
     __slots__ = ()
 
     def split_cells(self, cut: int) -> tuple[Segment, Segment]:
-        """The first `cut` cells, and the others."""
         before, after = super().split_cells(cut)
         text, rest, style = before.text, after.text, self.style
         while rest and cell_len(text + rest[0]) == cut:

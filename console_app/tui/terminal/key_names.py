@@ -33,11 +33,8 @@ def key_name(key: str) -> str:
 
 
 def writes_text(event: events.Key) -> bool:
-    """Tell whether a key writes its character.
-
-    Most terminals send Alt and a letter as Escape and the letter, so that such a key has a character too. It is a
-    command, or does nothing.
-    """
+    """Tell whether a key writes its character. Most terminals send Alt and a letter with one too: such a key is a
+    command, or does nothing."""
     return event.is_printable and not event.key.startswith("alt+")
 
 

@@ -44,8 +44,6 @@ class KeyPassed(Message):
 
 
 class KeysInOrder(App[ReturnType]):
-    """An app in which no key overtakes another."""
-
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._held: deque[events.Key | events.Paste | events.AppBlur | events.AppFocus] = deque()
@@ -55,16 +53,13 @@ class KeysInOrder(App[ReturnType]):
         self._wrote = False  # the newest key passed on is one that writes
 
     def hold_keys(self) -> None:
-        """Keep keys that are pressed from now on until `let_go`."""
         self._under_way = ON_HOLD
 
     async def let_go(self) -> None:
-        """Pass the kept keys on, in their order."""
         await self._release(ON_HOLD)
 
     @property
     def held(self) -> list[events.Key | events.Paste]:
-        """The keys that wait, oldest first."""
         return [event for event in self._held if isinstance(event, events.Key | events.Paste)]
 
     @property
@@ -77,7 +72,6 @@ class KeysInOrder(App[ReturnType]):
         return False
 
     async def on_event(self, event: events.Event) -> None:
-        """Passes a key on, or keeps it until those before it are done."""
         if not isinstance(event, events.Key | events.Paste | events.AppBlur | events.AppFocus) or event.is_forwarded:
             await super().on_event(event)
         elif self._under_way:

@@ -10,35 +10,60 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping
+from operator import mul
 
-from console_app.tui.terminal.answers import LAST_QUESTION, ExpectedAnswer, last_answer
-from console_app.tui.terminal.canvas import (
-    NAME_QUESTION,
-    PICTURES_QUESTION,
-    draws_cells,
-    name_answer,
-    pictures_answer,
-)
-from console_app.tui.terminal.sixels import DETAILS_QUESTION, USUAL_COLOURS, cell_answer, colours_answer, takes_sixels
-
-QUESTION = "\x1b]11;?\x1b\\"
+# Asked behind all other questions (what kind of terminal are you): every terminal answers it, and in order, so that
+# behind its answer none is still to come.
+LAST_QUESTION = "\x1b[0c"
+BACKGROUND_QUESTION = "\x1b]11;?\x1b\\"
+NAME_QUESTION = "\x1b[>q"
+PICTURES_QUESTION = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
+# How many colours at once, and how many pixels a cell has: asked only of who takes sixels, others might scroll.
+DETAILS_QUESTION = "\x1b[?1;1;0S\x1b[16t"
 _PART, _PAIR = "([0-9a-fA-F]{1,4})", "([0-9a-fA-F]{2})"
 _COLOUR = rf"rgba?:{_PART}/{_PART}/{_PART}(?:/[0-9a-fA-F]{{1,4}})?|#{_PAIR}{_PAIR}{_PAIR}"
-# One that says no colour is an answer all the same: as keys, its end would be Ctrl+G.
-_ANSWER = re.compile(rf"\x1b\]11;(?:{_COLOUR}|[^\x00-\x1f]{{0,64}})(?:\x07|\x1b\\)")
-_BEGINNING = re.compile(r"\x1b(?:\](?:1(?:1(?:;[^\x00-\x1f]{0,64}\x1b?)?)?)?)?\Z")
+# Each answer: a pattern of it whose groups say something, and one of its beginning. The groups are: of the last, the
+# kind of terminal; of the name, the name; of pictures, OK or an error; of colours, their number, not of an error; of
+# the cell, its height and width in pixels. A background without a colour is one too: as keys, its end is Ctrl+G.
+_LAST = r"\x1b\[\?([0-9;]*)c", r"\x1b(?:\[(?:\?[0-9;]{0,32})?)?\Z"
+_BACKGROUND = (
+    rf"\x1b\]11;(?:{_COLOUR}|[^\x00-\x1f]{{0,64}})(?:\x07|\x1b\\)",
+    r"\x1b(?:\](?:1(?:1(?:;[^\x00-\x1f]{0,64}\x1b?)?)?)?)?\Z",
+)
+NAME_ANSWER = r"\x1bP>\|([^\x00-\x1f]{0,200})\x1b\\", r"\x1b(?:P(?:>(?:\|[^\x00-\x1f]{0,200}\x1b?)?)?)?\Z"
+PICTURES_ANSWER = (
+    r"\x1b_G[^\x00-\x1f;]{0,64}(?:;([^\x00-\x1f]{0,200}))?\x1b\\",
+    r"\x1b(?:_(?:G[^\x00-\x1f]{0,265}\x1b?)?)?\Z",
+)
+COLOURS_ANSWER = r"\x1b\[\?1;[0-9](?:;([0-9]{1,9}))?(?:;[0-9;]{0,32})?S", r"\x1b(?:\[(?:\?[0-9;]{0,48})?)?\Z"
+CELL_ANSWER = r"\x1b\[6;([0-9]{1,4});([0-9]{1,4})t", r"\x1b(?:\[(?:6(?:;[0-9;]{0,9})?)?)?\Z"
+USUAL_COLOURS = 256
+_SIXELS = "4"  # among what a terminal says that it is
+_FIRST_KITTY = (0, 28)  # that draws pictures in place of cells
+_KITTY = re.compile(r"kitty\((\d+)\.(\d+)")
+_PATIENCE = 5  # ticks (a tenth of a second) for the rest of an answer that came in pieces
 
 
-class BackgroundAnswer(ExpectedAnswer):
-    """The answer to `QUESTION`."""
+def is_shared(environ: Mapping[str, str]) -> bool:
+    """Tell whether a multiplexer has the terminal: it paints its own screen with nothing that it doesn't know."""
+    return bool(environ.get("TMUX") or environ.get("STY"))
 
-    def __init__(self) -> None:
-        super().__init__(_ANSWER, _BEGINNING)
 
-    @property
-    def is_light(self) -> bool | None:
-        """None until the answer came, and where it says no colour."""
-        return None if self.found is None else _is_light(self.found)
+def may_be_asked(environ: Mapping[str, str]) -> bool:
+    """Tell whether the terminal may be asked its name: those meant call themselves xterm-something, also over ssh."""
+    return environ.get("TERM", "").startswith("xterm") and not is_shared(environ)
+
+
+def draws_cells(name: str) -> bool:
+    """Tell whether a terminal of that name and version can put pictures in place of cells."""
+    if (kitty := _KITTY.match(name)) is not None:
+        return (int(kitty[1]), int(kitty[2])) >= _FIRST_KITTY
+    return name.startswith("ghostty ")
+
+
+def takes_sixels(kind: str) -> bool:
+    """Tell whether a terminal names sixels in its answer to DA1 (`?63;1;2;4;6`)."""
+    return _SIXELS in kind.lstrip("?").split(";")[1:]
 
 
 def is_light_by_environment(environ: Mapping[str, str]) -> bool:
@@ -46,11 +71,38 @@ def is_light_by_environment(environ: Mapping[str, str]) -> bool:
     return environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")
 
 
-def _is_light(answer: re.Match[str]) -> bool | None:
-    parts = [int(part, 16) / (16 ** len(part) - 1) for part in answer.groups() if part]
-    return (
-        sum(weight * part for weight, part in zip((0.299, 0.587, 0.114), parts, strict=True)) > 0.5 if parts else None
-    )
+class ExpectedAnswer:
+    """Takes one answer, which `whole` finds, out of the input. `beginning`, anchored at the end, finds what may be one
+    that is not whole yet."""
+
+    def __init__(self, whole: str, beginning: str) -> None:
+        self.found: re.Match[str] | None = None  # once it came
+        self._whole, self._beginning = re.compile(whole), re.compile(beginning)
+        self._held = ""
+        self._ticks = 0
+
+    def without(self, text: str) -> str:
+        """Return the user's part of `text`. A piece that may begin the answer is held back."""
+        if self.found is not None:
+            return text
+        text, self._held, self._ticks = self._held + text, "", 0
+        if (answer := self._whole.search(text)) is not None:
+            self.found = answer
+            return text[: answer.start()] + text[answer.end() :]
+        # A lone Escape is a key: only more than that is held.
+        if (begun := self._beginning.search(text)) is not None and len(begun[0]) > 1:
+            text, self._held = text[: begun.start()], begun[0]
+        return text
+
+    def tick(self) -> str:
+        """Return what was held back and is no answer, since nothing followed."""
+        if not self._held:
+            return ""
+        self._ticks += 1
+        if self._ticks < _PATIENCE:
+            return ""
+        text, self._held = self._held, ""
+        return text
 
 
 # Seconds that the end waits for answers, and how long after the questions there is still hope of any.
@@ -65,13 +117,13 @@ class TerminalQuestions:
     ) -> None:
         """`write` takes questions; `is_light` is told of the background, `known` when more is known of pictures."""
         self._write, self._is_light, self._known = write, is_light, known
-        self._background: BackgroundAnswer | None = None
+        self._background: ExpectedAnswer | None = None
         self._name: ExpectedAnswer | None = None
         self._pictures: ExpectedAnswer | None = None  # from one that may draw them among text
         self._colours: ExpectedAnswer | None = None  # from one that takes sixels
-        self._cell = cell_answer()
+        self._cell = ExpectedAnswer(*CELL_ANSWER)
         self._may_draw = False  # sixels, if it takes them
-        self._last = last_answer()
+        self._last = ExpectedAnswer(*_LAST)
         self._lasts = 0  # of these answers that are still to come
         self._all_answered = False  # once at least
         self._asked = 0.0  # when, as `time.monotonic` has it
@@ -81,25 +133,23 @@ class TerminalQuestions:
         """Return the questions to ask now. Those that were asked before are answered or never will be."""
         questions = ""
         if background and self._background is None:
-            self._background = BackgroundAnswer()
-            questions += QUESTION
+            self._background = ExpectedAnswer(*_BACKGROUND)
+            questions += BACKGROUND_QUESTION
         if name and self._name is None:
-            self._name = name_answer()
+            self._name = ExpectedAnswer(*NAME_ANSWER)
             questions += NAME_QUESTION
         self._may_draw = sixels
-        self._last, self._lasts, self._asked = last_answer(), 1, time.monotonic()
+        self._last, self._lasts, self._asked = ExpectedAnswer(*_LAST), 1, time.monotonic()
         self._answered.clear()
         return questions + LAST_QUESTION
 
     @property
     def draws_cells(self) -> bool:
-        """Tell whether the terminal takes pictures in place of cells."""
         return self._pictures is not None and self._pictures.found is not None and self._pictures.found[1] == "OK"
 
     @property
     def sixels(self) -> int:
-        """Return how many colours of sixels it takes at once; 0 until all was answered once, and where it takes
-        none."""
+        """The colours of sixels that it takes at once; 0 until all was answered once, and where it takes none."""
         if self._colours is None or not self._all_answered:
             return 0
         return int((self._colours.found and self._colours.found[1]) or USUAL_COLOURS)
@@ -114,12 +164,13 @@ class TerminalQuestions:
         """Return `text` without the terminal's answers, which are noted."""
         if self._background is not None and self._background.found is None:
             text = self._background.without(text)
-            if self._background.is_light is not None:
-                self._is_light(self._background.is_light)
+            said: list[str] = [*filter(None, self._background.found.groups())] if self._background.found else []
+            if shades := [int(part, 16) / (16 ** len(part) - 1) for part in said]:
+                self._is_light(sum(map(mul, (0.299, 0.587, 0.114), shades)) > 0.5)
         if self._name is not None and self._name.found is None:
             text = self._name.without(text)
             if self._name.found is not None and draws_cells(self._name.found[1]):
-                self._pictures = self._ask(PICTURES_QUESTION, pictures_answer())
+                self._pictures = self._ask(PICTURES_QUESTION, ExpectedAnswer(*PICTURES_ANSWER))
         if self._pictures is not None and self._pictures.found is None:
             text = self._pictures.without(text)
             self._known()
@@ -133,9 +184,9 @@ class TerminalQuestions:
                 break
             self._lasts -= 1
             if self._may_draw and not (self._pictures or self._colours) and takes_sixels(self._last.found[1]):
-                self._colours = self._ask(DETAILS_QUESTION, colours_answer())
+                self._colours = self._ask(DETAILS_QUESTION, ExpectedAnswer(*COLOURS_ANSWER))
             if self._lasts:
-                self._last = last_answer()
+                self._last = ExpectedAnswer(*_LAST)
             else:
                 self._all_answered = True
                 self._answered.set()
@@ -143,20 +194,18 @@ class TerminalQuestions:
         return text
 
     def held(self) -> str:
-        """Return what was taken for the beginning of an answer, and is none: nothing followed for a while."""
+        """Text that looked like the beginning of an answer and is none: nothing followed for a while."""
         answers = (self._background, self._name, self._pictures, self._colours, self._cell, self._last)
         return "".join(answer.tick() for answer in answers if answer is not None)
 
     @property
     def are_open(self) -> bool:
-        """Tell whether there are answers to wait for."""
         return not self._answered.is_set() and time.monotonic() < self._asked + HOPE
 
     def wait(self) -> None:
         self._answered.wait(ANSWERS)
 
     def close(self) -> None:
-        """There will be no more."""
         self._answered.set()
 
     def _ask(self, question: str, answer: ExpectedAnswer) -> ExpectedAnswer:

@@ -52,6 +52,9 @@ class Dialog(ModalScreen[Result]):
     VERTICAL_BREAKPOINTS = LOW
     app = getters.app(typed_app)
 
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
     async def _message_loop_exit(self) -> None:
         end_work(self)
         await super()._message_loop_exit()

@@ -13,7 +13,7 @@ class Moved(Message):
 
 
 def tell_moves(view: Widget) -> None:
-    """Has the widget post `Moved`, by whatever it is scrolled."""
+    """Have the widget post `Moved`, by whatever it is scrolled."""
 
     def moved(_before: object, _now: object) -> None:
         view.post_message(Moved())
@@ -23,7 +23,6 @@ def tell_moves(view: Widget) -> None:
 
 
 def lines_below(view: Widget) -> int:
-    """Count the lines below those in view."""
     return max(view.virtual_size.height - round(view.scroll_offset.y) - view.scrollable_content_region.height, 0)
 
 
@@ -35,19 +34,15 @@ def place(view: Widget) -> str:
 
 
 def at_end(view: Widget) -> bool:
-    """Tell whether the last line of a widget is in view."""
     laid_out = view.virtual_size.height > 0 and view.scrollable_content_region.height > 0
     return view.display and laid_out and not lines_below(view)
 
 
 def show_end(view: Widget) -> None:
-    """Brings its last line into view."""
     view.scroll_relative(y=lines_below(view), animate=False, immediate=True)
 
 
 class DisplayedEnd:
-    """Remembers of what one widget shows whether its end was displayed."""
-
     def __init__(self) -> None:
         self._was = False
 

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
 
+from textual import events, getters
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
+from textual.message import Message
 from textual.reactive import var
 from textual.visual import VisualType
 
+from console_app.console import Timing
 from console_app.tui.widgets.key_hints import key_lines
+from console_app.tui.widgets.settled_keys import ALONE, SettledKeys
 from console_app.tui.widgets.too_small import ROOMY
+from console_app.tui.widgets.typed_app import typed_app
 
 GAP = 2
+SHARE = 0.6  # of the screen's height that a board may take
+LEAST = 10  # lines that it may in any case, where nothing else needs them
 
 
 class FoldingBoard(Vertical, can_focus=True):
-    """Shows something that waits for you.
-
-    Folded, it says in a line what that is, and which key leads to it. Its parts stay as they are, with the text in its
-    fields.
-    """
+    """Shows something that waits for you; folded, a line with what that is and which key leads to it. Its fields keep
+    their text."""
 
     DEFAULT_CSS = """
     FoldingBoard.-folded { height: 3; }
@@ -32,28 +37,53 @@ class FoldingBoard(Vertical, can_focus=True):
         Binding("alt+up", "screen.go('panel', -1)", "read calls", tooltip="to the calls, to read them", id="board.read")
     ]
 
+    class Left(Message):
+        """Escape: all goes on waiting, and the focus should go back to the prompt."""
+
+    app = getters.app(typed_app)
     to_do: ClassVar[str] = "answer"
     """Names what you do on the board."""
     accent: ClassVar[str] = "$accent"
     """The colour of its keys."""
 
+    keys: SettledKeys[Any]
     folded = var(False, toggle_class="-folded")
+
+    def __init__(self, timing: Timing, spare: Callable[[], int]) -> None:
+        super().__init__()
+        self._timing = timing
+        self._spare = spare  # lines that it may take at most
+
+    def on_paste(self, event: events.Paste) -> None:
+        if self.has_focus:
+            event.stop()
+            self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Something else than a decision was typed: half a second passes before a key counts."""
+        self.keys.changed()
+
+    def room_beside(self, taken: int) -> int:
+        """Lines that are left beside those taken: of a share of the screen, or of what the rest of it can spare."""
+        return min(max(int(self.screen.size.height * SHARE), LEAST), self._spare()) - taken
+
+    def when_meant(self, act: Callable[[], None]) -> None:
+        """Act unless another key comes right behind; keys that are still on their way go first."""
+        self._timing.later(self, ALONE, lambda: self.app.call_later(self.call_later, act))
 
     def in_brief(self, width: int, framed: bool) -> Content:
         """Sum up what waits in a line of so many cells. Where it is `framed`, the title stands above."""
         raise NotImplementedError
 
     def say_place(self) -> None:
-        """Paints into the frame how much of what waits is shown."""
+        """Tell in the frame how much of what waits is shown."""
         raise NotImplementedError
 
     def watch_folded(self) -> None:
-        """A line has no places in it."""
         if self.is_attached:
             self.say_place()
 
     def render(self) -> VisualType:
-        """The line; else nothing, since its parts say it all."""
         if not self.folded:
             return super().render()
         width = self.content_size.width

@@ -27,8 +27,7 @@ Paint = Callable[[Palette], Sequence[Piece]]
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """A node of the tree. `paint` returns its text, safe to show, and `below` makes the nodes below. `key` identifies
-    it."""
+    """A node of the tree: `paint` gives its text, safe to show, `below` makes those below, and `key` identifies it."""
 
     paint: Paint
     below: Callable[[], Sequence[Node]] | None = None
@@ -38,7 +37,6 @@ class Node:
 
     @property
     def nodes(self) -> Sequence[Node]:
-        """The nodes below, made once."""
         if self.made is None:
             self.made = self.below() if self.below is not None else ()
         return self.made
@@ -67,19 +65,15 @@ class FoldingTree(RowList):
 
     def show(self, nodes: Sequence[Node]) -> None:
         """Show other nodes. Those with a key that was open stay open, and the cursor stays on its key."""
-        self._carry_over(nodes)
+        before = {node.key: node.open for node in self._top if node.key is not None}
+        for node in nodes:
+            node.open = before.get(node.key, node.open)
         self._top = nodes
         self._lay()
 
     @property
     def node(self) -> Node | None:
-        """The node under the cursor."""
         return self._rows[self.cursor][0] if 0 <= self.cursor < len(self._rows) else None
-
-    def _carry_over(self, nodes: Sequence[Node]) -> None:
-        before = {node.key: node.open for node in self._top if node.key is not None}
-        for node in nodes:
-            node.open = before.get(node.key, node.open)
 
     def _lay(self) -> None:
         """Rows anew for the width there is; the cursor stays on its node, or on its row."""
@@ -101,7 +95,6 @@ class FoldingTree(RowList):
         self.set_count(len(self._rows), self.cursor if place is None else place)
 
     def on_resize(self) -> None:
-        """The width decides where text wraps."""
         if self.scrollable_content_region.width != self._laid_for:
             self._lay()
         super().on_resize()
@@ -132,7 +125,6 @@ class FoldingTree(RowList):
             self.fold(node, not node.open)
 
     def action_open(self, open: bool) -> None:
-        """Right; left folds, and goes up from what is folded."""
         node = self.node
         if node is None:
             return
@@ -144,10 +136,14 @@ class FoldingTree(RowList):
         self.move_to(next((at for at in above if self._rows[at][3]), self.cursor))
 
     def action_open_all(self) -> None:
-        """o: all that MOST_ROWS lets; again folds all but the outermost."""
-        folded = [node for node, _ in _open(self._top) if node.below is not None and not node.open]
-        if folded:
-            _open_all(self._top)
+        if any(node.below is not None and not node.open for node, _ in _open(self._top)):
+            waiting, left = [*reversed(self._top)], MOST_ROWS
+            while waiting and left > 0:
+                node = waiting.pop()
+                left -= 1
+                if node.below is not None:
+                    node.open = True
+                    waiting += reversed(node.nodes)
         else:
             for node, depth in list(_open(self._top)):
                 node.open = node.open and depth == 0
@@ -155,7 +151,6 @@ class FoldingTree(RowList):
 
 
 def same(one: Node, other: Node) -> bool:
-    """Tell whether both nodes stand for the same thing."""
     return one is other or (one.key is not None and one.key == other.key)
 
 
@@ -186,14 +181,3 @@ def _open(nodes: Sequence[Node]) -> Iterator[tuple[Node, int]]:
         yield node, depth
         if node.open:
             waiting += [(child, depth + 1) for child in reversed(node.nodes)]
-
-
-def _open_all(nodes: Sequence[Node]) -> None:
-    left = MOST_ROWS
-    waiting = list(reversed(nodes))
-    while waiting and left > 0:
-        node = waiting.pop()
-        left -= 1
-        if node.below is not None:
-            node.open = True
-            waiting += reversed(node.nodes)

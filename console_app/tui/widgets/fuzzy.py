@@ -11,11 +11,7 @@ def best(query: str, names: Iterable[str], limit: int) -> list[str]:
     """`names` that match `query` fuzzily, best first; all of them, in their order, for an empty query."""
     if not query:
         return list(names)[:limit]
-    search = FuzzySearch()
-    scored = [(_score(search, query, name), -order, name) for order, name in enumerate(names)]
+    match, begin = FuzzySearch().match, query.casefold()
+    doubled = ((match(query, name)[0] * (1 + name.casefold().startswith(begin)), name) for name in names)
+    scored = [(score, -order, name) for order, (score, name) in enumerate(doubled)]
     return [name for score, _, name in sorted(scored, reverse=True) if score > 0][:limit]
-
-
-def _score(search: FuzzySearch, query: str, name: str) -> float:
-    score = search.match(query, name)[0]
-    return score * 2 if name.casefold().startswith(query.casefold()) else score

@@ -28,7 +28,6 @@ class HintedInput(Input):
         self._fit()
 
     def on_resize(self, event: events.Resize) -> None:
-        """The room decides how much of it is shown."""
         self._fit()
 
     def _fit(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
 
 from textual import events
 from textual.content import Content
@@ -23,10 +22,8 @@ NAMED = {"esc": "escape", "enter": "enter"}
 
 
 class KeyLines(Static):
-    """Shows keys and what they do. A click or a tap on one presses its key, with all that guards a key.
-
-    `now` is a clock in seconds: a click before the keys have stood still for SETTLE was meant for what was there.
-    """
+    """Shows keys and what they do. A click on one presses it, with all that guards a key, unless it moved within SETTLE
+    seconds (`now` is a clock)."""
 
     def __init__(self, now: Callable[[], float], *, classes: str) -> None:
         super().__init__(classes=classes)
@@ -35,7 +32,6 @@ class KeyLines(Static):
         self._since = now()  # they are what and where they are
 
     def name_keys(self, lines: Sequence[Content]) -> None:
-        """Shows these."""
         shown = Content("\n").join(lines)
         if shown.plain != self._words:
             self._words, self._since = shown.plain, self._now()
@@ -54,10 +50,8 @@ class KeyLines(Static):
 def key_lines(
     pairs: Sequence[tuple[str, str]], width: int, *, accent: str, counts: bool | Container[str], clicks: bool = False
 ) -> list[Content]:
-    """`pairs` are (key, what it does); faint are those that don't count. `accent` is a colour of the theme.
-
-    `clicks` is whether they can be clicked in `KeyLines`; not where a field has the focus, which a click takes away.
-    """
+    """`pairs` are (key, what it does); those that don't count are faint. `clicks`: they can be clicked, as no field has
+    the focus."""
     pieces: list[Content] = []
     for key, does in pairs:
         bright = counts if isinstance(counts, bool) else key in counts
@@ -89,10 +83,8 @@ Named = tuple[str, str]
 
 
 class KeyHints(Widget):
-    """Shows what can be done now: the hints that `name` gives, else the bindings that say so (`show`), those of the
-    focused widget first. A click on one presses its key.
-
-    Where room is short, keys that work from elsewhere go first, from the end. Those in KEPT stay.
+    """Shows the hints that `name` gives, else the bindings that say so (`show`), those of the focused widget first. A
+    click presses a key. Where room is short, keys that work from elsewhere go first, from the end; those in KEPT stay.
     """
 
     DEFAULT_CSS = """
@@ -106,7 +98,7 @@ class KeyHints(Widget):
         self._named, self._now = name, now
         self._words: str = ""
         self._since = now()  # they are what they are
-        self._last: Sequence[tuple[Hint, bool]] = ()
+        self._last: Sequence[tuple[str, Content, bool]] = ()
         self._instead: Content | None = None
 
     def on_mount(self) -> None:
@@ -116,14 +108,13 @@ class KeyHints(Widget):
         self.refresh()
 
     def say_instead(self, line: Content | None, was: Content | None = None) -> None:
-        """Say something else in place of the keys for a while; with None the keys are back, unless what stands there
-        is no more what it `was`."""
+        """Say something else in place of the keys for a while. None brings them back, unless something else than `was`
+        stands there."""
         if was is None or self._instead is was:
             self._instead = line
             self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """Press the key that was clicked, unless it came there just now."""
         if (key := event.style.meta.get(KEY)) and self._now() - self._since >= SETTLE:
             self.app.simulate_key(key)  # pyright: ignore[reportUnknownMemberType]
 
@@ -132,9 +123,9 @@ class KeyHints(Widget):
         if self._instead is not None:
             return self._instead.truncate(self.content_size.width, ellipsis=True)
         shown = self._shown()
-        hints = [hint.drawn for hint, _ in shown]
-        order = [number for number, (hint, _) in enumerate(shown) if not hint.id.endswith(KEPT)]
-        order.sort(key=lambda number: (shown[number][1], number))
+        hints = [drawn for _, drawn, _ in shown]
+        order = [number for number, (id, _, _) in enumerate(shown) if not id.endswith(KEPT)]
+        order.sort(key=lambda number: (shown[number][2], number))
         if _width(hints) > self.content_size.width:
             last = [number for number in range(len(hints)) if number not in order]
             while order and _width([hints[number] for number in [*order, *last]]) > self.content_size.width:
@@ -145,41 +136,29 @@ class KeyHints(Widget):
             self._words, self._since = line.plain, self._now()
         return line
 
-    def _shown(self) -> Sequence[tuple[Hint, bool]]:
-        """One entry an action, and whether it is of another place than the one that has the focus: several keys of one
-        binding show the first of them. Under a dialog they stand as they
-        were: what an action of the screen means is asked of the screen that is in front."""
+    def _shown(self) -> Sequence[tuple[str, Content, bool]]:
+        """The id of each action, its hint, and whether another place than the focused one has it. Under a dialog they
+        stay as they were: actions of the screen are asked of the one in front."""
         if not self.screen.is_active:
             return self._last
-        active = self.screen.active_bindings.values()
+        active = [one for one in self.screen.active_bindings.values() if one.enabled]
         if self._named is not None:
-            keys = {one.binding.id: one.binding.key for one in reversed(list(active)) if one.enabled}
-            named = [(Hint(id, keys.get(id, id if len(id) == 1 else ""), does), False) for id, does in self._named()]
-            self._last = [one for one in named if one[0].key]
+            keys = {one.binding.id: one.binding.key for one in reversed(active)}
+            named = [(id, keys.get(id, id if len(id) == 1 else ""), does) for id, does in self._named()]
+            self._last = [(id, _drawn(key, does), False) for id, key, does in named if key]
             return self._last
-        seen: dict[str, tuple[Hint, bool]] = {}
+        shown: dict[str, tuple[str, Content, bool]] = {}
         for one in active:
-            binding = one.binding
-            if binding.show and one.enabled and binding.action not in seen:
-                hint = Hint(binding.id or "", binding.key, binding.description)
-                seen[binding.action] = (hint, one.node is not self.screen.focused)
-        self._last = list(seen.values())
+            if (key := one.binding).show and key.action not in shown:
+                away = one.node is not self.screen.focused
+                shown[key.action] = (key.id or "", _drawn(key.key, key.description), away)
+        self._last = [*shown.values()]
         return self._last
 
 
-@dataclass(frozen=True, slots=True)
-class Hint:
-    """A key as Textual calls it, and what it does."""
-
-    id: str
-    key: str
-    does: str
-
-    @property
-    def drawn(self) -> Content:
-        """The hint as it stands in the line."""
-        shown = Content.styled(key_name(self.key), "bold $primary") + Content.styled(f" {self.does}", "$foreground")
-        return shown.stylize(Style.from_meta({KEY: self.key}))
+def _drawn(key: str, does: str) -> Content:
+    shown = Content.styled(key_name(key), "bold $primary") + Content.styled(f" {does}", "$foreground")
+    return shown.stylize(Style.from_meta({KEY: key}))
 
 
 def _width(hints: list[Content]) -> int:

@@ -16,17 +16,13 @@ CALM = 1.0  # seconds between two looks at what only counts, where nothing is to
 
 @runtime_checkable
 class Blinking(Protocol):
-    """A widget with a cursor of its own."""
-
     cursor_blink: bool
 
 
 def use_motion(app: App[Any], motion: bool) -> None:
-    """Switch motion on or off for the whole app."""
     app.animation_level = TEXTUAL_ANIMATIONS if motion else "none"
     app.theme_changed_signal.publish(app.current_theme)  # whoever paints makes its palette anew
 
 
 def is_still(app: App[Any]) -> bool:
-    """Tell whether nothing may move by itself."""
     return app.animation_level == "none"

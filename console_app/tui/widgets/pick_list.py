@@ -21,7 +21,6 @@ from console_app.tui.widgets.fuzzy import best
 
 
 def list_keys(dialog: str) -> list[Binding]:
-    """Bindings of `action_move`, whose ids begin with the dialog's name."""
     return [
         Binding("up,ctrl+p", "move(-1)", "up", id=f"{dialog}.up", show=False, priority=True),
         Binding("down,ctrl+n", "move(1)", "down", id=f"{dialog}.down", show=False, priority=True),
@@ -42,18 +41,15 @@ MOST_SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One thing to pick: `value` is the result, `about` is shown behind it."""
+    """A thing to pick: `value` is the result, `about` is shown behind it."""
 
     value: str
     about: str = ""
 
 
 class PickList(Dialog[str | None]):
-    """Picks one of a list. Typing filters by the text of a row, its name first; arrows move, Enter picks, Escape gives
-    None.
-
-    With `free_text` the typed words are a result of their own where no name fits.
-    """
+    """Typing filters by the text of a row, its name first; arrows move, Enter picks, Escape gives None. With
+    `free_text` the typed words are a result where no name fits."""
 
     CSS_PATH = Path(__file__).with_name("dialog.tcss")  # whole: subclasses stand in other folders
     DEFAULT_CLASSES = "dialog -list"
@@ -84,7 +80,6 @@ class PickList(Dialog[str | None]):
         self._free_text = free_text
 
     def compose(self) -> ComposeResult:
-        """The field, the list, and a line of what there is to say."""
         with Vertical(id="box") as dialog:
             dialog.border_title = self._title
             dialog.border_subtitle = "enter select · esc cancel"
@@ -95,27 +90,21 @@ class PickList(Dialog[str | None]):
             yield Static(classes="dialog--note")
 
     def on_mount(self) -> None:
-        """Everything, with what holds now highlighted."""
         self._fill("")
 
     def offer(self, choices: Sequence[Choice], note: str = "") -> None:
-        """Other choices and another note, as when a list arrived from afar."""
         self._choices = list(choices)
         self._note = note
         self._fill(self.query_one(Input).value)
 
     def highlighted(self, choice: Choice | None) -> None:
-        """This is called whenever the highlight moves: the theme picker shows how the theme would look."""
+        """Called whenever the highlight moves: the theme picker shows how the theme would look."""
 
     def typed(self, text: str) -> None:
-        """This is called at Enter with the typed words where nothing fits."""
+        """Called at Enter with the typed words where nothing fits."""
         self.dismiss(text)
 
-    def action_leave(self) -> None:
-        self.dismiss(None)
-
     def action_move(self, delta: int) -> None:
-        """Up, down, a page of them."""
         move_highlight(self.query_one(OptionList), delta)
 
     @on(Input.Changed)
@@ -143,11 +132,6 @@ class PickList(Dialog[str | None]):
         event.stop()
         self.dismiss(self._shown[event.option_index].value)
 
-    def _tell(self, note: str) -> None:
-        line = self.query_one(".dialog--note", Static)
-        line.update(Content(one_line(note)))
-        line.display = bool(note)
-
     def _fill(self, query: str) -> None:
         by_value = {choice.value: choice for choice in self._choices}
         found = dict.fromkeys(best(query, by_value, MOST_SHOWN))
@@ -156,7 +140,10 @@ class PickList(Dialog[str | None]):
             about = sorted((value for value, place in places.items() if place >= 0), key=places.__getitem__)
             found |= dict.fromkeys(about[: MOST_SHOWN - len(found)])
         self._shown = [by_value[value] for value in found]
-        self._tell("No match" if query and not self._shown and not self._free_text else self._note)
+        note = "No match" if query and not self._shown and not self._free_text else self._note
+        line = self.query_one(".dialog--note", Static)
+        line.update(Content(one_line(note)))
+        line.display = bool(note)
         options = self.query_one(OptionList)
         options.clear_options()
         widest = min(max((len(one_line(c.value, 60)) for c in self._shown), default=0), 44)

@@ -39,8 +39,6 @@ class RowList(ScrollView, can_focus=True):
 
     @dataclass
     class Moved(Message):
-        """The cursor is on another row."""
-
         row: int
 
     @dataclass
@@ -54,51 +52,43 @@ class RowList(ScrollView, can_focus=True):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.cursor = -1
-        self._count = 0
+        self.count = 0
         self._palette: Palette | None = None
 
     # -- what a list of its own says
 
     @abstractmethod
     def paint_row(self, row: int, width: int, palette: Palette) -> Line:
-        """One row of exactly `width` cells; `palette` is on the ground of the cursor where that is."""
+        """A row of exactly `width` cells; `palette` is on the ground of the cursor where that is."""
 
     def is_stop(self, row: int) -> bool:
-        """Tell whether the cursor may stand on a row."""
         return True
 
     # -- content
 
     @property
     def console_app(self) -> App[Any]:
-        """The app, whatever its result type."""
         return cast("App[Any]", self.app)  # pyright: ignore[reportUnknownMemberType]
 
     @property
     def palette(self) -> Palette:
-        """The styles of the app's theme."""
         if self._palette is None:
             self._palette = palette_of(self.console_app)
         return self._palette
 
-    @property
-    def count(self) -> int:
-        return self._count
-
     def set_count(self, count: int, cursor: int | None = None) -> None:
         """So many rows now; the cursor stays, goes to `cursor`, or to the nearest row it may stand on."""
-        self._count = count
+        self.count = count
         self._fit()
         wanted = self.cursor if cursor is None else cursor
         self._put(self._nearest(min(max(wanted, 0), count - 1), 1))
         self.refresh()
 
     def repaint(self, row: int) -> None:
-        """One row looks different."""
         self.refresh(Region(0, row - round(self.scroll_y), self.size.width, 1))
 
     def _fit(self) -> None:
-        size = Size(self.scrollable_content_region.width, self._count)
+        size = Size(self.scrollable_content_region.width, self.count)
         if size != self.virtual_size:
             self.virtual_size = size
 
@@ -115,20 +105,19 @@ class RowList(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         row, width = y + self.scroll_offset.y, self.size.width
-        if row >= self._count:
+        if row >= self.count:
             return fit([], width, self.palette.base)
         return self.paint_row(row, width, self.palette.on_chosen if row == self.cursor else self.palette)
 
     # -- the cursor
 
     def move_to(self, row: int) -> None:
-        """Puts the cursor on a row, or on the nearest one it may stand on."""
-        self._put(self._nearest(min(max(row, 0), self._count - 1), 1))
+        self._put(self._nearest(min(max(row, 0), self.count - 1), 1))
 
     def _nearest(self, row: int, direction: int) -> int:
         for step in (direction, -direction):
             at = row
-            while 0 <= at < self._count:
+            while 0 <= at < self.count:
                 if self.is_stop(at):
                     return at
                 at += step
@@ -154,22 +143,19 @@ class RowList(ScrollView, can_focus=True):
             self.scroll_to(y=self.cursor - height + 1, animate=False, immediate=True)
 
     def action_move(self, delta: int) -> None:
-        """Up, down."""
         target = self._nearest(self.cursor + delta, delta)
         if target >= 0:
             self._put(target)
 
     def action_move_page(self, direction: int) -> None:
-        """Page up, page down."""
         self.move_to(self.cursor + direction * max(self.size.height - 2, 1))
 
     def action_move_to(self, row: int) -> None:
-        """Home, end."""
-        self.move_to(row if row >= 0 else self._count - 1)
+        self.move_to(row if row >= 0 else self.count - 1)
 
     def on_click(self, event: events.Click) -> None:
         row = event.y + self.scroll_offset.y
-        if 0 <= row < self._count and self.is_stop(row):
+        if 0 <= row < self.count and self.is_stop(row):
             again = row == self.cursor
             self._put(row)
             self.post_message(self.Clicked(row, event.x, again))

@@ -26,7 +26,7 @@ class SettledKeys(Generic[T]):
         self._clock = clock
         self._since = clock()
         self._here_since = self._since  # and of what is selected alone
-        self._held: T | None = None
+        self.holds: T | None = None  # the decision that waits until its key proves to be alone
         self._held_here = False  # that is for what is selected alone
         self._quiet = float("-inf")  # when the newest key came
         self._newest = ""  # which that was, where it was told
@@ -48,48 +48,42 @@ class SettledKeys(Generic[T]):
         return self._newest == "tab" and self._clock() - self._brought < SETTLE
 
     def brought(self) -> None:
-        """The focus came by itself."""
         self._brought = self._clock()
-
-    @property
-    def holds(self) -> T | None:
-        """Return the decision that waits until its key proves to be alone."""
-        return self._held
 
     def changed(self) -> None:
         """Note that another decision is asked for: no key from before counts for it."""
         self._since = self._here_since = self._clock()
-        self._held = None
+        self.holds = None
 
     def grew(self) -> None:
         """Note that more calls wait, while the selected one is as it was."""
         self._since = self._clock()
         if not self._held_here:
-            self._held = None
+            self.holds = None
 
     def moved(self) -> None:
         """Note that you went to another row, while the rows themselves are as they were."""
         moved = self._clock() - SETTLE + MOVED
         self._since, self._here_since = max(self._since, moved), max(self._here_since, moved)
-        self._held = None
+        self.holds = None
 
     def pressed(self, key: str = "") -> None:
         """Any key at all, also a paste: called before what the key does. It voids a decision right before it."""
         now = self._clock()
-        if self._held is not None or now - self._quiet < ALONE:
+        if self.holds is not None or now - self._quiet < ALONE:
             self.changed()
         self._quiet, self._newest = now, key
 
     def decide(self, decision: T, *, here: bool = False) -> bool:
-        """Hold the decision of a key until it proves to be alone. It may be for the selected row. Return False for one
-        too early."""
+        """Hold the decision of a key until it proves to be alone; `here`: it is for the selected row. False for one too
+        early."""
         if not (self.settled_here if here else self.settled):
             self.changed()
             return False
-        self._held, self._held_here = decision, here
+        self.holds, self._held_here = decision, here
         return True
 
     def take(self) -> T | None:
         """The held decision, once ALONE has passed since it was made; given only once."""
-        decision, self._held = self._held, None
+        decision, self.holds = self.holds, None
         return decision

@@ -24,16 +24,12 @@ from console_app.tui.widgets.text_view import TextView
 
 @dataclass(frozen=True, slots=True)
 class ConfirmChoice:
-    """One answer: pressed as `key`, given as `value`."""
-
     key: str
     label: str
     value: str
 
 
 class Confirm(Dialog[str | None]):
-    """Asks `question`; gives the value of an answer, or None for Escape."""
-
     CSS_PATH = Path(__file__).with_name("dialog.tcss")  # whole: subclasses stand in other folders
     DEFAULT_CLASSES = "dialog"
     AUTO_FOCUS = "Button"
@@ -81,9 +77,6 @@ class Confirm(Dialog[str | None]):
         event.stop()
         self.dismiss((event.button.id or "").removeprefix("answer-"))
 
-    def action_leave(self) -> None:
-        self.dismiss(None)
-
 
 class TextDialog(Dialog[None]):
     """Shows what `read` gives, from the end on with `at_end`; with `every` it is read again each so many seconds."""
@@ -114,7 +107,6 @@ class TextDialog(Dialog[None]):
             yield TextView()
 
     def on_mount(self) -> None:
-        """Reads, and keeps reading where the text is a living one."""
         self._show()
         if self._at_end:
             self.call_after_refresh(self.query_one(TextView).scroll_end, animate=False)
@@ -129,12 +121,8 @@ class TextDialog(Dialog[None]):
         self.query_one(TextView).set_text(text or "Nothing yet.")
 
     def action_copy(self) -> None:
-        """c: the whole text."""
         self.app.copy_to_clipboard(self._text or "")
         self.notify("Copied.", markup=False)
-
-    def action_leave(self) -> None:
-        self.dismiss(None)
 
 
 QUESTION = "Trust this project's files?"
@@ -170,7 +158,6 @@ class ConsentDialog(Dialog[bool]):
             yield TextView(hang=2)  # what a file says stands four in: a row that goes on stands between two that begin
 
     def on_mount(self) -> None:
-        """Shows the text; from now on the half second counts."""
         self.query_one(TextView).set_text(self._text)
         tell_moves(self.query_one(TextView))
         self._begin()
@@ -192,7 +179,6 @@ class ConsentDialog(Dialog[bool]):
                 self._begin()
 
     def _begin(self) -> None:
-        """The half second begins anew; the key is muted till then."""
         self._keys.changed()
         self._show_keys()
         self._timing.later(self, SETTLE + 0.01, self._show_keys)
@@ -210,5 +196,4 @@ class ConsentDialog(Dialog[bool]):
             self.dismiss(True)
 
     def action_leave(self) -> None:
-        """n, Escape."""
         self.dismiss(False)

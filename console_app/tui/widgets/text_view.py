@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar
@@ -60,42 +59,38 @@ class TextView(ScrollView, can_focus=True):
         self.set_text(text)
 
     def set_text(self, text: str) -> None:
-        """Replaces the text; unsafe characters become visible marks."""
-        self._pieces = [piece for line in visible(text).expandtabs(4).split("\n") for piece in self._parted(line)]
+        self._pieces = []
+        for line in visible(text).expandtabs(4).split("\n"):
+            lead = _LEAD.match(line)
+            end = lead.end() if lead else 0
+            hang = end if line[:end].strip() else end + self._hang
+            for start in range(0, len(line) or 1, LONGEST_PIECE):
+                self._pieces.append(_Piece(line[start : start + LONGEST_PIECE], hang if start else 0, hang))
         self._counted_for = 0
         self._count()
         self.refresh(layout=self.styles.is_auto_height)
-
-    def _parted(self, line: str) -> Iterator[_Piece]:
-        lead = _LEAD.match(line)
-        end = lead.end() if lead else 0
-        hang = end if line[:end].strip() else end + self._hang
-        for start in range(0, len(line) or 1, LONGEST_PIECE):
-            yield _Piece(line[start : start + LONGEST_PIECE], hang if start else 0, hang)
 
     def rows_at(self, width: int, most: int | None = None) -> int:
         """Count the rows that it takes at a width; those past `most` are not counted."""
         rows = 0
         for piece in self._pieces:
-            rows += _rows(piece, max(width, 1))
+            rows += len(_chop(piece, max(width, 1)))
             if most is not None and rows > most:
                 break
         return rows
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """The text's own rows where it needs no more than the screen has."""
         return self.rows_at(width - self.styles.scrollbar_size_vertical, viewport.height)
 
     def _count(self) -> None:
         width = self.scrollable_content_region.width
         if width > 0 and width != self._counted_for:
             self._counted_for = width
-            self._ends = list(accumulate(_rows(piece, width) for piece in self._pieces))
+            self._ends = list(accumulate(len(_chop(piece, width)) for piece in self._pieces))
             self.virtual_size = Size(width, self._ends[-1] if self._ends else 0)
         self.refresh()
 
     def on_resize(self) -> None:
-        """The width decides where lines wrap."""
         self._count()
 
     def render_line(self, y: int) -> Strip:
@@ -105,22 +100,14 @@ class TextView(ScrollView, can_focus=True):
         if index >= len(self._ends):
             return Strip.blank(width, style)
         first = self._ends[index - 1] if index else 0
-        text = _cut(self._pieces[index], row - first, self._counted_for)
+        rows = _chop(self._pieces[index], self._counted_for)
+        text = rows[row - first] if row - first < len(rows) else ""
         return Strip([Segment(text, style)]).adjust_cell_length(width, style)
 
 
-def _rows(piece: _Piece, width: int) -> int:
-    return len(_chop(piece, width))
-
-
-def _cut(piece: _Piece, row: int, width: int) -> str:
-    rows = _chop(piece, width)
-    return rows[row] if row < len(rows) else ""
-
-
 def _chop(piece: _Piece, width: int) -> list[str]:
-    """`piece` cut so that no row is wider than `width` cells: behind the last space in the second half of a row, else
-    wherever the row is full. Without what they are set in by, which is half of the width at most, the rows are it."""
+    """The rows of `piece`, cut behind the last space in the second half of a row, else where it is full. Without their
+    indent, half of the width at most, they are its text."""
     text, hang = piece.text, min(piece.hang, width // 2)
     before = " " * min(piece.first, hang)
     if len(before) + len(text) <= width and text.isascii():

@@ -13,7 +13,6 @@ ROOMY = 20  # rows below which what is not needed just now gives its room away
 
 
 def is_covered(screen: Screen[Any]) -> bool:
-    """Tell whether a screen is covered for want of room."""
     return screen.has_class("-too-narrow") or screen.has_class("-too-low")
 
 
@@ -30,6 +29,5 @@ class TooSmall(Widget):
     BREAKPOINTS_DOWN: ClassVar[list[tuple[int, str]]] = [(0, "-too-low"), (LEAST_ROWS, "-low"), (ROOMY, "-high-enough")]
 
     def render(self) -> Content:
-        """The size there is, and the one it takes."""
         width, height = self.screen.size
         return Content(f"Fanout needs {LEAST_COLUMNS}x{LEAST_ROWS}.\nThis is {width}x{height}.")

@@ -6,5 +6,4 @@ from textual.app import App
 
 
 def typed_app() -> type[App[int]]:
-    """Give the app a type, for `app = getters.app(typed_app)` in a class."""
     return App

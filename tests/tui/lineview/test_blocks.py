@@ -364,6 +364,8 @@ def test_no_text_breaks_a_panel_at_work(text: str, width: int, state: CallState)
 @given(st.text(max_size=80), st.integers(1, 100))
 def test_no_text_breaks_what_was_said(text: str, width: int) -> None:
     reasoning = ReasoningBlock(text + NASTY, started_at=START)
+    end = TurnEndBlock("failed", error=text + NASTY)
+    end.took, end.tokens, end.cost = 1, 1200, 0.5
     for block in (
         UserBlock(text + NASTY),
         UserBlock((text + "\n") * 20, steered=True),
@@ -371,7 +373,7 @@ def test_no_text_breaks_what_was_said(text: str, width: int) -> None:
         reasoning,
         NoticeBlock("warning", text + NASTY),
         ThoughtBlock("observe", text + NASTY),
-        TurnEndBlock("failed", error=text + NASTY, took=1, tokens=1200, cost=0.5),
+        end,
     ):
         assert_clean(block, width)
         if block.opens:

@@ -15,12 +15,11 @@ from textual.selection import Selection
 
 from console_app.tui.lineview import CallBlock
 from console_app.tui.lineview.blocks.passages import Matches, passage_of
-from console_app.tui.lineview.calls.panel_edge import EdgedRows
+from console_app.tui.lineview.calls.block import EdgedRows
 from console_app.tui.lineview.lines import chop, chop_ends, cut
 from console_app.tui.lineview.palette import Palette
-from console_app.tui.lineview.results.records import Delimited
-from console_app.tui.lineview.results.window import RowWindow
-from console_app.tui.lineview.results.windows import TERMINAL_TAB, TextLines, indented
+from console_app.tui.lineview.results.kind import Delimited
+from console_app.tui.lineview.results.windows import TERMINAL_TAB, RowWindow, TextLines, indented
 from console_app.tui.lineview.scrolling.block_scroll import Found
 from console_app.tui.lineview.scrolling.selection import selected_text
 from console_app.tui.lineview.text.ansi import AnsiPainter

@@ -13,8 +13,7 @@ from rich.style import Style
 
 from console_app.tui.lineview import parser
 from console_app.tui.lineview.lines import Line, Piece, Row, fit, pieces_width, wrap
-from console_app.tui.lineview.markdown.stream import SLICE, MarkdownStream
-from console_app.tui.lineview.markdown.tail import HUGE, LONG
+from console_app.tui.lineview.markdown.stream import HUGE, LONG, SLICE, MarkdownStream
 from console_app.tui.lineview.markdown.units import MOST_MADE, ClosedBlocks, TextLook
 from tests.each import each
 from tests.tui.lineview.scenes import PALETTE, markdown_lines, text_of

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from console_app.domain.tools import CallState, Outcome
 from console_app.tui.lineview import CallBlock, kind_of
 from console_app.tui.lineview.results.diff import diff_stat
-from console_app.tui.lineview.results.records import says_the_same
+from console_app.tui.lineview.results.kind import says_the_same
 from console_app.tui.main_screen.over.copying import copies_of
 from tests.each import each
 from tests.tui.lineview.scenes import PALETTE, START, TinyApp, painted, screen_lines

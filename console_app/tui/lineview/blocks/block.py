@@ -9,6 +9,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 
+from rich.style import Style
+
 from console_app.domain import Artifact, one_line
 from console_app.tui.lineview.blocks.passages import Passage, passage_of
 from console_app.tui.lineview.lines import Line, Piece, Row, fit
@@ -28,8 +30,17 @@ def gutter_of(width: int) -> int:
 
 
 def margin_of(width: int) -> int:
-    """The empty cells behind a block's text at this width."""
     return 2 if width >= NARROW else 0
+
+
+def room_of(width: int) -> int:
+    return max(width - gutter_of(width) - margin_of(width), 1)
+
+
+def bar(width: int, mark: str, style: Style, base: Style, edge: str = "") -> list[Piece]:
+    """The gutter of a block: the edge, a mark, a space."""
+    gutter = gutter_of(width)
+    return [(f"{edge:<{gutter - 2}}", base), (mark, style), (" ", base)] if gutter else []
 
 
 class Block:
@@ -37,6 +48,10 @@ class Block:
 
     opens = False  # whether it has more to show
     estimates = False  # whether lines that were not seen yet may be more or fewer when they are
+    sticks = False  # whether its first line stays at the edge of the view while its own place is out of it
+    searched_folded = 0  # searched texts that are seen whole while it is folded
+    files: Sequence[Artifact] = ()  # and links that came with it
+    beside: Sequence[Block] = ()  # others whose look changes when it is selected or opened
     is_stop = False  # whether the cursor stops here when it moves by key
 
     def __init__(self) -> None:
@@ -60,7 +75,6 @@ class Block:
 
     @property
     def copy_text(self) -> str:
-        """Return the text that copying this block puts on the clipboard."""
         return "\n".join(line.content for line in self.lines[self.gap :])
 
     @property
@@ -68,23 +82,17 @@ class Block:
         """The texts in which find looks, in the order in which they are painted when it is open."""
         return ()
 
-    @property
-    def searched_folded(self) -> int:
-        """Count the searched texts that are seen whole while it is folded."""
-        return 0
-
     def searchable(self) -> Iterable[Passage]:
         """Return the searched texts as the painted lines show them."""
         return (passage_of(self.lines),)
 
     def unfold_match(self, expected: int, shown: int, wanted: int) -> bool:
-        """Open, it shows `shown` of the matches that its texts have, and number `wanted` is gone to: whether it now
-        shows more of itself."""
+        """Show more of an open block that shows `shown` of `expected` matches, so that number `wanted` is seen; False
+        where nothing changed."""
         return False
 
     @property
     def kept(self) -> int:
-        """Return the number of painted lines that it keeps."""
         return len(self.lines)
 
     @property
@@ -96,7 +104,7 @@ class Block:
         """Lays out a slice more of an unfinished one: a few milliseconds."""
 
     def come_into_view(self, first: int, past: int) -> bool:
-        """Lays out what these of its lines show, where that was only estimated: whether it was."""
+        """Lay these of its lines out where they were only estimated, and tell whether any were."""
         return False
 
     def mark(self, line: int) -> object:
@@ -104,48 +112,28 @@ class Block:
         return line
 
     def line_of(self, mark: object) -> int:
-        """The line of a place, as last painted."""
         return mark if isinstance(mark, int) else 0
-
-    @property
-    def files(self) -> Sequence[Artifact]:
-        """The files and links that came with it."""
-        return ()
-
-    @property
-    def beside(self) -> Sequence[Block]:
-        """Other blocks whose look changes when it is selected or opened."""
-        return ()
 
     def changed_too(self) -> Sequence[Block]:
         """Other blocks that look different as well since this was last asked, when it has changed."""
         return ()
 
-    @property
-    def sticks(self) -> bool:
-        """Tell whether its first line stays at the edge of the view while its own place is out of it."""
-        return False
-
     def touch(self) -> None:
-        """Note that its state has changed, so that it is painted anew."""
         self._version += 1
 
     def toggle(self) -> None:
-        """Opens or folds it."""
         self.open = not self.open
         self.touch()
 
     def set_room(self, height: int) -> bool:
-        """The view is so many lines high: whether the block looks different."""
         return False
 
     def forget(self) -> None:
-        """Drops what was painted, to save memory."""
         self._key = None
         self.lines = []
 
     def render(self, width: int, palette: Palette, now: float = 0.0) -> Sequence[Line]:
-        """Its lines, each exactly `width` cells, the empty ones above included. The same list while nothing changed."""
+        """Its lines, each exactly `width` cells, with the empty ones above. The same list while nothing changed."""
         beat = int(now * LIVE_RATE) if self.live else 0
         key = (width, palette, self._version, self.selected, self.open, beat, *self.look())
         if key != self._key:
@@ -160,13 +148,12 @@ class Block:
         return self.lines
 
     def _unpainted(self, error: Exception, width: int, palette: Palette) -> list[Line]:
-        """Return a line that replaces a block whose painting failed, so that the conversation goes on around it."""
+        """Stand in for a block whose painting failed, so that the conversation goes on around it."""
         log.error("the console went on after an internal error: a block was not painted", exc_info=error)
         text = f"✗ This {type(self).__name__} could not be drawn: {one_line(repr(error), 80)}. /log has the details."
         return [fit([(text, palette.error)], width, palette.base)]
 
     def look(self) -> tuple[object, ...]:
-        """Return everything else that its look depends on, beside its own state."""
         return ()
 
     def estimate(self, width: int) -> int:

@@ -16,10 +16,9 @@ from console_app.tui.lineview.palette import Palette
 class HeightIndex:
     """Heights by position. Changing one, the sum before one, and finding a line are each O(log n)."""
 
-    def __init__(self, heights: Iterable[int] = ()) -> None:
+    def __init__(self) -> None:
         self._heights: list[int] = []
         self._tree: list[int] = [0]
-        self.reset(heights)
 
     def __len__(self) -> int:
         return len(self._heights)
@@ -32,7 +31,6 @@ class HeightIndex:
         return self.before(len(self._heights))
 
     def reset(self, heights: Iterable[int]) -> None:
-        """Other heights in place of all."""
         self._heights = list(heights)
         tree = [0, *self._heights]
         for node in range(1, len(tree)):
@@ -42,7 +40,6 @@ class HeightIndex:
         self._tree = tree
 
     def append(self, height: int) -> None:
-        """One more at the end."""
         node = len(self._tree)
         total = height
         child = node - 1
@@ -61,11 +58,10 @@ class HeightIndex:
             node += node & -node
 
     def insert(self, index: int, height: int) -> None:
-        """One more in the middle. Costs what stands behind it, which is little near the end."""
+        """Costs what stands behind it, which is little near the end."""
         self._replace(index, [height, *self._heights[index:]])
 
     def remove(self, index: int) -> None:
-        """One less. Costs what stands behind it."""
         self._replace(index, self._heights[index + 1 :])
 
     def _replace(self, index: int, heights: list[int]) -> None:
@@ -75,7 +71,6 @@ class HeightIndex:
             self.append(height)
 
     def before(self, index: int) -> int:
-        """The sum of the heights before `index`."""
         total = 0
         while index > 0:
             total += self._tree[index]
@@ -100,8 +95,6 @@ MOST_PAINTED = 1000  # painted lines kept, on screen and off; each takes about 7
 
 
 class BlockList:
-    """Blocks in order, at one width and in one palette."""
-
     def __init__(
         self,
         unfinished: Callable[[Block], None] = lambda block: None,
@@ -119,8 +112,7 @@ class BlockList:
         self._warm_lines = 0  # of all of them
 
     def take_dirty(self) -> dict[Block, None]:
-        """Return the blocks that have changed, for a frame that paints them. A batch is among them once, however many
-        of its calls moved."""
+        """Hand over the changed blocks, for a frame. A batch is among them once, however many calls moved."""
         dirty, self.dirty = self.dirty, {}
         for block in list(dirty):
             dirty.update(dict.fromkeys(block.changed_too()))
@@ -128,26 +120,20 @@ class BlockList:
 
     @property
     def total(self) -> int:
-        """Lines of everything."""
         return self._heights.total
 
     def top_of(self, block: Block) -> int:
-        """The line at which a block begins."""
         return self._heights.before(block.index)
 
     def height_of(self, block: Block) -> int:
-        """The lines of a block, or about how many."""
         return self._heights[block.index]
 
     def find(self, line: int) -> tuple[int, int]:
-        """The position of the block at a line, and the line's place in it; past the end the position is the count."""
         return self._heights.find(line)
 
     def add(self, block: Block, before: Block | None = None) -> None:
-        """Add a block at the end, or before another of the list.
-
-        It takes no room until the next frame has painted it: empty lines would push down the blocks below.
-        """
+        """Add a block at the end, or before another. It takes no room until a frame has painted it: empty lines would
+        push others down."""
         block.measured = False
         if before is None or before.index < 0:
             height = block.estimate(self.width) if self.width else 1
@@ -179,10 +165,8 @@ class BlockList:
         self._heights.reset(())
 
     def resize(self, width: int, top: int, height: int, palette: Palette, now: float) -> int:
-        """Take another width: every height is an estimate again, except near the line `top`, which is seen.
-
-        Return by how many lines that line has moved.
-        """
+        """Take another width: heights are estimates again, except near the line `top`. Return by how many lines that
+        line moved."""
         index, inside = self.find(top)
         block = self.blocks[index] if index < len(self.blocks) else None
         mark = None if block is None else block.mark(inside)
@@ -205,11 +189,10 @@ class BlockList:
         return max(begin, top), block.mark(max(top - begin, 0))
 
     def moved(self, block: Block | None, place: tuple[int, object]) -> int:
-        """Return by how many lines that line has moved since."""
+        """The number of lines by which that line has moved since."""
         return 0 if block is None else self.top_of(block) + block.line_of(place[1]) - place[0]
 
     def unmeasure(self) -> None:
-        """Everything is to be painted again, before it is next seen."""
         for block in self.blocks:
             block.measured = False
 
@@ -237,7 +220,7 @@ class BlockList:
         return lines
 
     def measure(self, block: Block, palette: Palette, now: float) -> int:
-        """Paints a block and sets its height: by how many lines that changed."""
+        """Paint a block and set its height; return by how many lines that changed."""
         put = self._hold(block) if block.estimates else None
         height = len(self.paint(block, palette, now))
         if put is not None:
@@ -246,7 +229,6 @@ class BlockList:
         return self._set_height(block, height)
 
     def whole(self, block: Block, palette: Palette, now: float) -> Sequence[Line]:
-        """All lines of a block, each laid out."""
         if not block.measured or not block.lines or block.unfinished:
             put = self._hold(block)
             self.paint(block, palette, now)
@@ -260,10 +242,8 @@ class BlockList:
     def measure_seen(
         self, top: int, height: int, palette: Palette, now: float, whole: bool = False
     ) -> tuple[int, bool]:
-        """Measure the blocks on screen. Return how far that pushed the line at `top`, and whether any height changed.
-
-        With `whole`, a block that is reached from below is laid out up to its end.
-        """
+        """Measure the blocks on screen: how far that pushed the line at `top`, and whether any height changed. With
+        `whole`, a block reached from below is laid out to its end."""
         pushed = 0
         changed = False
         for block in self.visible(top, height):
@@ -285,7 +265,7 @@ class BlockList:
         return pushed, changed
 
     def reestimate(self, block: Block) -> int:
-        """A block off screen has changed: by how many lines, as far as can be told without painting it."""
+        """Take a change of a block off screen: by how many lines, as far as can be told without painting it."""
         block.measured = False
         return self._set_height(block, block.estimate(self.width))
 

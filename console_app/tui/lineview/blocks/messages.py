@@ -8,12 +8,11 @@ from collections.abc import Iterable, Sequence
 from rich.style import Style
 
 from console_app.domain import Artifact, Attachment, ThoughtLabel, amounts, one_line, plural
-from console_app.tui.lineview.blocks.block import Block, estimate_text, framed, gutter_of, margin_of
+from console_app.tui.lineview.blocks.block import Block, bar, estimate_text, framed, gutter_of, room_of
 from console_app.tui.lineview.blocks.passages import LinesPassage, Passage, passage_of
 from console_app.tui.lineview.lines import Line, Piece, Row, clean, crop, wrap
 from console_app.tui.lineview.markdown.rows import MarkdownRows
-from console_app.tui.lineview.markdown.stream import MarkdownStream
-from console_app.tui.lineview.markdown.tail import LONG, mend
+from console_app.tui.lineview.markdown.stream import LONG, MarkdownStream, mend
 from console_app.tui.lineview.markdown.units import Mark, TextLook, parser
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.picture import MOST_DRAWN, PictureView
@@ -27,22 +26,31 @@ WIDE = 40  # cells of text beside which there is room for that column
 REASONING_TAIL = 600  # characters of running reasoning that its folded line is made from
 
 
-def bar(width: int, mark: str, style: Style, base: Style) -> list[Piece]:
-    """The gutter of a message: the edge, a bar, a space."""
-    gutter = gutter_of(width)
-    if gutter == 0:
-        return []
-    if gutter == 2:
-        return [(mark, style), (" ", base)]
-    return [(" ", base), (mark, style), (" ", base)]
-
-
-class AssistantBlock(Block):
-    """The model's answer: Markdown that streams in."""
-
-    def __init__(self, text: str = "", *, final: bool = False) -> None:
+class MarkdownBlock(Block):
+    def __init__(self, text: str, *, final: bool) -> None:
         super().__init__()
         self.markdown = MarkdownStream(text, final=final)
+
+    @property
+    def copy_text(self) -> str:
+        return self.markdown.text
+
+    @property
+    def searched(self) -> Sequence[str]:
+        return (self.markdown.text,)
+
+    def append(self, text: str) -> None:
+        self.markdown.append(text)
+        self._version += 1
+
+    def forget(self) -> None:
+        super().forget()
+        self.markdown.forget()
+
+
+class AssistantBlock(MarkdownBlock):
+    def __init__(self, text: str = "", *, final: bool = False) -> None:
+        super().__init__(text, final=final)
         self.interrupted = False
         self._look: tuple[int, Palette] | None = None  # as last painted
 
@@ -54,21 +62,7 @@ class AssistantBlock(Block):
     def estimates(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.markdown.is_long
 
-    @property
-    def copy_text(self) -> str:
-        return self.markdown.text
-
-    @property
-    def searched(self) -> Sequence[str]:
-        return (self.markdown.text,)
-
-    def append(self, text: str) -> None:
-        """More of the answer."""
-        self.markdown.append(text)
-        self._version += 1
-
     def settle(self, text: str, *, interrupted: bool = False) -> None:
-        """Complete the answer: nothing more of it comes."""
         if text == self.markdown.text:
             self.markdown.finish()
         else:
@@ -77,7 +71,7 @@ class AssistantBlock(Block):
         self.touch()
 
     def revise(self, text: str) -> None:
-        """Not all of the text so far was meant to be seen."""
+        """Replace the text so far, of which not all was meant to be seen."""
         self.markdown.replace(text)
         self.touch()
 
@@ -92,7 +86,6 @@ class AssistantBlock(Block):
 
     def forget(self) -> None:
         super().forget()
-        self.markdown.forget()
         if self.estimates:
             self._look = None
             self.measured = False  # what was laid out is an estimate again
@@ -133,7 +126,7 @@ class AssistantBlock(Block):
         return super().line_of(mark)
 
     def look_in(self, width: int, palette: Palette) -> TextLook:
-        room = max(width - gutter_of(width) - margin_of(width), 1)
+        room = room_of(width)
         edge, style = ("█", palette.primary) if self.selected else ("▎", palette.secondary)
         left = bar(width, edge, style, palette.base)
         key = (width, palette, self.selected)
@@ -148,15 +141,14 @@ class AssistantBlock(Block):
         return lines
 
 
-class ReasoningBlock(Block):
+class ReasoningBlock(MarkdownBlock):
     """Shows the model's reasoning before its answer: one line while folded, all of it when opened."""
 
     opens = True
     is_stop = True
 
     def __init__(self, text: str = "", *, started_at: float | None = None) -> None:
-        super().__init__()
-        self.markdown = MarkdownStream(text, final=started_at is None)
+        super().__init__(text, final=started_at is None)
         self.started_at = started_at
         self.ended_at: float | None = None
 
@@ -164,37 +156,20 @@ class ReasoningBlock(Block):
     def live(self) -> bool:
         return self.started_at is not None and self.ended_at is None
 
-    @property
-    def copy_text(self) -> str:
-        return self.markdown.text
-
-    @property
-    def searched(self) -> Sequence[str]:
-        return (self.markdown.text,)
-
     def searchable(self) -> Iterable[Passage]:
         return (passage_of(self.lines, self.gap + 1),)  # behind its head
 
-    def append(self, text: str) -> None:
-        self.markdown.append(text)
-        self._version += 1
-
     def end(self, at: float) -> None:
-        """The model has begun to answer."""
         if self.live:
             self.ended_at = at
             self.markdown.finish()
             self.touch()
 
-    def forget(self) -> None:
-        super().forget()
-        self.markdown.forget()
-
     def estimate(self, width: int) -> int:
         return self.gap + (estimate_text(self.markdown.text, width) + 1 if self.open else 1)
 
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
-        room = max(width - gutter_of(width) - margin_of(width), 1)
+        room = room_of(width)
         ink = palette.on_chosen if self.selected else palette
         left = bar(width, "▎" if self.open else " ", palette.faint, palette.base)
         head = self._head(ink, now)
@@ -255,7 +230,7 @@ class ThoughtBlock(Block):
 
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
         left = bar(width, "┊", palette.faint, palette.base)
-        room = max(width - gutter_of(width) - margin_of(width), 1)
+        room = room_of(width)
         name: Piece = (f"{self.label:<{LABEL}}", palette.secondary + Style(bold=True))
         if room < WIDE:
             return [framed(row, width, palette, left) for row in [Row([name]), *self._rows(room, palette)]]
@@ -264,8 +239,7 @@ class ThoughtBlock(Block):
         return [framed(row, width, palette, [*left, pad if n else name]) for n, row in enumerate(rows)]
 
     def _rows(self, room: int, palette: Palette) -> list[Row]:
-        """Render the text as Markdown. It stands as it is written where it is too long for a thought, or is nothing but
-        marks."""
+        """The text as Markdown; as it is written where it is too long for a thought, or nothing but marks."""
         if len(self.text) <= LONG:
             text = mend(self.text) if self._growing else self.text
             rows = MarkdownRows(room, palette.quiet).render(parser().parse(text))
@@ -280,7 +254,8 @@ WHILE_IT_RAN = "while it ran: "
 
 
 class UserBlock(Block):
-    """A message of the user. Long ones are folded; attachments open with it."""
+    """A message of the user. Long ones are folded; attachments open with it. `source` is the command that had a server
+    write it."""
 
     is_stop = True
 
@@ -295,7 +270,6 @@ class UserBlock(Block):
         self._pictures: dict[str, PictureView] = {}  # by path, as far as they are shown
 
     def carry(self, text: str, attachments: tuple[Attachment, ...], source: str) -> None:
-        """The message as it was sent: `source` is the command that had a server write the text."""
         self.text, self.attachments, self.source = text, attachments, source
         self.opens = _is_long(text) or bool(attachments)
         self.touch()
@@ -327,11 +301,11 @@ class UserBlock(Block):
         return (self.text, *shown)
 
     @property
-    def searched_folded(self) -> int:
+    def searched_folded(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return 0 if _is_long(self.text) else 1
 
     @property
-    def files(self) -> Sequence[Artifact]:
+    def files(self) -> Sequence[Artifact]:  # pyright: ignore[reportIncompatibleVariableOverride]
         saved = [one for one in self.attachments if one.path]
         return [Artifact(name=one.name, mime=one.mime, path=one.path, size=one.size) for one in saved]
 
@@ -341,7 +315,7 @@ class UserBlock(Block):
 
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
         ground = palette.on_raised
-        room = max(width - gutter_of(width) - margin_of(width) - 1, 1)
+        room = max(room_of(width) - 1, 1)
         rows = [*self._source(room, ground), *self._words(room, ground), *self._attached(room, palette)]
         if self.steered and rows:
             first = [(WHILE_IT_RAN, ground.muted), *rows[0].pieces]
@@ -408,7 +382,6 @@ class UserBlock(Block):
         return rows
 
     def _picture(self, one: Attachment, room: int, palette: Palette) -> list[Row]:
-        """The first pictures of a message, drawn as those of a result are."""
         drawn = [other.path for other in self.attachments if other.path and other.is_picture][:MOST_DRAWN]
         if one.path not in drawn:
             return []

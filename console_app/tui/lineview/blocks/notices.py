@@ -8,7 +8,7 @@ from rich.style import Style
 
 from console_app.domain import Level, amounts, one_line, plural
 from console_app.domain import events as ev
-from console_app.tui.lineview.blocks.block import Block, estimate_text, framed, gutter_of, margin_of
+from console_app.tui.lineview.blocks.block import Block, bar, estimate_text, framed, room_of
 from console_app.tui.lineview.blocks.passages import Passage, passage_of
 from console_app.tui.lineview.lines import Line, Piece, clean, wrap
 from console_app.tui.lineview.palette import Palette
@@ -19,17 +19,15 @@ Waits = Callable[[float], str]
 
 UNANSWERED = "No answer: /retry sends it again, else it goes along with your next message."
 _LEVELS = {"debug": "·", "info": "·", "notice": "·", "warning": "!"}
-_ENDS: dict[str, tuple[str, str]] = {
-    "completed": ("✓", "done"),
-    "cancelled": ("■", "stopped"),
-    "failed": ("✗", "failed"),
-    "step_limit": ("!", "step limit reached"),
+_ENDS = {  # glyph, word, ink
+    "completed": ("✓", "done", "muted"),
+    "cancelled": ("■", "stopped", "muted"),
+    "failed": ("✗", "failed", "error"),
+    "step_limit": ("!", "step limit reached", "warning"),
 }
 
 
 class NoticeBlock(Block):
-    """One thing to know: a level, and a text of one or a few lines."""
-
     def __init__(self, level: Level, text: str) -> None:
         super().__init__()
         self.level = level
@@ -43,22 +41,26 @@ class NoticeBlock(Block):
     def searched(self) -> Sequence[str]:
         return (self.text,)
 
+    @property
+    def gap(self) -> int:
+        return 1 if self.text else 0
+
     def estimate(self, width: int) -> int:
-        return self.gap + estimate_text(self.text, width)
+        return self.gap + estimate_text(self.text, width) if self.text else 0
 
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+        if not self.text:
+            return []
         glyph = _LEVELS.get(self.level, "✗")
         style = {"!": palette.warning, "✗": palette.error}.get(glyph, palette.muted)
         return _marked(glyph, [[(clean(line), style)] for line in self.text.split("\n")], width, palette, style)
 
 
 class CompactionBlock(NoticeBlock):
-    """One compaction, or that the last one was taken back."""
-
     is_stop = True
 
     def __init__(self, event: ev.HistoryCompacted) -> None:
-        super().__init__("info", "")
+        super().__init__("info", "Compacted")
         self.event = event
         self.opens = bool(event.covers)
 
@@ -98,30 +100,19 @@ class RetryBlock(NoticeBlock):
         self.again(event)
 
     def again(self, event: ev.RetryScheduled) -> None:
-        """It failed once more."""
         self._attempt = f"attempt {event.attempt}" + (f" of {event.most}" if event.most else "")
         self._why = event.why.rstrip(".")
         self.text = f"{self._why}. Retrying: {self._attempt}"
         self.touch()
 
     def over(self, *, told: bool) -> None:
-        """The answer came, or the turn ended; `told`: the error it ended with says why, and after how many tries."""
+        """Stop: the answer came, or the turn ended. `told`: its error says why, and after how many tries."""
         self.text = "" if told else f"{self._why}. Retried: {self._attempt}"
         self.touch()
 
-    @property
-    def gap(self) -> int:
-        return super().gap if self.text else 0
-
-    def estimate(self, width: int) -> int:
-        return super().estimate(width) if self.text else 0
-
-    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
-        return super().paint(width, palette, now) if self.text else []
-
 
 class SentBlock(NoticeBlock):
-    """Under a message whose turn has not begun: what that waits for. Nothing to say takes no line."""
+    """Says under a message whose turn has not begun what it waits for. Nothing to say takes no line."""
 
     def __init__(self, waits: Waits) -> None:
         super().__init__("info", "")
@@ -140,31 +131,23 @@ class SentBlock(NoticeBlock):
 
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
         self.text = self._waits(now)
-        return super().paint(width, palette, now) if self.text else []
+        return super().paint(width, palette, now)
 
 
 class TurnEndBlock(Block):
-    """The line that closes a turn: how it ended, how long it took, what it used."""
+    """Closes a turn in a line: how it ended, how long it took, how much it used."""
 
-    def __init__(
-        self,
-        outcome: ev.TurnOutcome,
-        *,
-        error: str | None = None,
-        took: float = 0.0,
-        tokens: int = 0,
-        cost: float | None = None,
-        without_success: bool = False,
-    ) -> None:
+    took = 0.0
+    tokens = 0
+    cost: float | None = None
+    without_success = False  # calls by hand did not all succeed: the lines above say which
+    hint = ""  # how to go on
+    is_last = True  # no turn has begun since
+
+    def __init__(self, outcome: ev.TurnOutcome, *, error: str | None = None) -> None:
         super().__init__()
         self.outcome = outcome
         self.error = error
-        self.took = took
-        self.tokens = tokens
-        self.cost = cost
-        self.without_success = without_success  # calls by hand did not all succeed: the lines above say which
-        self.hint = ""  # how to go on
-        self.is_last = True  # no turn has begun since
 
     @property
     def searched(self) -> Sequence[str]:
@@ -178,13 +161,8 @@ class TurnEndBlock(Block):
 
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
         over = self.outcome == "completed" and self.without_success
-        glyph, word = ("·", "over") if over else _ENDS[self.outcome]
-        style = {
-            "completed": palette.muted,
-            "cancelled": palette.muted,
-            "failed": palette.error,
-            "step_limit": palette.warning,
-        }[self.outcome]
+        glyph, word, ink = ("·", "over", "muted") if over else _ENDS[self.outcome]
+        style: Style = getattr(palette, ink)
         facts = [amounts.seconds(self.took)]
         if self.tokens:
             facts.append(f"{number(self.tokens)} tokens")
@@ -200,11 +178,7 @@ class TurnEndBlock(Block):
 
 
 def _marked(glyph: str, lines: list[list[Piece]], width: int, palette: Palette, style: Style) -> list[Line]:
-    """Lines behind a glyph that stands in the gutter."""
-    gutter = gutter_of(width)
-    room = max(width - gutter - margin_of(width), 1)
-    pad = " " * max(gutter - 2, 0)
-    first: list[Piece] = [(pad, palette.base), (glyph, style), (" ", palette.base)] if gutter else []
-    rest: list[Piece] = [(" " * gutter, palette.base)] if gutter else []
-    rows = [row for line in lines for row in wrap(line, room)]
-    return [framed(row, width, palette, rest if n else first) for n, row in enumerate(rows)]
+    rows = [row for line in lines for row in wrap(line, room_of(width))]
+    return [
+        framed(row, width, palette, bar(width, " " if n else glyph, style, palette.base)) for n, row in enumerate(rows)
+    ]

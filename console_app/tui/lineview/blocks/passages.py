@@ -7,10 +7,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate
-from typing import Protocol
 
 from console_app.tui.lineview.lines import Line, Row
-from console_app.tui.lineview.results.window import RowWindow
+from console_app.tui.lineview.results.windows import RowWindow
 from console_app.tui.lineview.text.joined import Joined
 
 SLICE = 100_000  # characters that are looked through at once: some 5 ms
@@ -28,11 +27,9 @@ class Search:
 
     @property
     def unfinished(self) -> bool:
-        """Tell whether a part of the text was not searched yet."""
         return self._at < len(self.text)
 
     def lay_out(self) -> None:
-        """Looks through a slice more."""
         text, begin, end = self.text, self._at, min(self._at + self._slice, len(self.text))
         first, reach = _facts(self._pattern)
         past = end
@@ -53,11 +50,8 @@ class Search:
 
 @lru_cache(maxsize=8)
 def _facts(pattern: re.Pattern[str]) -> tuple[str, re.Pattern[str]]:
-    """Return the pattern's first word in small letters, and a pattern for the reach of a match behind a character.
-
-    The word is "" where it can't be looked for as it is. A match has no more signs than the pattern, whatever space is
-    between them.
-    """
+    """The first word in small letters, "" where it can't be looked for as it is; and a pattern for the reach of a
+    match: no more signs than the pattern has."""
     first = pattern.pattern.split(r"\s+", 1)[0]
     plain = re.escape(first) == first and first.isascii()
     return first.lower() if plain else "", re.compile(rf"(?:\s*\S){{0,{len(pattern.pattern)}}}")
@@ -67,36 +61,7 @@ Span = tuple[int, int, int]  # a line of a block, and the characters from and to
 TextLine = tuple[int, int, str, str]  # a line of a block, its first character, its text, and what joins it to the last
 
 
-class Passage(Protocol):
-    """A text over lines of a block."""
-
-    @property
-    def text(self) -> str: ...
-
-    @property
-    def unfinished(self) -> bool:
-        """Tell whether the text is still to be made, in slices."""
-        ...
-
-    def lay_out(self) -> None:
-        """Makes a slice more of it."""
-        ...
-
-    def line_at(self, offset: int) -> int:
-        """The line of the block on which a character of the text stands."""
-        ...
-
-    def place(self, line: int) -> tuple[int, int, int] | None:
-        """Return the span of the text that a line of the block shows, and the character of the line at which it begins.
-
-        It is None where the line shows nothing of this text.
-        """
-        ...
-
-
 class LinesPassage:
-    """Lines that are there, in order."""
-
     unfinished = False
 
     def __init__(self, lines: Sequence[TextLine]) -> None:
@@ -111,9 +76,11 @@ class LinesPassage:
         """Its text is there."""
 
     def line_at(self, offset: int) -> int:
+        """The line of the block on which a character of the text stands."""
         return self._lines[max(bisect_right(self._begins, offset) - 1, 0)][0]
 
     def place(self, line: int) -> tuple[int, int, int] | None:
+        """The span of the text that a line of the block shows, and the character of it where that begins, or None."""
         number = self._by_line.get(line)
         if number is None:
             return None
@@ -153,8 +120,11 @@ class WindowPassage:
         return begin + start, begin + end, self._column
 
 
+Passage = LinesPassage | WindowPassage
+"""A text over lines of a block. It may still have to be made (`unfinished`), in slices (`lay_out`)."""
+
+
 def passage_of(lines: Sequence[Line], first: int = 0, past: int | None = None) -> LinesPassage:
-    """Painted lines from `first` on."""
     past = len(lines) if past is None else past
     return LinesPassage(
         [(at, (line := lines[at]).start, line.text[line.start : line.end], line.joint) for at in range(first, past)]
@@ -162,10 +132,8 @@ def passage_of(lines: Sequence[Line], first: int = 0, past: int | None = None) -
 
 
 def passages_in(rows: Joined[Row], lines: Sequence[Line], first: int) -> list[Passage]:
-    """Return the passages of framed rows, the first of which is line `first` of the block.
-
-    Titles stand left of what they are above, and are not searched.
-    """
+    """The passages of framed rows, the first in line `first` of the block. Titles stand further left: they are not
+    searched."""
     edge = lines[0].start
     found: list[Passage] = []
     plain: list[TextLine] = []
@@ -180,8 +148,7 @@ def passages_in(rows: Joined[Row], lines: Sequence[Line], first: int) -> list[Pa
 
 
 class Matches:
-    """Finds the places of a pattern in a block, in order. Megabytes are searched in slices, and known only after
-    that."""
+    """Finds the places of a pattern in a block, in order. Megabytes are searched in slices, and known after that."""
 
     def __init__(self, passages: Iterable[Passage], pattern: re.Pattern[str], before: Matches | None = None) -> None:
         self._passages = list(passages)
@@ -194,11 +161,9 @@ class Matches:
 
     @property
     def unfinished(self) -> bool:
-        """Tell whether there may be more matches than are known."""
         return len(self._searches) < len(self._passages) or any(one.unfinished for one in self._searches[-1:])
 
     def lay_out(self) -> None:
-        """Looks through a slice more."""
         if not self._searches or not self._searches[-1].unfinished:
             passage = self._passages[len(self._searches)]
             if passage.unfinished:
@@ -220,15 +185,18 @@ class Matches:
         return sum(len(one.spans) for one in self._searches)
 
     def __getitem__(self, number: int) -> list[Span]:
-        """A match; one that goes over a line's end has several spans."""
+        """The spans of a match: several where it goes over a line's end."""
         for passage, spans in self._found:
             if number < len(spans):
-                return _over_lines(passage, *spans[number])
+                start, end = spans[number]
+                lines = range(passage.line_at(start), passage.line_at(max(end - 1, start)) + 1)
+                places = ((at, place) for at in lines if (place := passage.place(at)) is not None)
+                cut = ((at, max(start, begin), min(end, past), column - begin) for at, (begin, past, column) in places)
+                return [(at, low + shift, high + shift) for at, low, high, shift in cut if low < high]
             number -= len(spans)
         raise IndexError(number)
 
     def on(self, line: int) -> list[tuple[int, int, int]]:
-        """The matches on a line: the number of each, and the characters from and to."""
         out: list[tuple[int, int, int]] = []
         before = 0
         for passage, spans in self._found:
@@ -243,16 +211,3 @@ class Matches:
                     at += 1
             before += len(spans)
         return out
-
-
-def _over_lines(passage: Passage, start: int, end: int) -> list[Span]:
-    spans: list[Span] = []
-    line = passage.line_at(start)
-    last = passage.line_at(max(end - 1, start))
-    for at in range(line, last + 1):
-        if (place := passage.place(at)) is not None:
-            begin, past, column = place
-            low, high = max(start, begin), min(end, past)
-            if low < high:
-                spans.append((at, column + low - begin, column + high - begin))
-    return spans

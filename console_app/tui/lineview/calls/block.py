@@ -5,20 +5,71 @@ It paints a `CallView` of the transcript. A finished panel is the call's tool me
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.style import Style
 
 from console_app.domain import Artifact, CallState, call_description
 from console_app.domain.transcript import CallView, results
-from console_app.tui.lineview.blocks.block import Block, framed, gutter_of, margin_of
+from console_app.tui.lineview.blocks.block import Block, bar, framed, room_of
 from console_app.tui.lineview.blocks.passages import LinesPassage, Passage, passages_in
 from console_app.tui.lineview.calls.detail import CallDetail
 from console_app.tui.lineview.calls.group import CallGroup, Panel, brief_of
-from console_app.tui.lineview.calls.panel_edge import MOST_EDGED, EdgedRows, PanelEdge
 from console_app.tui.lineview.calls.row import row, state_style
-from console_app.tui.lineview.lines import Line, Piece, Row, clean
+from console_app.tui.lineview.lines import Line, Row, clean, crop
 from console_app.tui.lineview.palette import Palette
+from console_app.tui.lineview.results.windows import RowWindow
 from console_app.tui.lineview.text.ansi import AnsiPainter
-from console_app.tui.lineview.text.joined import Joined
+from console_app.tui.lineview.text.joined import Joined, Lookup
+
+MOST_EDGED = 500  # lines that are kept once they were drawn
+
+
+class PanelEdge:
+    def __init__(self, width: int, palette: Palette, style: Style) -> None:
+        self._width, self._palette = width, palette
+        self._lead = [*bar(width, "▎", style, palette.base), ("  ", palette.base)]
+        self.inner = max(room_of(width) - 2, 1)
+        self.look = (width, style)  # two of the same look and palette draw the same
+
+    def row(self, row: Row) -> Line:
+        pieces = crop(row.pieces, self.inner)
+        return framed(Row(pieces, row.joint, row.gutter), self._width, self._palette, self._lead)
+
+
+class EdgedRows(Lookup[Line]):
+    """Rows behind an edge, each drawn when it is looked at. A row that `before` drew is not again."""
+
+    def __init__(self, edge: PanelEdge, palette: Palette, rows: Joined[Row], before: EdgedRows | None) -> None:
+        self.rows = rows
+        self._edge = edge
+        self._look = (edge.look, palette)
+        self._drawn: dict[int, tuple[Row, Line]] = {}  # by the id of the row
+        if before is not None and before._look == self._look:
+            self._drawn = before._drawn
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Line]:
+        return map(self._line, self.rows)
+
+    def item(self, index: int) -> Line:
+        return self._line(self.rows.item(index))
+
+    def said(self, index: int) -> tuple[str, str] | None:
+        """Return the joint before a line of a long result, and its text; None where the line is no part of one."""
+        part, place = self.rows.part_at(index)
+        return part.said(place) if isinstance(part, RowWindow) else None
+
+    def _line(self, row: Row) -> Line:
+        known = self._drawn.get(id(row))
+        if known is None:
+            if len(self._drawn) >= MOST_EDGED:
+                self._drawn.clear()
+            known = self._drawn[id(row)] = (row, self._edge.row(row))
+        return known[1]
+
 
 OPENED = 12  # lines that an open panel takes about
 
@@ -50,12 +101,11 @@ class CallBlock(Panel):
         return not self.folded
 
     @property
-    def beside(self) -> Sequence[Block]:
+    def beside(self) -> Sequence[Block]:  # pyright: ignore[reportIncompatibleVariableOverride]
         fold = () if self.group.fold is None else (self.group.fold,)
         return *fold, *(one for one in self.group.writing if one is not self)
 
     def allows(self, action: str) -> bool:
-        """Tell whether a key of the panel would do something now."""
         if action == "retry_all":
             group = self.group
             return group.newest and not (group.settled or group.is_open) and any(c.was_cut_off for c in group.calls)
@@ -63,7 +113,6 @@ class CallBlock(Panel):
 
     @property
     def allowed(self) -> frozenset[str]:
-        """The keys that do something now."""
         return frozenset(action for action in (*call_description.Act, "retry_all") if self.allows(action))
 
     @property
@@ -83,7 +132,7 @@ class CallBlock(Panel):
         return (clean(self.group.name_of(self.call)), *self.detail.texts())
 
     @property
-    def searched_folded(self) -> int:
+    def searched_folded(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return 1
 
     @property
@@ -115,7 +164,7 @@ class CallBlock(Panel):
             self.touch()
 
     @property
-    def files(self) -> Sequence[Artifact]:
+    def files(self) -> Sequence[Artifact]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.call.artifacts
 
     def look(self) -> tuple[object, ...]:
@@ -154,20 +203,13 @@ class CallBlock(Panel):
 
     def _head(self, width: int, palette: Palette, now: float) -> Line:
         ink = palette.on_chosen if self.selected else palette
-        gutter = gutter_of(width)
-        room = max(width - gutter - margin_of(width), 1)
         below = () if self.open else self.group.tail(self)
-        told = [(self.says, ink.warning)] if self.says else []
-        fills = not self.selected
         pieces = row(
-            self.call, self.group, room, ink, now, self.detail, opened=self.open, filled=fills, below=below, told=told
-        )
-        runs = self.call.state is CallState.RUNNING
-        mark: Piece = (
-            ("▌", palette.primary) if self.selected else ("▎" if runs else " ", state_style(self.call, palette))
-        )
-        number = self.group.number_of(self)
-        lead: list[Piece] = (
-            [(f"{number or '':<{gutter - 2}}", palette.muted), mark, (" ", palette.base)] if gutter >= 2 else []
-        )
+            self.call, self.group, room_of(width), ink, now, self.detail, opened=self.open, filled=not self.selected,
+            below=below, told=[(self.says, ink.warning)] if self.says else [])  # fmt: skip
+        style, runs = state_style(self.call, palette), self.call.state is CallState.RUNNING
+        mark, style = ("▌", palette.primary) if self.selected else ("▎" if runs else " ", style)
+        lead = bar(width, mark, style, palette.base, str(self.group.number_of(self) or ""))
+        if lead:
+            lead[0] = (lead[0][0], palette.muted)
         return framed(Row(pieces, fill=ink.base if self.selected else None), width, palette, lead)

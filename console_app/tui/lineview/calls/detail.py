@@ -1,29 +1,119 @@
 """Lay out an open panel: arguments, live output, the full result, files, and the ids under which the call is known.
 
-Each part is laid out once for a width and palette; a result of megabytes only as far as its first page.
+Each part is laid out once for a width and palette; a result of megabytes only as far as its first page. Arguments are
+texts as they are, replacements as the lines that they change, all else as JSON, behind a column of names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Literal, get_args
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
-from console_app.domain import CallState, Outcome, amounts, one_line, plural, visible
+from rich.cells import cell_len
+
+from console_app.domain import CallState, Outcome, amounts, displayed, one_line, plural, visible
 from console_app.domain.tools import CallOrigin
 from console_app.domain.transcript import CallView, LogLine, results
-from console_app.tui.lineview.calls.arguments import argument_rows, arguments_text, arrived_lines
-from console_app.tui.lineview.lines import Piece, Row, chop, clean, crop, wrap
+from console_app.tui.lineview.lines import WIDEST_NAME, Piece, Row, chop, clean, crop, wrap
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.body import ResultBody
 from console_app.tui.lineview.results.json_tree import JsonTree, Path
-from console_app.tui.lineview.results.kind import ResultKind, kind_of
+from console_app.tui.lineview.results.kind import ResultKind, kind_of, records_of, says_the_same
 from console_app.tui.lineview.results.picture import MOST_DRAWN, PictureView
-from console_app.tui.lineview.results.records import records_of, says_the_same
 from console_app.tui.lineview.results.windows import INDENT, indented
 from console_app.tui.lineview.text import json_view
 from console_app.tui.lineview.text.ansi import SGR, AnsiPainter
 from console_app.tui.lineview.text.joined import Joined, Lookup
 from console_app.tui.lineview.text.text_page import FIRST_PAGE, TextPage
+
+CHANGE = "change"  # in the column of names, before the lines that a replacement changes
+_GAP = 2  # cells behind the names
+_MARKS = re.compile(r"\]?<\]\w*\[?>?\[?|[<\[]/?[|\w][^<>\[\]\n]{0,60}(?:[>\]]|\Z)|[<\[]/?\|?\Z|[{}]")
+"""Tags and tokens between which a model writes the values of a call in its text, and what may become one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """`name` is set on the first line of a value; `is_json` where it is coloured as that."""
+
+    name: str
+    text: str
+    mark: displayed.Mark = " "
+    is_json: bool = False
+    is_note: bool = False
+
+
+def arguments_text(arguments: Mapping[str, Any]) -> str:
+    return "\n".join(f"{line.name} {line.text}" for line in _lines(arguments) if not line.is_note)
+
+
+def is_marked(call: CallView) -> bool:
+    """Tell whether the arguments still arrive as text with marks between them, and not as a JSON object."""
+    return call.arguments is None and call.origin == "text" and not call.arguments_text.lstrip().startswith('{"')
+
+
+def without_marks(text: str) -> str:
+    return _MARKS.sub(" ", text)
+
+
+def arrived_lines(call: CallView) -> tuple[Sequence[str], int]:
+    """The first page of the arguments as far as they came, and how many more lines there are. Arriving lines of mere
+    marks are left out."""
+    lines, left = TextPage(call.arguments_text).first(FIRST_PAGE)
+    if is_marked(call) and call.state is not CallState.FINISHED:
+        lines = [line.rstrip() for line in without_marks("\n".join(lines)).split("\n") if line.strip()]
+    return lines, left
+
+
+def argument_rows(arguments: Mapping[str, Any], width: int, palette: Palette) -> list[Row]:
+    """The arguments as rows of at most `width` cells, a little to the right, as all parts of a panel are."""
+    lines = list(_lines(arguments))
+    column = min(max((cell_len(line.name) for line in lines), default=0), WIDEST_NAME)
+    lead = INDENT + column + _GAP
+    inks = {"+": palette.success, "-": palette.error, " ": palette.base}
+    rows: list[Row] = []
+    for line in lines:
+        name = line.name
+        if cell_len(name) > column:
+            rows.append(Row([(" " * INDENT, palette.base), (name, palette.syntax["key"])], gutter=INDENT))
+            name = ""
+        ink = palette.muted if line.is_note else inks[line.mark]
+        value = json_view.paint(line.text, palette) if line.is_json else [(line.text, ink)] if line.text else []
+        for place, row in enumerate(chop(value, max(width - lead, 8))):
+            shown = name if place == 0 else ""
+            before: list[Piece] = [(" " * INDENT, palette.base), (shown, palette.syntax["key"])]
+            before.append((" " * (lead - INDENT - cell_len(shown)), palette.base))
+            gutter = lead if not shown or line.is_note else INDENT
+            rows.append(Row([*before, *row.pieces], row.joint, gutter + len(line.text) * line.is_note))
+    return rows
+
+
+def _lines(arguments: Mapping[str, Any]) -> Iterator[_Line]:
+    edits, said = displayed.edits_of(arguments)
+    if any(max(old.count("\n"), new.count("\n")) >= FIRST_PAGE for old, new in edits):
+        said = frozenset[str]()
+    for name, value in arguments.items():
+        if name not in said:
+            yield from _value(one_line(str(name), 200), value)
+    for old, new in edits if said else ():
+        changed, _ = displayed.diff_lines(old.split("\n"), new.split("\n"))
+        while not changed[-1].text and changed[-1].mark == " ":
+            changed.pop()  # behind the last line end
+        for number, line in enumerate(changed):
+            text = line.text if line.mark == " " and not line.name else f"{line.mark} {line.text}"
+            yield _Line("" if number else CHANGE, text, line.mark)
+
+
+def _value(name: str, value: object) -> Iterator[_Line]:
+    text = value if isinstance(value, str) else json_view.dump(value)
+    lines, left = TextPage(text).first(FIRST_PAGE)
+    for number, line in enumerate(lines or [""]):
+        yield _Line("" if number else name, clean(line), is_json=not isinstance(value, str))
+    if left:
+        yield _Line("", f"… {plural(left, 'more line')}", is_note=True)
+
 
 ResultKey = Literal["more", "raw", "rendered", "fold", "unfold"]
 RESULT_KEYS: tuple[ResultKey, ...] = get_args(ResultKey)
@@ -37,8 +127,6 @@ ORIGINS: dict[CallOrigin, str] = {
 
 
 class CallDetail:
-    """The inside of one call's open panel."""
-
     def __init__(self, call: CallView) -> None:
         self._call = call
         self._sections: dict[str, tuple[object, Sequence[Row]]] = {}
@@ -50,18 +138,17 @@ class CallDetail:
 
     @property
     def keys(self) -> frozenset[ResultKey]:
-        """The keys that show something of the result now."""
         if self._call.state is not CallState.FINISHED:
             return frozenset()
         found = self.body.found
         other = found.kind != "text" or ("\x1b[" in found.text and SGR.search(found.text) is not None)
-        other = other or self._is_said or self._text != results.without_remarks(self._call.content, self._call.outcome)
+        said = self._call.structured is not None and self.beside is None  # left out, as the text says the same
+        other = other or said or self._text != results.without_remarks(self._call.content, self._call.outcome)
         able = {"more": any(one.left for one in self._shown), "raw": other and not self.raw, "rendered": self.raw,
                 "fold": bool(self._trees), "unfold": bool(self._trees)}  # fmt: skip
         return frozenset(key for key in RESULT_KEYS if able[key])
 
     def press(self, key: ResultKey) -> bool:
-        """Do what a key is for, and tell whether that changed anything."""
         match key:
             case "more":
                 for body in self._shown:
@@ -75,7 +162,6 @@ class CallDetail:
         return True
 
     def turn(self, tree: str, path: Path) -> None:
-        """Opens or folds a node of a tree."""
         for one in self._trees:
             if one.name == tree:
                 one.turn(path)
@@ -91,7 +177,6 @@ class CallDetail:
 
     @property
     def body(self) -> ResultBody:
-        """Return the result, laid out by its kind."""
         return self._both()[0]
 
     @property
@@ -108,7 +193,6 @@ class CallDetail:
 
     @property
     def unfinished(self) -> Sequence[ResultBody]:
-        """Return the parts that are not laid out as far as was asked for."""
         return () if self._bodies is None else [one for one in self._bodies[1:] if one is not None and one.unfinished]
 
     def forget(self) -> None:
@@ -130,17 +214,15 @@ class CallDetail:
 
     @property
     def pictures(self) -> object:
-        """Changes when a picture was read."""
         return tuple(one.version for one in self._pictures.values())
 
     @property
     def awaits_a_picture(self) -> bool:
-        """Tell whether a picture is being read that will replace what is shown."""
         return any(one.is_awaited for one in self._pictures.values())
 
     def texts(self) -> list[str]:
-        """Return the texts that are searched, part by part as `rows` shows them. Of a part whose end is never shown,
-        the shown text is searched."""
+        """The texts that are searched, part by part as `rows` shows them; of one whose end is never shown, the shown
+        text."""
         call = self._call
         found = [arguments_text(call.arguments) if call.arguments else "\n".join(arrived_lines(call)[0])]
         found = found if call.arguments != {} else []
@@ -159,25 +241,25 @@ class CallDetail:
     def rows(self, width: int, palette: Palette) -> Joined[Row]:
         """All parts, as rows of at most `width` cells; those of a long result are made when they are looked at."""
         call = self._call
-        look = (width, palette)
         arguments = (call.ready_at, call.edited, len(call.arguments_text), call.arguments is None)
-        parts: list[Sequence[Row]] = []
-        parts.append(self._part("arguments", (*look, *arguments), lambda: self._arguments(width, palette)))
+        drawings: list[tuple[Callable[[int, Palette], Sequence[Row]], object]] = [(self._arguments, arguments)]
         if call.raw or call.repaired:
-            parts.append(self._part("source", (*look, call.ready_at), lambda: self._written(width, palette)))
+            drawings.append((self._written, call.ready_at))
         if call.log:
-            tail = (call.logged, call.outcome)
-            parts.append(self._part("log", (*look, *tail), lambda: self._log(width, palette)))
+            drawings.append((self._log, (call.logged, call.outcome)))
         if call.server_log:
-            key = (*look, tuple(call.server_log))
-            parts.append(self._part("server", key, lambda: self._server_log(width, palette)))
+            drawings.append((self._server_log, tuple(call.server_log)))
         if call.output is not None:
-            key = (*look, call.output.received, call.outcome)
-            parts.append(self._part("output", key, lambda: self._output(width, palette)))
+            drawings.append((self._output, (call.output.received, call.outcome)))
         if call.state is CallState.FINISHED:
             beside = None if self.beside is None else self.beside.version
-            done = (*look, call.finished_at, self.raw, self.body.version, beside, self.pictures)
-            parts.append(self._part("result", done, lambda: self._results(width, palette)))
+            drawings.append((self._results, (call.finished_at, self.raw, self.body.version, beside, self.pictures)))
+        parts: list[Sequence[Row]] = []
+        for draw, shown in drawings:
+            key, known = (width, palette, shown), self._sections.get(draw.__name__)
+            if known is None or known[0] != key:
+                known = self._sections[draw.__name__] = (key, draw(width, palette))
+            parts.append(known[1])
         parts.append([self._identity(palette)])
         drawn = [part for part in parts if part]
         key = (width, palette, *(id(part) for part in drawn[:-1]))
@@ -185,31 +267,16 @@ class CallDetail:
             self._rows = (key, Joined(one for part in drawn for one in ([Row([])], part)))
         return self._rows[1]
 
-    def _part(self, name: str, key: object, build: Callable[[], Sequence[Row]]) -> Sequence[Row]:
-        built = self._sections.get(name)
-        if built is None or built[0] != key:
-            built = self._sections[name] = (key, build())
-        return built[1]
-
     @property
     def _text(self) -> str:
-        """Return the result's own text, without the remarks that are for the model alone."""
         return results.shown_text(self._call)
-
-    @property
-    def _is_said(self) -> bool:
-        """Tell whether structured content is left out because the text says the same."""
-        return self._call.structured is not None and self.beside is None
 
     @property
     def _trees(self) -> list[JsonTree]:
         return [body.tree for body in self._shown if body.tree is not None]
 
     def unfold_match(self, *, missing: bool, far: bool) -> bool:
-        """Show more of the result and of its structured content. Return False where that shows nothing else.
-
-        All its trees are opened where matches are missing; else lines far down are shown.
-        """
+        """Open all trees where matches are missing, else show lines far down; False where that shows nothing else."""
         return (missing and sum(body.unfold_all() for body in self._shown) > 0) or (
             far and sum(body.show_far() for body in self._shown) > 0
         )
@@ -220,31 +287,25 @@ class CallDetail:
 
     def _both(self) -> tuple[ResultBody, ResultBody | None]:
         call = self._call
-        if self._bodies is None or self._bodies[0] is not call.content:
-            self._bodies = (call.content, ResultBody(self._kind(), "result"), self._structured())
-        return self._bodies[1], self._bodies[2]
-
-    def _kind(self) -> ResultKind:
-        call = self._call
+        if self._bodies is not None and self._bodies[0] is call.content:
+            return self._bodies[1:]
         if self.raw:
-            return ResultKind("text", call.content, styled=False)
-        text = self._text
-        found = kind_of(text, call.arguments)
-        if call.outcome is Outcome.SUCCEEDED or found.kind == "json":
-            return found
-        return ResultKind("text", text)
-
-    def _structured(self) -> ResultBody | None:
-        call = self._call
-        if call.structured is None or (
-            not self.raw and says_the_same(results.without_remarks(call.content), call.structured)
+            found = ResultKind("text", call.content, styled=False)
+        else:
+            text = self._text
+            found = kind_of(text, call.arguments)
+            if call.outcome is not Outcome.SUCCEEDED and found.kind != "json":
+                found = ResultKind("text", text)
+        beside = None
+        if call.structured is not None and (
+            self.raw or not says_the_same(results.without_remarks(call.content), call.structured)
         ):
-            return None
-        text, records = json_view.dump(call.structured), records_of(call.structured)
-        if self.raw:
-            return ResultBody(ResultKind("text", text, styled=False))
-        kind = "json" if records is None else "table"
-        return ResultBody(ResultKind(kind, text, value=records or call.structured), "beside")
+            text, records = json_view.dump(call.structured), records_of(call.structured)
+            kind = "text" if self.raw else "json" if records is None else "table"
+            value = None if self.raw else records or call.structured
+            beside = ResultBody(ResultKind(kind, text, value=value, styled=not self.raw), "beside")
+        self._bodies = (call.content, ResultBody(found, "result"), beside)
+        return self._bodies[1:]
 
     def _arguments(self, width: int, palette: Palette) -> list[Row]:
         call = self._call
@@ -335,7 +396,6 @@ class CallDetail:
         return Joined([*parts, self._files(width, palette)])
 
     def _files(self, width: int, palette: Palette) -> list[Row]:
-        """The files by name and place, and the first pictures among them."""
         rows: list[Row] = []
         drawn = [one.path for one in self._call.artifacts if one.is_picture][:MOST_DRAWN]
         for artifact in self._call.artifacts:
@@ -368,8 +428,6 @@ class CallDetail:
 
 
 class _OutputRows(Lookup[Row]):
-    """Lines of output, each a row that is made when it is looked at."""
-
     def __init__(self, lines: Sequence[str], room: int, palette: Palette) -> None:
         self._lines, self._room, self._palette = lines, room, palette
         self._made: dict[int, Row] = {}

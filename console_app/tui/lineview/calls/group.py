@@ -1,4 +1,8 @@
-"""The line above several calls: how they stand, how long it took, and what running them at once saved."""
+"""The lines above and under several calls: how they stand, how long they took, and which rows don't fit into the view.
+
+Of a batch that is taller than the view what fits is shown: calls that run first. Once the next answer has begun or its
+turn is over, one of more than a third of the view is a report: the counts, and the rows that need an eye.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,8 @@ from rich.style import Style
 
 from console_app.domain import CallState, Outcome, amounts, call_description, one_line
 from console_app.domain.transcript import BatchView, CallView, ToModel, times, verdicts
-from console_app.tui.lineview.blocks.block import Block, framed, gutter_of, margin_of
-from console_app.tui.lineview.calls.arguments import is_marked, without_marks
+from console_app.tui.lineview.blocks.block import Block, bar, framed, room_of
+from console_app.tui.lineview.calls.detail import is_marked, without_marks
 from console_app.tui.lineview.lines import Line, Piece, Row, crop, pieces_width
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.text.json_view import brief_arguments
@@ -24,34 +28,20 @@ NUMBERED = 9  # calls that a key reaches by their number
 
 
 class Panel(Block):
-    """A call of the group, as the others see it."""
-
     def __init__(self, call: CallView) -> None:
         super().__init__()
         self.call = call
 
     @property
     def folded(self) -> bool:
-        """Tell whether the call has no panel, and is only counted in the line under its batch."""
         return False
 
     @property
     def finished(self) -> bool:
-        """Tell whether the call has its result."""
         return self.call.state is CallState.FINISHED
 
 
-class Fold(Block):
-    """The line under the rows of the group."""
-
-    def hides(self, call: CallView) -> bool:
-        """Tell whether the row of a call is folded, unless you selected or opened it."""
-        return False
-
-
 class CallGroup:
-    """The calls of one answer as their panels see them."""
-
     def __init__(self, batch: BatchView) -> None:
         self.batch = batch
         self.depth = 0  # of the calls that are not indented: more than 0 in the conversation of an agent
@@ -65,7 +55,7 @@ class CallGroup:
         self.version = 0
         self.header: Block | None = None
         self.panels: list[Panel] = []  # in call order
-        self.fold: Fold | None = None
+        self.fold: FoldBlock | None = None
         self._telling: tuple[int, dict[str, tuple[str, ...]]] | None = None
         self._namesakes: tuple[int, frozenset[str]] = (-1, frozenset())  # tools that several servers have
         self._tails: tuple[object, dict[str, tuple[str, ...]]] = (None, {})
@@ -73,24 +63,20 @@ class CallGroup:
 
     @property
     def calls(self) -> list[CallView]:
-        """The calls, in call order."""
         return self.batch.calls
 
     @property
     def is_open(self) -> bool:
-        """Tell whether a call has not ended yet."""
         if self._open[0] != self.version:  # hundreds of panels ask for it each frame
             self._open = (self.version, self.batch.is_open)
         return self._open[1]
 
     @property
     def has_header(self) -> bool:
-        """Tell whether a line above the panels counts the calls."""
         return len(self.batch.calls) > 1
 
     @property
     def members(self) -> Sequence[Block]:
-        """Its blocks, in the order in which they stand."""
         return [block for block in (self.header, *self.panels, self.fold) if block is not None]
 
     def number_of(self, panel: Panel) -> int:
@@ -99,8 +85,8 @@ class CallGroup:
         return first.index(panel) + 1 if panel in first else 0
 
     def room_changed(self, height: int) -> bool:
-        """The view is so many lines high: whether its rows look different for that. Those that ended stay as they were
-        seen, if they were."""
+        """Take the height of the view; tell whether rows look different for it. Those that ended stay as they were
+        seen."""
         if self.room not in (0, height) and (self.settled or self.ended):
             return False
         self.room = height
@@ -108,14 +94,13 @@ class CallGroup:
         return True
 
     def show_only_next(self) -> None:
-        """Shows the calls of the next state alone that there are calls of, and behind the last of them all again."""
+        """Show only the calls of the next state that any is in, and behind the last state all of them."""
         found = {counted_as(call) for call in self.calls if call.state is not CallState.WAITING}
         words = ["", *(word for word in COUNTED if word in found)]
         self.only = words[(words.index(self.only) + 1) % len(words)] if self.only in words else ""
         self.changed()
 
     def changed(self) -> None:
-        """A call was announced or changed its state: rows fold or unfold."""
         self.version += 1
 
     @property
@@ -178,7 +163,7 @@ class CallGroup:
 
 
 def badges(call: CallView) -> list[str]:
-    """Return a word in brackets for everything unusual about a call: read from text, repaired, edited, tried again."""
+    """Words in brackets for everything unusual about a call: read from text, repaired, edited, tried again."""
     return [
         *([f"[{call.origin}]"] if call.origin != "native" else []),
         *(["[repaired]"] if call.repaired else []),
@@ -205,8 +190,7 @@ def telling(calls: Sequence[CallView]) -> dict[str, tuple[str, ...]]:
 
 
 def brief_of(call: CallView, limit: int, first: Sequence[str] = ()) -> str:
-    """The arguments of a call in brief, those named in `first` before others; while they arrive, as far as they can be
-    read."""
+    """The arguments of a call in brief, those named in `first` first; while they arrive, as far as they can be read."""
     if call.arguments is not None:
         return brief_arguments(call.arguments, limit, first)
     text = call.arguments_text
@@ -249,7 +233,7 @@ class BatchBlock(Block):
         return self.group.has_header and self.group.is_open
 
     @property
-    def sticks(self) -> bool:
+    def sticks(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.group.has_header and not self.group.ended
 
     def look(self) -> tuple[object, ...]:
@@ -261,8 +245,7 @@ class BatchBlock(Block):
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
         if not self.group.has_header:
             return []
-        gutter = gutter_of(width)
-        room = max(width - gutter - margin_of(width), 1)
+        room = room_of(width)
         dot: Piece = (" · ", palette.faint)
         head: list[Piece] = []
         for counts in (self._counts(), self._fewer_counts()):
@@ -271,22 +254,16 @@ class BatchBlock(Block):
                 head += [dot, (counted(count, word), self._ink(word, palette))]
             if pieces_width(head) <= room:  # the cause of a wait and the times go before a name does
                 break
-        for text, style in ((self._cause(), palette.muted), *self._times(now, palette)):
+        why = Counter(one_line(call.why, 120) for call in self.group.calls if call.state is CallState.QUEUED)
+        (most, count), *others = why.most_common() or [("", 0)]
+        cause = f"{count} of them: {most}" if others and most else most
+        for text, style in ((cause, palette.muted), *self._times(now, palette)):
             if text and pieces_width(head) + len(text) + 3 <= room:
                 head += [dot, (text, style)]
-        return [framed(Row(crop(head, room)), width, palette, [(" " * gutter, palette.base)] if gutter else [])]
-
-    def _cause(self) -> str:
-        """What the calls in line wait for."""
-        why = Counter(one_line(call.why, 120) for call in self.group.calls if call.state is CallState.QUEUED)
-        if not why:
-            return ""
-        (most, count), *others = why.most_common()
-        return f"{count} of them: {most}" if others and most else most
+        return [framed(Row(crop(head, room)), width, palette, bar(width, " ", palette.base, palette.base))]
 
     def _times(self, now: float, palette: Palette) -> list[Piece]:
-        """How long the calls took, without time that only waited for a person; at the end also how long they would have
-        taken one by one, where some of them overlapped."""
+        """The time that the calls took without waiting for a person; at the end one by one too, where some overlap."""
         calls = self.group.calls
         ran = [stretch for call in calls for stretch in times.runs(call, now)]
         if not ran:
@@ -322,3 +299,113 @@ class BatchBlock(Block):
         if word == verdicts.VerdictWord.OK:
             return palette.success
         return palette.secondary if word == "running" else palette.muted
+
+
+USUAL_TAIL = 3  # lines that a call which writes has for its output before rows of calls that don't run
+FEWEST = 4  # calls of a batch that are always rows
+
+
+class FoldBlock(Block):
+    """Counts the rows of its batch that it folds. Opened, it shows all; a choice of one state outlasts the batch."""
+
+    def __init__(self, group: CallGroup) -> None:
+        super().__init__()
+        self.group = group
+        self._shown: frozenset[str] | None = None  # the calls whose rows are not folded; None: all
+        self._counted: tuple[tuple[str, int], ...] = ()  # the folded calls, when it was last looked at
+        self._known = -1  # the version of the group for which that holds
+
+    def hides(self, call: CallView) -> bool:
+        if self.group.only:
+            return counted_as(call) != self.group.only
+        if self._known != self.group.version:
+            self._known = self.group.version
+            self._shown = None if self.open or not self.opens else self._chosen()
+        return self._shown is not None and call.id not in self._shown
+
+    def toggle(self) -> None:
+        if self.group.only:
+            self.group.only = ""
+        else:
+            super().toggle()
+        self.group.changed()
+
+    @property
+    def opens(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        group = self.group
+        if group.only:
+            return True
+        rows = sum(call.state is not CallState.WAITING for call in group.calls)  # others stand on the board
+        if group.reported:
+            return 0 < max(group.room // 3 - 1, FEWEST) < rows
+        return 0 < group.room < rows + AROUND
+
+    is_stop = opens  # pyright: ignore[reportAssignmentType]
+
+    @property
+    def gap(self) -> int:
+        return 0
+
+    @property
+    def beside(self) -> Sequence[Block]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.group.members
+
+    def set_room(self, height: int) -> bool:
+        return self.group.room_changed(height)  # how many rows there is room for
+
+    def look(self) -> tuple[object, ...]:
+        panels = self.group.panels if self.opens else ()  # of which those that wait are on the board
+        folded = (one.call for one in panels if one.folded and one.call.state is not CallState.WAITING)
+        found = Counter(map(counted_as, folded))
+        self._counted = tuple((word, found[word]) for word in COUNTED if found[word])
+        return self.opens, self.group.only, self._counted
+
+    def estimate(self, width: int) -> int:
+        return int(self.opens)
+
+    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+        if not self.opens:
+            return []
+        ink = palette.on_chosen if self.selected else palette
+        room = room_of(width)
+        counts = ", ".join(counted(count, word) for word, count in self._counted)
+        only = self.group.only
+        none = only and all(counted_as(call) != only for call in self.group.calls)
+        head: list[Piece] = [(f"only {only}{': none now' if none else ''} · ", ink.warning)] if only else []
+        head.append((f"+ {counts}" if counts else "no call is folded", ink.muted))
+        keys: list[Piece] = [("t", ink.strong), (" next state  ", ink.muted)] if only else []
+        keys += [("o", ink.strong), (" open" if only or counts else " close", ink.muted)]
+        gap = room - pieces_width(head) - pieces_width(keys)
+        if gap > 1 and (only or self.selected):  # elsewhere the letter does something else, or is text
+            head += [(" " * gap, ink.base), *keys]
+        lead = bar(width, "▌" if self.selected else " ", palette.primary, palette.base)
+        return [framed(Row(crop(head, room), fill=ink.base if self.selected else None), width, palette, lead)]
+
+    def _chosen(self) -> frozenset[str]:
+        """The calls that have room, by rank. None where the counts and this line take it all: a row behind them would
+        be neither seen nor counted."""
+        calls = self.group.calls
+        room = max(self.group.room - AROUND, 0)
+        if self.group.reported:
+            room = max(room // 3, 1)
+            calls = [call for call in calls if _rank(call) <= _NEEDS_AN_EYE]
+        ranked = sorted(calls, key=lambda call: (_rank(call), -(call.finished_at or 0.0)))  # the newest ends first
+        first = sum(_rank(call) <= _NEEDS_AN_EYE for call in ranked)
+        writing = sum(call.output is not None and call.state is CallState.RUNNING for call in ranked)
+        free = max(room - first - writing * USUAL_TAIL, 0)
+        return frozenset(call.id for call in ranked[: min(first + free, room)])
+
+
+_NEEDS_AN_EYE = 1
+
+
+def _rank(call: CallView) -> int:
+    match call.state:
+        case CallState.RUNNING:
+            return 0
+        case CallState.FINISHED:
+            return _NEEDS_AN_EYE if call.verdict is not None and call.verdict.needs_an_eye else 4
+        case CallState.ANNOUNCED:
+            return 2
+        case CallState.QUEUED | CallState.WAITING:
+            return 3

@@ -6,18 +6,23 @@ What came of it has a third of the line at least; the rest is the arguments', si
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from functools import lru_cache, partial
+from typing import Any
 
 from rich.cells import cell_len
+from rich.color import Color
 from rich.style import Style
 
 from console_app.domain import CallState, Outcome, amounts, call_description, one_line, plural
-from console_app.domain.transcript import CallView, results, verdicts
+from console_app.domain.transcript import BatchView, CallView, results, verdicts
 from console_app.tui.lineview.calls.detail import CallDetail
-from console_app.tui.lineview.calls.group import CallGroup, badges
-from console_app.tui.lineview.lines import Piece, crop, pieces_width
+from console_app.tui.lineview.calls.group import BatchBlock, CallGroup, badges
+from console_app.tui.lineview.lines import Parts, Piece, crop, pieces_width
 from console_app.tui.lineview.palette import Palette
-from console_app.tui.lineview.results.brief import brief, says_all
+from console_app.tui.lineview.results.body import brief, says_all
+from console_app.tui.lineview.results.kind import ResultKind
 from console_app.tui.lineview.text.ansi import AnsiPainter
 from console_app.tui.lineview.wording import number, state_of
 
@@ -48,30 +53,13 @@ def row(
     below: Sequence[str] = (),
     told: Sequence[Piece] = (),
 ) -> list[Piece]:
-    """The line of a call as pieces that take exactly `room` cells. `opened`: what stands below is not said here too,
-    nor is what stands `below` while it runs. `filled`: how far it is shows as the ground of the line.
-    `told` comes before all else that is told."""
-    pieces = _sentence(call, group, room, palette, now, detail, opened=opened, below=below, first=told)
-    done = share_done(call) if filled else None
-    if not done or palette.chosen is None:
-        return pieces
-    inked = _sentence(call, group, room, palette.chosen, now, detail, opened=opened, below=below, first=told)
-    inked = crop(inked, int(done * room), "")
-    return [*inked, *_behind(pieces, sum(len(text) for text, _ in inked))]
-
-
-def _sentence(
-    call: CallView,
-    group: CallGroup,
-    room: int,
-    palette: Palette,
-    now: float,
-    detail: CallDetail,
-    *,
-    opened: bool,
-    below: Sequence[str],
-    first: Sequence[Piece],
-) -> list[Piece]:
+    """The line of a call as pieces of exactly `room` cells. `opened`, or while it runs `below`: text that stands there
+    is not repeated. `filled`: the ground shows how far it is. `told` comes first."""
+    if filled and palette.chosen is not None and (done := share_done(call)):
+        draw = partial(row, filled=False, opened=opened, below=below, told=told)
+        inked = crop(draw(call, group, room, palette.chosen, now, detail), int(done * room), "")
+        plain, before = draw(call, group, room, palette, now, detail), sum(len(text) for text, _ in inked)
+        return [*inked, *Parts(plain).between(before, sum(len(text) for text, _ in plain))]
     glyph, word = state_of(call, palette.turning(now))
     style, dot = state_style(call, palette), (" · ", palette.faint)
     time: list[Piece] = [(f"  {spent}", palette.muted)] if (spent := took(call, now)) else []
@@ -82,22 +70,21 @@ def _sentence(
     if room - pieces_width([*pieces, *time]) < 0:
         time, pieces = [], crop(pieces, room)
     left = room - pieces_width([*pieces, *time])
-    said: list[Piece] = (
-        [*first] + _state(call, word, style) + [(text.strip(), ink) for text, ink in _badges(call, palette)]
-    )
+    marks = [(text, palette.muted if text == "[text]" else palette.warning) for text in badges(call)]
+    said: list[Piece] = [*told, *_state(call, word, style), *marks]
     told_above = call.state is CallState.QUEUED and group.has_header  # the counts say what is waited for
     newest = [] if told_above else news(call, max(left, 0), palette, now, detail, opened=opened, below=below)
-    told: list[Piece] = []
+    words: list[Piece] = []
     worked: list[Piece] = [(figures, palette.muted)] if (figures := call_description.agent_work(call)) else []
     for part in (*([one] for one in said), worked, newest):
-        told += [*([dot] if told else []), *part] if part else []
-    wanted = pieces_width(told) + len(dot[0]) if told else 0
+        words += [*([dot] if words else []), *part] if part else []
+    wanted = pieces_width(words) + len(dot[0]) if words else 0
     room_of_brief = left - 2 - min(wanted, third)
     if not opened and (brief := group.brief(call, room_of_brief)):
         pieces += [("  ", palette.base), *crop([(brief, palette.muted)], room_of_brief)]
     rest = room - pieces_width([*pieces, *time])
-    if told and rest > len(dot[0]):
-        pieces += [dot, *crop(told, rest - len(dot[0]))]
+    if words and rest > len(dot[0]):
+        pieces += [dot, *crop(words, rest - len(dot[0]))]
     return [*pieces, (" " * (room - pieces_width([*pieces, *time])), palette.base), *time]
 
 
@@ -111,21 +98,6 @@ def _state(call: CallView, word: str, style: Style) -> list[Piece]:
     by_you = " by you" if decided_by_you(call) else ""
     at = f" at {int(100 * done)} %" if by_you and (done := share(call)) else ""
     return [(f"{verdict.why or word}{by_you}{at}", style)]
-
-
-def _badges(call: CallView, palette: Palette) -> list[Piece]:
-    """The badges of the call, the unusual ones in the colour of a warning."""
-    return [(text, palette.muted if text == "[text]" else palette.warning) for text in badges(call)]
-
-
-def _behind(pieces: list[Piece], characters: int) -> list[Piece]:
-    """The pieces without so many characters at their beginning."""
-    kept: list[Piece] = []
-    for text, style in pieces:
-        if rest := text[characters:]:
-            kept.append((rest, style))
-        characters = max(characters - len(text), 0)
-    return kept
 
 
 def took(call: CallView, now: float) -> str:
@@ -154,7 +126,6 @@ def share(call: CallView) -> float | None:
 
 
 def share_done(call: CallView) -> float | None:
-    """The same while the call runs."""
     return share(call) if call.state is CallState.RUNNING and not call.waits_for_you else None
 
 
@@ -168,11 +139,13 @@ def news(
     opened: bool,
     below: Sequence[str] = (),
 ) -> list[Piece]:
-    """The line as pieces that take at most `room` cells, behind the word of a state that is said. Lines that stand
-    `below` are not said here too."""
+    """Tell what a call does, in at most `room` cells behind the word of its state; text that stands `below` is not said
+    here too."""
     match call.state:
         case CallState.ANNOUNCED:
-            pieces = _arriving(call, palette)
+            size = f" · {amounts.size(len(call.arguments_text))}" if call.arguments_text else ""
+            words = f"arguments arriving{size}" if call.arguments is None else "about to start"
+            pieces = [(words, palette.muted)]
         case CallState.WAITING:
             why = one_line(call.why, 200)  # the board says it too: the beginning of it alone would say nothing
             pieces = [("" if why == USUAL_WHY or cell_len(why) > room else why, palette.muted)]
@@ -189,14 +162,6 @@ def news(
         case CallState.FINISHED:
             return _finished(call, room, palette, detail, opened=opened)
     return crop(pieces, room)
-
-
-def _arriving(call: CallView, palette: Palette) -> list[Piece]:
-    if call.arguments is not None:
-        return [("about to start", palette.muted)]
-    if not call.arguments_text:
-        return [("arguments arriving", palette.muted)]
-    return [(f"arguments arriving · {amounts.size(len(call.arguments_text))}", palette.muted)]
 
 
 def _running(call: CallView, room: int, palette: Palette, now: float, said: str) -> list[Piece]:
@@ -311,3 +276,60 @@ def _files(call: CallView, palette: Palette) -> list[Piece]:
         return []
     name = call.artifacts[0].name if len(call.artifacts) == 1 else plural(len(call.artifacts), "file")
     return [("▪ ", palette.muted), (one_line(name, 60), palette.secondary)]
+
+
+ROOM = 200  # cells of a line: more than a screen has, so that little is cut
+Told = list[tuple[str, str]]
+"""The pieces of a line: text and the name of its ink."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToldCall:
+    """The line of a call, without its time; its result, and structured content that says more than it."""
+
+    line: Told
+    took: str
+    result: ResultKind
+    beside: ResultKind | None
+
+
+@dataclass(frozen=True, slots=True)
+class TellingCalls:
+    """The calls of an answer in the words of the screen, for a page: the line above them, empty for one call, and each
+    call by its id. Pieces have their ink by name, as a page has colours of its own."""
+
+    header: Told
+    calls: dict[str, ToldCall]
+
+    @classmethod
+    def of(cls, batch: BatchView, now: float) -> TellingCalls:
+        group, (palette, names) = CallGroup(batch), _named()
+        calls: dict[str, ToldCall] = {}
+        for call in batch.calls:
+            detail, spent = CallDetail(call), took(call, now)
+            pieces = row(call, group, ROOM, palette, now, detail, filled=False)
+            line = _told(pieces[:-1] if spent else pieces, names)
+            beside = detail.beside
+            calls[call.id] = ToldCall(line, spent, detail.body.found, None if beside is None else beside.found)
+        above = BatchBlock(group).paint(ROOM, palette, now)
+        header = [(one.text, one.style or palette.base) for painted in above for one in painted]
+        return cls(_told(header, names), calls)
+
+
+def _told(pieces: Iterable[Piece], names: dict[Color, str]) -> Told:
+    told = [(text, names.get(style.color, "base") if style.color else "base") for text, style in pieces]
+    while told and not told[-1][0].strip():
+        told.pop()
+    while told and not told[0][0].strip():
+        told.pop(0)
+    return told
+
+
+@lru_cache(maxsize=1)
+def _named() -> tuple[Palette, dict[Color, str]]:
+    names = [one.name for one in fields(Palette) if one.type == "Style"]
+    colors = [Color.from_rgb(number, 0, 0) for number in range(len(names) + 16)]
+    inks: dict[str, Any] = {name: Style(color=color) for name, color in zip(names, colors, strict=False)}
+    ansi = tuple(colors[len(names) :])
+    known = dict(zip(colors, [*names, *(f"ansi{number}" for number in range(16))], strict=True))
+    return Palette(syntax={}, ansi=ansi, still=True, draws=False, **inks), known

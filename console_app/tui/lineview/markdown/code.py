@@ -29,7 +29,6 @@ _Inks = list[tuple[str, str]]  # pieces of one line: text, name of its ink
 
 @lru_cache(maxsize=64)
 def find_lexer(language: str) -> Any:
-    """The pygments lexer of a fence's language, or None where there is none."""
     if not language:
         return None
     # 25 ms for pygments, then a few for the language's module: only once code is shown.
@@ -81,30 +80,18 @@ class Code:
         self._slices: list[list[_Inks]] = []
         self._open: list[str] = []
         self._state: tuple[str, ...] = _ROOT
-        self.version = 0
 
     def add(self, lines: list[str]) -> None:
-        """More lines, each without its newline."""
         for line in lines:
             self._open.append(clean(line))
             if len(self._open) >= SLICE:
-                inks, self._state = coloured(self.language, self._open, self._state)
-                self._slices.append(inks)
-                self._open = []
-        self.version += 1
-
-    @property
-    def has_open(self) -> bool:
-        """Tell whether some lines are in no closed slice yet."""
-        return bool(self._open or self.tail)
+                self.close()
 
     @property
     def closed_slices(self) -> int:
-        """Count the slices that will not change any more."""
         return len(self._slices)
 
     def close(self) -> None:
-        """Close the open slice, since no more lines come."""
         if self._open:
             inks, self._state = coloured(self.language, self._open, self._state)
             self._slices.append(inks)
@@ -117,11 +104,9 @@ class Code:
         return sum(-(-sum(len(text) for text, _ in line) // width) or 1 for line in self._slices[number])
 
     def slice_pieces(self, number: int, palette: Palette) -> list[list[Piece]]:
-        """The lines of a closed slice, as pieces."""
         return [paint_inks(line, palette) for line in self._slices[number]]
 
     def open_pieces(self, palette: Palette) -> list[list[Piece]]:
-        """The lines that are not yet part of a closed slice, and the line still being written."""
         lines = [*self._open, clean(self.tail)] if self.tail else self._open
         if not lines:
             return []
@@ -130,8 +115,8 @@ class Code:
 
 
 class CodeLines:
-    """Lines of code, coloured by the slice when they are asked for. A slice that is come to from far away is read from
-    some slices above it on: what begins before these and is still open there may lose its colour."""
+    """Lines coloured by the slice when asked for. A far slice is read from some slices above it on: an older construct
+    still open there loses its colour."""
 
     def __init__(self, language: str) -> None:
         self._language = language
@@ -146,7 +131,6 @@ class CodeLines:
         self._lines += lines
 
     def pieces(self, number: int, palette: Palette) -> list[Piece]:
-        """One line, by its place."""
         at, inside = divmod(number, SLICE)
         if at not in self._slices:
             self._colour(at)
@@ -163,7 +147,6 @@ class CodeLines:
 
 
 def coloured(language: str, lines: list[str], state: tuple[str, ...]) -> tuple[list[_Inks], tuple[str, ...]]:
-    """Lines in a lexer's state, and the state behind them."""
     lexer = find_lexer(language)
     if lexer is None or any(len(line) > LONGEST for line in lines):
         return [[(line, "")] if line else [] for line in lines], state
@@ -173,7 +156,15 @@ def coloured(language: str, lines: list[str], state: tuple[str, ...]) -> tuple[l
     except Exception as error:  # a lexer's bug costs the colours, nothing else
         logger.warning("could not colour %s: %r", language, error)
         return [[(line, "")] if line else [] for line in lines], state
-    return _split_lines(tokens, len(lines)), state
+    split: list[_Inks] = [[]]
+    for kind, value in tokens:
+        ink = ink_of(kind)
+        first, *others = value.split("\n")
+        if first:
+            split[-1].append((first, ink))
+        split += [[(part, ink)] if part else [] for part in others]
+    split.extend([] for _ in range(len(lines) - len(split)))
+    return split[: len(lines)], state
 
 
 def _lex(lexer: Any, text: str, state: tuple[str, ...]) -> tuple[list[tuple[Any, str]], tuple[str, ...]]:
@@ -189,19 +180,6 @@ def _lex(lexer: Any, text: str, state: tuple[str, ...]) -> tuple[list[tuple[Any,
         except TypeError:  # a callback that takes no context
             pass
     return [(kind, value) for _, kind, value in lexer.get_tokens_unprocessed(text)], state
-
-
-def _split_lines(tokens: list[tuple[Any, str]], count: int) -> list[_Inks]:
-    lines: list[_Inks] = [[]]
-    for kind, value in tokens:
-        ink = ink_of(kind)
-        first, *others = value.split("\n")
-        if first:
-            lines[-1].append((first, ink))
-        for part in others:
-            lines.append([(part, ink)] if part else [])
-    lines.extend([] for _ in range(count - len(lines)))
-    return lines[:count]
 
 
 def paint_inks(line: _Inks, palette: Palette) -> list[Piece]:

@@ -27,19 +27,13 @@ class MarkdownTable:
     span: tuple[int, ...] = (0, 0)  # source lines
 
 
-def column_widths(table: MarkdownTable, width: int) -> list[int] | None:
-    """Cells for each column; None where there is no room for columns."""
-    columns = len(table.rows[0])
-    wanted = [max((pieces_width(row[n]) for row in table.rows if n < len(row)), default=0) for n in range(columns)]
-    return shares(wanted, width)
-
-
 def table_rows(table: MarkdownTable, width: int, palette: Palette, widths: list[int] | None = None) -> list[Row]:
-    """The table as rows of at most `width` cells; `widths` are those of `column_widths` where they are known."""
+    """The table as rows of at most `width` cells; `widths` are those of its columns where they are known."""
     if not table.rows or not table.rows[0]:
         return []
     if widths is None:
-        widths = column_widths(table, width)
+        columns = range(len(table.rows[0]))
+        widths = shares([max(pieces_width(row[n]) for row in table.rows if n < len(row)) for n in columns], width)
     if widths is None:
         return _as_list(table, width, palette)
     out: list[Row] = []
@@ -52,10 +46,7 @@ def table_rows(table: MarkdownTable, width: int, palette: Palette, widths: list[
 
 
 def shares(wanted: Sequence[int], width: int) -> list[int] | None:
-    """Share the cells among the columns: each has what it wants where that fits, else a fair share.
-
-    Return None when there is no room at all.
-    """
+    """Share cells among the columns: each has what it wants where that fits, else a fair share; None without room."""
     wanted = [max(size, 1) for size in wanted]
     room = width - len(GAP) * (len(wanted) - 1)
     if sum(wanted) <= room:
@@ -78,7 +69,6 @@ def shares(wanted: Sequence[int], width: int) -> list[int] | None:
 def table_line(
     cells: Sequence[list[Piece]], widths: Sequence[int], align: Sequence[str], palette: Palette
 ) -> list[Row]:
-    """A row of cells, each wrapped in its column."""
     wrapped = [wrap(cells[n], size) if n < len(cells) else [Row([])] for n, size in enumerate(widths)]
     out: list[Row] = []
     for parts in zip_longest(*wrapped):
@@ -87,17 +77,14 @@ def table_line(
             if n:
                 pieces.append((GAP, palette.faint))
             content: list[Piece] = part.pieces if part is not None else []
-            pieces += _aligned(content, widths[n], align[n] if n < len(align) else "left", palette.base)
+            free, at = max(widths[n] - pieces_width(content), 0), align[n] if n < len(align) else "left"
+            left = free if at == "right" else free // 2 if at == "center" else 0
+            around = ((" " * left, palette.base), *content, (" " * (free - left), palette.base))
+            pieces += [piece for piece in around if piece[0]]
         while pieces and pieces[-1][0].isspace():
             pieces.pop()
         out.append(Row(pieces))
     return out
-
-
-def _aligned(content: list[Piece], width: int, align: str, fill: Style) -> list[Piece]:
-    room = max(width - pieces_width(content), 0)
-    left = room if align == "right" else room // 2 if align == "center" else 0
-    return [piece for piece in ((" " * left, fill), *content, (" " * (room - left), fill)) if piece[0]]
 
 
 def _as_list(table: MarkdownTable, width: int, palette: Palette) -> list[Row]:
@@ -113,6 +100,7 @@ def _as_list(table: MarkdownTable, width: int, palette: Palette) -> list[Row]:
     return out
 
 
+_EMPHASIS = {"strong_open": Style(bold=True), "em_open": Style(italic=True), "s_open": Style(strike=True)}
 NEWLINE = "\n"  # a piece with this text alone is a hard break
 
 
@@ -135,20 +123,14 @@ def inline_pieces(tokens: Sequence[Any], palette: Palette, base: Style) -> list[
     for token in tokens:
         style = styles[-1]
         match token.type:
-            case "text":
-                pieces.append((clean(token.content).replace("\n", " "), style))
             case "code_inline":
                 pieces.append((clean(token.content).replace("\n", " "), _over(palette.code, style)))
             case "softbreak":
                 pieces.append((" ", style))
             case "hardbreak":
                 pieces.append((NEWLINE, style))
-            case "strong_open":
-                styles.append(style + Style(bold=True))
-            case "em_open":
-                styles.append(style + Style(italic=True))
-            case "s_open":
-                styles.append(style + Style(strike=True))
+            case "strong_open" | "em_open" | "s_open":
+                styles.append(style + _EMPHASIS[token.type])
             case "strong_close" | "em_close" | "s_close":
                 if len(styles) > 1:
                     styles.pop()
@@ -161,7 +143,9 @@ def inline_pieces(tokens: Sequence[Any], palette: Palette, base: Style) -> list[
                 if len(styles) > 1:
                     styles.pop()
                 if link is not None:
-                    _show_target(pieces, link, palette)
+                    url, text = link[0], "".join(piece[0] for piece in pieces[link[1] :])
+                    if url and url not in (text, f"mailto:{text}") and url.rstrip("/") != text.rstrip("/"):
+                        pieces.append((f" ({url})", palette.muted))
                 link = None
             case "image":
                 label = clean(token.content).replace("\n", " ") or "image"
@@ -178,21 +162,12 @@ def _over(style: Style, under: Style) -> Style:
     return style + Style(bold=under.bold or None, italic=under.italic or None, strike=under.strike or None)
 
 
-def _show_target(pieces: list[Piece], link: tuple[str, int], palette: Palette) -> None:
-    """Says where a link leads, unless its text does."""
-    url, begin = link
-    text = "".join(piece[0] for piece in pieces[begin:])
-    if url and url not in (text, f"mailto:{text}") and url.rstrip("/") != text.rstrip("/"):
-        pieces.append((f" ({url})", palette.muted))
-
-
 _BULLETS = ("•", "◦", "▪")
 MIN_WIDTH = 4
 PROSE_WIDTH = 112  # longer lines of prose are hard to read; code and tables use all there is
 
 
 def code_rows(lines: list[list[Piece]], width: int, palette: Palette) -> list[Row]:
-    """Lines of code as rows on their own ground, one cell of it on either side."""
     ground = palette.on_sunken.base
     out: list[Row] = []
     for line in lines:
@@ -202,13 +177,11 @@ def code_rows(lines: list[list[Piece]], width: int, palette: Palette) -> list[Ro
 
 
 def language_of(info: str) -> str:
-    """The language that the line opening a fence names, or ""."""
     words = info.split()
     return words[0].strip("{}.").lower() if words else ""
 
 
 def code_head(language: str, palette: Palette) -> list[Row]:
-    """The line above code that names its language, where it is named."""
     if not language:
         return []
     ground = palette.on_sunken
@@ -233,8 +206,6 @@ class _List:
 
 
 class MarkdownRows:
-    """Walks the tokens of some blocks and collects their rows."""
-
     def __init__(self, width: int, palette: Palette, first_number: int | None = None) -> None:
         self._first_number = first_number  # of a list that began in an earlier part of the text
         self._width = width
@@ -259,10 +230,8 @@ class MarkdownRows:
         match token.type:
             case "inline":
                 self._inline(token, tokens[index - 1] if index else None)
-            case "fence":
+            case "fence" | "code_block":
                 self._code(token.content, language_of(token.info), token.map)
-            case "code_block":
-                self._code(token.content, "", token.map)
             case "hr":
                 self._emit([Row([("─" * max(min(self._room(), PROSE_WIDTH), 1), self._palette.faint)])], token.map)
             case "bullet_list_open" | "ordered_list_open":
@@ -336,12 +305,12 @@ class MarkdownRows:
         code = Code(language)
         lines = content.split("\n")
         code.add(lines[:-1] if lines[-1] == "" else lines)
+        code.close()
         room = self._room()
         rows = code_head(language, self._palette)
         ground = self._palette.on_sunken
         for number in range(code.closed_slices):
             rows += code_rows(code.slice_pieces(number, ground), room, self._palette)
-        rows += code_rows(code.open_pieces(ground), room, self._palette)
         self._emit(rows or code_rows([[]], room, self._palette), span)
 
     def _open_list(self, token: Any) -> None:
@@ -366,7 +335,6 @@ class MarkdownRows:
         return max(self._width - taken, MIN_WIDTH)
 
     def _emit(self, rows: list[Row], span: Sequence[int] | None) -> None:
-        """Adds the rows of one leaf, which stood on the source lines `span`."""
         if self.rows and rows and (self._block != self._last_block or (span and span[0] > self._last_end)):
             self._put(Row([]), blank=True)
         self._last_block = self._block

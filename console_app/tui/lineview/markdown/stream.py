@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from console_app.tui.lineview.lines import Line
 from console_app.tui.lineview.markdown.code import Code
 from console_app.tui.lineview.markdown.rows import language_of
-from console_app.tui.lineview.markdown.tail import LONG, cut_after, mend, reach, table_head
 from console_app.tui.lineview.markdown.units import (
     AsWritten,
     BlocksRead,
@@ -23,12 +23,189 @@ from console_app.tui.lineview.markdown.units import (
     CodeHead,
     CodeSlice,
     Laid,
-    NoCode,
     References,
     Tail,
     TextLook,
     Unit,
 )
+
+MOST_HELD = 200  # characters of a line that are held back: what is longer is meant to be seen
+_MARKS_ONLY = re.compile(r"[ \t]*(?:[-*+>#=_~`|:!\[ \t]*|\d{1,9}[.)]?|[-*+] \[[ xX]?\]?|[`~]{3,}.*)[ \t]*\Z")
+_TABLE_LINE = re.compile(r" {0,3}\|")
+_DELIMITER_PART = re.compile(r"[ \t|:\-]*\Z")
+_FRESH_LINE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)]|#{1,6}|>)[ \t]|$)", re.MULTILINE)
+_FENCE_LINE = re.compile(r"[ \t>]*(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)*(?:`{3,}[^`\n]*|~{3,}.*)$", re.MULTILINE)
+_OPEN_LINK = re.compile(r"!?\[[^\[\]\n]*\]\([^()\s]*\Z")
+_TICKS = re.compile(r"`+")
+_MARK = re.compile(r"\\.|\*{1,3}|_{1,3}|~~?", re.DOTALL)
+
+
+def mend(tail: str) -> str:
+    """Return `tail`, the last block of a growing text, without what is open and with what is needed to close it."""
+    tail = _hold_table(_hold_marks(tail))
+    begin = 0
+    in_code = False
+    for line_start in (0, *(found.end() for found in re.finditer("\n", tail))):
+        if _FENCE_LINE.match(tail, line_start):
+            in_code = not in_code
+            begin = tail.find("\n", line_start) + 1 or len(tail)
+        elif not in_code and _FRESH_LINE.match(tail, line_start):
+            begin = line_start
+    if in_code or begin >= len(tail):
+        return tail
+    return _hold_marks(tail[:begin] + _close_inline(tail[begin:]))
+
+
+def is_closed(text: str) -> bool:
+    return _close_inline(text) == text
+
+
+def _hold_marks(tail: str) -> str:
+    """Without a last line that so far is made of markers alone."""
+    begin = tail.rfind("\n") + 1
+    return tail[:begin] if begin < len(tail) < begin + MOST_HELD and _MARKS_ONLY.match(tail, begin) else tail
+
+
+def _hold_table(tail: str) -> str:
+    """Without the head of a table whose second line is not known yet, and without a row still being written."""
+    lines = tail.split("\n")
+    last = len(lines) - 1 if lines[-1] else len(lines) - 2
+    first = last
+    while first >= 0 and _TABLE_LINE.match(lines[first]):
+        first -= 1
+    first += 1
+    count = last - first + 1
+    if count <= 0:
+        return tail
+    partial = bool(lines[-1])
+    if count == 1 or (count == 2 and partial and _DELIMITER_PART.match(lines[last])):
+        return "".join(line + "\n" for line in lines[:first])
+    if partial and count > 2 and "-" in lines[first + 1] and _DELIMITER_PART.match(lines[first + 1]):
+        return "".join(line + "\n" for line in lines[:last])
+    return tail
+
+
+def _close_inline(text: str) -> str:
+    """The text with its open code, emphasis and link closed, and without a marker at its very end."""
+    plain: list[tuple[int, int]] = []  # spans outside of code
+    at = 0
+    ticks = list(_TICKS.finditer(text))
+    index = 0
+    while index < len(ticks):
+        opening = ticks[index]
+        closing = next((n for n in range(index + 1, len(ticks)) if ticks[n].group() == opening.group()), None)
+        plain.append((at, opening.start()))
+        if closing is None:
+            body = text.rstrip()
+            if opening.end() < len(body):
+                body = body.rstrip("`").rstrip()
+            if opening.end() >= len(body):
+                return _close_emphasis(text[: opening.start()], plain)
+            return _close_emphasis(body + opening.group(), plain)
+        at = ticks[closing].end()
+        index = closing + 1
+    plain.append((at, len(text)))
+    if _OPEN_LINK.search(text, at):
+        return _close_emphasis(text + ")", plain)
+    return _close_emphasis(text, plain)
+
+
+def _close_emphasis(text: str, plain: list[tuple[int, int]]) -> str:
+    stack: list[str] = []
+    for begin, end in plain:
+        for match in _MARK.finditer(text, begin, min(end, len(text))):
+            mark = match.group()
+            if mark[0] == "\\":
+                continue
+            before = text[match.start() - 1 : match.start()]
+            after = text[match.end() : match.end() + 1]
+            if match.end() == len(text) and not (stack and stack[-1] == mark):
+                text = text[: match.start()]  # may open or close something: not known before more arrives
+                break
+            _take(stack, mark, before, after)
+    body = text.rstrip()
+    return body + "".join(reversed(stack)) + text[len(body) :] if stack else text
+
+
+def _take(stack: list[str], mark: str, before: str, after: str) -> None:
+    """Opens or closes emphasis as CommonMark's flanking rules would, near enough for a moment."""
+    if before and not before.isspace() and mark in stack:
+        del stack[stack.index(mark) :]
+        return
+    if mark == "***" and before and not before.isspace() and {"*", "**"} <= set(stack):
+        stack[:] = [open_mark for open_mark in stack if open_mark not in ("*", "**")]
+        return
+    inside_word = mark[0] == "_" and before.isalnum()
+    if after and not after.isspace() and not inside_word and mark != "~":
+        stack.append(mark)
+
+
+LONG = 8000  # weight of a block beyond which it is cut: its characters, of which some take as long to read as many
+HUGE = 2 * LONG  # of one that is cut only because it has to be
+_MARK_WEIGHS = 10  # what a mark weighs
+_LINE = 20  # the end of a line
+_CELL = 6  # the edge of a cell
+_TRIES = 24  # places looked at: each look reads all before it
+_MARKS = re.compile(r"[*_`\[\]<>&\\~!|\n]")
+_AS_WRITTEN = ("fence", "code_block")  # where a mark is a character as any other
+_SENTENCE = re.compile(r"(?:(?<=[.!?:;,])[ \n]|(?<=[。！？：；，、])\n?)(?=[^\W\d_])")
+_WORD = re.compile(r"[ \n](?=[*_`(<~!\[]{0,2}[^\W\d_])(?!\[[^\]\n]*\]:)")
+_LETTER = re.compile(r"(?=[^\W\d_])")
+
+
+def cut_after(kind: str, text: str) -> int:
+    """Count the characters at the beginning of `text`, a block that a token of type `kind` opens, to be laid out for
+    good; 0 while it is short."""
+    end = reach(text, LONG, kind)
+    if end == len(text):
+        return 0
+    if kind == "paragraph_open":
+        return _in_paragraph(text, end)
+    if kind == "table_open":
+        end = text.rfind("\n", 0, end) + 1
+        return end if text.count("\n", 0, end) > 2 else 0  # there are rows beside the head
+    if kind == "blockquote_open" and (line := text.rfind("\n>", 0, end)) > 0:
+        return line + 1
+    end = reach(text, HUGE, kind)
+    return 0 if end == len(text) else text.rfind("\n", 0, end) + 1 or end
+
+
+def reach(text: str, most: int, kind: str = "paragraph_open") -> int:
+    """Count the characters from the beginning that together weigh `most`; all of a text that weighs less."""
+    if len(text) * _LINE <= most:
+        return len(text)
+    weights = {"\n": 0, "|": _CELL - 1} if kind == "table_open" else {"\n": _LINE - 1, "|": 0}
+    extra = 0
+    for mark in () if kind in _AS_WRITTEN else _MARKS.finditer(text, 0, most):
+        extra += weights.get(mark[0], _MARK_WEIGHS - 1)
+        if mark.end() + extra > most:
+            return mark.end()
+    return min(most - extra, len(text))
+
+
+def _in_paragraph(text: str, end: int) -> int:
+    """Behind a sentence at which no emphasis, code or link is open, else behind any word."""
+    for places in (_SENTENCE, _WORD):
+        if place := _closed_at(places, text, end):
+            return place
+    if words := list(_WORD.finditer(text, end // 2, end)):
+        return words[-1].end()
+    end = reach(text, HUGE)
+    if end == len(text):
+        return 0
+    if place := _closed_at(_LETTER, text, end):
+        return place
+    letters = list(_LETTER.finditer(text, end // 2, end))
+    return letters[-1].end() if letters else end
+
+
+def _closed_at(places: re.Pattern[str], text: str, end: int) -> int:
+    """The end of the first of some places at which nothing is open; 0 where there is none among so many."""
+    for found in islice(places.finditer(text, end // 2, end), _TRIES):
+        if is_closed(text[: found.start()]):
+            return found.end()
+    return 0
+
 
 SLICE = 1500  # characters that are taken in at once where there are more: a few milliseconds
 LONG_LIST = 2000  # characters of a list beyond which its complete items are laid out for good
@@ -36,8 +213,6 @@ _FENCE = re.compile(r"( {0,3})(`{3,}|~{3,})(.*)\Z", re.DOTALL)
 
 
 class _Fence:
-    """A top-level code fence, taken in line by line."""
-
     def __init__(self, indent: int, marker: str, info: str, *, gap: bool) -> None:
         self._indent = indent
         self._gap = gap
@@ -68,7 +243,6 @@ class _Fence:
         return rest
 
     def new_units(self) -> list[Unit]:
-        """Return the units that were completed since this was last asked."""
         units: list[Unit] = []
         if self._head and not self._given:
             units.append(CodeHead(self._code.language, gap=self._gap))
@@ -77,13 +251,10 @@ class _Fence:
             units.append(CodeSlice(self._code, number, gap=self._gap and not self._given))
             self._given += 1
         if self.closed and not self._given:
-            units.append(NoCode(gap=self._gap))
+            units.append(self.open_unit())
         return units
 
     def open_unit(self) -> Unit:
-        """Return the unit that can still change: the end of this code block."""
-        if not self._given and not self._code.has_open:
-            return NoCode(gap=self._gap)
         return CodeSlice(self._code, -1, gap=self._gap and not self._given)
 
     def _close(self) -> None:
@@ -121,34 +292,29 @@ class MarkdownStream:
         self._tail_tight = False
         self._references: References = {}
         self._defined: References = {}  # references so far
-        self._laid: Laid | None = None
+        self.laid: Laid | None = None
         self._at = (0, 0)  # the width last asked for, and the first units that are laid out in it
 
     @property
     def text(self) -> str:
-        """The whole source so far."""
         if len(self._pieces) > 1:
             self._pieces = ["".join(self._pieces)]
         return self._pieces[0] if self._pieces else ""
 
     @property
     def is_blank(self) -> bool:
-        """Tell whether the text is only white space so far."""
         return not self.text or self.text.isspace()
 
     @property
     def is_long(self) -> bool:
-        """Tell whether the text is too long to be laid out at once."""
         return self.length > SLICE
 
     def append(self, text: str) -> None:
-        """More text at the end."""
         self._pieces.append(text)
         self.length += len(text)
         self._due = True
 
     def replace(self, text: str, *, final: bool = False) -> None:
-        """Another text in place of all there was."""
         self.__init__(text, final=final)
 
     def finish(self) -> None:
@@ -161,15 +327,14 @@ class MarkdownStream:
         if self._final:
             self.replace(self.text, final=True)
         else:
-            self._laid = None
+            self.laid = None
 
     @property
     def unfinished(self) -> bool:
         """Tell whether its lines were asked for in slices, and some are not laid out yet."""
-        return self._rest or (self._laid is not None and self._next() < len(self._units))
+        return self._rest or (self.laid is not None and self._next() < len(self._units))
 
     def lay_out(self, look: TextLook) -> None:
-        """A slice more of it, see `lines`."""
         if self._rest:
             known = len(self._units)
             self._absorb(SLICE)
@@ -179,8 +344,7 @@ class MarkdownStream:
             self._units[self._next()].lay_out(self._as_defined(look))
 
     def lines(self, look: TextLook) -> Laid:
-        """Return all lines. Of much text that came at once, the beginning is laid out first, and the unseen rest is
-        estimated."""
+        """All lines. Of much text that came at once, the beginning is laid out first, and the rest estimated."""
         begin = not self._units and self._whole
         known = len(self._units)
         if self._due:
@@ -192,29 +356,21 @@ class MarkdownStream:
         return self._laid_in(look, () if self._whole else self._units[known:])
 
     def all_lines(self, look: TextLook) -> list[Line]:
-        """All lines, each laid out."""
         if self._due or self._rest:
             self._absorb(0)
         laid = self._laid_in(look, self._units, keep_all=True)
         return [line for unit in self._all_units() for line in laid.all_of(unit)]
-
-    @property
-    def laid(self) -> Laid | None:
-        """Its lines as last asked for."""
-        return self._laid
 
     def height(self, width: int) -> int:
         """Return the lines that it takes at a width; those that are not laid out yet are estimated."""
         return sum(unit.height(width) for unit in self._all_units()) + self._left_height(width)
 
     def _left_height(self, width: int) -> int:
-        """About how many lines come of what isn't taken in yet."""
         if not (self._due or self._rest):
             return 0
         return self.text.count("\n", self._taken) + (self.length - self._taken) // width
 
     def _laid_in(self, look: TextLook, now: Sequence[Unit], *, keep_all: bool = False) -> Laid:
-        """Lay out these units and the tail, and return the whole text as lines."""
         look = self._as_defined(look)
         units = self._all_units()
         if self._written and not any(text.strip() for unit in units for text in _texts(unit, look)):
@@ -225,24 +381,22 @@ class MarkdownStream:
         self._written = False
         tail = [] if self._tail_unit is None else [self._tail_unit]
         rest = self._left_height(look.width) if self._whole else 0
-        self._laid = Laid(units, look, rest, self._laid, [*now, *tail], keep_all=keep_all)
-        return self._laid
+        self.laid = Laid(units, look, rest, self.laid, [*now, *tail], keep_all=keep_all)
+        return self.laid
 
     def _as_defined(self, look: TextLook) -> TextLook:
         return replace(look, references=self._references, key=(look.key, len(self._references)))
 
     def _next(self) -> int:
-        """The first unit that is not laid out in the width last asked for."""
         width, at = self._at
-        if self._laid is not None and self._laid.look.width != width:
-            width, at = self._laid.look.width, 0
+        if self.laid is not None and self.laid.look.width != width:
+            width, at = self.laid.look.width, 0
         while at < len(self._units) and self._units[at].said(width) is not None:
             at += 1
         self._at = (width, at)
         return at
 
     def _all_units(self) -> list[Unit]:
-        """Return the units that are complete, and the tail."""
         if self._tail_unit is None:
             gap = bool(self._units) and not self._tail_tight
             if self._fence is not None:
@@ -328,8 +482,7 @@ class MarkdownStream:
         return cut > 0 and self._cut(last.type, source[:begin], block, cut)
 
     def _take_definitions(self) -> bool:
-        """Complete all but the last of very many link definitions, which show nothing. Return whether there were
-        any."""
+        """Complete all but the last of very many link definitions, which show nothing; False where there are none."""
         end = self._tail.rfind("\n[") + 1 if reach(self._tail, LONG) < len(self._tail) else 0
         if not end or (read := BlocksRead(self._tail[:end], self._defined)).blocks:
             return False
@@ -337,7 +490,6 @@ class MarkdownStream:
         return True
 
     def _close(self, lines: list[str]) -> None:
-        """The first lines of the tail are complete."""
         source = "\n".join(lines) + "\n"
         self._define(source)
         self._units.append(ClosedBlocks(source, self._tail_number, gap=bool(self._units) and not self._tail_tight))
@@ -348,13 +500,14 @@ class MarkdownStream:
         self._close([*above, block[:at].rstrip("\n")])
         self._tail = block[at:]
         if kind == "table_open":
-            self._tail = table_head(block) + self._tail
+            # The rest of a table needs its first two lines too.
+            self._tail = "".join(f"{line}\n" for line in block.split("\n", 2)[:2]) + self._tail
         else:
             self._tail_tight = True
         return True
 
     def _split_list(self, tokens: Sequence[Any], source: list[str]) -> bool:
-        """All items but the last of a long list are complete too. True when there were any."""
+        """Complete all items of a long list but the last; False where there are none."""
         items = [token for token in tokens if token.type == "list_item_open" and token.level == 1]
         if len(items) < 2:
             return False

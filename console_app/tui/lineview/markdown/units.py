@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
-from console_app.tui.lineview.lines import Line, Row, clean, wrap
+from console_app.tui.lineview.lines import Line, Piece, Row, clean, wrap
 from console_app.tui.lineview.markdown.code import Code
 from console_app.tui.lineview.markdown.rows import MIN_WIDTH, MarkdownRows, code_head, code_rows
 from console_app.tui.lineview.palette import Palette
@@ -28,8 +28,7 @@ def parser() -> Any:
     from markdown_it.token import Token
 
     def read_lines(state: StateCore) -> None:
-        """Read the marks in the lines of blocks. Most cells of tables hold no mark, and those are not read: they are
-        plain text."""
+        """Read the marks in lines. Most cells of tables hold none: they are plain text."""
         for token in state.tokens:
             if token.type == "inline" and _MARK.search(token.content):
                 token.children = state.md.inline.parse(token.content, state.md, state.env, [])
@@ -49,10 +48,7 @@ MOST_MADE = 1000  # lines of one text that are kept once they were made
 
 @dataclass(frozen=True, slots=True)
 class TextLook:
-    """Decides how lines are made.
-
-    `key` names everything that `frame` depends on beside the row, the width and the palette among it.
-    """
+    """Decides how lines are made. `key` names all that `frame` depends on beside the row, width and palette too."""
 
     width: int
     palette: Palette
@@ -62,34 +58,25 @@ class TextLook:
 
 
 class Said:
-    """The text of a unit's rows at one width: of each the characters of it that stand before it, what joins it to the
-    row above, and the text."""
+    """The text of a unit's rows at one width: of each its gutter, its joint to the row above, and the text."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self.rows = [(row.gutter, row.joint, "".join(text for text, _ in row.pieces)[row.gutter :]) for row in rows]
-        self._begins = [
+        self.begins = [
             *accumulate((len(self.rows[at][2]) + len(row[1]) for at, row in enumerate(self.rows[1:])), initial=0)
         ]
 
-    def begin(self, row: int) -> int:
-        """Return the place in the whole text at which a row begins."""
-        return self._begins[row]
-
     def row_at(self, character: int) -> int:
-        """The row on which a character of the text stands."""
-        return max(bisect_right(self._begins, character) - 1, 0)
+        return max(bisect_right(self.begins, character) - 1, 0)
 
 
 class Unit:
-    """A part of a text that is laid out at once."""
-
     def __init__(self, *, gap: bool) -> None:
         self._gap = gap  # whether an empty line is above it
         self._known: tuple[int, Said] | None = None  # at the width last laid out
         self._about = (-1, 0)  # a width, and its estimate in that
 
     def rows(self, look: TextLook) -> list[Row]:
-        """Its rows, without the empty one above."""
         raise NotImplementedError
 
     def estimate(self, width: int) -> int:
@@ -109,7 +96,6 @@ class Unit:
         return self._about[1]
 
     def lay_out(self, look: TextLook) -> list[Row]:
-        """Its rows with the empty one above."""
         rows = self.rows(look)
         rows = [Row([]), *rows] if rows and self._gap else rows
         if self.said(look.width) is None:
@@ -117,13 +103,11 @@ class Unit:
         return rows
 
     def forget(self) -> None:
-        """It is another one at every width."""
+        """Take no width as laid out any more."""
         self._known = None
 
 
 class ClosedBlocks(Unit):
-    """Complete blocks, by their source."""
-
     def __init__(self, source: str, number: int | None, *, gap: bool) -> None:
         super().__init__(gap=gap)
         self.source = source
@@ -149,15 +133,10 @@ class BlocksRead:
         self._left = rules[_BLOCKS:]
         for rule in rules[:_BLOCKS]:
             rule(self._state)
-
-    @property
-    def blocks(self) -> Sequence[Any]:
-        """The tokens, without what stands in lines."""
-        return self._state.tokens
+        self.blocks: Sequence[Any] = self._state.tokens  # without what stands in lines
 
     def tokens(self) -> Sequence[Any]:
-        """Return all tokens. Links know the references that were given: which ones are here depends on where the text
-        was cut."""
+        """All tokens. Links know the references that were given: which are here depends on where the text was cut."""
         self._state.env["references"] = self._known
         rules, self._left = self._left, []
         for rule in rules:
@@ -166,8 +145,6 @@ class BlocksRead:
 
 
 class Tail(Unit):
-    """Blocks that are not complete."""
-
     def __init__(self, read: BlocksRead, number: int | None, *, gap: bool) -> None:
         super().__init__(gap=gap)
         self._read, self._number = read, number
@@ -193,8 +170,6 @@ class AsWritten(Unit):
 
 
 class CodeHead(Unit):
-    """The line above code that names its language."""
-
     def __init__(self, language: str, *, gap: bool) -> None:
         super().__init__(gap=gap)
         self._language = language
@@ -207,7 +182,7 @@ class CodeHead(Unit):
 
 
 class CodeSlice(Unit):
-    """A slice of code is known by its number; -1 is the part that is still open."""
+    """A slice of code by its number; -1 is the part that is still open."""
 
     def __init__(self, code: Code, number: int, *, gap: bool) -> None:
         super().__init__(gap=gap)
@@ -215,25 +190,18 @@ class CodeSlice(Unit):
 
     def rows(self, look: TextLook) -> list[Row]:
         code, ground = self._code, look.palette.on_sunken
-        pieces = code.open_pieces(ground) if self._number < 0 else code.slice_pieces(self._number, ground)
+        pieces: list[list[Piece]] = (
+            code.open_pieces(ground) if self._number < 0 else code.slice_pieces(self._number, ground)
+        )
+        if not (pieces or code.language or code.closed_slices):
+            pieces = [[]]  # a block with nothing in it
         return code_rows(pieces, max(look.width, MIN_WIDTH), look.palette)
 
     def estimate(self, width: int) -> int:
         return self._code.estimate(self._number, max(width, MIN_WIDTH) - 2)
 
 
-class NoCode(Unit):
-    """A block of code with nothing in it."""
-
-    def rows(self, look: TextLook) -> list[Row]:
-        return code_rows([[]], max(look.width, MIN_WIDTH), look.palette)
-
-    def estimate(self, width: int) -> int:
-        return 1
-
-
 def estimate_rows(text: str, width: int) -> int:
-    """About how many rows a text takes."""
     return sum(-(-len(line) // width) or 1 for line in text.split("\n"))
 
 
@@ -248,8 +216,8 @@ class Mark:
 
 
 class Laid(Lookup[Line]):
-    """All lines of a text in one look: of its units, `now` laid out, and of so many empty ones for what isn't taken in
-    yet. With `keep_all` not only some of them are kept."""
+    """The lines of a text in one look, the units `now` laid out, and `rest` empty ones for text not taken in yet. With
+    `keep_all` all of them are kept."""
 
     def __init__(
         self,
@@ -299,7 +267,6 @@ class Laid(Lookup[Line]):
 
     @property
     def kept(self) -> int:
-        """Count the rows that are kept."""
         return sum(len(rows) for rows, _ in self._made.values())
 
     def show(self, first: int, past: int) -> bool:
@@ -336,7 +303,7 @@ class Laid(Lookup[Line]):
         height = self._tops[number + 1] - self._tops[number]
         said = self._units[number].said(self.look.width)
         known = said is not None and place < len(said.rows)
-        return Mark(number, said.begin(place) if said is not None and known else -1, place / height, height - place)
+        return Mark(number, said.begins[place] if said is not None and known else -1, place / height, height - place)
 
     def line_of(self, mark: Mark) -> int:
         if not 0 <= mark.unit < len(self._units):

@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice, zip_longest
-from typing import Any, assert_never, overload
+from typing import Any, assert_never, cast, overload
 
 from rich.cells import cell_len
 from rich.style import Style
 
-from console_app.domain import amounts, plural, safe_text
+from console_app.domain import amounts, one_line, plural, safe_text
+from console_app.domain.transcript import verdicts
 from console_app.tui.lineview.lines import Piece, Row, clean, crop, pieces_width, wrap
 from console_app.tui.lineview.markdown.rows import GAP, MarkdownTable, shares, table_line, table_rows
 from console_app.tui.lineview.palette import Palette
-from console_app.tui.lineview.results.diff import LARGEST, DiffStat, diff_stat
+from console_app.tui.lineview.results.diff import LARGEST, DiffStat, diff_stat, stat_pieces
 from console_app.tui.lineview.results.json_tree import DEEPEST, JsonTree
 from console_app.tui.lineview.results.kind import ResultKind, Table
-from console_app.tui.lineview.results.window import RowWindow, ShownLines
 from console_app.tui.lineview.results.windows import (
     INDENT,
     DiffLines,
     MarkdownLines,
+    RowWindow,
+    ShownLines,
     SourceLines,
     TextLines,
     TreeLines,
     indented,
 )
+from console_app.tui.lineview.text.ansi import AnsiPainter
 from console_app.tui.lineview.text.cells import cells_of
 from console_app.tui.lineview.text.joined import Joined
+from console_app.tui.lineview.text.json_view import brief_value
 from console_app.tui.lineview.text.text_page import FIRST_PAGE, LONGEST_LINE, TextPage
 
 MEASURED = 1000  # rows that a table's columns are measured by, and whose cells are wrapped
@@ -38,11 +43,8 @@ _RULE = "─" * 8  # between two records where there is no room for columns
 
 
 class TableLines:
-    """Lays out the first rows of a table, with its head above them.
-
-    These rows, or more of the table's beginning, make the width of the columns. So rows are shown only with the last
-    one that is taken in.
-    """
+    """The first rows of a table under its head. They make the widths, so rows are shown only with the last that is
+    taken in."""
 
     def __init__(self, found: Table) -> None:
         self.count = 0
@@ -55,7 +57,6 @@ class TableLines:
         self._wraps = found.count <= MEASURED
 
     def grow(self, limit: int) -> None:
-        """A slice more, up to so many rows."""
         room = limit - self._taken
         fewer = room > 0 and not self._take(min(room, max(SLICE // max(len(self._names), 1), 1)))
         if fewer or self._taken >= limit:
@@ -79,9 +80,14 @@ class TableLines:
             shown = [[_piece(column.cells[n], palette.base) for column in columns] for n in range(count)]
             return indented(table_rows(MarkdownTable(self._align, [head, *shown]), width, palette, widths), palette)
         if widths is None:
-            listed = _Listed(self._names, columns, count, width, palette)
-            return RowWindow(ShownLines(listed), 0, lambda number: indented([Row(listed.pieces(number))], palette))
-        records = _Records(columns, count, widths, self._align)
+            return self._listed(count, width, palette)
+
+        def some(numbers: range) -> list[str]:
+            parts = [
+                column.texts(numbers, size, right=align == "right")
+                for column, size, align in zip(columns, widths, self._align, strict=True)
+            ]
+            return [GAP.join(cells).rstrip(" ") for cells in zip(*parts, strict=True)]
 
         def rows(number: int) -> list[Row]:
             cells = [_piece(column.cells[number], palette.base) for column in columns]
@@ -89,7 +95,23 @@ class TableLines:
             return indented(table_line(cut, widths, self._align, palette)[:1], palette)
 
         top = indented(table_rows(MarkdownTable(self._align, [head]), width, palette, widths), palette)
-        return Joined([top, RowWindow(ShownLines(records), 0, rows)])
+        return Joined([top, RowWindow(ShownLines(_Texts(count, some)), 0, rows)])
+
+    def _listed(self, count: int, width: int, palette: Palette) -> RowWindow:
+        """The rows where there is no room for columns: each cell is a line behind its column's name."""
+
+        def pieces(number: int) -> list[Piece]:
+            record, column = divmod(number, len(self._names) + 1)
+            if column == len(self._names):
+                return crop([(_RULE, palette.faint)], width, "")
+            title = [*_piece(self._names[column], palette.strong), (": ", palette.muted)]
+            return crop([*title, *_piece(self._columns[column].cells[record], palette.base)], width)
+
+        texts = _Texts(
+            count * (len(self._names) + 1) - 1,
+            lambda numbers: ["".join(text for text, _ in pieces(number)) for number in numbers],
+        )
+        return RowWindow(ShownLines(texts), 0, lambda number: indented([Row(pieces(number))], palette))
 
 
 class _Column:
@@ -113,7 +135,7 @@ class _Column:
         self.widest = max(self.widest, max(sizes, default=0))
 
     def texts(self, numbers: range, width: int, *, right: bool) -> list[str]:
-        """Some of them, cut and filled to a width."""
+        """The cells of these rows, cut and filled to a width."""
         blanks = [" " * size for size in range(width + 1)]
         cells, sizes = (self.cells, self.sizes) if len(numbers) == len(self.cells) else (
             [self.cells[n] for n in numbers], [self.sizes[n] for n in numbers])  # fmt: skip
@@ -129,12 +151,10 @@ class _Column:
 
 
 class _Texts(Sequence[str]):
-    """Makes each text when it is asked for; `_some` gives those of some numbers."""
+    """Makes each of `count` texts when it is asked for; `some` gives those of some numbers."""
 
-    _count = 0
-
-    def _some(self, numbers: range) -> list[str]:
-        raise NotImplementedError
+    def __init__(self, count: int, some: Callable[[range], list[str]]) -> None:
+        self._count, self._some = count, some
 
     def __len__(self) -> int:
         return self._count
@@ -151,41 +171,7 @@ class _Texts(Sequence[str]):
         return self._some(range(numbers, numbers + 1))[0] if isinstance(numbers, int) else self._some(numbers)
 
 
-class _Records(_Texts):
-    """The rows of a table as text, as they will be seen."""
-
-    def __init__(self, columns: list[_Column], count: int, widths: list[int], align: list[str]) -> None:
-        self._columns, self._count, self._widths = columns, count, widths
-        self._right = [one == "right" for one in align]
-
-    def _some(self, numbers: range) -> list[str]:
-        parts = [
-            column.texts(numbers, size, right=right)
-            for column, size, right in zip(self._columns, self._widths, self._right, strict=True)
-        ]
-        return [GAP.join(cells).rstrip(" ") for cells in zip(*parts, strict=True)]
-
-
-class _Listed(_Texts):
-    """Records where there is no room for columns: each cell is a line behind its column's name."""
-
-    def __init__(self, names: list[str], columns: list[_Column], count: int, width: int, palette: Palette) -> None:
-        self._names, self._columns, self._width, self._palette = names, columns, width, palette
-        self._count = count * (len(names) + 1) - 1
-
-    def pieces(self, number: int) -> list[Piece]:
-        record, column = divmod(number, len(self._names) + 1)
-        if column == len(self._names):
-            return crop([(_RULE, self._palette.faint)], self._width, "")
-        title = [*_piece(self._names[column], self._palette.strong), (": ", self._palette.muted)]
-        return crop([*title, *_piece(self._columns[column].cells[record], self._palette.base)], self._width)
-
-    def _some(self, numbers: range) -> list[str]:
-        return ["".join(text for text, _ in self.pieces(number)) for number in numbers]
-
-
 def _cut(cell: str, blanks: list[str], *, right: bool) -> str:
-    """A cell that has no room, with an ellipsis, filled to the width."""
     pieces = crop([(cell, Style.null())], len(blanks) - 1)
     text = "".join(part for part, _ in pieces)
     blank = blanks[len(blanks) - 1 - pieces_width(pieces)]
@@ -197,7 +183,6 @@ def _piece(cell: str, ink: Style) -> list[Piece]:
 
 
 def in_a_line(text: str) -> str:
-    """The text of a cell, safe and not too long."""
     text = clean(text[: LONGEST_CELL + 1].replace("\n", " "))
     return text if len(text) <= LONGEST_CELL else f"{text[:LONGEST_CELL]}…"
 
@@ -218,8 +203,6 @@ MOST_MARKDOWN = 2000  # lines of Markdown that are laid out at once
 
 
 class ResultBody:
-    """A result as it is shown, and how much of it."""
-
     def __init__(self, found: ResultKind, name: str = "") -> None:
         self.found = found
         self.page = TextPage(found.text)
@@ -236,7 +219,7 @@ class ResultBody:
             case "json":
                 return len(self.tree.lines) if self.tree is not None else 0
             case "table":
-                return self._table.count
+                return self.found.value.count
             case "text" | "diff" | "source" | "markdown":
                 return self.page.count
             case _:
@@ -244,12 +227,10 @@ class ResultBody:
 
     @property
     def left(self) -> int:
-        """Count the lines that nobody asked to see yet."""
         return max(self.count - self.limit, 0)
 
     @property
     def hidden(self) -> int:
-        """Count the lines that are not shown yet."""
         return max(self.count - (self._laid.count if self._laid is not None else self.limit), 0)
 
     @property
@@ -258,23 +239,21 @@ class ResultBody:
         return self._laid is not None and self._laid.count < min(self.limit, self.count)
 
     def lay_out(self) -> None:
-        """Lays out a slice more of an unfinished one."""
         if self._laid is not None and self.unfinished:
             self._laid.grow(min(self.limit, self.count))
 
     @cached_property
     def stat(self) -> DiffStat:
-        """Count the lines that a diff adds and removes."""
         return diff_stat(self.found.text)
 
     @property
     def measure(self) -> str:
-        """Name the kind of the result and its size, in words."""
         match self.found.kind:
             case "text":
                 return self.page.measure
             case "json":
-                return f"JSON · {json_size(self.found.value)} · {amounts.size(self.page.bytes)}"
+                count = plural(len(self.found.value), "key" if isinstance(self.found.value, dict) else "item")
+                return f"JSON · {count} · {amounts.size(self.page.bytes)}"
             case "diff":
                 part = f" in its first {amounts.size(LARGEST)}" if len(self.found.text) > LARGEST else ""
                 return f"diff · +{self.stat.added:,} -{self.stat.removed:,}{part} · {self.page.measure}"
@@ -283,13 +262,12 @@ class ResultBody:
             case "markdown":
                 return f"Markdown · {self.page.measure}"
             case "table":
-                return f"table · {table_size(self._table)}"
+                return f"table · {table_size(self.found.value)}"
             case _:
                 assert_never(self.found.kind)
 
     @property
     def unit(self) -> str:
-        """Name the unit of `count`."""
         return "row" if self.found.kind == "table" else "line"
 
     @property
@@ -315,10 +293,8 @@ class ResultBody:
         self.limit += max(GROWTH, 2 * self.limit if self.limit > FIRST_PAGE else 0)
 
     def show_far(self) -> bool:
-        """Show all lines, or where all are shown, more of those that are cut, since a match is far in.
-
-        Return False where that shows nothing else, or costs too much.
-        """
+        """Show all lines, else more of the cut ones, for a match far in; False where that shows nothing else or costs
+        too much."""
         if self.left > 0:
             if self.found.kind == "markdown" and self.count > MOST_MARKDOWN:
                 return False
@@ -327,19 +303,14 @@ class ResultBody:
         return self.found.kind == "text" and self.page.show_longer()
 
     def unfold_all(self) -> bool:
-        """Opens every node of a tree; False where none is folded."""
         return self.tree is not None and self.tree.deepen(DEEPEST)
 
     def forget(self) -> None:
-        """Drop the lines that were laid out."""
         self._read, self._rows, self._begun = None, (None, ()), (None, 0)
 
     def rows(self, width: int, palette: Palette, ink: Style) -> Sequence[Row]:
-        """Return the page as indented rows of at most `width` cells, as far as it is laid out, and its beginning at
-        least.
-
-        `ink` is the style of plain text.
-        """
+        """The page as indented rows of at most `width` cells, as far as laid out, its beginning at least. `ink` is for
+        plain text."""
         if (laid := self._laid) is None:
             laid = self._lines()
             self._read = (self._asked, laid)
@@ -373,21 +344,88 @@ class ResultBody:
             case "markdown":
                 return MarkdownLines(self.page)
             case "table":
-                return TableLines(self._table)
+                return TableLines(found.value)
             case _:
                 assert_never(found.kind)
 
-    @property
-    def _table(self) -> Table:
-        table: Table = self.found.value
-        return table
-
 
 def table_size(table: Table) -> str:
-    """`12 rows × 4 columns`."""
     return f"{plural(table.count, 'row')} × {plural(len(table.columns), 'column')}"
 
 
-def json_size(value: Any) -> str:
-    """`3 keys`, `80 items`."""
-    return plural(len(value), "key" if isinstance(value, dict) else "item")
+_SOURCE = 4000  # characters at either end that a line is made from
+_LONGEST = 600  # characters of the line
+_MOST_NAMES = 12  # of a JSON object
+_OUTPUTS = ("stdout", "output", "stderr")
+_RULED = re.compile(r"^[=\-_*~#\s]{3,}|[=\-_*~#\s]{3,}$")
+
+
+def brief(
+    body: ResultBody,
+    arguments: Mapping[str, Any] | None,
+    structured: Mapping[str, Any] | None,
+    palette: Palette,
+    ink: Style,
+) -> list[Piece]:
+    """The line, of any length; nothing where the result is empty."""
+    found = body.found
+    if arguments is not None and not verdicts.COMMANDS.isdisjoint(arguments):
+        is_object = found.kind == "json" and isinstance(found.value, dict)
+        fields = cast("dict[str, Any]", found.value) if is_object else structured
+        return _command(found.text, fields, palette, ink)
+    match found.kind:
+        case "diff":
+            files = body.stat.files
+            name = one_line(files[0], 80) if len(files) == 1 else plural(len(files), "file") if files else ""
+            return [*stat_pieces(body.stat, palette), (f"  {name}" if name else "", palette.muted)]
+        case "table":
+            names = ", ".join(one_line(name, 24) for name in found.value.columns)
+            return [(table_size(found.value), ink), (f"  {names}", palette.muted)]
+        case "source":
+            return [(plural(body.page.count, "line"), ink)]
+        case "json":
+            return [(_shape(found.value), ink)]
+        case "markdown":
+            line = _first_line(found.text)
+            return [(one_line(re.sub(r"^#{1,6} ", "", line), 400), ink)] if line else []
+        case "text":
+            line = _first_line(found.text)
+            return AnsiPainter(ink, palette).line(line[:_LONGEST]) if line else []
+
+
+def says_all(body: ResultBody) -> bool:
+    """Tell whether the line already says how much there is."""
+    return body.found.kind in ("diff", "table", "source", "json")
+
+
+def _shape(value: object) -> str:
+    """JSON as its names, with short values as they are and how many there are in long ones."""
+    if not isinstance(value, dict):
+        return plural(len(cast("list[Any]", value)), "item") if isinstance(value, list) else brief_value(value, 60)
+    fields = cast("dict[str, Any]", value)
+    parts = [f"{one_line(name, 40)}: {_size(one)}" for name, one in islice(fields.items(), _MOST_NAMES)]
+    return ", ".join([*parts, "…"] if len(fields) > _MOST_NAMES else parts) or "{}"
+
+
+def _size(value: object) -> str:
+    if isinstance(value, list):
+        return str(len(cast("list[Any]", value)))
+    return f"{{{len(cast('dict[str, Any]', value))}}}" if isinstance(value, dict) else brief_value(value, 40)
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text[:_SOURCE].split("\n") if line.strip()), "")
+
+
+def _command(text: str, fields: Mapping[str, Any] | None, palette: Palette, ink: Style) -> list[Piece]:
+    """The last line of a command's output that says something."""
+    code, output = verdicts.exit_code(text, fields), text
+    if fields is not None:
+        written = [value for name in _OUTPUTS if isinstance(value := fields.get(name), str) and value.strip()]
+        output = written[0] if written else text if code is None else ""
+    lines = [line.strip() for line in output[-_SOURCE:].split("\n")]
+    if len(output) > _SOURCE:
+        lines = lines[1:] or lines
+    bare = (_RULED.sub("", line).strip() for line in reversed(lines) if not verdicts.exit_line(line))
+    said = next(filter(None, bare), "")
+    return AnsiPainter(ink, palette).line(said[:_LONGEST]) if said else []

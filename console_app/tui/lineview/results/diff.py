@@ -33,32 +33,19 @@ class DiffStat:
 
 
 class DiffReader:
-    """Reads the lines of a diff and tells what each is, and its number.
-
-    It is `+`, `-` or ` `, `@` for the head of a hunk, `#` for that of a file, and `` for words around it. A removed
-    line has its number in the old text, and a line in neither text has 0.
-    """
+    """Reads lines: `+`, `-`, ` `, `@` (head of a hunk), `#` (of a file) or `` (words around it), and a number. That of
+    a removed line counts in the old text; a line in neither has 0."""
 
     def __init__(self) -> None:
-        self._old = self._new = 0
-        self._old_left = self._new_left = 0
+        self._old = self._new = self._old_left = self._new_left = 0
 
     def read(self, line: str) -> tuple[str, int]:
-        """The next line, without its newline."""
         if self._old_left > 0 or self._new_left > 0:
             mark = line[:1] or " "
-            if mark == "+":
-                self._new += 1
-                self._new_left -= 1
-                return "+", self._new - 1
-            if mark == "-":
-                self._old += 1
-                self._old_left -= 1
-                return "-", self._old - 1
-            if mark == " ":
-                self._old, self._new = self._old + 1, self._new + 1
-                self._old_left, self._new_left = self._old_left - 1, self._new_left - 1
-                return " ", self._new - 1
+            if mark in "+- ":
+                self._old, self._old_left = self._old + (mark != "+"), self._old_left - (mark != "+")
+                self._new, self._new_left = self._new + (mark != "-"), self._new_left - (mark != "-")
+                return mark, (self._old if mark == "-" else self._new) - 1
             if mark == "\\":
                 return "#", 0
             self._old_left = self._new_left = 0

@@ -27,8 +27,7 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class TreeLine:
-    """A line shows a part of the tree. `path` leads to the object or list that it folds, and is None where it folds
-    none."""
+    """A line of the tree. `path` leads to the object or list that it folds; None where it folds none."""
 
     text: str
     path: Path | None = None
@@ -36,8 +35,6 @@ class TreeLine:
 
 
 class JsonTree:
-    """A value and what of it is folded."""
-
     def __init__(self, value: Any, name: str = "") -> None:
         self.name = name
         self._value = value
@@ -48,18 +45,16 @@ class JsonTree:
 
     @property
     def lines(self) -> list[TreeLine]:
-        """The lines that are not folded away."""
         if self._lines is None:
             self._lines = list(self._walk(self._value, (), "", ""))
         return self._lines
 
     def turn(self, path: Path) -> None:
-        """Opens or folds one node."""
         self._turned ^= {path}
         self._changed()
 
     def deepen(self, delta: int) -> bool:
-        """Open so many levels more, or fewer, and tell whether that changed anything."""
+        """Open so many levels more, or fewer; tell whether that changed anything."""
         before = self.lines
         depth, turned = self._depth, self._turned
         self._depth, self._turned = min(max(self._depth + delta, 0), DEEPEST), set()
@@ -108,7 +103,6 @@ class JsonTree:
 
 
 def shown_text(line: TreeLine) -> str:
-    """The text of a line, cut where it is too long."""
     text = line.text
     if len(text) <= LONGEST_LINE:
         return text

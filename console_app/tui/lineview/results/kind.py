@@ -6,16 +6,212 @@ writes is a message about it. Nor does it count for a text that can't be what it
 
 from __future__ import annotations
 
+import csv
 import json
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from io import StringIO
+from itertools import islice
+from pathlib import PurePosixPath
 from typing import Any, Literal, cast
 
 from console_app.tui.lineview.results.diff import begins_diff
-from console_app.tui.lineview.results.records import Delimited, Records, delimiter_of, records_of
 from console_app.tui.lineview.results.source import can_be, language_of_text, unnumbered
+
+_SUFFIXES = {".csv": ",;", ".tsv": "\t", ".tab": "\t"}
+_LINES_LOOKED_AT = 20  # lines that decide what it is
+_LONGEST_NAME = 40  # characters of a column's name
+_MOST_COLUMNS = 40
+
+
+@dataclass(frozen=True)
+class Delimited:
+    text: str
+    mark: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(next(iter(self._read(0, 1)), ()))
+
+    @cached_property
+    def count(self) -> int:
+        if '"' in self.text:  # a field may have several lines
+            return max(len(self._read(0, sys.maxsize)) - 1, 0)
+        return max(self.text.rstrip("\n").count("\n"), 0)
+
+    def rows(self, first: int, last: int) -> list[list[str]]:
+        return self._read(first + 1, last + 1)
+
+    @cached_property
+    def _reader(self) -> Iterator[list[str]]:
+        return csv.reader(StringIO(self.text.rstrip("\n"), newline="\n"), delimiter=self.mark)
+
+    @cached_property
+    def _known(self) -> list[list[str]]:
+        return []
+
+    def _read(self, first: int, last: int) -> list[list[str]]:
+        self._known.extend(islice(self._reader, max(last - len(self._known), 0)))
+        return self._known[first:last]
+
+
+def delimiter_of(text: str, name: str) -> str:
+    """The mark between the fields of a table that begins so; "" where the text is none. `name` is its file's."""
+    known = _SUFFIXES.get(PurePosixPath(name).suffix.lower(), "")
+    for mark in known or "\t,;|":
+        if _fits(text, mark, fewest=2 if known or mark == "\t" else 3):
+            return mark
+    return ""
+
+
+def _fits(text: str, mark: str, fewest: int) -> bool:
+    """Tell whether all lines have as many fields, and the first has a name for each."""
+    lines = text.split("\n")[: _LINES_LOOKED_AT + 1]
+    if len(lines) > 1:
+        lines.pop()  # cut off, or empty behind the last newline
+    if len(lines) < 2 or mark not in lines[0]:
+        return False
+    try:
+        rows = list(csv.reader(lines, delimiter=mark))
+    except csv.Error:
+        return False
+    names = rows[0]
+    plain = all(name.strip() and len(name) <= _LONGEST_NAME and not _is_number(name) for name in names)
+    alike = fewest <= len(names) <= _MOST_COLUMNS and len(set(names)) == len(names)
+    return plain and alike and len(rows) > 1 and all(len(row) == len(names) for row in rows[1:])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+MOST_TEXT = 256 * 1024  # characters that are looked through
+MOST_LEAVES = 2000
+
+
+def says_the_same(content: str, structured: dict[str, Any]) -> bool:
+    """True where the text is that JSON, or what a single field of it holds, or has every value that stands in it.
+
+    A flag or a null counts as said only where the text is JSON: in prose neither can be told from a word.
+    """
+    text = content.strip()
+    if not structured:
+        return True
+    if not text or len(text) > MOST_TEXT:
+        return False
+    only = next(iter(structured.values())) if len(structured) == 1 else None
+    try:
+        parsed: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        parsed = None
+    else:
+        if parsed == structured or (only is not None and parsed == only):
+            return True
+    if isinstance(only, str) and only.strip() == text:
+        return True
+    words = " ".join(text.split())
+    found = 0
+    for leaf in _leaves(structured):
+        found += 1
+        if found > MOST_LEAVES or not _said(leaf, words):
+            return False
+    return found > 0
+
+
+def _said(leaf: Any, words: str) -> bool:
+    if isinstance(leaf, str):
+        return " ".join(leaf.split()) in words
+    if isinstance(leaf, bool) or leaf is None:
+        return False
+    return any(re.search(rf"(?<![\w.]){re.escape(form)}(?![\w]|\.\d)", words) for form in {str(leaf), f"{leaf:,}"})
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        for one in cast("dict[str, Any]", value).values():
+            yield from _leaves(one)
+    elif isinstance(value, list):
+        for one in cast("list[Any]", value):
+            yield from _leaves(one)
+    else:
+        yield value
+
+
+MOST_COLUMNS = 16
+_LOOKED_AT = 50  # rows that decide what it is
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    columns: tuple[str, ...]
+    values: Sequence[Any]  # each an object, or a list in the order of the columns
+
+    @property
+    def count(self) -> int:
+        return len(self.values)
+
+    def rows(self, first: int, last: int) -> list[list[str]]:
+        out: list[list[str]] = []
+        for value in self.values[first:last]:
+            if isinstance(value, dict):
+                fields = cast("dict[str, Any]", value)
+                out.append([_cell(fields[name]) if name in fields else "" for name in self.columns])
+            else:
+                out.append([_cell(one) for one in cast("list[Any]", value)])
+        return out
+
+
+def records_of(value: Any) -> Records | None:
+    """The table that a JSON value is, or None. An object may wrap it under its one name."""
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value)
+        if set(fields) == {"columns", "rows"}:
+            return _with_columns(fields["columns"], fields["rows"])
+        value = next(iter(fields.values())) if len(fields) == 1 else None
+    if not isinstance(value, list) or len(cast("list[Any]", value)) < 2:
+        return None
+    items = cast("list[Any]", value)
+    names: dict[str, None] = {}
+    seen = 0
+    for item in items:
+        if not isinstance(item, dict) or not item:
+            return None
+        if seen < _LOOKED_AT:
+            fields = cast("dict[str, Any]", item)
+            if any(isinstance(one, (dict, list)) for one in fields.values()):
+                return None
+            names.update(dict.fromkeys(fields))
+            seen += 1
+    shared = sum(len(cast("dict[str, Any]", item)) for item in items[:seen])
+    if not 2 <= len(names) <= MOST_COLUMNS or shared * 3 < len(names) * seen * 2:
+        return None
+    for item in items[seen:]:
+        names.update(dict.fromkeys(cast("dict[str, Any]", item)))
+    return Records(tuple(names), items) if len(names) <= MOST_COLUMNS else None
+
+
+def _with_columns(columns: Any, rows: Any) -> Records | None:
+    if not isinstance(columns, list) or not isinstance(rows, list) or not rows or not columns:
+        return None
+    names, items = cast("list[Any]", columns), cast("list[Any]", rows)
+    whole = all(isinstance(row, list) and len(cast("list[Any]", row)) == len(names) for row in items)
+    return Records(tuple(str(name) for name in names), items) if whole and len(names) <= MOST_COLUMNS else None
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if type(value) is int:  # most are, and this is ten times as fast
+        return str(value)
+    return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+
 
 KindName = Literal["text", "diff", "source", "json", "table", "markdown"]
 LARGEST_JSON = 256 * 1024  # characters; beyond, reading JSON would be felt at the keyboard
@@ -46,13 +242,9 @@ _TABLE = _MARKS[-1]
 
 @dataclass(frozen=True, slots=True)
 class ResultKind:
-    """Describes what kind of text a result is, and how it is to be shown.
-
-    `text` lacks everything that only wraps it. `language` is pygments' name for it, and `title` the name for people.
-    `value` is the parsed JSON, or the rows of a table. `first` is the number of a source's first line, 0 where its
-    lines have no numbers of ours. `styled` tells whether escapes colour the text or are shown as signs. `note` is a
-    remark of the tool below a part of a file, and none of its lines.
-    """
+    """A kind of text and how it is shown. `text` lacks everything that only wraps it. `language` is pygments' name for
+    it, `title` that for people. `value` is the parsed JSON, or the table. `first` is the number of a source's first
+    line, 0 without numbers of ours. `styled`: escapes colour the text. `note` is a remark of the tool below."""
 
     kind: KindName
     text: str
@@ -65,7 +257,6 @@ class ResultKind:
 
 
 def kind_of(content: str, arguments: Mapping[str, Any] | None) -> ResultKind:
-    """The kind of a result, by the arguments of its call and its text."""
     noted = _NOTE.search(content, max(len(content) - _LONGEST_NOTE, 0))
     if noted is None:
         return _kind_of(content, arguments)
@@ -96,8 +287,7 @@ def _kind_of(content: str, arguments: Mapping[str, Any] | None) -> ResultKind:
 
 
 def _language(text: str, name: str, said: str) -> tuple[str, str]:
-    """Find the language as `language_of_file` does: by the file's name, the word behind a fence or of a MIME type, the
-    text."""
+    """The language by the file's name, by the word behind a fence or of a MIME type, by the text."""
     found = language_of_file(name) if name else ("", "")
     if found[0] and _NUMBERED.match(text) is None and not can_be(found[0], text):
         found = ("", "")
@@ -117,11 +307,8 @@ def _first_line(text: str, arguments: Mapping[str, Any]) -> int:
 
 
 def _unwrapped(content: str) -> tuple[str, str]:
-    """Return the text without the line that names its resource and without a fence around all of it, and its declared
-    kind.
-
-    That is the word of the fence, or of the MIME type.
-    """
+    """The text without the line that names its resource and a fence around it all; the word of the fence or of the MIME
+    type."""
     head = _RESOURCE.match(content)
     text = content[head.end() :] if head else content
     said = (head[2] or "").removeprefix("x-") if head else ""
@@ -164,8 +351,7 @@ def _blank(text: str, at: int) -> int:
 
 
 def _path_read(content: str, arguments: Mapping[str, Any] | None) -> str:
-    """Return the last part of the one path that was read. It is "" where there is none, or the call was given text to
-    write."""
+    """The last part of the one path that was read; "" without one, or where the call was given text to write."""
     if (head := _RESOURCE.match(content)) is not None:
         return _last_part(head[1])
     if not arguments or any(isinstance(value, str) and "\n" in value for value in arguments.values()):
@@ -190,7 +376,7 @@ def language_of_file(name: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=64)
 def language_of_alias(alias: str) -> tuple[str, str]:
-    """Find the language as `language_of_file` does, but by the word behind a fence."""
+    """The same by the word behind a fence."""
     from pygments.lexers import find_lexer_class_by_name  # pyright: ignore[reportUnknownVariableType]
     from pygments.util import ClassNotFound
 
@@ -207,8 +393,7 @@ def _named(lexer: Any) -> tuple[str, str]:
 
 
 def is_markdown(text: str) -> bool:
-    """Tell whether a text is written in Markdown: it has a table, or two different marks, one of them a heading or a
-    fence."""
+    """Tell whether a text is Markdown: it has a table, or two different marks, one of them a heading or a fence."""
     if _TABLE.search(text):
         return True
     # `#` alone opens a comment in many a language: a heading stands for itself, between empty lines.

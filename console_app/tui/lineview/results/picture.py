@@ -22,10 +22,12 @@ from rich.style import Style
 from console_app.domain import Artifact, amounts
 from console_app.tui.lineview.lines import Piece, Row
 from console_app.tui.lineview.palette import Palette
-from console_app.tui.lineview.results.canvas import PictureCanvas, PlacedPicture
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Pixels
+
+    from console_app.tui.terminal.canvas import Canvas, Placed
+
 
 MOST_ROWS = 20
 MOST_COLUMNS = 297  # more of a picture no terminal draws in cells
@@ -46,12 +48,10 @@ class Drawing:
     columns: int
     lines: int
     pixels: bytes
-    placed: PlacedPicture | None = None  # what the terminal has of it
+    placed: Placed | None = None  # what the terminal has of it
 
 
 class PictureView:
-    """One picture, as far as it was read."""
-
     def __init__(self, picture: Artifact) -> None:
         self._picture = picture
         self._room = 0  # the cells that it was read for
@@ -72,9 +72,9 @@ class PictureView:
         placed = self._placed
         return self._room, len(self._read), placed is not None and (placed.is_shown, placed.is_gone)
 
-    def rows(self, width: int, palette: Palette, canvas: PictureCanvas | None = None) -> list[Row]:
-        """The picture in at most `width` cells and `MOST_ROWS` rows; empty ones in its place until it was read. None
-        of it is copied."""
+    def rows(self, width: int, palette: Palette, canvas: Canvas | None = None) -> list[Row]:
+        """The picture in at most `width` cells and `MOST_ROWS` rows, none of it to be copied; empty rows until it was
+        read."""
         placed = self._placed
         lost = placed is not None and placed.is_gone and canvas is not None and canvas.is_open
         if width != self._room or lost:
@@ -94,11 +94,11 @@ class PictureView:
         return self._rows[1]
 
     @property
-    def _placed(self) -> PlacedPicture | None:
+    def _placed(self) -> Placed | None:
         found = self._read[0] if self._read else None
         return found.placed if isinstance(found, Drawing) else None
 
-    def _fill(self, width: int, read: list[Drawing | str], canvas: PictureCanvas | None) -> None:
+    def _fill(self, width: int, read: list[Drawing | str], canvas: Canvas | None) -> None:
         with _decoding:
             if read is self._read:  # else there is another width since: a window that is pulled has a hundred
                 read.append(_decoded(self._picture.path, width, canvas))
@@ -109,13 +109,11 @@ def _note(text: str, palette: Palette) -> Row:
 
 
 def _fitting(sides: tuple[int, int], width: int) -> tuple[int, int]:
-    """The pixels that a picture is drawn with: not more than it has."""
     share = min(min(width, MOST_COLUMNS) / max(sides[0], 1), 2 * MOST_ROWS / max(sides[1], 1), 1.0)
     return max(round(sides[0] * share), 1), max(round(sides[1] * share), 1)
 
 
-def _decoded(path: str, width: int, canvas: PictureCanvas | None) -> Drawing | str:
-    """The pixels of a file, or why it can't be drawn."""
+def _decoded(path: str, width: int, canvas: Canvas | None) -> Drawing | str:
     from PIL import Image, ImageOps  # 40 ms, and only for pictures
 
     try:
@@ -142,7 +140,7 @@ def _decoded(path: str, width: int, canvas: PictureCanvas | None) -> Drawing | s
         return "can't be drawn: damaged, or no picture"
 
 
-def _scaled(picture: Pixels, width: int, canvas: PictureCanvas | None) -> Drawing:
+def _scaled(picture: Pixels, width: int, canvas: Canvas | None) -> Drawing:
     if picture.mode.startswith("I"):  # 16 bits of grey, of which a plain conversion keeps the lowest
         grey = picture.convert("I").point(lambda value: value * (1 / 256))  # pyright: ignore[reportUnknownMemberType]
         picture = grey.convert("L")
@@ -153,7 +151,7 @@ def _scaled(picture: Pixels, width: int, canvas: PictureCanvas | None) -> Drawin
     return Drawing(columns, lines, small.tobytes(), placed)
 
 
-def _placed(picture: Pixels, small: Pixels, canvas: PictureCanvas) -> PlacedPicture | None:
+def _placed(picture: Pixels, small: Pixels, canvas: Canvas) -> Placed | None:
     """The picture as the terminal is to have it: not finer than its cells show it, nor than it is."""
     if canvas.sixels:
         return canvas.place_sixels(picture, small)
@@ -168,7 +166,7 @@ def _placed(picture: Pixels, small: Pixels, canvas: PictureCanvas) -> PlacedPict
     return canvas.place(file.getvalue(), sides[0] * sides[1], columns, rows)
 
 
-def _cells(placed: PlacedPicture, palette: Palette) -> list[Row]:
+def _cells(placed: Placed, palette: Palette) -> list[Row]:
     ink = Style(color=placed.ink, bgcolor=palette.base.bgcolor)
     return [Row([(line := placed.cells(row), ink)], gutter=len(line)) for row in range(placed.rows)]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 # A sentence, or a part of one: words and nothing else.
 _PROSE = r"[A-Za-z][\w']*,?(?: [A-Za-z][\w',]*){3,}[.:,!?)]?$"
@@ -45,36 +45,34 @@ _SCRIPTED = (
 
 @dataclass(frozen=True)
 class Language:
-    """Describes how the lines of a language are recognized.
-
-    A line of `mark` is found in no other language, a line of `said` speaks for this one beside marks, and `line` may
-    stand without indentation too. At least `least` lines are marks or said. Lines from `comment` on are passed over,
-    and `blocks` open and close more of them.
-    """
+    """Recognizes lines. One of `mark` is in no other language, one of `said` speaks for it beside marks, one of `line`
+    may stand unindented too. At least `least` are marks or said. `comment` and `blocks` open what is passed over."""
 
     alias: str
-    comment: str
     mark: tuple[str, ...]
     said: tuple[str, ...]
-    line: tuple[str, ...]
+    line: tuple[str, ...] = _BRACED
     least: int = 2
-    blocks: tuple[tuple[str, str], ...] = ()
+    comment: str = "//"
+    blocks: tuple[tuple[str, str], ...] = (("/*", "*/"),)
+
+
+_hashed = partial(Language, comment="#", blocks=())
 
 
 @lru_cache(maxsize=128)
 def any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    """One pattern of several; compiled when first asked for, as all of the table take some ten milliseconds."""
+    """The patterns as one; compiled when first asked for, as all of the table take some ten milliseconds."""
     return re.compile("|".join(patterns))
 
 
-_C_BLOCKS = (("/*", "*/"),)
 _DIRECTIVE = r"#\s*(?:include|define|if|ifn?def|else|elif|endif|undef|pragma|error|warning)\b"
 
 # The first that fits is taken: what has more of its own stands before what it could be mistaken for.
 LANGUAGES = (
     Language(
         "python",
-        "#",
+        comment="#",
         mark=(
             r"(?:async )?def \w+\(",
             r"class [A-Za-z_]\w*(?:[(\[].*)?:$",
@@ -100,16 +98,14 @@ LANGUAGES = (
         ),
         blocks=(('"""', '"""'), ("'''", "'''")),
     ),
-    Language(
+    _hashed(
         "docker",
-        "#",
         mark=(r"FROM (?:-{2}platform=\S+ )?[a-z$][\w./:@${}-]*(?: (?:AS|as) [\w.-]+)?$",),
         said=(_INSTRUCTIONS,),
         line=(_INSTRUCTIONS,),
     ),
     Language(
         "rust",
-        "//",
         mark=(
             r"(?:pub(?:\(\w+\))? )?(?:async |unsafe |const )*fn \w+",
             r"use [\w:]+::",
@@ -124,20 +120,14 @@ LANGUAGES = (
             r"\}",
             r"\s+(?:let|pub|fn|match|self\.|Ok\(|\w+: )",
         ),
-        line=_BRACED,
-        blocks=_C_BLOCKS,
     ),
     Language(
         "go",
-        "//",
         mark=(r"package \w+$", r"func (?:\(\w+ \*?\w+\) )?\w+\("),
         said=(r"import [(\"]", r"(?:type|var|const) [\w(]", r"\)$", r"\}", r"\s+\w[\w., ]* := "),
-        line=_BRACED,
-        blocks=_C_BLOCKS,
     ),
     Language(
         "kotlin",
-        "//",
         mark=(
             r"(?:(?:private|internal|suspend|override|inline|public|open|operator) )*fun (?:<[^>]*> )?[\w.<>?]+\(",
             r"data class \w+\(",
@@ -149,32 +139,24 @@ LANGUAGES = (
             r"\s+(?:val|var|fun|override|return|println\()",
             r"\}",
         ),
-        line=_BRACED,
-        blocks=_C_BLOCKS,
     ),
     Language(
         "java",
-        "//",
         mark=(r"package [a-z]\w*(?:\.\w+)+;$", r"import (?:static )?[a-z]\w*(?:\.\w+)*\.(?:[A-Z]\w*|\*);$"),
         said=(
             r"(?:(?:public|final|abstract) )*(?:class|interface|enum|record) \w",
             r"@[A-Z]",
             r"\s+(?:public|private|protected|static|return|final) ",
         ),
-        line=_BRACED,
-        blocks=_C_BLOCKS,
     ),
     Language(
         "csharp",
-        "//",
         mark=(r"using (?:static )?[A-Z][\w.]*;$", r"namespace [A-Z][\w.]*[; {]*$"),
         said=(r"\s*(?:public|private|internal|protected|static) ", r"\{$", r"(?:class|record|interface|enum) [A-Z]"),
         line=(r"#(?:if|endif|region|endregion|nullable)", *_BRACED),
-        blocks=_C_BLOCKS,
     ),
     Language(
         "cpp",
-        "//",
         mark=(
             r"#\s*include <\w+>",
             r"using namespace \w",
@@ -195,11 +177,9 @@ LANGUAGES = (
             r"(?:static|const|inline|constexpr|auto|void|int|bool)\b[\w *]*$",
             *_BRACED,
         ),
-        blocks=_C_BLOCKS,
     ),
     Language(
         "c",
-        "//",
         mark=(r"#\s*include [<\"][\w./+-]+[\">]", r"#define\s+\w", r"#ifn?def\s+\w+$"),
         said=(
             _DIRECTIVE,
@@ -212,11 +192,9 @@ LANGUAGES = (
             r"\w+:$",
             *_BRACED,
         ),
-        blocks=_C_BLOCKS,
     ),
     Language(
         "typescript",
-        "//",
         mark=(
             r"(?:export |declare )*interface \w+.*\{",
             r"(?:export |declare )*type \w+(?:<.*>)? =",
@@ -226,12 +204,9 @@ LANGUAGES = (
             r"(?:export )?(?:const|let) [\w$]+: [\w<>\[\]| ]+ = ",
         ),
         said=(*_SCRIPTED, r"\s+(?:readonly )?[\w$]+\??: [\w<>\[\]| '\"]+[;,]$"),
-        line=_BRACED,
-        blocks=_C_BLOCKS,
     ),
     Language(
         "javascript",
-        "//",
         mark=(
             r"import [\w*{$][^'\"]* from ['\"][^'\"]+['\"];?$",
             r"export (?:default [\w{(]|const |async |function|class |\{|\* from)",
@@ -242,11 +217,9 @@ LANGUAGES = (
         ),
         said=_SCRIPTED,
         line=(r"[\w$.]+ = \S", *_BRACED),
-        blocks=_C_BLOCKS,
     ),
     Language(
         "css",
-        "//",
         mark=(
             r"(?:[.#][A-Za-z][\w-]*|:root|\*|(?:html|body|a|p|h[1-6]|ul|ol|li|div|span|table|img|button|input|nav|main)\b)"
             r"[^;(){}=]*(?:\{|,$)",
@@ -254,11 +227,10 @@ LANGUAGES = (
         ),
         said=(r"\s*[a-z-]+: ?[^;{}]+;$", r"[^{}]*\{ *[a-z-]+: ?[^;{}]+;? ?\}$"),
         line=(r"[.#@:*\[\w][^{};]*[{,]$", r"[.#@:*\[\w][^{};]*\{[^{}]*\}$", r"\}", r"@\w[^{}]*;$"),
-        blocks=_C_BLOCKS,
     ),
     Language(
         "sql",
-        "--",
+        comment="--",
         mark=(
             r"(?:CREATE|ALTER|DROP) (?:OR REPLACE )?(?:\w+ )?"
             r"(?:TABLE|VIEW|INDEX|FUNCTION|TRIGGER|SCHEMA|SEQUENCE|TYPE|DATABASE) \S",
@@ -273,11 +245,9 @@ LANGUAGES = (
         ),
         said=(rf"(?:{_CLAUSES})\b", rf"(?:{_CLAUSES.lower()}) .*[;,(]$", r"\)"),
         line=(rf"(?:{_CLAUSES.lower()})\b", r".*[,;(]$", r"[(\\]"),
-        blocks=_C_BLOCKS,
     ),
-    Language(
+    _hashed(
         "make",
-        "#",
         mark=(
             r"\.PHONY ?:",
             r"\t.*\$[@<^({]",
@@ -288,9 +258,8 @@ LANGUAGES = (
         said=(r"\t\S", r"[\w.-]+\s*[:?+]?=", r"[\w./%$(){} -]+::?(?: [\w./%$(){} -]+)?$"),
         line=(r"(?:ifn?eq|ifn?def|else|endif|-?include|export|define|endef)\b", r"[\w./%$(){} -]+::? "),
     ),
-    Language(
+    _hashed(
         "bash",
-        "#",
         mark=(
             r"set -[a-z]+\b",
             r"(?:if|elif|while|until) (?:! )?(?:\[\[? .*\]|test |command -v |grep -q)",
@@ -313,24 +282,21 @@ LANGUAGES = (
         ),
         least=3,
     ),
-    Language(
+    _hashed(
         "toml",
-        "#",
         mark=(r"\[\[?[A-Za-z][\w.\"-]*\]?\]$",),
         said=(r"[\w.\"-]+ = (?:[\"'\[{\d+-]|true\b|false\b)",),
         line=(r"[\]}\"']",),
     ),
-    Language(
+    _hashed(
         "ini",
-        "#",
         mark=(r"\[[A-Za-z][\w.:/@\" -]*\]$",),
         said=(r"[\w.@-]+ ?= ?\S",),
         line=(r"[\w.@/-]+ ?=", r";"),
         least=3,
     ),
-    Language(
+    _hashed(
         "yaml",
-        "#",
         mark=(r" *(?:- )?[a-z_][\w.-]*:(?: [|>][-+]?| &\w+)?$",),
         said=(r" +(?:- )?[a-z_][\w.-]*: \S",),
         line=(r"---(?: |$)", r"\.\.\.$", r"[\w.\"'/-]+:(?: |$)", r"-(?: |$)", r"[}\]]"),
@@ -394,10 +360,8 @@ def language_of_text(text: str) -> str:
 
 
 def can_be(alias: str, text: str) -> bool:
-    """Tell whether a text can be of the language that its path says.
-
-    A tool's message about a file can't, nor can a page that was made of the file.
-    """
+    """Tell whether a text can be in the language of its path. A tool's message about a file can't, nor can a page made
+    of it."""
     if alias in _WITH_TAGS:
         return "<" in text[:_SNIFFED]
     language = next((one for one in LANGUAGES if one.alias == alias), None)
@@ -462,10 +426,8 @@ def _marked_up(lines: list[str], tag: str, text: str) -> str:
 
 
 def unnumbered(text: str) -> tuple[str, int]:
-    """Return a text without the numbers that a tool printed before its lines, and the first number.
-
-    It is 0 where there are none, or one is not the next. A line above them that says what was read goes too.
-    """
+    """The text without the numbers that a tool printed before its lines, and the first; 0 where one is not the next. A
+    line above that says what was read goes too."""
     if len(text) > _LARGEST_NUMBERED:
         return text, 0
     head = _HEAD.match(text)

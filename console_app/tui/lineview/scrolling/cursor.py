@@ -9,9 +9,8 @@ from collections.abc import Callable, Sequence
 
 from console_app.domain import CallState
 from console_app.tui.lineview.blocks.block import Block
-from console_app.tui.lineview.blocks.folds import FoldBlock
 from console_app.tui.lineview.calls.block import CallBlock
-from console_app.tui.lineview.calls.group import CallGroup, Panel
+from console_app.tui.lineview.calls.group import CallGroup, FoldBlock, Panel
 
 
 class Cursor:

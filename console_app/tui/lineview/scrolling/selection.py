@@ -12,7 +12,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from console_app.tui.lineview.blocks.block import Block
-from console_app.tui.lineview.calls.panel_edge import EdgedRows
+from console_app.tui.lineview.calls.block import EdgedRows
 from console_app.tui.lineview.lines import Line
 from console_app.tui.lineview.markdown.units import Laid
 from console_app.tui.lineview.text.joined import Joined

@@ -34,7 +34,6 @@ class AnsiPainter:
         self._style = base
 
     def line(self, text: str) -> list[Piece]:
-        """The pieces of one line, without its newline."""
         if "\x1b" not in text:
             return [(clean(text), self._style)] if text else []
         pieces: list[Piece] = []
@@ -42,15 +41,16 @@ class AnsiPainter:
         for match in SGR.finditer(text):
             if match.start() > at:
                 pieces.append((clean(text[at : match.start()]), self._style))
-            self._apply(match.group(1))
+            self._read(match.group(1))
+            self._restyle()
             at = match.end()
         if at < len(text):
             pieces.append((clean(text[at:]), self._style))
         return pieces
 
     def behind(self, text: str) -> AnsiPainter:
-        """One that goes on by itself, in the style behind a text that is not shown. Of sequences that are alike only
-        the last is read, as none depends on what stands before it."""
+        """A painter in the style behind a text that is not shown. Of sequences that are alike only the last is read:
+        none depends on those before."""
         other = AnsiPainter(self._base, self._palette)
         other._emphasis, other._ink, other._ground = set(self._emphasis), self._ink, self._ground
         found = SGR.findall(text, max(text.rfind("\x1b[0m"), text.rfind("\x1b[m"), 0))
@@ -58,10 +58,6 @@ class AnsiPainter:
             other._read(parameters)
         other._restyle()
         return other
-
-    def _apply(self, parameters: str) -> None:
-        self._read(parameters)
-        self._restyle()
 
     def _read(self, parameters: str) -> None:
         codes = iter([int(part) if part.isdigit() and len(part) < 4 else 0 for part in re.split("[;:]", parameters)])

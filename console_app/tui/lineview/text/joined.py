@@ -57,12 +57,10 @@ class Joined(Lookup[T]):
         return part[place]
 
     def part_at(self, index: int) -> tuple[Sequence[T], int]:
-        """The part in which an item is, and its place there."""
         if not 0 <= index < len(self):
             raise IndexError(index)
         number = bisect_right(self._begins, index) - 1
         return self.parts[number], index - self._begins[number]
 
     def begins(self) -> Iterator[tuple[int, Sequence[T]]]:
-        """Each part, and the index of its first item."""
         return zip(self._begins, self.parts, strict=False)

@@ -21,7 +21,6 @@ _PLAIN = re.compile(r"…?[\w./:@%+~#*^()\-]+(?: [\w./:@%+~#*^()\-]+)*\Z")
 
 
 def dump(value: Any) -> str:
-    """A value as indented JSON text."""
     try:
         return json.dumps(value, indent=2, ensure_ascii=False, default=str)
     except (ValueError, RecursionError):
@@ -29,7 +28,6 @@ def dump(value: Any) -> str:
 
 
 def paint(line: str, palette: Palette) -> list[Piece]:
-    """One line of JSON in its colours."""
     line = clean(line)
     pieces: list[Piece] = []
     at = 0
@@ -54,7 +52,8 @@ def paint(line: str, palette: Palette) -> list[Piece]:
 def brief_value(value: Any, limit: int) -> str:
     """A value in a few words: text as it is where that is clear, everything else as compact JSON."""
     if isinstance(value, str):
-        text = _path_end(value, limit) or one_line(value, limit)
+        path = len(value) > limit and "/" in value and value.isascii() and value.isprintable() and " " not in value
+        text = f"…{value[-(limit - 1) :]}" if path else one_line(value, limit)  # its end tells it apart
         whole = one_line(value, 200)  # a value that is cut stands in quotes where all of it would
         return text if _PLAIN.match(whole if len(value) <= 200 else whole[:-1].rstrip()) else f'"{text}"'
     try:
@@ -63,16 +62,9 @@ def brief_value(value: Any, limit: int) -> str:
         return one_line(str(value), limit)
 
 
-def _path_end(text: str, limit: int) -> str:
-    """A path or an address that is too long, cut so that its end is seen, which tells it apart; "" for other text."""
-    if len(text) <= limit or "/" not in text or not text.isascii() or not text.isprintable() or " " in text:
-        return ""
-    return f"…{text[-(limit - 1) :]}"
-
-
 def brief_arguments(arguments: Mapping[str, Any], limit: int = 120, first: Sequence[str] = ()) -> str:
-    """Arguments side by side in at most `limit` cells: the value of the main one, then others as `name=value`; those in
-    `first` before others."""
+    """Arguments in at most `limit` cells: the value of the main one, then others as `name=value`, those in `first`
+    before the rest."""
     if limit <= 0 or not arguments:
         return ""
     main = call_description.main_argument(arguments, first)

@@ -10,8 +10,6 @@ LONGEST_OF_ALL = 1_000_000  # and of one that is looked into: some 10,000 rows
 
 
 class TextPage:
-    """A text, how much of it there is, and its first lines."""
-
     def __init__(self, text: str) -> None:
         self.text = text
         self.longest = LONGEST_LINE
@@ -21,7 +19,6 @@ class TextPage:
 
     @property
     def measure(self) -> str:
-        """Say how much text there is, in words: `3 lines · 1.2 KB`."""
         return f"{plural(self.count, 'line')} · {amounts.size(self.bytes)}"
 
     def show_longer(self) -> bool:
@@ -37,11 +34,8 @@ class TextPage:
         return lines, self.count - len(lines)
 
     def read(self, at: int, limit: int, most: int = 0) -> tuple[list[str], int]:
-        """Return the next `limit` lines at most from character `at` on, and where the one behind them begins.
-
-        Each is cut to a length that can be shown. With `most`, only those that begin in so many characters are
-        returned.
-        """
+        """The next `limit` lines at most from character `at` on, each cut to a length that can be shown, and where the
+        one behind begins. With `most`, only lines that begin in so many characters."""
         past = len(self.text) - self.text.endswith("\n")
         last = at + most if most else past
         if limit > FIRST_PAGE and most:

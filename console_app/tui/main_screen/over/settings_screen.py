@@ -99,7 +99,7 @@ class SettingsScreen(Dialog[None]):
         """Name Escape after what it does: it cancels a change first."""
         return action != "leave" or parameters[0] == ("cancel" if self._changing else "close")
 
-    def action_leave(self, _what: str) -> None:
+    def action_leave(self, _what: str = "") -> None:
         """Escape: first out of the field for a value."""
         if self._changing:
             self._stop_changing()
