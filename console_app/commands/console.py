@@ -68,7 +68,8 @@ def open_services(arguments: Namespace) -> Services:
 
 
 def run_in_lines(arguments: Namespace) -> int:
-    from console_app.line_console.commands import run
+    """Run the console as lines until it is left; return the exit code. Raises FanoutError as `open_services` does."""
+    from console_app.line_console.console import run
 
     return asyncio.run(run(open_services(arguments), arguments.prompt))
 

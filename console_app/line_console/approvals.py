@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
-from console_app.console import ApprovalDecision, Console, Pending, PendingQuestion, QuestionQueue, Scope, files
+from console_app.console import ApprovalDecision, Console, Pending, PendingQuestion, Scope, files
 from console_app.domain import (
     CallState,
     Decision,
@@ -21,10 +21,9 @@ from console_app.domain import (
 )
 from console_app.domain.schema import forms
 from console_app.domain.transcript import CallView
-from console_app.line_console.call_numbers import CallNumbers
 from console_app.line_console.dialogue import Dialogue
 from console_app.line_console.values import fill_in
-from console_app.line_console.wording import brief_arguments, change_lines, label_of
+from console_app.line_console.wording import CallNumbers, brief_arguments, change_lines, label_of
 
 MOMENT = 0.2  # seconds that other news wait for the file of a call
 MOST_LINES, MOST_SAID = 40, 4000  # lines and characters of a call that are said at once
@@ -34,13 +33,7 @@ _NUMBERS = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*,?")
 class LineApprovals:
     """Asks for approval of the calls of one console, and acts on the answers that are typed."""
 
-    def __init__(
-        self,
-        console: Console,
-        numbers: CallNumbers,
-        dialogue: Dialogue,
-        line: Callable[[], int],
-    ) -> None:
+    def __init__(self, console: Console, numbers: CallNumbers, dialogue: Dialogue, line: Callable[[], int]) -> None:
         """`line` gives the number of the line that is acted on."""
         self._pending = console.pending
         self._permissions = console.permissions
@@ -122,36 +115,18 @@ class LineApprovals:
         self._dialogue.say(f"{rest}\n{self._ways(self._pending.one(call))}")
         return True
 
-    async def _say_again(self, call: CallView) -> None:
-        """A call that was said whole, in a line; whole again where its tool is another since."""
-        pending = self._pending.one(call)
-        if not self._is_said(pending):
-            await self._say(call)
-            return
-        arguments = brief_arguments(call.arguments)
-        brief = f"{label_of(call)}{f': {arguments}' if arguments else ''}"
-        self._dialogue.say(f"Call {self._numbers.of(call.id)} needs approval, {pending.risk.word}. {brief}")
-
     def _is_said(self, pending: Pending) -> bool:
         call_id = pending.call.id
         return call_id in self._said_at and self._shown.get(call_id) == (pending.fingerprint or "")
 
-    async def approve(self, rest: str) -> None:
-        """/approve NUMBERS [COMMENT]; without numbers lists what waits, and asks."""
-        await self._decide(rest, Decision.ALLOW)
-
-    async def deny(self, rest: str) -> None:
-        """/deny NUMBERS [COMMENT]."""
-        await self._decide(rest, Decision.DENY)
-
-    async def allow(self, rest: str) -> None:
+    async def allow(self, _console: Console, rest: str) -> None:
         """/allow NUMBER: runs it, and from now on whatever the picked rule fits, or what is written in its form."""
         call = self._waiting_call(rest.strip())
         pending = self._pending.one(call)
         rules = pending.rules
         if pending.form:
             if not self.say_rest(call):
-                self._permissions.decide(self._decision([call], Decision.ALLOW, "form"))
+                self._decide([call], Decision.ALLOW, "form")
             return
         if not rules:
             raise UsageError(f"call {rest.strip()} always asks", "No rule can change that; /approve runs it this time.")
@@ -160,25 +135,23 @@ class LineApprovals:
         rule = await self._dialogue.choose("Never ask again about", dict.fromkeys(rules, ""))
         scope = await self.how_long(rule) if rule else None
         if rule and scope:
-            self._permissions.decide(self._decision([call], Decision.ALLOW, scope, rule))
+            self._decide([call], Decision.ALLOW, scope, rule)
 
-    def _decision(
-        self, calls: Sequence[CallView], decision: Decision, scope: Scope = "once", rule: str = "", words: str = ""
-    ) -> ApprovalDecision:
-        ids = tuple(call.id for call in calls)
-        return ApprovalDecision(
-            *(ids, decision, scope, rule, words or None), shown=self._shown, displayed=self._displayed
-        )
+    def _decide(
+        self, calls: list[CallView], decision: Decision, scope: Scope = "once", rule: str = "", words: str = ""
+    ) -> None:
+        what = (tuple(call.id for call in calls), decision, scope, rule, words or None)
+        self._permissions.decide(ApprovalDecision(*what, shown=self._shown, displayed=self._displayed))
 
     async def how_long(self, rule: str) -> Scope | None:
-        """Asks how long a rule holds; None where that was left."""
+        """Ask how long a rule holds; None where that was left."""
         scopes = {"session": "until you leave"}
         if self._permissions.rules_path:
             scopes["always"] = f"written to {self._permissions.rules_path}"
         picked = await self._dialogue.choose(f"How long does {one_line(rule, 120)} hold?", scopes)
         return None if picked is None else "always" if picked == "always" else "session"
 
-    async def edit(self, rest: str) -> None:
+    async def edit(self, _console: Console, rest: str) -> None:
         """/edit NUMBER: runs a call with other arguments, one that waits or one that ran."""
         call = self._numbers.call(rest.strip())
         if why := call_description.refusal(call, call_description.Act.EDIT):
@@ -196,7 +169,8 @@ class LineApprovals:
         else:
             self._calls.run_again(call.id, arguments)
 
-    async def _decide(self, rest: str, decision: Decision) -> None:
+    async def decide(self, decision: Decision, _console: Console, rest: str) -> None:
+        """/approve and /deny NUMBERS [COMMENT]; without numbers lists the calls that wait, and asks."""
         listed = self.waiting
         numbers, _, comment = (rest or await self._asked(listed)).partition(" ")
         if not numbers:
@@ -212,21 +186,27 @@ class LineApprovals:
             return
         calls = [self._waiting_call(word) for word in dict.fromkeys(words)]
         if decision is Decision.DENY or not [call for call in calls if self.say_rest(call)]:
-            self._permissions.decide(self._decision(calls, decision, words=comment.strip()))
+            self._decide(calls, decision, words=comment.strip())
 
-    async def _asked(self, calls: Sequence[CallView]) -> str:
+    async def _asked(self, calls: list[CallView]) -> str:
         """List the calls that wait, and return what was typed in answer."""
         if not calls:
             self._dialogue.say("No call waits for approval.")
             return ""
-        for call in calls:
-            await self._say_again(call)
+        for call in calls:  # said whole already, so in a line; whole again where its tool is another since
+            pending = self._pending.one(call)
+            if not self._is_said(pending):
+                await self._say(call)
+                continue
+            arguments = brief_arguments(call.arguments)
+            brief = f"{label_of(call)}{f': {arguments}' if arguments else ''}"
+            self._dialogue.say(f"Call {self._numbers.of(call.id)} needs approval, {pending.risk.word}. {brief}")
         which = "Which? Numbers with commas or as 3-9, all, or reads for all that only read. A full stop alone leaves."
         return await self._dialogue.ask(which) or ""
 
-    def _meant(self, word: str, calls: Sequence[CallView]) -> list[str]:
-        """The numbers that a word stands for. `all`, `reads` and `3-9` are of the calls that waited when it was typed
-        or were listed then."""
+    def _meant(self, word: str, calls: list[CallView]) -> list[str]:
+        """Return the numbers that a word stands for. `all`, `reads` and `3-9` are of the calls that waited when it was
+        typed or were listed then."""
         if word.isdecimal() or not word:
             return [word] if word else []
         waiting = {self._numbers.of(call.id): call for call in calls if call.state is CallState.WAITING}
@@ -247,18 +227,11 @@ class LineApprovals:
 
 
 class LineQuestions:
-    """Prints the questions of one console and replies to them. After `listen`, servers ask here."""
+    """Prints the questions of one console and replies to them. Servers ask here once `changed` listens to them."""
 
-    def __init__(
-        self,
-        human: QuestionQueue,
-        console: Console,
-        numbers: CallNumbers,
-        dialogue: Dialogue,
-        line: Callable[[], int],
-    ) -> None:
+    def __init__(self, console: Console, numbers: CallNumbers, dialogue: Dialogue, line: Callable[[], int]) -> None:
         """`line` gives the number of the line that is acted on."""
-        self._human = human
+        self._human = console.services.human
         self._calls = console.calls
         self._numbers = numbers
         self._dialogue = dialogue
@@ -266,11 +239,8 @@ class LineQuestions:
         self._said: list[PendingQuestion] = []
         self._said_at = 0  # the newest line that was typed when something was asked last
 
-    def listen(self) -> None:
-        """Take questions from now on."""
-        self._human.listen(self._changed)
-
-    def _changed(self) -> None:
+    def changed(self) -> None:
+        """Say which questions of servers are new."""
         for asked in self._human.open:
             if asked not in self._said:
                 self._said_at = self._dialogue.newest()
@@ -283,17 +253,21 @@ class LineQuestions:
             f"Call {self._numbers.of(call.id)} asks you: {displayed.folded_text(call.question)}\n/answer answers it."
         )
 
-    async def answer(self, _rest: str) -> None:
-        """/answer: the one question, or the one that is picked."""
+    async def answer(self, _console: Console, _rest: str) -> None:
+        """/answer: replies to the one question, or the one that is picked."""
         picked = await self._picked()
         if isinstance(picked, PendingQuestion):
             await self._answer_server(picked)
         elif picked is not None:
-            text = await self._answer_of(picked)
+            options = "".join(f"\n  {n}. {displayed.folded_text(option)}" for n, option in enumerate(picked.options, 1))
+            asked = f"{displayed.folded_text(picked.question)}{options}\nType an answer or the number of one."
+            text = await self._dialogue.ask(asked)
+            if text and text.strip().isdecimal() and 1 <= int(text) <= len(picked.options):
+                text = picked.options[int(text) - 1]
             if text:
                 self._calls.answer(picked.id, text)
 
-    async def decline(self, _rest: str) -> None:
+    async def decline(self, _console: Console, _rest: str) -> None:
         """/decline: no answer is given, or a no."""
         if self._line() <= self._said_at:
             raise UsageError("that was typed before something was asked", "Nothing was declined; type it again.")
@@ -317,15 +291,6 @@ class LineQuestions:
             return next(iter(table.values()), None)
         name = await self._dialogue.choose("Which question?", dict.fromkeys(table, ""))
         return None if name is None else table[name]
-
-    async def _answer_of(self, call: CallView) -> str | None:
-        options = "".join(f"\n  {n}. {displayed.folded_text(option)}" for n, option in enumerate(call.options, 1))
-        text = await self._dialogue.ask(
-            f"{displayed.folded_text(call.question)}{options}\nType an answer or the number of one."
-        )
-        if text and text.strip().isdecimal() and 1 <= int(text) <= len(call.options):
-            return call.options[int(text) - 1]
-        return text
 
     async def _answer_server(self, asked: PendingQuestion) -> None:
         asked.hold()

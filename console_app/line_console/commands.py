@@ -7,18 +7,19 @@ import base64
 import json
 import os
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, get_args
 
 from console_app.config.machine import start_browser
 from console_app.config.settings import BrokenSettings, OwnSettings
-from console_app.console import MODES, Services, files
+from console_app.console import MODES, files
 from console_app.console.intents import Cannot, Slash, Ways
 from console_app.console.reports import copies, log_lines
 from console_app.domain import (
     ApprovalMode,
     ConfigError,
+    Decision,
     FanoutError,
     UsageError,
     amounts,
@@ -30,74 +31,75 @@ from console_app.domain import events as ev
 from console_app.domain.rules import parse_rule
 from console_app.domain.schema import forms
 from console_app.domain.settings import VENDOR_URLS
-from console_app.domain.transcript import CallView, results, times
+from console_app.domain.transcript import results, times
 from console_app.engine import Action, ManualCall
-from console_app.headless import OutputStreams, end_within
-from console_app.line_console.console import LineConsole
-from console_app.line_console.typed_lines import TypedLines
 from console_app.line_console.values import fill_in
 from console_app.line_console.wording import brief_arguments, file_in_words, label_of, state_of, uncoloured
 
 if TYPE_CHECKING:
     from console_app.console import Connecting, Console, Listing
+    from console_app.line_console.console import LineConsole
 
 MOST_FOUND = 30
 HEARD = 0.01  # seconds from which on a stretch of time is told beside others
 _TODO_STATES = {"start": ev.TodoStatus.IN_PROGRESS, "done": ev.TodoStatus.COMPLETED, "reopen": ev.TodoStatus.PENDING}
+OTHER = "another address"
+_VENDORS = {VENDOR_URLS["openai-chat"]: "OpenAI, with a key", VENDOR_URLS["anthropic"]: "Anthropic, with a key"}
+_KEY = "Its key, which is not shown while you type. It is sent to this address alone. An empty line: it needs none."
 
 
-def line_ways(face: LineConsole) -> Ways:
-    return _LineWays(face).all()
-
-
-class _LineWays:
-    """Maps each intent to the way in which the line console offers it."""
+class LineWays:
+    """Carries out the intents that the line console has in a way of its own."""
 
     def __init__(self, face: LineConsole) -> None:
         self._c = face
         self._d = face.dialogue
         self._say = face.dialogue.say
+        self._before_plan = ApprovalMode.ASK
 
     def all(self) -> Ways:
+        """Return the way in which each intent is offered."""
         face = self._c
-        results, settings, servers = ResultWays(face), SettingWays(face), face.server_commands
-        approvals, questions = face.approvals, face.questions
+        approvals, questions = face.ui.approvals, face.ui.questions
+        servers = Slash(face.server_commands.servers)
         return {
             "help": Slash(self._help),
             "keys": Slash(self._help),
-            "connect": Slash(settings.connect),
-            "mode": Slash(settings.mode),
-            "plan": Slash(settings.plan),
-            "permissions": Slash(settings.permissions),
-            "theme": Slash(settings.theme),
-            "mcp": _typed(servers.servers),
-            "tools": _typed(servers.servers),
+            "connect": Slash(self._connect),
+            "mode": Slash(self._mode),
+            "plan": Slash(self._plan),
+            "permissions": Slash(self._permissions),
+            "theme": Slash(self._theme),
+            "mcp": servers,
+            "tools": servers,
             "call": Slash(self._call),
             "timeline": Slash(self._timeline),
             "sessions": Slash(self._sessions),
-            "resume": Slash(self._resume),
+            "resume": Slash(
+                lambda console, rest: console.sessions.resume(rest) if rest else self._sessions(console, "")
+            ),
             "find": Slash(self._find),
             "clear": Cannot("nothing is drawn here; /new starts another session"),
-            "copy": Slash(results.copy),
-            "config": Slash(settings.config),
+            "copy": Slash(self._copy),
+            "config": Slash(self._config),
             "todo": Slash(self._todo),
             "editor": Slash(self._editor),
             "status": Slash(self._status),
-            "quit": _at_once(face.quit),
-            "stop": _at_once(face.stop),
+            "quit": Slash(lambda _, __: face.quit()),
+            "stop": Slash(lambda _, __: face.stop()),
             "go": Slash(self._go),
             "unsend": Slash(self._unsend),
             "draft": Slash(self._draft),
             "read": Slash(self._read),
-            "approve": _typed(approvals.approve),
-            "deny": _typed(approvals.deny),
-            "allow": _typed(approvals.allow),
-            "answer": _typed(questions.answer),
-            "decline": _typed(questions.decline),
+            "approve": Slash(partial(approvals.decide, Decision.ALLOW)),
+            "deny": Slash(partial(approvals.decide, Decision.DENY)),
+            "allow": Slash(approvals.allow),
+            "answer": Slash(questions.answer),
+            "decline": Slash(questions.decline),
             "calls": Slash(self._calls),
             "show": Slash(self._show),
-            "edit": _typed(approvals.edit),
-            "files": Slash(results.files),
+            "edit": Slash(approvals.edit),
+            "files": Slash(self._files),
         }
 
     # Calls
@@ -107,7 +109,11 @@ class _LineWays:
         calls = [] if turn is None else turn.calls
         self._say(f"{plural(len(calls), 'call')}." if calls else "The newest turn has no call.")
         wanted = rest.casefold()
-        shown = [call for call in calls if wanted in state_of(call) or (wanted == "failed" and _failed(call))]
+        shown = [
+            one
+            for one in calls
+            if wanted in state_of(one) or (wanted == "failed" and one.verdict is not None and one.verdict.needs_an_eye)
+        ]
         if calls and wanted:
             there = ", ".join(f"{count} {state}" for state, count in Counter(map(state_of, calls)).items())
             self._say(f"{len(shown)} of them: {one_line(rest, 40)}. There are {there}.")
@@ -143,7 +149,7 @@ class _LineWays:
 
     async def _show(self, console: Console, rest: str) -> None:
         call = self._c.numbers.call(rest)
-        if self._c.approvals.say_rest(call):
+        if self._c.ui.approvals.say_rest(call):
             return
         self._say(f"Call {rest}, {label_of(call)}, {state_of(call)}.")
         for line in log_lines(call):
@@ -284,35 +290,9 @@ class _LineWays:
         if (event := console.services.engine.edit_todo(items)) is not None:
             await console.conversation.deliver(event)
 
+    # Results
 
-def _failed(call: CallView) -> bool:
-    return call.verdict is not None and call.verdict.needs_an_eye
-
-
-def _typed(act: Callable[[str], Awaitable[None]]) -> Slash:
-    async def run(_console: Console, rest: str) -> None:
-        await act(rest)
-
-    return Slash(run)
-
-
-def _at_once(act: Callable[[], object]) -> Slash:
-    def run(_console: Console, _rest: str) -> None:
-        act()
-
-    return Slash(run)
-
-
-class ResultWays:
-    """Carries out the commands that show results, on one console."""
-
-    def __init__(self, console: LineConsole) -> None:
-        self._c = console
-        self._d = console.dialogue
-        self._say = console.dialogue.say
-
-    async def copy(self, _console: Console, rest: str) -> None:
-        """Copies the last answer, a part of it, or a call."""
+    async def _copy(self, _console: Console, rest: str) -> None:
         copies = self._copies(rest)
         if rest and not rest.isdecimal():
             words = rest.casefold().split()
@@ -344,8 +324,7 @@ class ResultWays:
         arguments = plain if call.arguments is None else json.dumps(dict(call.arguments), indent=2, ensure_ascii=False)
         return [one for one in (*result, *copies.copies_of_texts(call, arguments)) if one.text]
 
-    async def files(self, _console: Console, rest: str) -> None:
-        """Tells the files of a call's result, and opens one."""
+    async def _files(self, _console: Console, rest: str) -> None:
         call = self._c.numbers.call(rest)
         table = {one.path or one.uri: one for one in call.artifacts if one.path or one.uri}
         if not table:
@@ -363,27 +342,14 @@ class ResultWays:
             except OSError as error:
                 problem = error.strerror or str(error)
         else:
-            await self._c.server_commands.examining.read(call.server, picked)
+            await self._c.server_commands.read(call.server, picked)
             return
         self._say(f"Not opened: {problem}. It is {picked}" if problem else f"Opened {picked}")
 
+    # The model and the settings
 
-OTHER = "another address"
-_VENDORS = {VENDOR_URLS["openai-chat"]: "OpenAI, with a key", VENDOR_URLS["anthropic"]: "Anthropic, with a key"}
-_KEY = "Its key, which is not shown while you type. It is sent to this address alone. An empty line: it needs none."
-
-
-class ConnectCommand:
-    """Connects a model on one console. Nothing is kept before the model has answered."""
-
-    def __init__(self, console: LineConsole) -> None:
-        self._c = console
-        self._d = console.dialogue
-        self._say = console.dialogue.say
-
-    async def run(self, rest: str) -> None:
-        """Ask for the address and all else that /connect needs, a line each. Left at any of them, nothing has
-        changed."""
+    async def _connect(self, _console: Console, rest: str) -> None:
+        """Ask for all that a model needs, a line each. Nothing is kept before the model has answered."""
         if (connecting := self._c.console.services.connecting) is None:
             raise UsageError("no other model can answer here")
         address, needs_key = (rest, False) if rest else await self._address(connecting)
@@ -401,14 +367,17 @@ class ConnectCommand:
         """Return the address that was picked or typed, "" for none, and whether it is known to want a key."""
         self._say("Looking for models on this machine.")
         found = {one.url: one for one in await connecting.local()}
-        about = {url: f"on this machine: {one.name}, {_amount(one.models)}" for url, one in found.items()}
+        amount = {
+            one.url: "with a key" if one.models is None else plural(len(one.models), "model") for one in found.values()
+        }
+        about = {url: f"on this machine: {one.name}, {amount[url]}" for url, one in found.items()}
         picked = await self._d.choose("Connect a model", {**about, **_VENDORS, OTHER: "typed by you"})
         if picked == OTHER:
             return ((await self._d.ask("Its address, as http://127.0.0.1:1234/v1.")) or "").strip(), False
         return picked or "", picked in _VENDORS or (picked in found and found[picked].models is None)
 
     async def _listing(self, connecting: Connecting, address: str, needs_key: bool) -> Listing | None:
-        """The models of an address; where it wants a key that is asked for, until it is taken or the question left."""
+        """Return the models of an address. Where it wants a key, that is asked for until it is taken or left out."""
         key = ""
         while True:
             if needs_key:
@@ -430,28 +399,7 @@ class ConnectCommand:
         typed = await self._d.ask(f"{listing.why} Type the name of a model.")
         return None if typed is None else typed.strip()
 
-
-def _amount(models: tuple[str, ...] | None) -> str:
-    if models is None:
-        return "with a key"
-    return plural(len(models), "model")
-
-
-class SettingWays:
-    """Carries out the commands that change settings, on one console."""
-
-    def __init__(self, console: LineConsole) -> None:
-        self._c = console
-        self._d = console.dialogue
-        self._say = console.dialogue.say
-        self._before_plan = ApprovalMode.ASK
-
-    async def connect(self, _console: Console, rest: str) -> None:
-        """Connects a model by its address."""
-        await ConnectCommand(self._c).run(rest)
-
-    async def mode(self, console: Console, rest: str) -> None:
-        """Chooses which later calls run without asking."""
+    async def _mode(self, console: Console, rest: str) -> None:
         abouts = {mode.value: about for mode, about in MODES.items()}
         picked = rest or await self._d.choose("Mode", abouts)
         if picked and picked not in abouts:
@@ -460,31 +408,27 @@ class SettingWays:
             self._before_plan = console.permissions.mode
         if picked:
             console.permissions.use_mode(ApprovalMode(picked))
-            many = len(self._c.approvals.waiting)
+            many = len(self._c.ui.approvals.waiting)
             runs = f" /approve all runs the {plural(many, 'call')} waiting." if many else ""
             self._say(f"Mode: {picked}, {abouts[picked]}.{runs}")
 
-    async def plan(self, console: Console, _rest: str) -> None:
-        """Goes into plan mode, and out of it to the mode before."""
+    async def _plan(self, console: Console, _rest: str) -> None:
         there = console.permissions.mode is ApprovalMode.PLAN
-        await self.mode(console, (self._before_plan if there else ApprovalMode.PLAN).value)
+        await self._mode(console, (self._before_plan if there else ApprovalMode.PLAN).value)
 
-    async def _add_rule(self, console: Console, action: Action, text: str) -> None:
-        try:
-            text = str(parse_rule(text))
-        except ValueError as error:
-            raise UsageError(f"{one_line(text, 60)} is no rule: {error}", "As in: /permissions allow notes.*") from None
-        scope = await self._c.approvals.how_long(f"{action} {text}")
-        if scope and console.permissions.add_rule(action, text, keep=scope == "always"):
-            console.permissions.reconsider()
-
-    async def permissions(self, console: Console, rest: str) -> None:
-        """Tells the mode and the rules, adds a rule or removes one."""
+    async def _permissions(self, console: Console, rest: str) -> None:
         rows = console.permissions.rows()
         word, _, number = rest.partition(" ")
         action = next((one for one in get_args(Action) if one == word), None)
         if action is not None and number.strip():
-            await self._add_rule(console, action, number.strip())
+            try:
+                text = str(parse_rule(number.strip()))
+            except ValueError as error:
+                wrong = f"{one_line(number.strip(), 60)} is no rule: {error}"
+                raise UsageError(wrong, "As in: /permissions allow notes.*") from None
+            scope = await self._c.ui.approvals.how_long(f"{action} {text}")
+            if scope and console.permissions.add_rule(action, text, keep=scope == "always"):
+                console.permissions.reconsider()
             return
         if word == "remove" and number.isdecimal() and 1 <= int(number) <= len(rows):
             rule = rows[int(number) - 1].rule
@@ -495,8 +439,7 @@ class SettingWays:
         for place, row in enumerate(rows, 1):
             self._say(f"  {place}. {row.action} {row.text}, {row.matches}, {row.source}")
 
-    async def theme(self, console: Console, rest: str) -> None:
-        """Chooses the colours of the console on a screen."""
+    async def _theme(self, console: Console, rest: str) -> None:
         picked = rest or await self._d.choose("Colours of the console on a screen", self._themes())
         if picked:
             self._check_theme(picked)
@@ -512,20 +455,28 @@ class SettingWays:
         if name not in self._themes():
             raise UsageError(f"there is no theme {one_line(name, 40)}", "/theme lists them.")
 
-    async def config(self, console: Console, rest: str) -> None:
-        """Tells settings, changes one, unsets one or opens their file."""
+    async def _config(self, console: Console, rest: str) -> None:
         name, _, text = rest.partition(" ")
         if (own := self._c.console.services.settings) is None:
             self._say("There are no settings to change here.")
             return
         if name == "unset":
-            await self._unset(own, text.strip())
+            name = text.strip()
+            if not await asyncio.to_thread(own.remove, name):
+                known = "/config lists what is."
+                raise UsageError(f"{one_line(name, 40) or 'nothing'} is not set in {own.path}", known)
+            later = await asyncio.to_thread(own.take_effect, name)
+            self._say(f"{name} is taken out of {own.path}. {later or 'That holds from now on.'}")
             return
         if name == "edit":
             await self._edit(own)
             return
         if text:
-            await self._set(own, name, text)
+            if name == "theme":
+                self._check_theme(text)
+            await asyncio.to_thread(own.write, name, text)
+            later = await asyncio.to_thread(own.take_effect, name)
+            self._say(f"{name} is written to {own.path}. {later or 'It holds from now on.'}")
             return
         try:
             settings = [one for one in await asyncio.to_thread(own.read) if not rest or one.name == name]
@@ -536,13 +487,6 @@ class SettingWays:
         for one in settings:
             self._say(self._c.console.services.redact(f"  {one.name}: {one.shown}, by {one.source}. {one.meaning}"))
 
-    async def _set(self, own: OwnSettings, name: str, text: str) -> None:
-        if name == "theme":
-            self._check_theme(text)
-        await asyncio.to_thread(own.write, name, text)
-        later = await asyncio.to_thread(own.take_effect, name)
-        self._say(f"{name} is written to {own.path}. {later or 'It holds from now on.'}")
-
     async def _edit(self, own: OwnSettings) -> None:
         path = await asyncio.to_thread(own.to_edit)
         before = await asyncio.to_thread(own.text, path)
@@ -552,22 +496,3 @@ class SettingWays:
             return
         wrong = await asyncio.to_thread(own.replace, path, f"{after}\n")
         self._say(f"{path} is kept. {f'Still wrong: {wrong}' if wrong else OwnSettings.NEXT_START}")
-
-    async def _unset(self, own: OwnSettings, name: str) -> None:
-        if not await asyncio.to_thread(own.remove, name):
-            raise UsageError(f"{one_line(name, 40) or 'nothing'} is not set in {own.path}", "/config lists what is.")
-        later = await asyncio.to_thread(own.take_effect, name)
-        self._say(f"{name} is taken out of {own.path}. {later or 'That holds from now on.'}")
-
-
-QUITTING = 3.0  # seconds from when a console is left to the end of the process
-
-
-async def run(services: Services, prompt: str | None) -> int:
-    """Runs until it is left; the exit code."""
-    output = OutputStreams()
-    with TypedLines() as typed:
-        code = await LineConsole(services, output, typed, line_ways, partial(end_within, QUITTING)).run(prompt)
-    await output.finish()
-    output.close()
-    return code

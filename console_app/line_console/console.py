@@ -7,53 +7,53 @@ import logging
 import signal
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 
 from console_app.console import Around, Console, Services
-from console_app.console.intents import Bound, Commands, Ways, parse
-from console_app.headless import OutputStreams
+from console_app.console.intents import Bound, Commands, parse
+from console_app.headless import OutputStreams, end_within
 from console_app.line_console.approvals import LineApprovals, LineQuestions
-from console_app.line_console.call_numbers import CallNumbers
+from console_app.line_console.commands import LineWays
 from console_app.line_console.dialogue import LEAVE, Dialogue
-from console_app.line_console.line_ui import LineUi
-from console_app.line_console.narrator import Narrator
+from console_app.line_console.narrator import LineUi
 from console_app.line_console.server_commands import ServerCommands
 from console_app.line_console.typed_lines import TypedLines
+from console_app.line_console.wording import CallNumbers
+
+QUITTING = 3.0  # seconds from when a console is left to the end of the process
 
 log = logging.getLogger(__name__)
 
 
+async def run(services: Services, prompt: str | None) -> int:
+    """Run the console of this terminal until it is left; return the exit code."""
+    output = OutputStreams()
+    with TypedLines() as typed:
+        code = await LineConsole(services, output, typed, partial(end_within, QUITTING)).run(prompt)
+    await output.finish()
+    output.close()
+    return code
+
+
 class LineConsole:
-    """Runs the console of one terminal, line by line.
-
-    `ways` returns how it offers each intent. `on_leaving` is told the exit code when the user leaves.
-    """
-
-    approvals: LineApprovals
-    questions: LineQuestions
+    """Runs the console of one terminal, line by line. `on_leaving` is told the exit code when the user leaves."""
 
     def __init__(
         self,
         services: Services,
         output: OutputStreams,
         typed: TypedLines,
-        ways: Callable[[LineConsole], Ways],
         on_leaving: Callable[[int], None] = lambda _code: None,
     ) -> None:
         self.dialogue = Dialogue(output, typed.newest, typed.unseen)
         self.numbers = CallNumbers()
-        narrator = Narrator(
-            self.numbers,
-            self.dialogue.say,
-            lambda call: self.approvals.ask(call),
-            lambda call: self.questions.say(call),
-        )
-        self.ui = LineUi(self.dialogue, self.numbers, narrator, self._changed, lambda: self.approvals.say_due())
-        self.console = console = Console(services, self.ui)
-        self.approvals = LineApprovals(console, self.numbers, self.dialogue, lambda: typed.number)
-        self.questions = LineQuestions(services.human, console, self.numbers, self.dialogue, lambda: typed.number)
-        self.server_commands = ServerCommands(services, self.ui, self.send)
+        self.ui = ui = LineUi(self.dialogue, self.numbers, self._changed)
+        self.console = console = Console(services, ui)
+        parts = (console, self.numbers, self.dialogue, lambda: typed.number)
+        ui.approvals, ui.questions = LineApprovals(*parts), LineQuestions(*parts)
+        self.server_commands = ServerCommands(services, ui, self.send)
         self.commands = Commands(console)
-        self.commands.use(ways(self))
+        self.commands.use(LineWays(self).all())
         self._typed = typed
         self._on_leaving = on_leaving
         self._left = asyncio.Event()
@@ -64,18 +64,18 @@ class LineConsole:
 
     async def run(self, prompt: str | None) -> int:
         """Run until the user leaves. Everything that runs has ended then, and is stored."""
-        loop = asyncio.get_running_loop()
+        loop, services = asyncio.get_running_loop(), self.console.services
         loop.add_signal_handler(signal.SIGINT, self._interrupted)
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self.quit, 128 + number)
         self.dialogue.say("Fanout, as lines. /help lists what you can do.")
-        if (provider := self.console.services.engine.provider).name == "offline":
+        if (provider := services.engine.provider).name == "offline":
             self.dialogue.say(f"{provider.model}, a scripted offline model, answers. /connect connects another.")
-        for problem in self.console.services.problems:
+        for problem in services.problems:
             self.dialogue.say(problem)
         await self.console.read_project()
-        self.questions.listen()
-        self.console.services.on_servers_changed(self.console.servers_changed)
+        services.human.listen(self.ui.questions.changed)
+        services.on_servers_changed(self.console.servers_changed)
         start = asyncio.create_task(self.console.start())
         if prompt:
             self.send(prompt)
@@ -85,7 +85,7 @@ class LineConsole:
         reading.cancel()
         start.cancel()
         await self.console.close()
-        await self.console.services.close()
+        await services.close()
         return self._code
 
     def quit(self, code: int = 0) -> None:
@@ -132,13 +132,10 @@ class LineConsole:
         elif asked is None:
             self.send(line)
         elif (command := self.commands.get(asked[0])) is None:
-            self.dialogue.say(self._missing(asked[0]))
+            near = [one.intent.name for one in self.commands.listed if one.intent.name.startswith(asked[0][:2])]
+            self.dialogue.say(self.commands.missing(asked[0], near[0] if near else ""))
         else:
             self._command = asyncio.create_task(self._run(command, asked[1]))
-
-    def _missing(self, name: str) -> str:
-        near = [one.intent.name for one in self.commands.listed if one.intent.name.startswith(name[:2])]
-        return self.commands.missing(name, near[0] if near else "")
 
     async def _run(self, command: Bound, rest: str) -> None:
         try:
@@ -149,7 +146,7 @@ class LineConsole:
             self.dialogue.say(f"Error: unexpected {error!r}. /log has the details.")
 
     async def _settled(self) -> None:
-        """Returns when the command is done or asks something: a line typed ahead of that is meant for it."""
+        """Return when the command is done or asks something: a line typed ahead of that is meant for it."""
         if self._command is None or self._command.done():
             return
         opened = asyncio.ensure_future(self.dialogue.opened.wait())
@@ -173,7 +170,7 @@ class LineConsole:
             self.dialogue.say("Press Ctrl+C again to leave.")
 
     def _changed(self) -> None:
-        """A message that waits for servers says so, once."""
+        """Say once that a message waits for servers."""
         waits = self.console.readiness.awaited
         if self.console.conversation.on_its_way is not None and waits and not self._waits_for:
             self.dialogue.say(f"Waiting for {waits}. /go begins without.")

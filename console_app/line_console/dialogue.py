@@ -89,22 +89,19 @@ class Dialogue:
         return self.take(LEAVE, self._asked_at + 1)
 
     async def ask(self, question: str, *, secret: bool = False) -> str | None:
-        """The line that was typed, None where the question was left; a `secret` one is not shown by the terminal."""
+        """Return the typed line, None where the question was left. The terminal doesn't show a `secret` one."""
         async with self._turns:
             await self.keeps_up()
             with self._unseen() if secret else nullcontext():
-                return await self._line(question)
-
-    async def _line(self, question: str) -> str | None:
-        self._asked_at = self.newest()
-        self.say(question)
-        self._answer = asyncio.get_running_loop().create_future()
-        self.opened.set()
-        try:
-            return await self._answer
-        finally:
-            self.opened.clear()
-            self._answer = None
+                self._asked_at = self.newest()
+                self.say(question)
+                self._answer = asyncio.get_running_loop().create_future()
+                self.opened.set()
+                try:
+                    return await self._answer
+                finally:
+                    self.opened.clear()
+                    self._answer = None
 
     async def choose(self, title: str, options: Mapping[str, str]) -> str | None:
         """Let the user choose one of `options`, each a value with its description: by number, or by words that only one

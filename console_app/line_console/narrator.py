@@ -5,15 +5,21 @@ An answer is printed line by line as its lines are whole. The log of a call is p
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from typing import assert_never
 
-from console_app.domain import amounts, call_description, event_news, one_line
+from console_app.console import UiPort
+from console_app.domain import Level, amounts, call_description, event_news, one_line, plural
 from console_app.domain import events as ev
-from console_app.domain.transcript import GO_ON, CallView
+from console_app.domain.transcript import GO_ON, CallView, Transcript
 from console_app.headless import compaction_line
-from console_app.line_console.call_numbers import CallNumbers
-from console_app.line_console.wording import brief_arguments, came_of, label_of
+from console_app.line_console.approvals import LineApprovals, LineQuestions
+from console_app.line_console.dialogue import Dialogue
+from console_app.line_console.wording import CallNumbers, brief_arguments, came_of, label_of, turn_lines
+
+LAST_LINES = 40  # of a text that is read at its end
 
 _QUARTERS = 4  # of a call's progress that are told
 _ENDINGS = {
@@ -23,34 +29,123 @@ _ENDINGS = {
     "step_limit": "Stopped at the step limit",
 }
 
+log = logging.getLogger(__name__)
 
-class Narrator:
-    """Folds events into the transcript of `numbers` and prints them. `approval` asks for a call, `question` prints its
-    question."""
 
-    def __init__(
-        self,
-        numbers: CallNumbers,
-        say: Callable[[str], None],
-        approval: Callable[[CallView], None],
-        question: Callable[[CallView], None],
-    ) -> None:
+class LineUi(UiPort):
+    """Folds events into the transcript of `numbers` and says them; choices are numbered lists, and nothing disappears.
+
+    `draft` is a message that was given back, for /draft and /editor.
+    """
+
+    approvals: LineApprovals  # these two are there once the console is
+    questions: LineQuestions
+
+    def __init__(self, dialogue: Dialogue, numbers: CallNumbers, on_change: Callable[[], None]) -> None:
+        self.draft = ""
+        self.dialogue = dialogue
+        self._say = dialogue.say
         self._numbers = numbers
-        self._say = say
-        self._approval = approval
-        self._question = question
-        self.forget()
+        self._on_change = on_change
+        self._forget()
 
-    def forget(self) -> None:
-        """Another conversation is told of."""
+    def _forget(self) -> None:
         self._answer = ""  # as far as it came
         self._said = 0  # characters of it
         self._thinks = False
         self._asked: set[str] = set()  # calls whose approval was asked for
         self._quarter: dict[str, int] = {}
 
-    def tell(self, event: ev.Event) -> None:
-        """One event, in order."""
+    @property
+    def transcript(self) -> Transcript:
+        return self._numbers.transcript
+
+    def call(self, name: str) -> CallView:
+        return self._numbers.call(name)
+
+    async def report(
+        self,
+        title: str,
+        read: Callable[[], str],
+        *,
+        at_end: bool = False,
+        every: float | None = None,
+        whole: asyncio.Task[None] | None = None,
+    ) -> None:
+        """Says a text once it is whole; of one that grows at its end the newest lines."""
+        if whole is not None:
+            await asyncio.wait({whole})
+        text = read()
+        self._say("\n".join(text.splitlines()[-LAST_LINES:]) if at_end else text)
+
+    def show(self, event: ev.Event) -> None:
+        """Tells an event; one that can't be told becomes an error, since the turn goes on and the session is whole."""
+        try:
+            self._tell(event)
+        except Exception as error:
+            log.exception("an event could not be told")
+            self.tell("error", f"An event could not be told: {error!r}. /log has the details.")
+
+    async def next_slice(self) -> None:
+        """Waits for room: a terminal that takes no more slows the turn and doesn't fill the memory."""
+        await self.approvals.say_due()
+        await self.dialogue.keeps_up()
+
+    async def show_stored(self, events: Sequence[ev.Event]) -> None:
+        """Says the end of a long conversation; /read says any turn."""
+        self._numbers.another_session(Transcript.of(events))
+        self._forget()
+        turns = self.transcript.turns
+        self._say(f"A session of {plural(len(turns), 'turn')} is open. /read reads one.")
+        if turns:
+            self._say("It ended so:")
+            self.read(turns[-1].number)
+
+    def read(self, turn: int) -> bool:
+        """Print a turn. Return False where there is none of that number."""
+        found = next((one for one in self.transcript.turns if one.number == turn), None)
+        if found is None:
+            return False
+        numbers = {call.id: self._numbers.of(call.id) for step in found.steps for call in step.batch.calls}
+        for line in turn_lines(found, numbers):
+            self._say(line)
+        return True
+
+    def show_new(self) -> None:
+        self._numbers.another_session(Transcript())
+        self._forget()
+        self._say("A new session begins.")
+
+    def changed(self) -> None:
+        self._on_change()
+
+    def tell(self, level: Level, text: str) -> None:
+        self._say(text if level in ("info", "debug") else f"{level.capitalize()}: {text}")
+
+    def toast(self, text: str, seconds: float = 4) -> None:
+        self._say(text)
+
+    async def choose(self, title: str, options: Mapping[str, str], *, current: str = "") -> str | None:
+        return await self.dialogue.choose(title, options)
+
+    async def ask(self, title: str, hint: str = "") -> str | None:
+        words = ", ".join(part for part in (title, hint) if part)
+        return await self.dialogue.ask(f"{one_line(words, 300)}. A full stop alone leaves.")
+
+    async def trusts(self, text: str) -> bool:
+        self._say(text)
+        return await self.dialogue.agrees("Trust these files as they are now?")
+
+    def give_back(self, text: str) -> bool:
+        if self.draft:
+            return False
+        self.draft = text
+        self._say(f"Yours again, not sent: {text}\n/draft sends it, /editor changes it first.")
+        return True
+
+    # An event
+
+    def _tell(self, event: ev.Event) -> None:
         self._numbers.transcript.apply(event)
         if event_news.is_inside(event):
             return
@@ -134,15 +229,13 @@ class Narrator:
             return
         name = f"{call.indent}Call {self._numbers.of(call.id)}"
         match event:
-            case ev.CallAnnounced() if not call.is_agent:
-                self._say_answer(len(self._answer))
-                self._say(f"{name}: {label_of(call)}.")
-            case ev.CallReady() if call.is_agent:  # before that nobody knows which agent
+            case ev.CallAnnounced() | ev.CallReady() if call.is_agent is isinstance(event, ev.CallReady):
+                # an agent's call is said once it is ready: before that nobody knows which agent
                 self._say_answer(len(self._answer))
                 self._say(f"{name}: {label_of(call)}.")
             case ev.ApprovalRequested():
                 self._asked.add(call.id)
-                self._approval(call)
+                self.approvals.ask(call)
             case ev.ApprovalResolved():
                 self._resolved(name, call, event)
             case ev.CallQueued():
@@ -162,7 +255,7 @@ class Narrator:
                 self._quarter.pop(call.id, None)
                 self._asked.discard(call.id)  # it is said to run again once it does
             case ev.QuestionAsked():
-                self._question(call)
+                self.questions.say(call)
             case ev.CallAnswered():
                 self._say(f"{name}, {one_line(event.what, 160)}: {event.how}.")
             case ev.CallFinished():

@@ -8,20 +8,21 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from types import MappingProxyType
 from typing import get_args
 
 from console_app.config.servers import Typed
-from console_app.console import Services
+from console_app.console import Console, Services
 from console_app.console.reports import wire_text
 from console_app.console.servers import Offered, Pings, ServerSwitches
 from console_app.domain import Level, UsageError, amounts, one_line, plural
-from console_app.line_console.dialogue import Dialogue
-from console_app.line_console.line_ui import LineUi
+from console_app.line_console.narrator import LineUi
 from console_app.mcp_client import Hub, PromptArgument, ServerStatus, read_attachments
 from console_app.mcp_client.offering import typed_names
 
+MOST_LINES = 40  # of a log
+MOST_MESSAGES = 30  # of a wire
 _ADD = "add a server"
+_USES = {"tool": "its words and what it takes", "prompt": "fill it in and send it", "resource": "read it"}
 
 
 class ServerCommands:
@@ -30,33 +31,35 @@ class ServerCommands:
     def __init__(self, services: Services, ui: LineUi, send: Callable[[str], None]) -> None:
         self._services = services
         self._ui = ui
-        self._dialogue = ui.dialogue
-        self.examining = Examining(services, ui.dialogue, send)
+        self._d = ui.dialogue
+        self._send = send
 
-    async def servers(self, name: str) -> None:
-        """/mcp: picks a server, then what to do with it."""
+    async def servers(self, _console: Console, name: str) -> None:
+        """/mcp: picks a server, then an act for it."""
         switches = self._services.servers
         if switches is None:
-            self._dialogue.say("There are no servers here.")
+            self._d.say("There are no servers here.")
             return
         table = {
             one.name: f"{one.state.value}, {plural(one.tools, 'tool')}. {one.reason}" for one in switches.statuses()
         }
-        picked = name or await self._dialogue.choose("Servers", {**table, _ADD: ""})
+        picked = name or await self._d.choose("Servers", {**table, _ADD: ""})
         if picked == _ADD:
             await self._add(switches)
         elif picked in table:
             await self._act(switches, picked)
         elif picked:
-            self._dialogue.say(f"There is no server {one_line(picked, 40)}. /mcp lists them.")
+            self._d.say(f"There is no server {one_line(picked, 40)}. /mcp lists them.")
 
     async def _act(self, switches: ServerSwitches, name: str) -> None:
         acts = {
             "on": "switch it on", "off": "switch it off", "tools": "its tools, prompts, resources: use, read, switch",
             "reconnect": "", "sign in": "in the browser", "rest": "off for an hour", "remove": "out of mcp.json",
-            **self.examining.acts,
+            "about": "all that is known of it", "log": "the end of its log",
+            "level": "which lines it writes to its log", "ping": "how long it takes to answer",
+            "wire": "its newest messages", "wire file": "all its messages, into a file",
         }  # fmt: skip
-        match await self._dialogue.choose(f"What with {name}?", acts):
+        match await self._d.choose(f"What with {name}?", acts):
             case "on" | "off" as how:
                 picks = {**switches.selection.servers, name: how == "on"}
                 await switches.apply(replace(switches.selection, servers=picks))
@@ -70,24 +73,24 @@ class ServerCommands:
             case "rest":
                 await switches.rest(name)
             case "remove":
-                if await self._dialogue.agrees(f"Take {name} out of mcp.json?"):
+                if await self._d.agrees(f"Take {name} out of mcp.json?"):
                     await switches.remove(name)
-            case str() as act if act in self.examining.acts:
-                await self.examining.act(act, name)
+            case None:
                 return
-            case _:
+            case act:
+                await self._examine(act, name)
                 return
         state = next((one.state.value for one in switches.statuses() if one.name == name), "gone")
-        self._dialogue.say(f"Server {name} is {state}.")
+        self._d.say(f"Server {name} is {state}.")
 
     async def _offers(self, switches: ServerSwitches, name: str) -> None:
         off = switches.selection.off
         table = {f"{one.kind} {one.name}": one for one in switches.offered() if one.server == name}
         abouts = {key: f"{'off' if one.key in off else 'on'}. {one.about}" for key, one in table.items()}
-        picked = await self._dialogue.choose("Which one?", abouts)
-        if picked is not None and not await self.examining.uses(table[picked]):
+        picked = await self._d.choose("Which one?", abouts)
+        if picked is not None and not await self._uses(table[picked]):
             await switches.apply(replace(switches.selection, off=off ^ {table[picked].key}))
-            self._dialogue.say(f"{picked} is {'on' if table[picked].key in off else 'off'} now.")
+            self._d.say(f"{picked} is {'on' if table[picked].key in off else 'off'} now.")
 
     async def _add(self, switches: ServerSwitches) -> None:
         name = await self._ui.ask("Name of the server")
@@ -98,36 +101,10 @@ class ServerCommands:
         wrong = typed.problems({one.name for one in switches.statuses()})
         if wrong:
             shown = {"name": one_line(name, 40), "target": one_line(line, 60)}
-            self._dialogue.say("Not added: " + "; ".join(f"{shown[field]} {why}" for field, why in wrong.items()) + ".")
+            self._d.say("Not added: " + "; ".join(f"{shown[field]} {why}" for field, why in wrong.items()) + ".")
         else:
             await switches.put(typed.name, typed.fields({}))
-            self._dialogue.say(f"Server {one_line(typed.name, 40)} is added and starts.")
-
-
-MOST_LINES = 40  # of a log
-MOST_MESSAGES = 30  # of a wire
-_ACTS = MappingProxyType(
-    {
-        "about": "all that is known of it",
-        "log": "the end of its log",
-        "level": "which lines it writes to its log",
-        "ping": "how long it takes to answer",
-        "wire": "its newest messages",
-        "wire file": "all its messages, into a file",
-    }
-)
-_USES = {"tool": "its words and what it takes", "prompt": "fill it in and send it", "resource": "read it"}
-
-
-class Examining:
-    """Examines the servers of one console."""
-
-    acts = _ACTS
-
-    def __init__(self, services: Services, dialogue: Dialogue, send: Callable[[str], None]) -> None:
-        self._services = services
-        self._d = dialogue
-        self._send = send
+            self._d.say(f"Server {one_line(typed.name, 40)} is added and starts.")
 
     @property
     def _hub(self) -> Hub:
@@ -139,13 +116,14 @@ class Examining:
     def _pings(self) -> Pings:
         return Pings(self._hub, self._statuses, self._services.redact)
 
-    async def act(self, act: str, server: str) -> None:
-        """Do one of `acts` for a server. Raises FanoutError."""
+    async def _examine(self, act: str, server: str) -> None:
         match act:
             case "about":
                 self._d.say(self._pings.report(server, not_asked="not asked yet", wire="/mcp, wire"))
             case "log":
-                path = self._status(server).log_path
+                if (status := next((one for one in self._statuses() if one.name == server), None)) is None:
+                    raise UsageError(f"{one_line(server, 40)} is not in mcp.json any more")
+                path = status.log_path
                 there = path is not None and path.exists()
                 text = await asyncio.to_thread(path.read_text, "utf-8", "replace") if path and there else "It is empty."
                 self._d.say("\n".join(text.splitlines()[-MOST_LINES:]))
@@ -165,7 +143,7 @@ class Examining:
                 await asyncio.to_thread(wire_text.export, path, rows, self._services.redact)
                 self._d.say(f"{plural(len(rows), 'message')} written to {path}")
 
-    async def uses(self, item: Offered) -> bool:
+    async def _uses(self, item: Offered) -> bool:
         """Use, read or show a server's offer. Return False where it is to be switched."""
         kind = item.kind
         picked = await self._d.choose(
@@ -185,11 +163,6 @@ class Examining:
 
     def _statuses(self) -> Sequence[ServerStatus]:
         return self._services.servers.statuses() if self._services.servers is not None else ()
-
-    def _status(self, server: str) -> ServerStatus:
-        if (found := next((one for one in self._statuses() if one.name == server), None)) is None:
-            raise UsageError(f"{one_line(server, 40)} is not in mcp.json any more")
-        return found
 
     def _wire(self, server: str) -> None:
         rows = list(self._hub.traffic(server).after(0))

@@ -10,6 +10,7 @@ from console_app.domain import displayed, one_line, plural
 from console_app.domain import schema as json_schema
 from console_app.domain.schema import forms
 from console_app.line_console.dialogue import Dialogue
+from console_app.line_console.wording import in_json
 
 NOTHING = "-"  # typed alone, leaves a value out
 
@@ -43,12 +44,8 @@ async def _value(dialogue: Dialogue, field: forms.Field, known: Any, place: str)
             problem = field.problem(value) if value is not None or field.required else ""
         if not problem:
             return (value,)
-        question = f"{_title(field)} {problem}. Again:"
+        question = f"{one_line(field.title or field.name, 60)} {problem}. Again:"
     return None
-
-
-def _title(field: forms.Field) -> str:
-    return one_line(field.title or field.name, 60)
 
 
 def _question(field: forms.Field, known: Any) -> str:
@@ -70,7 +67,7 @@ def _question(field: forms.Field, known: Any) -> str:
     if field.secret:
         words.append("What you type is not shown")
     elif known is not None:
-        return f"{'. '.join(words)}. Now:\n{displayed.as_text(displayed.named_lines('', _written(known)))}"
+        return f"{'. '.join(words)}. Now:\n{displayed.as_text(displayed.named_lines('', in_json(known)))}"
     return ". ".join(words) + "."
 
 
@@ -98,18 +95,14 @@ def _read(field: forms.Field, line: str) -> Any:
 
 
 def _labels(field: forms.Field) -> Sequence[str]:
-    return field.labels or tuple(map(_written, field.choices))
-
-
-def _written(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return field.labels or tuple(map(in_json, field.choices))
 
 
 def _chosen(field: forms.Field, word: str) -> Any:
     if word.isdecimal() and 1 <= int(word) <= len(field.choices):
         return field.choices[int(word) - 1]
     for value, label in zip(field.choices, _labels(field), strict=True):
-        if word.casefold() in (_written(value).casefold(), label.casefold()):
+        if word.casefold() in (in_json(value).casefold(), label.casefold()):
             return value
     raise ValueError("must be one of the choices")
 

@@ -1,19 +1,54 @@
-"""Word calls, turns and amounts for the line console."""
+"""Number and word calls, and word turns and amounts, for the line console."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
 from console_app.console import files
-from console_app.domain import Artifact, Outcome, amounts, call_description, displayed, one_line, plural
-from console_app.domain.transcript import CallView, TurnView, results
+from console_app.domain import Artifact, Outcome, UsageError, amounts, call_description, displayed, one_line, plural
+from console_app.domain.transcript import CallView, Transcript, TurnView, results
 
 BRIEF = 160  # characters of a result or of arguments that are said by themselves
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
+
+
+class CallNumbers:
+    """Numbers the calls of one console, over all its sessions. `transcript` is that of the session that is open.
+
+    A call gets its number when it is first told of, and no other call gets it again. So a number that was typed can
+    never reach another call, however late it is read.
+    """
+
+    def __init__(self) -> None:
+        self.transcript = Transcript()
+        self._numbers: dict[tuple[int, str], int] = {}
+        self._session = 0
+
+    def another_session(self, transcript: Transcript) -> None:
+        """Speak of other calls from here on."""
+        self.transcript = transcript
+        self._session += 1
+
+    def of(self, call_id: str) -> int:
+        return self._numbers.setdefault((self._session, call_id), len(self._numbers) + 1)
+
+    def call(self, word: str) -> CallView:
+        """Return the call of a typed number. Raises UsageError where there is none."""
+        if word.isdecimal():
+            for (session, call_id), number in self._numbers.items():
+                if number == int(word) and session == self._session and call_id in self.transcript.calls:
+                    return self.transcript.calls[call_id]
+        what = f"there is no call {word[:20]}" if word else "a call is named by its number"
+        raise UsageError(what, "/calls lists them.")
+
+    def named(self, calls: Iterable[CallView]) -> str:
+        """`call 3`, `calls 3, 4 and 7`."""
+        *numbers, last = [str(self.of(call.id)) for call in calls]
+        return f"calls {', '.join(numbers)} and {last}" if numbers else f"call {last}"
 
 
 def state_of(call: CallView) -> str:
@@ -30,7 +65,7 @@ def label_of(call: CallView) -> str:
 
 def brief_arguments(arguments: Mapping[str, Any] | None) -> str:
     """Arguments in one line, "" for none."""
-    pairs = (f"{name} {_value(value)}" for name, value in (arguments or {}).items())
+    pairs = (f"{name} {in_json(value)}" for name, value in (arguments or {}).items())
     return one_line(", ".join(pairs), BRIEF)
 
 
@@ -41,8 +76,9 @@ def change_lines(change: files.FileChange) -> Iterator[str]:
         if mark != " ":
             first, last = lines[0].name, lines[-1].name
             where = f"line {first}" if first == last else f"lines {first} to {last}"
-            texts = [line.text for line in lines]
-            said = f": {texts[0]}" if len(texts) == 1 else f":\n{_indented(chr(10).join(texts))}"
+            texts = "\n".join(line.text for line in lines)
+            indented = "\n".join(f"    {line}" for line in texts.splitlines())
+            said = f": {texts}" if len(lines) == 1 else f":\n{indented}"
             yield f"  {'Removed' if mark == '-' else 'Added'}, {where}{said}"
         elif not numbered and lines[0].text != displayed.FOLD:
             yield f"  {lines[0].text}"
@@ -96,9 +132,6 @@ def turn_lines(turn: TurnView, number_of: Mapping[str, int]) -> Iterator[str]:
         yield f"Turn {turn.number} {(turn.outcome or '').replace('_', ' ')}. {one_line(turn.error or '', 400)}".strip()
 
 
-def _value(value: Any) -> str:
+def in_json(value: Any) -> str:
+    """Return a value as JSON, a text as it is."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"    {line}" for line in text.splitlines())

@@ -27,7 +27,7 @@ from textual.worker import WorkerFailed
 
 from console_app.config.machine import page_in_use
 from console_app.console import files
-from console_app.tui.main_screen.start.first_paint import StartupApp, StartupParts
+from console_app.tui.main_screen.start.first_paint import LONGEST_JOIN, StartupApp, StartupParts
 from console_app.tui.main_screen.start.survival import Survival, line_of
 from console_app.tui.style_sheet import StyleSheet
 from console_app.tui.terminal.driver_choice import driver_class
@@ -70,7 +70,7 @@ class FanoutApp(StartupApp[int]):
     ]
 
     def __init__(self, start: Services | StartupParts, *, prompt: str | None = None) -> None:
-        """Opens on services that are there, or, with `StartupParts`, at once; they are loaded after the first paint."""
+        """Open on services that are there, or, with `StartupParts`, at once; they are loaded after the first paint."""
         parts = start if isinstance(start, StartupParts) else None
         # The main screen's sheet is named here because Textual reads none for a default screen.
         super().__init__(parts, driver_class=driver_class(), css_path=["app.tcss", "main_screen/main_screen.tcss"])
@@ -124,7 +124,7 @@ class FanoutApp(StartupApp[int]):
         self.set_keymap(dict(keymap))
 
     def _apply_theme(self, theme: str) -> None:
-        """Puts on a theme, or what comes nearest to it."""
+        """Put on a theme, or the one that comes nearest to it."""
         names = [theme]
         if theme == DEFAULT_THEME or (self.asks_background and theme in UNCHOSEN):
             few = SIXTEEN_ON_LIGHT if self._is_light else SIXTEEN_COLOURS
@@ -136,13 +136,13 @@ class FanoutApp(StartupApp[int]):
         return {"muted": "#a0a0a0"}
 
     def background_is(self, light: bool) -> None:
-        """The terminal said so. It decides until a theme is chosen."""
+        """Take the terminal's word for its background, which decides until a theme is chosen."""
         if self.theme in UNCHOSEN:
             self._is_light = light
             self._apply_theme(DEFAULT_THEME)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Textual's own, and behind them the gate to the terminal."""
+        """Return Textual's own filters, and behind them the gate to the terminal."""
         return [*super().get_line_filters(), EDGE]
 
     async def run_async(self, **options: Any) -> int:
@@ -153,8 +153,11 @@ class FanoutApp(StartupApp[int]):
         try:
             result = await super().run_async(**options)
         finally:
-            self._give_terminal_back()
-            self.join_loader()
+            if (driver := driver_of(self)) is not None:
+                driver.close()
+            self._restore_now()
+            if self._loader is not None:  # not to be cut off, as long as that takes no time
+                self._loader.join(LONGEST_JOIN)
             await self._close_services()
             for number, handler in handlers.items():
                 signal.signal(number, handler)
@@ -192,7 +195,6 @@ class FanoutApp(StartupApp[int]):
             leave()
 
     async def _close_services(self) -> None:
-        """Once, whoever asks first."""
         services, self._services = self._services, None
         try:
             if services is not None:
@@ -203,7 +205,7 @@ class FanoutApp(StartupApp[int]):
             log.exception("closing the services failed")
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """No cursor blinks: it would move, and repaint an idle program twice a second."""
+        """Keep cursors from blinking: one would move, and repaint an idle program twice a second."""
         if isinstance(event.widget, Blinking):
             event.widget.cursor_blink = False
 
@@ -221,14 +223,19 @@ class FanoutApp(StartupApp[int]):
             await super().on_event(event)
 
     def _end_within(self, seconds: float, code: int) -> None:
-        timer = threading.Timer(seconds, self._end_now, (code,))
+        def end_now() -> None:
+            log.error("the console did not end by itself")
+            self._restore_now()
+            os._exit(code)
+
+        timer = threading.Timer(seconds, end_now)
         timer.daemon = True
         timer.start()
 
     # -- internal errors
 
     async def _dispatch_action(self, namespace: DOMNode, action_name: str, params: Any) -> bool:
-        """A key whose action fails is a line on the screen."""
+        """Say in a line on the screen that a key's action failed."""
         try:
             return await super()._dispatch_action(namespace, action_name, params)
         except Exception as error:
@@ -261,14 +268,15 @@ class FanoutApp(StartupApp[int]):
     # -- the terminal
 
     def action_suspend_process(self) -> None:
-        """Back to the shell; a page in a browser has none behind it."""
+        """Go back to the shell; a page in a browser has none behind it."""
         if page_in_use() is None:
             super().action_suspend_process()
         else:
             self.notify("There is no shell behind this page.")
 
     def _install_signal_handlers(self) -> dict[int, Any]:
-        """A signal ends the app like a key does; Textual alone would leave the terminal raw. The handlers before.
+        """Have a signal end the app like a key does; Textual alone would leave the terminal raw. Return the handlers
+        from before.
 
         Plain handlers, as the event loop's own would never run while it hangs.
         """
@@ -283,22 +291,10 @@ class FanoutApp(StartupApp[int]):
         numbers = [getattr(signal, name) for name in ENDING_SIGNALS if hasattr(signal, name)]
         return {number: signal.signal(number, ended) for number in numbers}
 
-    def _end_now(self, code: int) -> None:
-        log.error("the console did not end by itself")
-        self._restore_now()
-        os._exit(code)
-
     @property
     def canvas(self) -> Canvas | None:
         """The terminal's own pictures, where there is a terminal."""
         return getattr(driver_of(self), "canvas", None)
-
-    def _give_terminal_back(self) -> None:
-        """Whatever ended the app: nothing is left in a queue, and no mode on."""
-        driver = driver_of(self)
-        if driver is not None:
-            driver.close()
-        self._restore_now()
 
     def _restore_now(self) -> None:
         restore: Callable[[], None] | None = getattr(driver_of(self), "restore_now", None)

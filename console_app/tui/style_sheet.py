@@ -30,7 +30,7 @@ class StyleSheet(Stylesheet):
         self._parse_cache = _parsed(frozenset(variables.items()))
 
     def reparse(self) -> None:
-        """Without the sheet of its own that Textual makes for this: `parse` changes nothing either when it fails."""
+        """Parse without the sheet of its own that Textual makes: `parse` changes nothing either when it fails."""
         self.parse()
 
 

@@ -115,18 +115,18 @@ def end_by_error(app: App[Any], error: Exception) -> bool:
 
 
 def end_work(screen: Screen[Any]) -> None:
-    """Cancels its workers and those of its widgets. Textual does so once the widgets that they look for are gone."""
+    """Cancel its workers and those of its widgets. Textual does so once the widgets that they look for are gone."""
     for node in screen.walk_children(with_self=True):
         screen.workers.cancel_node(node)  # pyright: ignore[reportUnknownMemberType]
 
 
 def driver_of(app: App[Any]) -> Driver | None:
-    """None before the app has run."""
+    """Return the driver; None before the app has run."""
     return app._driver
 
 
 def keymap_of(app: App[Any]) -> dict[str, str]:
-    """Keys by the id of the binding, as `set_keymap` was given them."""
+    """Return keys by the id of the binding, as `set_keymap` was given them."""
     return dict(app._keymap)
 
 
@@ -145,7 +145,7 @@ def forget_toasts(app: App[Any], text: str) -> None:
 
 
 def own_bindings(widget: Widget) -> BindingsMap:
-    """A copy of the bindings of a widget and its classes, without those of the screen and the app."""
+    """Return a copy of the bindings of a widget and its classes, without those of the screen and the app."""
     return widget._bindings.copy()
 
 
@@ -155,5 +155,5 @@ def lines_of(screen: Screen[Any]) -> list[Strip]:
 
 
 def update_now(screen: Screen[Any]) -> None:
-    """Paints what is owed and calls what waits for that, without waiting for Textual's own timer."""
+    """Paint now, and call what waits for that, without waiting for Textual's own timer."""
     screen._on_timer_update()

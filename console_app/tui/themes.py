@@ -4,11 +4,9 @@ A file says ten colours; everything else Textual's widgets ask for is derived fr
 readable in every widget and not only in ours. A file that can't be used is one line of text and is left out.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,37 +16,24 @@ from textual.theme import Theme
 
 from console_app.domain import one_line
 
-
-@dataclass(frozen=True, slots=True)
-class Colors:
-    """The ten colours of a palette, and `panel`, the ground of the two bars."""
-
-    background: str
-    surface: str
-    panel: str
-    foreground: str
-    muted: str
-    primary: str
-    secondary: str
-    accent: str
-    success: str
-    warning: str
-    error: str
-
-
-@dataclass(frozen=True, slots=True)
-class ThemeColours:
-    name: str
-    colors: Colors
-    about: str = ""
-    dark: bool = True
-    ansi: bool = False  # the colours are the terminal's own sixteen
-    variables: Mapping[str, str] = field(default_factory=dict[str, str])
-
-
-COLOURS = frozenset(part.name for part in fields(Colors))
+OF_THEME = (
+    *("background", "surface", "panel", "foreground", "primary", "secondary", "accent", "success", "warning", "error"),
+)  # `panel` is the ground of the two bars
+COLOURS = frozenset({*OF_THEME, "muted"})
 KINDS = {"name": str, "about": str, "dark": bool, "ansi": bool, "colors": dict, "variables": dict}
 WORDS = {str: "a text", bool: "true or false", dict: "a table"}
+TEXTS = ("muted", "primary", "secondary", "accent", "success", "warning", "error")
+# Where Textual puts text on a filled ground, the ground is a strong colour and the text is the background.
+VARIABLES = {  # by the colour that they have where the colours are not the terminal's own
+    "foreground": "text block-cursor-blurred-foreground button-foreground input-cursor-background"
+    " input-selection-foreground screen-selection-foreground",
+    "background": "block-cursor-foreground button-color-foreground input-cursor-foreground scrollbar-background"
+    " scrollbar-background-hover scrollbar-background-active scrollbar-corner-color",
+    "panel": "block-cursor-blurred-background block-hover-background input-selection-background"
+    " screen-selection-background scrollbar",
+    "primary": "block-cursor-background scrollbar-active",
+    "muted": "scrollbar-hover",
+}
 
 
 class BadPalette(Exception):
@@ -64,7 +49,8 @@ class LoadedTheme:
 
 
 def load_themes(folders: Sequence[Path]) -> tuple[list[LoadedTheme], list[str]]:
-    """The themes of `folders`, by name (a later folder overrides an earlier), and what can't be used, a line each."""
+    """Return the themes of `folders`, by name (a later folder overrides an earlier), and a line for each unusable
+    file."""
     return _load(_files(folders))
 
 
@@ -82,7 +68,7 @@ def _load(files: Iterable[Path]) -> tuple[list[LoadedTheme], list[str]]:
 
 
 def themes_named(names: Sequence[str], folders: Sequence[Path]) -> list[LoadedTheme]:
-    """The themes of these names as far as there are any, in a fraction of the time that loading all takes.
+    """Return the themes of these names as far as there are any, in a fraction of the time that loading all takes.
 
     `folders` as for `load_themes`; a file of the first of them, the bundled one, is called as its theme.
     """
@@ -94,96 +80,41 @@ def themes_named(names: Sequence[str], folders: Sequence[Path]) -> list[LoadedTh
 
 @lru_cache(64)
 def read_theme(text: str) -> LoadedTheme:
-    """The theme of a file with this text. Raises TOMLDecodeError, BadPalette."""
-    palette = read_palette(text)
-    return LoadedTheme(build_theme(palette), palette.about)
+    """Read a theme file, and check it by hand: importing pydantic would take longer than the first paint.
 
-
-def read_palette(text: str) -> ThemeColours:
-    """Read a theme file, and check it by hand: importing pydantic would take longer than the first paint."""
+    Raises TOMLDecodeError, BadPalette.
+    """
     table = tomllib.loads(text)
     if problems := _problems(table):
         more = f"; {len(problems) - 1} more like it" if len(problems) > 1 else ""
         raise BadPalette(problems[0] + more)
-    return ThemeColours(
-        name=one_line(table["name"], 40),
-        about=one_line(table.get("about", ""), 80),
-        dark=table.get("dark", True),
-        ansi=table.get("ansi", False),
-        colors=Colors(**table["colors"]),
-        variables=table.get("variables", {}),
-    )
-
-
-def build_theme(palette: ThemeColours) -> Theme:
-    c = palette.colors
-    variables = {
-        "muted": c.muted,
-        "text-muted": c.muted,
-        "foreground-muted": c.muted,
-        "text-primary": c.primary,
-        "text-secondary": c.secondary,
-        "text-accent": c.accent,
-        "text-success": c.success,
-        "text-warning": c.warning,
-        "text-error": c.error,
-        "border": c.primary,
-        "border-blurred": c.muted,
-        "footer-key-foreground": c.primary,
-    }
-    if palette.ansi:
-        # Textual's stylesheets name these two in every theme of the terminal's own colours.
+    colors: dict[str, Any] = table["colors"]
+    dark, ansi, muted = table.get("dark", True), table.get("ansi", False), colors["muted"]
+    variables = {f"text-{name}": colors[name] for name in TEXTS}
+    variables |= {"muted": muted, "foreground-muted": muted, "border": colors["primary"], "border-blurred": muted}
+    variables["footer-key-foreground"] = colors["primary"]
+    if ansi:
+        # Textual's stylesheets name the first two in every theme of the terminal's own colours.
         variables |= {
-            "ansi-background": "ansi_black" if palette.dark else "ansi_white",
-            "ansi-foreground": "ansi_white" if palette.dark else "ansi_black",
+            "ansi-background": "ansi_black" if dark else "ansi_white",
+            "ansi-foreground": "ansi_white" if dark else "ansi_black",
             "scrollbar": "ansi_bright_black",
             "scrollbar-hover": "ansi_white",
             "scrollbar-active": "ansi_white",
-            "scrollbar-background": "ansi_default",
-            "scrollbar-background-hover": "ansi_default",
-            "scrollbar-background-active": "ansi_default",
+            **dict.fromkeys(
+                ("scrollbar-background", "scrollbar-background-hover", "scrollbar-background-active"), "ansi_default"
+            ),
         }
     else:
-        # Where Textual puts text on a filled ground, the ground is a strong colour and the text is the background.
-        variables |= {
-            "text": c.foreground,
-            "block-cursor-background": c.primary,
-            "block-cursor-foreground": c.background,
-            "block-cursor-blurred-background": c.panel,
-            "block-cursor-blurred-foreground": c.foreground,
-            "block-hover-background": c.panel,
-            "button-foreground": c.foreground,
-            "button-color-foreground": c.background,
-            "input-cursor-background": c.foreground,
-            "input-cursor-foreground": c.background,
-            "input-selection-background": c.panel,
-            "input-selection-foreground": c.foreground,
-            "screen-selection-background": c.panel,
-            "screen-selection-foreground": c.foreground,
-            "scrollbar": c.panel,
-            "scrollbar-hover": c.muted,
-            "scrollbar-active": c.primary,
-            "scrollbar-background": c.background,
-            "scrollbar-background-hover": c.background,
-            "scrollbar-background-active": c.background,
-            "scrollbar-corner-color": c.background,
-        }
-    return Theme(
-        name=palette.name,
-        dark=palette.dark,
-        ansi=palette.ansi,
-        primary=c.primary,
-        secondary=c.secondary,
-        accent=c.accent,
-        foreground=c.foreground,
-        background=c.background,
-        surface=c.surface,
-        panel=c.panel,
-        success=c.success,
-        warning=c.warning,
-        error=c.error,
-        variables=variables | dict(palette.variables),
+        variables |= {name: colors[colour] for colour, names in VARIABLES.items() for name in names.split()}
+    theme = Theme(
+        name=one_line(table["name"], 40),
+        dark=dark,
+        ansi=ansi,
+        variables=variables | table.get("variables", {}),
+        **{name: colors[name] for name in OF_THEME},
     )
+    return LoadedTheme(theme, one_line(table.get("about", ""), 80))
 
 
 def _files(folders: Sequence[Path]) -> Iterable[Path]:

@@ -11,7 +11,7 @@ from console_app.acp_agent.session import editor_ways
 from console_app.console.intents.intent import Cannot, Key, Slash, Ways
 from console_app.console.intents.table import INTENTS, slash_commands
 from console_app.domain.safe_text import one_line
-from console_app.line_console.commands import line_ways
+from console_app.line_console.commands import LineWays
 from console_app.tui.approvals.board import ApprovalBoard
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.screen import ChatScreen
@@ -28,7 +28,7 @@ async def ways_of_all(tmp_path: Path) -> dict[str, Ways]:
     async with app(tmp_path).run_test() as pilot:
         screen = chat(pilot.app).own_commands.ways
     async with opened(tmp_path, WrittenModel(say("Hello."))) as shown:
-        lines = line_ways(shown.face)
+        lines = LineWays(shown.face).all()
     return {"screen": screen, "lines": lines, "editor": editor_ways()}
 
 

@@ -21,7 +21,6 @@ from console_app.domain.ports import ModelRequest
 from console_app.domain.tools import ToolAnnotations, ToolSpec
 from console_app.engine import ApprovalGate
 from console_app.headless import OutputStreams
-from console_app.line_console.commands import line_ways
 from console_app.line_console.console import LineConsole
 from console_app.line_console.typed_lines import TypedLines
 from tests.patience import PATIENCE
@@ -58,7 +57,7 @@ async def opened(folder: Path, model: WrittenModel, tools: Tools | None = None, 
     try:
         with TypedLines(keys) as typed:
             shown = Shown(typing, reading)
-            shown.face = LineConsole(made, output, typed, line_ways)
+            shown.face = LineConsole(made, output, typed)
             running = asyncio.create_task(shown.face.run(None))
             await shown.see("Fanout, as lines")
             try:

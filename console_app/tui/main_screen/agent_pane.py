@@ -36,7 +36,6 @@ class AgentPane(Vertical):
         self.agent = ""
 
     def compose(self) -> ComposeResult:
-        """Top to bottom."""
         yield Static(id="agent-title", markup=False)
         yield ConversationView(id="agent", clock=self._clock)
 
@@ -57,17 +56,16 @@ class AgentPane(Vertical):
         self.view.wake()
 
     def close(self) -> None:
-        """Show nothing."""
         self._call, self._router, self.agent = None, None, ""
         self.view.clear()
 
     def happened(self, event: Event) -> None:
-        """An event of the session, which its transcript has already."""
+        """Show an event of the session, which its transcript has already."""
         if self._router is not None and (event.agent == self.agent or event.agent.startswith(f"{self.agent}/")):
             self._router.show(event)
 
     def said(self, text: str) -> None:
-        """Words were said to the agent: they stand there until it has read them, and then say when."""
+        """Show words that were said to the agent until it has read them, and then say when that was."""
         if self._router is not None:
             self.view.action_scroll_end()
             self._router.said(text, at := self._clock())

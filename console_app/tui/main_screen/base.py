@@ -1,4 +1,4 @@
-"""Define the main screen as it is before there is anything to talk to, and after: its keys and its room."""
+"""Define the main screen's keys and room, as they are before there is anything to talk to, and after."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from console_app.tui.widgets.too_small import TooSmall
 from console_app.tui.widgets.typed_app import typed_app
 
 PROMPT_PERIOD = 1 / 100  # seconds between two paints of what is typed
+IDLE = (("/", "commands"), ("@", "files"), ("prompt.help", "help"))  # hints while nothing runs
 
 
 class MainScreen(Screen[None]):
@@ -84,8 +85,8 @@ class MainScreen(Screen[None]):
     welcome = getters.query_one(Welcome)
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
-        """The first time all widgets have their styles from being mounted just before; looking at them takes a fifth of
-        the time of the first paint."""
+        """Refresh no styles the first time, when all widgets have theirs from being mounted: looking at them takes a
+        fifth of the time of the first paint."""
         event.refresh_styles, self._resumed = self._resumed, True
         self.remove_class("-under-dialog")
 
@@ -108,18 +109,17 @@ class MainScreen(Screen[None]):
         Textual's timer comes up to two of its periods after the frame before, and frames of a stream come all the time.
         """
         await super()._on_update(message)
-        if isinstance(message.widget, Prompt) and not self._prompt_due and self._is_written_in(message.widget):
+        prompt = message.widget
+        if isinstance(prompt, Prompt) and not self._prompt_due:
+            before, self._written = self._written, (prompt.selection, prompt.text)
+            if self._written == before:  # refreshed only, over and over while the screen opens
+                return
             wait = self._prompt_painted + PROMPT_PERIOD - time.monotonic()
             if wait <= 0:
                 self._paint_prompt()
             else:
                 self._prompt_due = True
                 asyncio.get_running_loop().call_later(wait, self.call_later, self._paint_prompt)
-
-    def _is_written_in(self, prompt: Prompt) -> bool:
-        """Since it was looked at; while the screen opens it is refreshed over and over."""
-        before, self._written = self._written, (prompt.selection, prompt.text)
-        return self._written != before
 
     def _paint_prompt(self) -> None:
         self._prompt_due = False

@@ -1,23 +1,24 @@
-"""The boards above the prompt and the to-do list: composes them, and hands what you decide on them to the
-conversation."""
+"""The boards above the prompt and the to-do list: composes them, decides which takes the focus, and hands what you
+decide on them to the conversation. Never from somebody who is typing is the focus taken."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from textual import events, getters, on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widget import Widget
 
-from console_app.console import Console
-from console_app.domain.transcript import CallView
+from console_app.console import Console, Later, PendingQuestion
+from console_app.domain.transcript import CallView, Transcript
 from console_app.tui.approvals.board import ApprovalBoard
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.bars.find_bar import FindBar
 from console_app.tui.main_screen.bars.todo_pane import TodoPane
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.dialogs import Dialogs
+from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import PromptBox
 from console_app.tui.questions.board import HumanBoard
 from console_app.tui.questions.question_board import QuestionBoard
@@ -25,17 +26,20 @@ from console_app.tui.terminal.key_names import nothing_here, writes_text
 from console_app.tui.widgets.folding_board import FoldingBoard
 
 BOTH = 40  # lines in which a board and what is read have room side by side
+UNTOUCHED = 1.0  # seconds without a key in an empty prompt, after which the board takes the focus
+LOOK_EVERY = 0.25  # seconds between looks at that
+
+Board = ApprovalBoard | HumanBoard | QuestionBoard
 
 
 class BoardArea(Vertical):
-    """Holds the boards of one main screen; each takes room only while something waits for it."""
+    """Holds the boards of one main screen, in step with a transcript and with the questions of servers.
+
+    Each takes room only while something waits for it. Approvals come first, then servers, and the model's questions
+    last. A server's question stays in its place for as long as you are at it.
+    """
 
     DEFAULT_CSS = "BoardArea { height: auto; }"
-
-    approvals = getters.query_one(ApprovalBoard)
-    human = getters.query_one(HumanBoard)
-    questions = getters.query_one(QuestionBoard)
-    todo = getters.query_one(TodoPane)
 
     def __init__(self, ui: ConsoleUi, console: Console, dialogs: Dialogs) -> None:
         super().__init__()
@@ -45,28 +49,82 @@ class BoardArea(Vertical):
         self._permissions = console.permissions
         self._calls = console.calls
         self._dialogs = dialogs
+        self._pending = console.pending
         self._had = 0  # lines to spare
         self._reading = False  # in the conversation, which has the focus
+        self._timer: Later | None = None
 
     def compose(self) -> ComposeResult:
-        timing = self._services.timing
-        yield TodoPane()
-        replayed, folder = self._services.replay is not None, self._services.working_folder
-        clock = self._services.clock
-        spare = self._spare
-        yield ApprovalBoard(timing=timing, spare=spare, folder=folder, replayed=replayed, now=clock)
-        yield HumanBoard(model=lambda: self._services.engine.provider.model, timing=timing, spare=spare)
-        yield QuestionBoard(timing=timing, spare=spare, replayed=replayed)
+        services = self._services
+        timing, spare, replayed = services.timing, self._spare, services.replay is not None
+        self.todo = TodoPane()
+        self.approvals = ApprovalBoard(
+            timing=timing, spare=spare, folder=services.working_folder, replayed=replayed, now=services.clock
+        )
+        self.human = HumanBoard(model=lambda: services.engine.provider.model, timing=timing, spare=spare)
+        self.questions = QuestionBoard(timing=timing, spare=spare, replayed=replayed)
+        self._boards: tuple[Board, ...] = (self.approvals, self.human, self.questions)
+        yield from (self.todo, *self._boards)
 
     def _spare(self) -> int:
-        """Lines for the board that is shown: those that nothing else needs but the conversation, which keeps one."""
+        """Count the lines for the board that is shown: those that only the conversation needs, which keeps one."""
         others = [one for one in self.children if one not in self._boards]
         others += [one for one in self.screen.children if one is not self and one.id not in ("conversation", "welcome")]
         return self.screen.size.height - 1 - sum(one.outer_size.height for one in others if one.display)
 
+    def follow(self, transcript: Transcript, prompt: Prompt) -> None:
+        """Keep the boards in step with this conversation from now on. They take the focus from its prompt alone."""
+        self._transcript, self._prompt = transcript, prompt
+        self._waiting: set[str] = set()
+        self._asking: set[str | PendingQuestion] = set()
+        self._put_off = False  # you left the board: it waits until a new call comes
+
+    def sync(self) -> None:
+        """Show what waits now: a call may have begun or ceased to."""
+        queue, calls = self._services.human.open, self._transcript.calls
+        waiting = self._pending.of([*self._transcript.open_calls.values()])
+        asking = [call for call in self._transcript.open_calls.values() if call.asks]
+        ids, fresh = {one.call.id for one in waiting}, {*(call.id for call in asking), *queue}
+        if ids - self._waiting or fresh - self._asking:
+            self._put_off = False
+        self._waiting, self._asking = ids, fresh
+        focused = self.screen.focused
+        here = next((one for one in self._boards if focused is not None and one in focused.ancestors_with_self), None)
+        label = {call_id: call.label for call_id, call in calls.items()}
+        self.human.show(queue, lambda call_id: label.get(call_id, ""), hidden=bool(waiting) and here is not self.human)
+        self.approvals.show(() if here is self.human and self.human.is_asking else waiting)
+        self.questions.show(() if waiting or self.human.is_asking else asking)
+        if wanted := self.wanted:
+            if self._timer is None:
+                self._look()
+            else:
+                self._take_focus()
+        elif self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        if here is not None and wanted is not here:
+            (wanted or self._prompt).focus()
+
     @property
-    def _boards(self) -> tuple[ApprovalBoard, HumanBoard, QuestionBoard]:
-        return self.approvals, self.human, self.questions
+    def wanted(self) -> Board | None:
+        """The board that waits for you."""
+        if self.approvals.is_waiting:
+            return self.approvals
+        if self.human.is_asking:
+            return self.human
+        return self.questions if self.questions.is_asking else None
+
+    def _look(self) -> None:
+        self._timer = self._services.timing.later(self, LOOK_EVERY, self._look)
+        self._take_focus()
+
+    def _take_focus(self) -> None:
+        """Give the focus to the board once the prompt is empty and was left alone for a second."""
+        prompt, wanted = self._prompt, self.wanted
+        idle = self._services.timing.now() - prompt.touched_at >= UNTOUCHED
+        if wanted and prompt.has_focus and not prompt.text and idle and not self._put_off:
+            wanted.focus()
+            self.approvals.selection.keys.brought()
 
     @property
     def places(self) -> list[tuple[str, Widget]]:
@@ -111,7 +169,7 @@ class BoardArea(Vertical):
         """
         spare = self._spare()
         folded = self._reading and spare < BOTH
-        waits = self.approvals.is_waiting or self.human.is_asking or self.questions.is_asking
+        waits = self.wanted is not None
         self.screen.query_one(PromptBox).set_class(self.has_focus_within or (folded and waits), "-aside")
         for board in self._boards:
             board.folded = folded
@@ -152,7 +210,7 @@ class BoardArea(Vertical):
 
     @on(HumanBoard.Closed)
     def _question_closed(self) -> None:
-        self._ui.shown.boards.sync()
+        self.sync()
 
     @on(HumanBoard.CopyRequested)
     def _copy_address(self, event: HumanBoard.CopyRequested) -> None:
@@ -168,7 +226,10 @@ class BoardArea(Vertical):
 
     @on(FoldingBoard.Left)
     def _left(self) -> None:
-        self._ui.shown.boards.put_off()
+        """Escape on a board."""
+        self._put_off = True
+        self.screen.set_focus(self._prompt)
+        self.sync()  # another board may have waited for this one
 
     # The to-do list
 

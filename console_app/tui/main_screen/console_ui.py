@@ -15,7 +15,7 @@ from textual.screen import Screen
 
 from console_app.console import Console, Services
 from console_app.domain import CallState, Event, Level, call_description, event_news, one_line, plural, ports
-from console_app.domain.transcript import CallView, Transcript, TurnView
+from console_app.domain.transcript import CallView, Transcript
 from console_app.tui.approvals import board
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.agent_pane import AgentPane
@@ -64,13 +64,11 @@ class ConsoleUi(Ui):
         self._attention = Attention(services.attention, self._to_terminal, lambda: screen.app.app_focus)
 
     def connect(self, console: Console) -> None:
-        """Takes the console, whose state is shown."""
         self._console = console
         self._conversation = console.conversation
 
     @property
     def transcript(self) -> Transcript:
-        """The conversation on screen."""
         return self.shown.transcript
 
     # What happens
@@ -86,7 +84,7 @@ class ConsoleUi(Ui):
 
     @property
     def view(self) -> ConversationView:
-        """The view of the conversation that is shown: the user's, or that of an agent."""
+        """The view of the conversation on the screen: the user's, or that of an agent."""
         return self._screen.query_one("#agent" if self.agent else "#conversation", ConversationView)
 
     @property
@@ -102,7 +100,10 @@ class ConsoleUi(Ui):
             return
         if self.drafts is not None:
             self.drafts.aside = True
-        self._ways_back.append((self.agent, self.view.has_focus, self._swapped(call.runs)))
+        draft = prompt.hand_over()
+        if (kept := self._for_agents.pop(call.runs, None)) is not None:
+            prompt.give_back(kept)
+        self._ways_back.append((self.agent, self.view.has_focus, draft))
         pane.show(call, self.shown.transcript)
         screen.add_class("-agent")
         screen.query_one(FindBar).search(pane.view)
@@ -149,15 +150,8 @@ class ConsoleUi(Ui):
         self.shown.agent.said(text)
         return True
 
-    def _swapped(self, agent: str) -> Prompt.Submitted:
-        prompt = self._screen.prompt
-        draft = prompt.hand_over()
-        if (kept := self._for_agents.pop(agent, None)) is not None:
-            prompt.give_back(kept)
-        return draft
-
     def show(self, event: Event) -> None:
-        """Shows an event. One that can't be shown is told of: the turn goes on, and the session is whole."""
+        """Show an event. One that can't be shown is told of: the turn goes on, and the session is whole."""
         try:
             self.talking = True
             before = self.transcript.turn
@@ -175,7 +169,9 @@ class ConsoleUi(Ui):
 
     def _show_pressed(self, act: call_description.Act, call: CallView | None) -> None:
         """Say for a while in the last line which key was pressed then, and on what."""
-        binding = pressed(act)
+        name = {"approve": "board.once", "deny": "board.deny"}.get(act, f"panel.{act}")
+        bindings = [one for one in (*board.KEYS, *ConversationView.BINDINGS) if isinstance(one, Binding)]
+        binding = next(one for one in bindings if one.id == name)
         line = Content.styled("pressed then  ", "$muted") + Content.styled(key_name(binding.key), "bold $primary")
         line += Content(f" {binding.description}{'' if call is None else f' · {one_line(call.label, 60)}'}")
         hints = self._screen.query_one(KeyHints)
@@ -199,7 +195,10 @@ class ConsoleUi(Ui):
         elif news & event_news.News.DECIDED:
             self._attention.decided()
         elif news & event_news.News.ENDS and (turn := self.transcript.turn) is not None:
-            self._attention.ended(f"the turn is {_came_to(turn)}")
+            failed = turn.without_success if turn.outcome == "completed" else ()
+            done = "done" if turn.outcome == "completed" else (turn.outcome or "over").replace("_", " ")
+            missed = f"over, and {plural(len(failed), 'call')} of it did not succeed"
+            self._attention.ended(f"the turn is {missed if failed else done}")
             if len(self.transcript.turns) == 1 and any(len(step.batch.calls) > 1 for step in turn.steps):
                 self.shown.view.add_notice("info", f"{self.key_of('timeline')} shows how they ran.")
         else:
@@ -229,7 +228,11 @@ class ConsoleUi(Ui):
             return  # the screen is going away, and the turn with it
         self._show_sent()
         screen.query_one(QueueStrip).show(conversation.waiting, conversation.paused)
-        screen.prompt.border_subtitle = self._step()
+        turn, step = conversation.turn, self.shown.transcript.step
+        later = (
+            "" if turn is None or step is None or step.number < 2 else f"step {step.number}/{turn.settings.max_steps}"
+        )
+        screen.prompt.border_subtitle = later
         screen.query_one(ActivityLine).look(self.view.now)
         screen.query_one(BackgroundLine).look(self.view.now)
         self.view.wake()
@@ -245,7 +248,7 @@ class ConsoleUi(Ui):
             screen.welcome.offer([status.name for status in servers])
 
     def _show_sent(self) -> None:
-        """A message is in the conversation as soon as it is sent. Called off, with nothing else there, it is not."""
+        """Show a message in the conversation as soon as it is sent. Called off, with nothing else there, it goes."""
         conversation, sent = self._conversation, self._conversation.on_its_way
         if sent is not None:
             self.talking = True
@@ -253,13 +256,6 @@ class ConsoleUi(Ui):
             self.shown.sending(None if sent is None else sent.text, self._console.activity.waits_for)
         if not conversation.busy and not self.shown.transcript.turns and not self.shown.view.blocks:
             self.talking = False
-
-    def _step(self) -> str:
-        """Say how far the turn is, from its second request on."""
-        turn, step = self._conversation.turn, self.shown.transcript.step
-        if turn is None or step is None or step.number < 2:
-            return ""
-        return f"step {step.number}/{turn.settings.max_steps}"
 
     async def next_slice(self) -> None:
         """Lets keys pass, and text come no faster than it can be painted."""
@@ -312,14 +308,13 @@ class ConsoleUi(Ui):
         return f"/{intent}"
 
     def tell_notices(self) -> None:
-        """Show on the opening page the notices from before there was a conversation."""
         self._screen.welcome.notices(self._notices)
 
     def toast(self, text: str, seconds: float = 4) -> None:
         self._screen.notify(text, markup=False, timeout=seconds)
 
     def refuse(self, why: str) -> None:
-        """A key did nothing, and why: said once for a word that was typed by mistake."""
+        """Say that a key did nothing, and why: once for a word that was typed by mistake."""
         now = self._services.timing.now()
         if now - self._refused_at >= REFUSED_EVERY:
             self._refused_at = now
@@ -334,7 +329,6 @@ class ConsoleUi(Ui):
         every: float | None = None,
         whole: asyncio.Task[None] | None = None,
     ) -> None:
-        """Shows a text in a dialog, growing."""
         from console_app.tui.widgets.text_dialog import TextDialog
 
         await self.push(TextDialog(title, read, at_end=at_end, every=every))
@@ -397,15 +391,16 @@ class ConsoleUi(Ui):
         self.toast(f"Copied {what}: {size}.{more}" if what else f"Copied {size}.{more}")
 
 
-def _came_to(turn: TurnView) -> str:
-    if turn.outcome == "completed" and (failed := turn.without_success):
-        return f"over, and {plural(len(failed), 'call')} of it did not succeed"
-    return "done" if turn.outcome == "completed" else (turn.outcome or "over").replace("_", " ")
-
-
 def read_status(services: Services, transcript: Transcript) -> Status:
     engine = services.engine
     model, provider, host = engine.provider.model, engine.provider.name, services.models.host
+    usage, context, library = transcript.usage, transcript.usage.context, services.library
+    if usage.stale and context:  # the next request is another by now
+        context = sum(part.tokens for part in services.engine.context_parts(transcript))
+    storage = "" if services.replay is None else "replay"
+    if not storage and library is not None:
+        problem = library.store.problem
+        storage = "read only" if library.read_only else f"not saved: {problem.reason}" if problem is not None else ""
     states = [str(server.state) for server in services.server_statuses()]
     return Status(
         model=model or "…",
@@ -419,35 +414,8 @@ def read_status(services: Services, transcript: Transcript) -> Status:
         servers_failed=states.count("failed"),
         tools=len(engine.toolset.tools()),
         protocol=ports.protocol_label(engine.provider).removeprefix("native, "),
-        context=_context(services, transcript),
+        context=context,
         context_window=services.models.window,
         cost=transcript.usage.cost,
-        storage=_storage(services),
+        storage=storage,
     )
-
-
-def _context(services: Services, transcript: Transcript) -> int:
-    """Count the tokens of the newest request and its answer, or about those of the next one where that is another by
-    now."""
-    usage = transcript.usage
-    if not usage.stale or not usage.context:
-        return usage.context
-    return sum(part.tokens for part in services.engine.context_parts(transcript))
-
-
-def _storage(services: Services) -> str:
-    """Say in a few words what is wrong with keeping this session; "" when nothing is."""
-    if services.replay is not None:
-        return "replay"
-    if (library := services.library) is None:
-        return ""
-    if library.read_only:
-        return "read only"
-    problem = library.store.problem
-    return "" if problem is None else f"not saved: {problem.reason}"
-
-
-def pressed(act: call_description.Act) -> Binding:
-    """The binding by which a user does something with a call: of the board, or of the call's panel."""
-    name = {"approve": "board.once", "deny": "board.deny"}.get(act, f"panel.{act}")
-    return next(one for one in (*board.KEYS, *ConversationView.BINDINGS) if isinstance(one, Binding) and one.id == name)

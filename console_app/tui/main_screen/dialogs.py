@@ -1,7 +1,4 @@
-"""Opens the chat screen's dialogs and acts on their results. Each dialog is imported when it is first opened.
-
-The prompt in your own editor. The turn goes on meanwhile, with painting held back until you return.
-"""
+"""Opens the chat screen's dialogs and acts on their results. Each dialog is imported when it is first opened."""
 
 from __future__ import annotations
 
@@ -43,7 +40,7 @@ class Dialogs:
         self._prompt = prompt
 
     async def help(self, commands: Sequence[Bound], places: Sequence[tuple[str, Widget]]) -> None:
-        """Keys, by the `places` that have some, and commands."""
+        """Show keys, by the `places` that have some, and commands."""
         from console_app.tui.main_screen.over.help import HelpScreen, key_sections
 
         await self._ui.push(HelpScreen(key_sections(self._ui.app, places), commands))
@@ -51,8 +48,6 @@ class Dialogs:
     async def commands(self, registry: CommandRegistry, keys: Mapping[str, str], run: Callable[[Bound], None]) -> None:
         """Offer the commands to pick from, with the `keys` that do the same. Each is listed once, whatever else it is
         called."""
-        from console_app.tui.widgets.pick_list import Choice, PickList
-
         choices = [
             Choice(f"/{one.name}", f"{key} · {one.about}" if (key := keys.get(one.name)) else one.about)
             for one in (command.intent for command in registry)
@@ -63,13 +58,13 @@ class Dialogs:
             run(command)
 
     async def pick_model(self) -> str | None:
-        """The model that the user picks, as `PROVIDER/MODEL`."""
+        """Return the model that the user picks, as `PROVIDER/MODEL`."""
         from console_app.tui.main_screen.over.pickers import ModelPicker
 
         return await self._ui.push(ModelPicker(self._services.models))
 
     async def connect(self) -> None:
-        """Connects a model by its address; it answers from then on."""
+        """Connect a model by its address; it answers from then on."""
         from console_app.tui.connect.screen import ConnectScreen
 
         if self._services.connecting is None:
@@ -78,8 +73,8 @@ class Dialogs:
             self._ui.changed()
             self._ui.tell("info", kept)
 
-    async def theme(self, themes: Sequence[LoadedTheme], name: str) -> None:
-        """Switches to the theme called `name`, or lets you pick of `themes`."""
+    async def theme(self, themes: Sequence[LoadedTheme], _console: Console, name: str) -> None:
+        """Switch to the theme called `name`, or let the user pick one of `themes`."""
         from console_app.tui.main_screen.over.pickers import ThemePicker
 
         names = [theme.theme.name for theme in themes]
@@ -96,10 +91,8 @@ class Dialogs:
             except FanoutError as error:
                 self._ui.tell("warning", error.line)
 
-    async def settings(
-        self, themes: Sequence[LoadedTheme], use_mode: Callable[[ApprovalMode], object], query: str
-    ) -> None:
-        """Every setting, to be changed; those that can hold from then on."""
+    async def settings(self, themes: Sequence[LoadedTheme], _console: Console, query: str) -> None:
+        """Show every setting, to be changed; those that can hold do so from then on."""
         from console_app.tui.main_screen.over.settings_screen import SettingsScreen
 
         if (own := self._services.settings) is None:
@@ -110,7 +103,7 @@ class Dialogs:
             later = await asyncio.to_thread(own.take_effect, name)
             if later == OwnSettings.NEXT_START:
                 value = next((one.value for one in await asyncio.to_thread(own.read) if one.name == name), None)
-                if value is not None and await self._use_setting(name, value, use_mode):
+                if value is not None and await self._use_setting(name, value):
                     later = ""
             self._ui.changed()
             return later
@@ -120,15 +113,15 @@ class Dialogs:
 
         await self._ui.push(SettingsScreen(own, applied, partial(edit, self._ui.app, suffix=".toml"), choices, query))
 
-    async def _use_setting(self, name: str, value: object, use_mode: Callable[[ApprovalMode], object]) -> bool:
-        """Has a setting hold that is the console's; False for one that has to wait."""
+    async def _use_setting(self, name: str, value: object) -> bool:
+        """Have a setting hold that is the console's. Return False for one that has to wait."""
         match name:
             case "theme":
                 self._ui.app.theme = str(value)
             case "ui.motion":
                 use_motion(self._ui.app, value is True)
             case "approval_mode":
-                use_mode(ApprovalMode(str(value)))
+                self._console.permissions.use_mode(ApprovalMode(str(value)))
             case "model":
                 try:
                     await self._services.models.switch(str(value))
@@ -139,22 +132,23 @@ class Dialogs:
         return True
 
     async def history(self) -> None:
-        """Puts an older prompt into the prompt."""
-
-        picked = await self._ui.push(HistorySearch(self._prompt().sent.entries))
+        """Put an older prompt into the prompt."""
+        newest_first = dict.fromkeys(reversed(self._prompt().sent.entries))
+        note = "" if newest_first else "no prompt was sent yet"
+        choices = [Choice(prompt) for prompt in newest_first]
+        picked = await self._ui.push(PickList("Prompt history", choices, note=note))
         if picked is not None:
             self._prompt().recall(picked)
 
     async def editor(self) -> None:
-        """The prompt in your editor."""
-
+        """Open the prompt in your editor. The turn goes on meanwhile, with painting held back until you return."""
         try:
             self._ui.put(await edit(self._ui.app, self._prompt().expanded()))
         except FanoutError as error:
             self._ui.toast(error.line, seconds=10)
 
     async def servers(self, name: str) -> None:
-        """The servers with their switches, on the one called `name`."""
+        """Show the servers with their switches, on the one called `name`."""
         from console_app.tui.servers.screen import ServersScreen
 
         switches, clock = self._services.servers, self._services.clock
@@ -167,8 +161,8 @@ class Dialogs:
             self._ui.changed()
 
     async def call(self, label: str, arguments: Mapping[str, Any] | None = None) -> bool:
-        """Calls made by hand: a form for each, until they are sent; they run as a turn that asks no model. Whether any
-        was sent. The first form is filled in with `arguments`."""
+        """Make calls by hand: a form for each, until they are sent; they run as a turn that asks no model. Return
+        whether any was sent. The first form is filled in with `arguments`."""
         from console_app.tui.forms.call_form import fill_in
 
         tools, path = self._services.engine.toolset.tools(), self._services.calls_path
@@ -180,7 +174,7 @@ class Dialogs:
     async def timeline(
         self, transcript: Transcript, go_to: Callable[[CallView], None], at: CallView | None = None
     ) -> None:
-        """A turn's calls in time, the selected one first; the one that is picked is gone to, or inspected too."""
+        """Show a turn's calls in time, the selected one first; the one that is picked is gone to, or inspected too."""
         from console_app.tui.timeline.screen import TimelineScreen
 
         services = self._services
@@ -200,33 +194,27 @@ class Dialogs:
         await self._ui.report(one_line(call.label, 60), lambda: call_text(call, exchange(call.id)), every=0.5)
 
     async def files(self, files: Sequence[Artifact], server: str) -> None:
-        """Opens a file or a link of a result of `server`; of several the one that is picked."""
+        """Open a file or a link of a result of `server`; of several the one that is picked."""
         from console_app.tui.servers.open_files import choose_and_open
 
         read = partial(self._offers.read, server) if server and self._services.hub is not None else None
         await choose_and_open(self._ui.app, files, self._ui.toast, read)
 
     async def edit_arguments(self, call: CallView, accept: str, use: Callable[[str, dict[str, Any]], None]) -> None:
-        """A form for the arguments of a call; `use` gets its id and the new ones. `accept` says what that does. Of a
-        call that ended the result can be changed in its place."""
-        from console_app.tui.approvals.arguments_editor import editor_for
+        """Show a form for the arguments of a call; `use` gets its id and the new ones. `accept` says what that does. Of
+        a call that ended the result can be changed in its place."""
+        from console_app.tui.approvals.arguments_editor import RESULT, editor_for, result_editor
 
         engine, clock = self._services.engine, self._services.timing.now
         spec = next((spec for spec in engine.toolset.tools() if spec.name == call.name), None)
         editor = editor_for(call, spec, engine.gate, accept=accept, clock=clock)
         if (edited := await self._ui.push(editor)) is not None:
             use(call.id, edited)
-        elif editor.wants_result:
-            await self._change_result(call)
-
-    async def _change_result(self, call: CallView) -> None:
-        from console_app.tui.approvals.arguments_editor import RESULT, result_editor
-
-        if (edited := await self._ui.push(result_editor(call, self._services.timing.now))) is not None:
-            await self._console.sessions.go_on_from(call.id, edited[RESULT])
+        elif editor.wants_result and (changed := await self._ui.push(result_editor(call, clock))) is not None:
+            await self._console.sessions.go_on_from(call.id, changed[RESULT])
 
     async def compare(self, name: str) -> None:
-        """This conversation beside the one it was forked from, its newest fork, or the one of that id."""
+        """Show this conversation beside the one it was forked from, its newest fork, or the one of that id."""
         from console_app.tui.sessions.compare import CompareScreen
 
         if (pair := await self._console.sessions.pair(name)) is not None:
@@ -235,7 +223,7 @@ class Dialogs:
 
 
 async def edit(app: App[int], text: str, *, suffix: str = ".md") -> str:
-    """`text` as it was saved in the editor; raises EditorError when there is none or it failed."""
+    """Return `text` as it was saved in the editor. Raises EditorError when there is none or it failed."""
     try:
         return await files.edited(text, _suspended(app), suffix=suffix)
     except SuspendNotSupported:
@@ -246,12 +234,3 @@ async def edit(app: App[int], text: str, *, suffix: str = ".md") -> str:
 def _suspended(app: App[int]) -> Generator[None]:
     with app.batch_update(), app.suspend():
         yield
-
-
-class HistorySearch(PickList):
-    """The result is the whole prompt."""
-
-    def __init__(self, prompts: Sequence[str]) -> None:
-        newest_first = dict.fromkeys(reversed(prompts))
-        note = "" if newest_first else "no prompt was sent yet"
-        super().__init__("Prompt history", [Choice(prompt) for prompt in newest_first], note=note)

@@ -68,7 +68,6 @@ class PromptArea(Vertical):
                 toasts.styles.margin = margin
 
     def on_mount(self) -> None:
-        """Keep what is written from here on, and move toasts to where the screen has room."""
         self.screen.screen_layout_refresh_signal.subscribe(self, self._place_toasts)  # pyright: ignore[reportUnknownMemberType]
         services = self._services
         self.drafts = DraftKeeping(
@@ -85,7 +84,6 @@ class PromptArea(Vertical):
 
     @property
     def prompt(self) -> Prompt:
-        """Return the widget in which you type."""
         return self.query_one(PromptBox).prompt
 
     def look_again(self) -> None:
@@ -137,7 +135,7 @@ class PromptArea(Vertical):
             self._ui.open_beside(self._conversation.steer, text, typed=sent.shown)
 
     def stop(self) -> bool:
-        """Stops what runs. A message whose turn has not begun goes back to the prompt, or to the queue while something
+        """Stop what runs. A message whose turn has not begun goes back to the prompt, or to the queue while something
         is written there. False when nothing runs."""
         conversation = self._conversation
         if conversation.on_its_way is None or self.prompt.text:

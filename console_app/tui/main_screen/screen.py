@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Literal, assert_never
 
 from textual import events, getters, on
 from textual.app import ComposeResult
@@ -11,8 +12,8 @@ from textual.content import Content
 from textual.message import Message
 
 from console_app.console import MODES, Console, Services
-from console_app.console.intents import Commands
-from console_app.domain import ApprovalMode, plural
+from console_app.console.intents import INTENTS, Commands
+from console_app.domain import ApprovalMode, CallState, one_line, plural
 from console_app.tui.approvals.mode_switch import ModeSwitch, strip
 from console_app.tui.commands.registry import CommandLine, CommandRegistry
 from console_app.tui.lineview import CallBlock, ConversationView
@@ -21,19 +22,15 @@ from console_app.tui.main_screen.bars.activity_line import ActivityLine
 from console_app.tui.main_screen.bars.background_line import BackgroundLine
 from console_app.tui.main_screen.bars.find_bar import FindBar
 from console_app.tui.main_screen.bars.status_bar import StatusBar
-from console_app.tui.main_screen.base import MainScreen
+from console_app.tui.main_screen.base import IDLE, MainScreen
 from console_app.tui.main_screen.board_area import BoardArea
-from console_app.tui.main_screen.boards import Boards
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.dialogs import Dialogs
-from console_app.tui.main_screen.hints import hints_of
-from console_app.tui.main_screen.keys_that_go import KeysThatGo, Place
 from console_app.tui.main_screen.over.copying import copy_part, name_of
-from console_app.tui.main_screen.over.leaving import Leaving
 from console_app.tui.main_screen.prompt_area import PromptArea
 from console_app.tui.main_screen.shown_conversation import ShownConversation
 from console_app.tui.main_screen.start.welcome import Welcome
-from console_app.tui.main_screen.ways import ScreenKeys, act_on_call, screen_ways
+from console_app.tui.main_screen.ways import screen_ways
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.servers.workbench import Workbench
@@ -43,6 +40,9 @@ from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.too_small import TooSmall
 
 WATCHED_ONLY = "A replay: / for commands, nothing is sent"
+WATCHED = (("/", "commands"), ("prompt.help", "help"))  # hints in a replay, where nothing can be sent
+AGAIN = 2.0  # seconds in which a second key counts as one
+Place = Literal["panel", "call", "failure", "turn", "failed", "page"]
 
 
 class ChatScreen(MainScreen):
@@ -71,19 +71,22 @@ class ChatScreen(MainScreen):
         own = self.own_commands = Commands(console)
         self.commands = CommandRegistry(own)
         self.offers = ServerOffers(services.hub, ui, self.commands, console, lambda text: self.prompt_area.send(text))
-        self.keys_that_go = KeysThatGo(self, ui)
         later = partial(services.timing.later, self)
         self.modes = ModeSwitch(console.permissions, ui, services.timing, later, self._show_mode)
-        self._leaving = Leaving(
-            self,
-            ui,
-            lambda: self.prompt_area.stop(),
-            partial(self.action_command, "rewind"),
-            services.timing.now,
-            lambda: len(services.engine.background),
-        )
+        self._quit_at = self._interrupted_at = self._escaped_at = float("-inf")
         self.dialogs = Dialogs(ui, console, self.offers, lambda: self.prompt)
-        equip(self.offers, services, ui, self.dialogs)
+        if services.hub is not None and services.servers is not None:  # else, as in a replay, there is nothing to open
+            self.offers.bench = Workbench(
+                services.hub,
+                ui,
+                statuses=services.servers.statuses,
+                gate=services.engine.gate,
+                calls=lambda: ui.shown.transcript.calls,
+                run=self.dialogs.call,
+                redact=services.redact,
+                folder=services.working_folder,
+                clock=services.clock,
+            )
         ui.connect(console)
         self.command_line = CommandLine(console, own, ui, self.commands, self.offers.is_prompt)
         self._themes = themes
@@ -97,7 +100,7 @@ class ChatScreen(MainScreen):
         yield FindBar(view)
         yield BoardArea(self.ui, self.console, self.dialogs)
         yield PromptArea(self.ui, self.console, self.command_line, self.offers)
-        yield KeyHints(lambda: hints_of(self.ui, self.console), self.services.timing.now)
+        yield KeyHints(self._hints, self.services.timing.now)
         yield TooSmall()
 
     def on_mount(self) -> None:
@@ -105,19 +108,11 @@ class ChatScreen(MainScreen):
         if not self.query("#prompt"):
             return  # left (by a signal, say) before there was anything to see
         services, boards = self.services, self.boards
-        self.ui.shown = ShownConversation(
-            self.conversation,
-            Boards(boards.approvals, boards.human, boards.questions),
-            boards.todo,
-            self.prompt,
-            self.console,
-            self.agent,
-        )
+        self.ui.shown = ShownConversation(self.conversation, boards, self.prompt, self.console, self.agent)
         panel = ("On a panel", self.conversation)
         places = [("Everywhere", self), panel, *boards.places, ("In the prompt", self.prompt)]
-        keys = ScreenKeys(self.action_toggle_plan, self.keys_that_go.find)
-        own, known = self.own_commands, self.commands
-        own.use(screen_ways(self.ui, self.dialogs, boards, self.modes, known, keys, places, self._themes))
+        ways = screen_ways(self.ui, self.dialogs, boards, self.modes, self.commands, self._find, places, self._themes)
+        self.own_commands.use(ways)
         services.on_servers_changed(self._servers_changed)
         self.ui.drafts = self.prompt_area.drafts
         self.ui.tell_notices()
@@ -133,7 +128,7 @@ class ChatScreen(MainScreen):
 
     @property
     def view(self) -> ConversationView:
-        """The conversation that is shown: the user's, or that of an agent."""
+        """The conversation on the screen: the user's, or that of an agent."""
         return self.ui.view
 
     async def end(self) -> None:
@@ -156,7 +151,7 @@ class ChatScreen(MainScreen):
             self.prompt_area.send(self._first_prompt)
 
     async def _dispatch_message(self, message: Message) -> None:
-        """A message whose handler fails is a line on the screen; only one of the screen's making ends the console."""
+        """Tell of a message whose handler fails in a line; only one of the screen's making ends the console."""
         try:
             await super()._dispatch_message(message)
         except Exception as error:
@@ -173,7 +168,34 @@ class ChatScreen(MainScreen):
 
     @on(ConversationView.CallAction)
     def _call_action(self, event: ConversationView.CallAction) -> None:
-        act_on_call(event, self.ui, self.console, self.dialogs, self.boards)
+        """Act on a call as its key asked, if it is still there."""
+        ui, call = self.ui, self.ui.shown.transcript.calls.get(event.call_id)
+        if call is None:
+            return
+        calls = self.console.calls
+        match event.action:
+            case "inspect":
+                ui.open(self.dialogs.inspect, call)
+            case "retry" if why := self.services.engine.why_again(call.id):
+                words = f"{why} · r again"
+                if ui.view.says_of(call) == words:  # the second press is a yes: no board asks
+                    ui.view.say_of(call, "")
+                    calls.run_again(call.id, call.arguments)
+                else:
+                    ui.view.say_of(call, words)
+            case "retry":
+                calls.run_again(call.id)
+            case "retry_all":
+                calls.run_cut_off_again()
+            case "edit" if call.state is CallState.WAITING:
+                self.boards.edit_waiting(call)
+            case "edit":
+                ui.open(self.dialogs.edit_arguments, call, "runs it again with these", calls.run_again)
+            case "send":
+                calls.send_now()
+            case name:
+                if (act := INTENTS[name].act) is not None:
+                    act(calls, call.id)
 
     @on(ConversationView.AgentOpened)
     def _open_agent(self, event: ConversationView.AgentOpened) -> None:
@@ -190,12 +212,11 @@ class ChatScreen(MainScreen):
             self.prompt.focus()
 
     def action_find_step(self, delta: int) -> None:
-        """n, N."""
         self.find_bar.action_step(delta)
 
     @on(ConversationView.Typed)
     def _typed(self, event: ConversationView.Typed) -> None:
-        """Words that were typed on a panel go to the prompt."""
+        """Give words that were typed on a panel to the prompt."""
         self.set_focus(self.prompt)
         self.prompt.write(event.text)
 
@@ -234,7 +255,7 @@ class ChatScreen(MainScreen):
             self.ui.open(copy_part, self.ui, block)
 
     def on_text_selected(self) -> None:
-        """Text was selected with the mouse: how it is copied."""
+        """Say how text that was selected with the mouse is copied."""
         if text := self.get_selected_text():
             self.ui.toast(f"{plural(len(text), 'character')} selected. Ctrl+C copies.", 2)
 
@@ -249,7 +270,17 @@ class ChatScreen(MainScreen):
 
     @on(Prompt.Left)
     def _left(self) -> None:
-        self.keys_that_go.out_of_prompt()
+        """Go to the board that waits for you, else to the conversation."""
+        if not self._go_to_what_waits() and self.ui.talking and not self.view.enter():
+            self.view.focus()
+
+    def _go_to_what_waits(self) -> bool:
+        """Go to the board that waits for you. Return False where none does, or it has the focus already."""
+        board = self.ui.shown.boards.wanted
+        if board is None or board.has_focus_within:
+            return False
+        board.focus()
+        return True
 
     def on_key(self, event: events.Key) -> None:
         """Write a typed character into the prompt wherever the focus is, unless it is a key of the panel or board
@@ -265,7 +296,7 @@ class ChatScreen(MainScreen):
 
     def action_go_on(self) -> None:
         """Tab out of the prompt: to what waits for you too, else to the next part of the screen."""
-        if not self.keys_that_go.to_what_waits():
+        if not self._go_to_what_waits():
             self.focus_next()
 
     def action_command(self, name: str) -> None:
@@ -280,19 +311,43 @@ class ChatScreen(MainScreen):
         self.ui.open(self.dialogs.commands, self.commands, keys, self.command_line.run)
 
     def action_stop(self) -> None:
-        """Escape while something runs."""
         self.prompt_area.stop()
 
     def action_close(self) -> None:
-        """Escape otherwise: see Leaving."""
-        self._leaving.escape()
+        """Escape while nothing runs: closes the completion list or an agent, else goes back to the prompt; twice in an
+        empty one rewinds."""
+        if self.prompt_field.close_completion() or self.ui.leave_agent():
+            return
+        now, prompt = self.services.timing.now(), self.prompt
+        empty = prompt.has_focus and not prompt.text and bool(self.ui.shown.transcript.turns)
+        if empty and now - self._escaped_at < AGAIN:
+            self.app.clear_notifications()  # the one that asked for the second key
+            self.action_command("rewind")
+        elif empty:
+            self.ui.toast("Press Esc again to rewind to a message.", 2)
+        self._escaped_at = now if empty else float("-inf")
+        prompt.focus()
 
     def action_steer(self) -> None:
         self.prompt_area.steer()
 
     def action_interrupt(self) -> None:
         """Ctrl+C: copies a selection, clears the prompt, stops the turn; pressed again with nothing left, quits."""
-        self._leaving.interrupt(self.get_selected_text() or "")
+        now, prompt = self.services.timing.now(), self.prompt
+        if selected := self.get_selected_text() or prompt.selected_text:
+            self.ui.copy(selected)
+            self.clear_selection()
+            return
+        again, self._interrupted_at = now - self._interrupted_at < AGAIN, now
+        if prompt.text:
+            prompt.sent.leave()
+            prompt.put("")
+        elif self.prompt_area.stop():
+            pass
+        elif again:
+            self.action_quit()
+        else:
+            self.ui.toast("Press Ctrl+C again to quit.")
 
     def action_quit_if_empty(self) -> None:
         """Ctrl+D out of the prompt: quits like in it, unless something is written there."""
@@ -300,8 +355,14 @@ class ChatScreen(MainScreen):
             self.action_quit()
 
     def action_quit(self) -> None:
-        """Quit, unless something runs that would end with it: that is asked for twice."""
-        self._leaving.quit()
+        """Quit; where calls run in the background, which would end with it, once that was asked for twice."""
+        beside, now = len(self.services.engine.background), self.services.timing.now()
+        again, self._quit_at = now - self._quit_at < AGAIN, now
+        if beside and not again:
+            them = "a call that runs" if beside == 1 else f"{beside} calls that run"
+            self.ui.toast(f"Quitting ends {them} in the background. Quit again to do so.")
+        else:
+            self.app.exit(0)
 
     def action_background(self) -> None:
         """Ctrl+B: the call that has the focus goes on in the background, else the newest that runs."""
@@ -312,8 +373,32 @@ class ChatScreen(MainScreen):
             self.console.calls.newest_to_background()
 
     def action_go(self, place: Place, number: int) -> None:
-        """Go to a panel, a turn or a page, from wherever the focus is."""
-        self.keys_that_go.go(place, number)
+        """Go to a panel, a page, a turn or a failed call so many on, to a call of the newest answer, or to the next
+        failure. Where there is none, that is said."""
+        view, talking, missing = self.view, self.ui.talking, ""
+        match place:
+            case "page":
+                target = view if talking else self.welcome
+                scroll = target.scroll_page_up if number < 0 else target.scroll_page_down
+                scroll(animate=False)
+            case "turn" | "failed":
+                missing = self.find_bar.jump(place, number)
+            case "panel":
+                missing = "There is no call yet." if talking and not view.enter(number) else ""
+            case "call":
+                missing = f"The newest answer has no call {number}." if talking and not view.enter_call(number) else ""
+            case "failure":
+                missing = "No call failed." if talking and not view.action_failed() else ""
+            case _:
+                assert_never(place)
+        if missing:
+            self.ui.toast(missing, 2)
+
+    def _find(self, words: str) -> None:
+        if self.ui.talking:
+            self.find_bar.open(words)
+        else:
+            self.ui.toast("There is nothing to search yet.")
 
     def action_toggle_all(self) -> None:
         self.view.toggle_all()
@@ -331,7 +416,6 @@ class ChatScreen(MainScreen):
         self.query_one(KeyHints).say_instead(line)
 
     def action_toggle_plan(self) -> None:
-        """Alt+P: into plan mode and out of it, to the mode before."""
         self.modes.toggle_plan()
 
     def action_search_history(self) -> None:
@@ -353,18 +437,25 @@ class ChatScreen(MainScreen):
             case _:
                 return True
 
-
-def equip(offers: ServerOffers, services: Services, ui: ConsoleUi, dialogs: Dialogs) -> None:
-    """Without a hub, as in a replay, there is nothing to open."""
-    if services.hub is not None and services.servers is not None:
-        offers.bench = Workbench(
-            services.hub,
-            ui,
-            statuses=services.servers.statuses,
-            gate=services.engine.gate,
-            calls=lambda: ui.shown.transcript.calls,
-            run=dialogs.call,
-            redact=services.redact,
-            folder=services.working_folder,
-            clock=services.clock,
-        )
+    def _hints(self) -> Sequence[tuple[str, str]]:
+        """Return three to five hints for now: of what has the focus, else of what the prompt can do. Each is named by
+        the id of its binding or by the character that the prompt has a use for."""
+        ui, conversation = self.ui, self.console.conversation
+        board, view = ui.shown.boards.wanted, ui.view
+        decides = board is not None and board.can_focus  # in a replay nobody does
+        review = [("prompt.leave", f"to {board.to_do}")] if board is not None and decides else []
+        if board is not None and board.has_focus_within:
+            return board.hints
+        if view.has_focus:
+            return [*(("chat.next", does) for _, does in review), *view.hints][:5]
+        calls = [("prompt.older", "calls")] if ui.talking and view.has_calls and not conversation.waiting else []
+        if agent := ui.agent:
+            agents = self.services.engine.agents
+            says = [("chat.steer", f"say it to {one_line(agent, 20)}")] if agents and agent in agents.running else []
+            return [*review, *calls, *says, ("chat.close", "back")]
+        if conversation.paused:
+            return [("prompt.send", "send what waits"), ("prompt.older", "edit it"), *IDLE]
+        if not conversation.busy:
+            return [*review, *calls, *(IDLE if self.services.replay is None else WATCHED)]
+        doing = self.console.activity.at(view.now)
+        return [*review, *calls, ("chat.stop", "stop" if doing is None else doing.stop), ("prompt.send", "queue")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from console_app.console import Console
 from console_app.domain import event_news
@@ -11,9 +12,10 @@ from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript
 from console_app.tui.lineview import ConversationView, EventRouter, Waits
 from console_app.tui.main_screen.agent_pane import AgentPane
-from console_app.tui.main_screen.bars.todo_pane import TodoPane
-from console_app.tui.main_screen.boards import Boards, WaitingBoards
 from console_app.tui.prompt.prompt import Prompt
+
+if TYPE_CHECKING:
+    from console_app.tui.main_screen.board_area import BoardArea
 
 STORED_SLICE = 400  # events of a stored session between two looks at the keys: some 10 ms
 
@@ -23,31 +25,22 @@ class ShownConversation:
     one."""
 
     def __init__(
-        self,
-        view: ConversationView,
-        boards: Boards,
-        todo: TodoPane,
-        prompt: Prompt,
-        console: Console,
-        agent: AgentPane,
+        self, view: ConversationView, boards: BoardArea, prompt: Prompt, console: Console, agent: AgentPane
     ) -> None:
-        self.view, self.agent = view, agent
-        self._boards = boards
-        self._todo = todo
+        self.view, self.agent, self.boards = view, agent, boards
         self._prompt = prompt
-        self._console = console
         self._loading = False
         self._begin()
         console.services.human.listen(self._asked)
 
     def _asked(self) -> None:
         # Servers ask from tasks of their own: what comes of it on screen is the screen's.
-        self.view.call_later(lambda: self.boards.sync())
+        self.view.call_later(self.boards.sync)
 
     def _begin(self) -> None:
         self.transcript = Transcript()
         self._router = EventRouter(self.view, self.transcript)
-        self.boards = WaitingBoards(self._boards, self._prompt, self.transcript, self._console)
+        self.boards.follow(self.transcript, self._prompt)
 
     def sending(self, text: str | None, waits: Waits) -> None:
         """Show a prompt that is sent and has no turn yet, behind a stored conversation once that is there."""
@@ -59,7 +52,7 @@ class ShownConversation:
         self.agent.happened(event)
         news = event_news.News.of(event)
         if news & event_news.News.TODO:
-            self._todo.show(self.transcript.todo)
+            self.boards.todo.show(self.transcript.todo)
         if news & (event_news.News.WAITS | event_news.News.DECIDED | event_news.News.OVER | event_news.News.ENDS):
             self.boards.sync()
 
@@ -75,10 +68,10 @@ class ShownConversation:
         self.view.clear()
         self._begin()
         self.boards.sync()
-        self._todo.show(())
+        self.boards.todo.show(())
 
     async def show_stored(self, stored: Sequence[ev.Event]) -> None:
-        """The conversation that `stored` tells of in place of this one, in slices so that keys pass."""
+        """Show the conversation that `stored` tells of in place of this one, in slices so that keys pass."""
         self.clear()
         router = self._router
         self._loading = True
@@ -89,4 +82,4 @@ class ShownConversation:
                 await asyncio.sleep(0)
         finally:
             self._loading = False
-        self._todo.show(self.transcript.todo)
+        self.boards.todo.show(self.transcript.todo)

@@ -63,7 +63,15 @@ class ActivityLine(Widget):
             doing.what, "$foreground" if doing.moves else mark
         )
         line = line.truncate(width, ellipsis=True)
-        for part in _details(doing):
+        parts: list[Content] = []
+        if doing.late:
+            parts.append(Content.styled(f" · {LATE}", "$warning"))
+        if doing.tokens:
+            parts.append(Content.styled(f"   {amounts.tokens(doing.tokens)} tokens", "$muted"))
+            if doing.cost:
+                cost = f"{doing.cost:.3f}" if doing.cost < 1 else f"{doing.cost:.2f}"
+                parts.append(Content.styled(f" · ${cost}", "$muted"))
+        for part in parts:
             if line.cell_length + part.cell_length > width:
                 break
             line += part
@@ -73,16 +81,3 @@ class ActivityLine(Widget):
 def _kind(doing: Doing | None) -> str:
     """Name what is done, without the figures that change meanwhile."""
     return "" if doing is None else f"{doing.moves}{doing.what.split(' ')[0]}"
-
-
-def _details(doing: Doing) -> list[Content]:
-    parts: list[Content] = []
-    if doing.late:
-        parts.append(Content.styled(f" · {LATE}", "$warning"))
-    if doing.tokens:
-        parts.append(Content.styled(f"   {amounts.tokens(doing.tokens)} tokens", "$muted"))
-        if doing.cost:
-            parts.append(
-                Content.styled(f" · ${doing.cost:.3f}" if doing.cost < 1 else f" · ${doing.cost:.2f}", "$muted")
-            )
-    return parts

@@ -62,7 +62,6 @@ class BackgroundLine(Widget, can_focus=True):
         return bool(self._calls)
 
     def render(self) -> Content:
-        """How many, and the name and the age of each."""
         parts = [Content.styled(f"{len(self._calls)} in the background: ", "$muted")]
         for number, call in enumerate(self._calls):
             chosen = self.has_focus and number == self._chosen

@@ -5,10 +5,11 @@ Typing finds. Enter goes on with n and N in the conversation, on the panel of th
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
@@ -67,18 +68,11 @@ class FindBar(Horizontal):
         yield Static(id="found")
         yield Static(id="find-keys")
 
-    def on_resize(self) -> None:
-        """Name fewer keys where the words need the room."""
-        self._name_keys()
-
-    def on_descendant_focus(self) -> None:
-        self._name_keys()
-
-    def on_descendant_blur(self) -> None:
-        """Enter, or the mouse: the keys of the field are no longer those that go on."""
-        self._name_keys()
-
+    @on(events.Resize)
+    @on(events.DescendantFocus)
+    @on(events.DescendantBlur)
     def _name_keys(self) -> None:
+        """Name the keys that go on from where the focus is, fewer where the words need the room."""
         here = self.has_focus_within
         finder = self._finder
         several = [OTHERS if here else OTHERS_THERE] if finder.total - bool(finder.place) else []
@@ -113,11 +107,14 @@ class FindBar(Horizontal):
 
     def _recount(self) -> None:
         if not self._finder.is_counted:
-            self.run_worker(self._counted, group="count", exclusive=True)
+            self._then_tell(self._finder.recount, "count")
 
-    async def _counted(self) -> None:
-        await self._finder.recount()
-        self._tell()
+    def _then_tell(self, search: Callable[[], Awaitable[object]], group: str = "find") -> None:
+        async def run() -> None:
+            await search()
+            self._tell()
+
+        self.run_worker(run, group=group, exclusive=True)
 
     def close(self) -> bool:
         """Close the bar; the view stays where it is. Return whether a panel had the focus before, and has it again."""
@@ -135,7 +132,7 @@ class FindBar(Horizontal):
             self._view.call_later(self._finder.show)
 
     def action_step(self, delta: int) -> None:
-        self.run_worker(partial(self._step, delta), group="find", exclusive=True)
+        self._then_tell(partial(self._finder.step, delta))
 
     def jump(self, kind: Kind, delta: int) -> str:
         """Go to the turn or the failed call before or behind the selection. Return "", or the reason why that can't
@@ -166,15 +163,7 @@ class FindBar(Horizontal):
         self.action_settle()
 
     def _look(self, words: str) -> None:
-        self.run_worker(partial(self._found, words), group="find", exclusive=True)
-
-    async def _found(self, words: str) -> None:
-        await self._finder.look_for(words)
-        self._tell()
-
-    async def _step(self, delta: int) -> None:
-        await self._finder.step(delta)
-        self._tell()
+        self._then_tell(partial(self._finder.look_for, words))
 
     def _tell(self) -> None:
         finder = self._finder

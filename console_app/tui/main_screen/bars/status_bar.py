@@ -25,6 +25,13 @@ PART = "status part"  # in the style of what can be clicked
 NAME_CELLS = 28  # of a model's or provider's name
 WHOLE_CELLS = 60  # of a provider's name and address where nothing else needs the room
 
+_MODE_INKS = {
+    ApprovalMode.ASK: "$muted",
+    ApprovalMode.AUTO: "$accent",
+    ApprovalMode.PLAN: "bold $accent",
+    ApprovalMode.YOLO: "bold $error",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Status:
@@ -73,9 +80,11 @@ def pieces(status: Status, room: Room | None = None) -> list[Content]:
     if status.storage:
         parts.append(Content.styled(f"! {status.storage}", "bold $warning"))
     cells = (WHOLE_CELLS if room.address else NAME_CELLS) if room.provider else 0
-    parts += [_model(status, cells), _part(_line(_mode(status.mode)), "mode")]
-    if room.how and (how := _how(status)):
-        parts.append(how)
+    parts += [_model(status, cells), _part(_line((status.mode.value, _MODE_INKS[status.mode])), "mode")]
+    how = [_line((status.strategy, "$foreground"))] if status.strategy != USUAL_STRATEGY else []
+    how += [_part(_line((status.policy, "$foreground")), "policy")] if status.policy != USUAL_POLICY else []
+    if room.how and how:
+        parts.append(Content.styled(" · ", "$muted").join(how))
     if room.servers:
         parts.append(_part(_servers(status, words=room.words), "mcp"))
     if room.protocol and status.protocol not in USUAL_PROTOCOLS:
@@ -103,12 +112,12 @@ def _taken(parts: list[Content], gap: int) -> int:
 
 
 def _part(content: Content, name: str) -> Content:
-    """A part that can be clicked: `name` is a command, or the mode."""
+    """Make a part one that can be clicked: `name` is a command, or the mode."""
     return content.stylize(Style.from_meta({PART: name}))
 
 
 def _model(status: Status, cells: int) -> Content:
-    """The model, and its provider in as many cells."""
+    """Name the model, and its provider in as many cells."""
     name, host = one_line(status.model, NAME_CELLS), one_line(status.provider, cells) if cells else ""
     model = _line((name, "$foreground"), *(((f" · {host}", "$muted"),) if host else ()))
     model = _part(model, "model")
@@ -117,34 +126,12 @@ def _model(status: Status, cells: int) -> Content:
     return model + _line((" · ", "$muted")) + _part(_line((f"effort {status.effort}", "$muted")), "effort")
 
 
-def _how(status: Status) -> Content | None:
-    """Strategy and policy, where they are not the usual ones."""
-    parts: list[Content] = []
-    if status.strategy != USUAL_STRATEGY:
-        parts.append(_line((status.strategy, "$foreground")))
-    if status.policy != USUAL_POLICY:
-        parts.append(_part(_line((status.policy, "$foreground")), "policy"))
-    return Content.styled(" · ", "$muted").join(parts) if parts else None
-
-
 def _line(*parts: tuple[str, str]) -> Content:
     return Content("").join([Content.styled(text, style) for text, style in parts])
 
 
-def _mode(mode: ApprovalMode) -> tuple[str, str]:
-    match mode:
-        case ApprovalMode.ASK:
-            return "ask", "$muted"
-        case ApprovalMode.AUTO:
-            return "auto", "$accent"
-        case ApprovalMode.PLAN:
-            return "plan", "bold $accent"
-        case ApprovalMode.YOLO:
-            return "yolo", "bold $error"
-
-
 def _servers(status: Status, *, words: bool = True) -> Content:
-    """Servers and tools. Without `words` what counts: how many servers are not there yet, else the tools."""
+    """Count servers and tools. Without `words` only the count that matters: servers not there yet, else the tools."""
     ready, starting, failed = status.servers_ready, status.servers_starting, status.servers_failed
     known = ready + starting + failed
     if failed:

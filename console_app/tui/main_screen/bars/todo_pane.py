@@ -85,13 +85,11 @@ class TodoPane(Vertical, can_focus=True):
         self._adds = False  # what is being written is a new item
 
     def compose(self) -> ComposeResult:
-        """The items, a line to write in, the keys."""
         yield Static(classes="todo--items")
         yield Input(placeholder="What is to be done", select_on_focus=False)
         yield Static(classes="todo--keys")
 
     def show(self, items: Sequence[ev.TodoItem]) -> None:
-        """The list as it is now."""
         if self._adds and len(items) > len(self.items):
             self._cursor = len(items) - 1
         self.items, self._adds = tuple(items), False
@@ -101,22 +99,18 @@ class TodoPane(Vertical, can_focus=True):
     # -- keys
 
     def action_cycle(self) -> None:
-        """Space: to do, in progress, done, to do."""
         if self.items:
             item = self.items[self._cursor]
             self._put(item.model_copy(update={"status": _NEXT[item.status]}))
 
     def action_edit(self) -> None:
-        """e: the words of the item."""
         if self.items:
             self._write(self.items[self._cursor].content, adds=False)
 
     def action_add(self) -> None:
-        """a: a new item at the end."""
         self._write("", adds=True)
 
     def action_delete(self) -> None:
-        """d: takes the item out."""
         if self.items:
             at = self._cursor
             self.post_message(self.Edited((*self.items[:at], *self.items[at + 1 :])))
@@ -148,7 +142,6 @@ class TodoPane(Vertical, can_focus=True):
         self.refresh_pane()
 
     def on_resize(self) -> None:
-        """Another size is other room for the list and its keys."""
         if self._size_shown != (size := (self.content_size.width, self.screen.size.height)):
             self._size_shown = size
             self.refresh_pane()
@@ -170,7 +163,6 @@ class TodoPane(Vertical, can_focus=True):
             self._put(self.items[self._cursor].model_copy(update={"content": words}))
 
     def watch_has_focus(self, value: bool) -> None:
-        """The whole list with the focus, a glance without."""
         super().watch_has_focus(value)
         self.refresh_pane()
 
@@ -227,11 +219,9 @@ class TodoPane(Vertical, can_focus=True):
     @property
     def _now(self) -> int:
         """The item that is being worked on, else the first that is not done."""
-        for wanted in (ev.TodoStatus.IN_PROGRESS, ev.TodoStatus.PENDING):
-            for n, item in enumerate(self.items):
-                if item.status is wanted:
-                    return n
-        return max(len(self.items) - 1, 0)
+        wanted = (ev.TodoStatus.IN_PROGRESS, ev.TodoStatus.PENDING)
+        found = (n for status in wanted for n, item in enumerate(self.items) if item.status is status)
+        return next(found, max(len(self.items) - 1, 0))
 
     def _one_line(self, done: int) -> Content:
         line = Content.styled("To-do", "bold $secondary")

@@ -30,14 +30,13 @@ class CallMenu(Dialog[str | None]):
         self._acts = acts
 
     def compose(self) -> ComposeResult:
-        """A row an act."""
         with DialogBox("enter do it · esc close") as box:
             box.border_title = Content(self._call)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
             rows = (Content.styled(f"{key_name(act.key)}  ", "bold $primary") + act.description for act in self._acts)
             yield OptionList(*(Option(row) for row in rows), markup=False)
 
     def on_key(self, event: events.Key) -> None:
-        """A letter does what it does on the row."""
+        """Do what a letter does on the row."""
         if (act := next((one for one in self._acts if one.key == event.key), None)) is not None:
             event.stop()
             self.dismiss(act.action)

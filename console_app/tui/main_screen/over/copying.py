@@ -15,10 +15,8 @@ MOST_BLOCKS = 40  # of the newest, that /copy offers
 
 
 async def copy_answer(ui: ConsoleUi, words: str) -> None:
-    """Copy the newest answer (/copy).
-
-    Where it has parts that can be copied alone, you pick one, of this answer or of earlier text. `words` names one.
-    """
+    """Copy the newest answer (/copy). Where it has parts that can be copied alone, you pick one, of this answer or of
+    anything else in the conversation, the newest first. `words` names one."""
     answer = next((block for block in reversed(ui.view.blocks) if isinstance(block, AssistantBlock)), None)
     copies = [] if answer is None else copies_of(answer)
     if answer is None and not words:
@@ -26,7 +24,11 @@ async def copy_answer(ui: ConsoleUi, words: str) -> None:
     elif len(copies) == 1 and not words:
         ui.copy(copies[0].text, copies[0].what)
     else:
-        await pick(ui, [*copies, *_others(ui.view.blocks, answer)], words)
+        able = [
+            block for block in reversed(ui.view.blocks) if isinstance(block, AssistantBlock | CallBlock | UserBlock)
+        ]
+        others = (copy for block in able[:MOST_BLOCKS] if block is not answer for copy in copies_of(block))
+        await pick(ui, [*copies, *others], words)
 
 
 async def copy_part(ui: ConsoleUi, block: Block) -> None:
@@ -36,7 +38,7 @@ async def copy_part(ui: ConsoleUi, block: Block) -> None:
 
 
 async def pick(ui: ConsoleUi, copies: Sequence[copies.Copy], words: str = "") -> None:
-    """Copies one of `copies`: the only one, the first with all of `words` in its name, or the one that is picked."""
+    """Copy one of `copies`: the only one, the first with all of `words` in its name, or the one that is picked."""
     from console_app.tui.widgets.pick_list import Choice, PickList
 
     digits = len(str(len(copies)))
@@ -63,14 +65,8 @@ def name_of(block: Block | None, text: str) -> str:
     return next((copy.what for copy in parts if copy.text == text), "")
 
 
-def _others(blocks: Sequence[Block], answer: Block | None) -> list[copies.Copy]:
-    """Return everything else in the conversation that can be copied, the newest first."""
-    able = [block for block in reversed(blocks) if isinstance(block, AssistantBlock | CallBlock | UserBlock)]
-    return [copy for block in able[:MOST_BLOCKS] if block is not answer for copy in copies_of(block)]
-
-
 def copies_of(block: Block) -> list[copies.Copy]:
-    """Everything of a block that can be copied by itself, first what a plain copy takes."""
+    """Return everything of a block that can be copied by itself, first what a plain copy takes."""
     if isinstance(block, AssistantBlock):
         return copies.copies_of_answer(block.markdown.text)
     if isinstance(block, CallBlock):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rich.cells import cell_len, chop_cells
+from rich.cells import cell_len
 from textual import on
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingsMap, BindingType
@@ -16,6 +16,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from console_app.console.intents import Bound
+from console_app.tui.lineview.lines import break_points
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.textual_internals import keymap_of, own_bindings
 from console_app.tui.widgets.dialog import Dialog
@@ -81,7 +82,6 @@ class HelpScreen(Dialog[None]):
         self._sections = [*sections, KeySection("Commands", [*written, *named])]
 
     def compose(self) -> ComposeResult:
-        """The filter, and one long text that scrolls."""
         with Vertical(id="box") as box:
             box.border_title = "Help"
             box.border_subtitle = "↑↓ scroll · esc close"
@@ -91,7 +91,6 @@ class HelpScreen(Dialog[None]):
                 yield Static()
 
     def on_resize(self) -> None:
-        """The width decides about columns."""
         self.call_after_refresh(self._show)
 
     @on(Input.Changed)
@@ -105,7 +104,6 @@ class HelpScreen(Dialog[None]):
             self.query_one(Static).update(Content("\n").join(lines))
 
     def action_scroll(self, lines: int) -> None:
-        """Up, down, by page."""
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
 
     def action_leave(self) -> None:
@@ -139,47 +137,26 @@ def help_lines(sections: Sequence[KeySection], wanted: str, width: int) -> list[
 
 
 def _section(section: KeySection, width: int) -> list[Content]:
+    """Write keys with what they do beside them, or below keys that are too long. Further lines stay in their column."""
     room = min(max(cell_len(keys) for keys, _ in section.keys), MOST_KEYS, width // 2)
-    rows = [line for keys, what in section.keys for line in _row(keys, what, room, width)]
-    return [Content.styled(section.title, "bold $primary"), *rows, Content("")]
-
-
-def _row(keys: str, what: str, room: int, width: int) -> Iterator[Content]:
-    """Write keys and what they do, beside them, or below keys that are too long. Further lines stay in their own
-    column."""
-    said = list(_wrapped(what, max(width - room - 4, 8)))
-    head = Content.styled(f"  {keys}", "bold $foreground")
-    if cell_len(keys) > room:
-        yield head.truncate(width, ellipsis=True)
-    else:
-        yield head + Content.styled(" " * (room - cell_len(keys) + 2) + said.pop(0), "$muted")
-    for line in said:
-        yield Content.styled(" " * (room + 4) + line, "$muted")
-
-
-def _wrapped(text: str, width: int) -> Iterator[str]:
-    line = ""
-    words = [piece for word in text.split() for piece in chop_cells(word, width)]
-    for word in words:
-        if line and cell_len(line) + 1 + cell_len(word) > width:
-            yield line
-            line = word
+    lines = [Content.styled(section.title, "bold $primary")]
+    for keys, what in section.keys:
+        words = " ".join(what.split())
+        said = [words[a:b].rstrip() for a, b in break_points(words, max(width - room - 4, 8))]
+        head = Content.styled(f"  {keys}", "bold $foreground")
+        if cell_len(keys) > room:
+            lines.append(head.truncate(width, ellipsis=True))
         else:
-            line = f"{line} {word}".strip()
-    yield line
+            lines.append(head + Content.styled(" " * (room - cell_len(keys) + 2) + said.pop(0), "$muted"))
+        lines += [Content.styled(" " * (room + 4) + line, "$muted") for line in said]
+    return [*lines, Content("")]
 
 
 MANY = 5  # keys of one row, from which on only the first and the last are named
 
 
 def key_sections(app: App[int], places: Sequence[tuple[str, Widget]]) -> list[KeySection]:
-    """A section for each of `places`, widgets with keys of their own, and for the screens that have some."""
-    sections = [_bindings_section(app, title, type(place), own_bindings(place)) for title, place in places]
-    return sections + [_bindings_section(app, title, kind, BindingsMap(kind.BINDINGS)) for title, kind in _screens()]
-
-
-def _screens() -> list[tuple[str, type[Widget]]]:
-    """The screens with keys of their own; imported when help is asked for."""
+    """Return a section for each of `places`, widgets with keys of their own, and for the screens that have some."""
     from console_app.tui.approvals.permissions_screen import PermissionsScreen
     from console_app.tui.forms.call_form import CallForm
     from console_app.tui.main_screen.over.settings_screen import SettingsScreen
@@ -189,7 +166,7 @@ def _screens() -> list[tuple[str, type[Widget]]]:
     from console_app.tui.sessions.browse import SessionsScreen
     from console_app.tui.timeline.screen import TimelineScreen
 
-    return [
+    screens = (
         ("On the servers", ServersScreen),
         ("On a server's wire", WireScreen),
         ("On a resource", ResourceScreen),
@@ -198,11 +175,13 @@ def _screens() -> list[tuple[str, type[Widget]]]:
         ("In the sessions", SessionsScreen),
         ("In the permissions", PermissionsScreen),
         ("In the settings", SettingsScreen),
-    ]
+    )
+    sections = [_bindings_section(app, title, type(place), own_bindings(place)) for title, place in places]
+    return sections + [_bindings_section(app, title, kind, BindingsMap(kind.BINDINGS)) for title, kind in screens]
 
 
 def _bindings_section(app: App[int], title: str, kind: type[Widget], bindings: BindingsMap) -> KeySection:
-    """One row for what keys do, with all of them. Bindings without an id are Textual's own line editing."""
+    """Return a row for each thing that keys do, with all its keys. Bindings without an id are for line editing."""
     bindings.apply_keymap(keymap_of(app))
     order = [binding.id for binding in kind.BINDINGS if isinstance(binding, Binding)]
     known = [binding for _, binding in bindings if binding.id and not binding.key.startswith("super+")]
@@ -210,9 +189,6 @@ def _bindings_section(app: App[int], title: str, kind: type[Widget], bindings: B
     for binding in sorted(known, key=lambda one: order.index(one.id) if one.id in order else len(order)):
         rows.setdefault(binding.tooltip or binding.description, []).append(binding)
     ids = [list(dict.fromkeys(one.id or "" for one in bound)) for bound in rows.values()]
-    return KeySection(title, [(_named(bound), what) for what, bound in rows.items()], ids)
-
-
-def _named(bound: Sequence[Binding]) -> str:
-    keys = [key_name(binding.key) for binding in bound]
-    return " · ".join(keys) if len(keys) < MANY else f"{keys[0]} … {keys[-1]}"
+    keys = {what: [key_name(one.key) for one in bound] for what, bound in rows.items()}
+    named = [(" · ".join(ks) if len(ks) < MANY else f"{ks[0]} … {ks[-1]}", what) for what, ks in keys.items()]
+    return KeySection(title, named, ids)

@@ -40,7 +40,9 @@ class ModelPicker(PickList):
         try:
             names = await self._models.known()
             if self._models.silent:
-                note = f"No list from {_together(self._models.silent)}: /doctor says why"
+                first, *more = self._models.silent
+                together = f"{first} and {len(more)} more" if more else first
+                note = f"No list from {together}: /doctor says why"
         except FanoutError as error:
             names, note = [*filter(None, [self._models.name])], error.line
         self.offer([Choice(name) for name in names], note)
@@ -49,16 +51,12 @@ class ModelPicker(PickList):
             self.dismiss(next(iter(best(self._wanted, names, 1)), self._wanted))
 
     def typed(self, text: str) -> None:
-        """A part of a name waits for the list, so that it means a model that there is."""
+        """Wait for the list with a part of a name, so that it means a model that there is."""
         if self._listed or "/" in text:
             self.dismiss(text)
         else:
             self._wanted = text
             self.offer([], f"taking the first model like {text} once they are listed · esc cancel")
-
-
-def _together(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
 class ThemePicker(PickList):
@@ -77,6 +75,5 @@ class ThemePicker(PickList):
             self.app.theme = choice.value
 
     def action_leave(self) -> None:
-        """Escape: as before."""
         self.app.theme = self._before
         super().action_leave()

@@ -31,7 +31,7 @@ WRITING = "enter save · esc cancel"
 
 
 class SettingsScreen(Dialog[None]):
-    """All settings of `own`. `applied` is awaited with each that was changed and gives when it holds, "" for now;
+    """Shows all settings of `own`. `applied` is awaited with each that was changed and gives when it holds, "" for now;
     `edit` opens a text in the user's editor."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../../widgets/dialog.tcss", "settings.tcss"]
@@ -107,12 +107,11 @@ class SettingsScreen(Dialog[None]):
             self.dismiss(None)
 
     def action_move(self, delta: int) -> None:
-        """Up, down, a page of them."""
         if not self._changing:
             move_highlight(self.query_one(OptionList), delta)
 
     def action_change(self) -> None:
-        """Enter: turns, picks, or has you write a value; in the field it is taken."""
+        """Turn, pick, or have the user write a value; in the field the value is taken."""
         setting = self._setting
         if self._changing:
             self.run_worker(partial(self._write, self.query_one("#value", Input).value), group="write")
@@ -130,14 +129,13 @@ class SettingsScreen(Dialog[None]):
             self._write_in_field(setting)
 
     def action_unset(self) -> None:
-        """Del: out of the user's file; in the field it deletes."""
+        """Take a setting out of the user's file; in the field Del deletes."""
         if self._changing:
             self.query_one("#value", Input).action_delete_right()
         elif (setting := self._setting) is not None:
             self.run_worker(partial(self._remove, setting), group="write")
 
     def action_edit(self) -> None:
-        """F4: the user's file in the editor."""
         if not self._changing:
             self.run_worker(self._edit_file, group="write")
 
@@ -321,7 +319,7 @@ class SettingsScreen(Dialog[None]):
 
 
 def _row(setting: Setting, width: int, sources: int) -> Content:
-    """Name, value and who set it, which takes at most `sources` cells; the meaning where there is room."""
+    """Write name, value and who set it, which takes at most `sources` cells; the meaning where there is room."""
     about = width >= WIDE
     room = 22 if about else max(width - NAME - sources - 4, 10)
     value = one_line(setting.shown, room)
@@ -335,16 +333,7 @@ def _row(setting: Setting, width: int, sources: int) -> Content:
 
 
 def _source(setting: Setting) -> str:
-    return f"{_who(setting)}{' !' if setting.waiting else ''}"
-
-
-def _who(setting: Setting) -> str:
-    match setting.source:
-        case "default":
-            return "default"
-        case "the command line":
-            return "flag"
-        case "the environment":
-            return "environment"
-        case path:
-            return "project" if path.endswith((".fanout/config.toml", ".fanout\\config.toml")) else "your file"
+    known = {"default": "default", "the command line": "flag", "the environment": "environment"}
+    ours = setting.source.endswith((".fanout/config.toml", ".fanout\\config.toml"))
+    who = known.get(setting.source, "project" if ours else "your file")
+    return f"{who}{' !' if setting.waiting else ''}"

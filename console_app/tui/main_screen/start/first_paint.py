@@ -155,11 +155,6 @@ class StartupApp(KeysInOrder[ReturnType]):
         end_work(opened)  # before its widgets go: a list of files may come just now
         opened.remove_children()  # the screen itself stays below: Textual never takes away the first
 
-    def join_loader(self) -> None:
-        """Wait at the end for the thread that loads, so that it is not cut off, as long as that takes no time."""
-        if self._loader is not None:
-            self._loader.join(LONGEST_JOIN)
-
 
 async def _done_with_keys(widget: Widget) -> None:
     """Return when `widget` has taken every key that was sent to it so far."""

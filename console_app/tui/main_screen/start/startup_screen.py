@@ -20,10 +20,8 @@ from textual.widget import Widget
 from textual.widgets import TextArea
 
 from console_app.tui.main_screen.bars.status_bar import StatusBar
-from console_app.tui.main_screen.base import MainScreen
-from console_app.tui.main_screen.hints import IDLE
+from console_app.tui.main_screen.base import IDLE, MainScreen
 from console_app.tui.main_screen.start.welcome import Welcome
-from console_app.tui.prompt.completion import Completion, Token
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import PromptBox
 from console_app.tui.prompt.queue_strip import QueueStrip
@@ -49,7 +47,6 @@ class SentPreview(Widget):
     message: reactive[str] = reactive("")
 
     def render_line(self, y: int) -> Strip:
-        """A line of it; the first is empty."""
         lines = self._lines()
         return lines[y - 1] if 1 <= y <= len(lines) else Strip.blank(self.size.width, self.rich_style)
 
@@ -98,7 +95,7 @@ class StartupScreen(MainScreen):
         yield Welcome(id="welcome")
         yield SentPreview(id="conversation")
         yield QueueStrip()
-        yield PromptBox(self._history_path, self._working_folder, _nothing)
+        yield PromptBox(self._history_path, self._working_folder, lambda _: ())
         yield KeyHints(lambda: IDLE)
         yield TooSmall()
 
@@ -109,7 +106,7 @@ class StartupScreen(MainScreen):
         self.post_message(self.Ready(self))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """The keys that the hints name."""
+        """Tell which keys do something: those that the hints name."""
         return bool(self.sent) if action == "stop" else action not in IN_A_TURN
 
     def writes(self, event: events.Key | events.Paste) -> bool:
@@ -123,12 +120,11 @@ class StartupScreen(MainScreen):
             return event.text.lstrip()[:1] not in ("", "/")  # a picture, or a command, is the chat screen's
         if writes_text(event):
             return event.character != "@" and (bool(self.prompt.text) or event.character not in set("/?"))
-        action = self.action_of(event)
-        return action in WRITING or (action == "submit" and not self.prompt.completing) or self._takes_back(event)
-
-    def _takes_back(self, event: events.Key) -> bool:
+        if (action := self.action_of(event)) == "submit":
+            return not self.prompt.completing
         active = self.active_bindings.get(event.key)
-        return bool(self.sent) and active is not None and active.node is self and active.binding.action == "stop"
+        takes_back = active is not None and active.node is self and active.binding.action == "stop"
+        return action in WRITING or (bool(self.sent) and takes_back)
 
     def action_of(self, event: events.Key | events.Paste) -> str:
         """Return the action of the prompt's binding of a key; "" when it has none."""
@@ -152,7 +148,3 @@ class StartupScreen(MainScreen):
         self.query_one(SentPreview).message = self.sent[0] if self.sent else ""
         self.query_one(QueueStrip).show(self.sent[1:], paused=False)
         self.refresh_bindings()
-
-
-def _nothing(token: Token) -> Sequence[Completion]:
-    return ()

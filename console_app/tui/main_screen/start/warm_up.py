@@ -15,7 +15,6 @@ MODULES = (  # in the order in which a session is likely to need them
     "encodings.utf_32_le",
     "console_app.tui.widgets.text_dialog",
     "console_app.tui.approvals.arguments_editor",
-    "console_app.tui.approvals.arguments_editor",
     "console_app.tui.widgets.pick_list",
     "console_app.tui.questions.views",
     "console_app.tui.servers.screen",
@@ -32,12 +31,9 @@ MODULES = (  # in the order in which a session is likely to need them
     "tomlkit",
     "console_app.tui.sessions.browse",
     "console_app.tui.sessions.compare",
-    "console_app.tui.main_screen.over.pickers",
     "console_app.tui.connect.screen",
     "console_app.tui.servers.open_files",
     "console_app.console.files.clipboard",
-    "console_app.tui.prompt.prompt_box",
-    "console_app.tui.main_screen.dialogs",
     "console_app.tui.servers.prompt_screen",
     "console_app.tui.servers.resource_screen",
     "console_app.tui.servers.workbench",
@@ -49,17 +45,16 @@ MODULES = (  # in the order in which a session is likely to need them
 
 
 class WarmUp:
-    """One run of it, for a thread; `stop` ends it before its next import."""
+    """One run of these imports, for a thread; `stop` ends it before its next import."""
 
     def __init__(self) -> None:
         self._stopped = threading.Event()
 
     def stop(self) -> None:
-        """Stop importing: the console is left, and needs no more."""
         self._stopped.set()
 
     def run(self, more: tuple[str, ...] = ()) -> None:
-        """Imports everything; `more` are modules of other floors that only pickers need."""
+        """Import everything; `more` are modules of other floors that only pickers need."""
         from console_app.tui.lineview import use_first
 
         for name in (*MODULES, *more):

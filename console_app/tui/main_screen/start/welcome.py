@@ -38,8 +38,7 @@ SHOWS = frozenset({"calculator", "demo"})
 
 
 def example_for(servers: Collection[str]) -> Example:
-    """Return the prompt to begin with where mcp.json names these servers: those that ship with Fanout may not be among
-    them."""
+    """Return the prompt to begin with where mcp.json names these servers. Not all that ship need be among them."""
     return DEMO if set(servers) >= SHOWS else WITH_ANY if servers else WITHOUT_TOOLS
 
 
@@ -47,21 +46,19 @@ LOW = 20  # rows of a terminal up to which nothing stands between what is told
 
 
 class Notices(Widget):
-    """Shows notices behind a mark each, with their further rows behind it too. Only those about something wrong look
-    so."""
+    """Shows notices behind a mark each, with their further rows behind it too. Only those of something wrong stand
+    out."""
 
     def __init__(self) -> None:
         super().__init__()
         self._lines: Sequence[tuple[Level, str]] = ()
 
     def tell(self, lines: Sequence[tuple[Level, str]]) -> None:
-        """Shows these in place of those before."""
         self._lines = [(level, one_line(line)) for level, line in lines]
         self.display = bool(lines)
         self.refresh(layout=True)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """One row a line, or more."""
         return len(self._rows(width))
 
     def render(self) -> Content:
