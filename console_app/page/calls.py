@@ -24,6 +24,7 @@ class CallEvents:
     asked: dict[str, list[ev.ApprovalRequested]] = field(default_factory=dict[str, list[ev.ApprovalRequested]])
     used: dict[str, list[ev.UsageReported]] = field(default_factory=dict[str, list[ev.UsageReported]])
     by_agents: dict[str, list[ev.UsageReported]] = field(default_factory=dict[str, list[ev.UsageReported]])
+    drawn: dict[str, tuple[object, list[PageBlock]]] = field(default_factory=dict[str, tuple[object, list[PageBlock]]])
     numbers: dict[str, int] = field(
         default_factory=dict[str, int]
     )  # of calls, which name their blocks: ids are foreign
@@ -57,7 +58,7 @@ class CallsOnPage:
         """Yield the section of the calls of one answer."""
         if not batch.calls:
             return
-        words, now = TellingCalls.of(batch, self._now), self._now
+        now = self._now
         begin = min(call.announced_at for call in batch.calls)
         end = max(now if call.finished_at is None else call.finished_at for call in batch.calls)
         if self.live and batch.is_open:
@@ -66,6 +67,8 @@ class CallsOnPage:
         known = {call.id for call in batch.calls}
         for call in batch.calls:
             within.setdefault(call.parent if call.parent in known else "", []).append(call)
+        self._keep_drawn(batch, (begin, end), within)
+        words = TellingCalls.of(batch, now, [call for call in batch.calls if call.id not in self._told.drawn])
         label = "".join(text for text, _ in words.header) or plural(len(batch.calls), "call")
         yield PageBlock(name, parent, f'<section class="batch" aria-label="{self._texts.line(label)}">', "</section>\n")
         if words.header:
@@ -81,6 +84,26 @@ class CallsOnPage:
         for call in within.get("", []):
             yield from self._call(call, name, words, within, (begin, end))
 
+    def _keep_drawn(
+        self, batch: BatchView, reach: tuple[float, float], within: Mapping[str, Sequence[CallView]]
+    ) -> None:
+        """Forget how calls were drawn that look another way now: on a page that is live, few of a thousand do."""
+        self._states = {
+            call.id: (
+                reach,
+                call.state,
+                call.news_at,
+                call.attempt,
+                call.id in self._opened,
+                len(within.get(call.id, ())),
+            )
+            for call in batch.calls
+            if self.live and call.state is not CallState.RUNNING
+        }
+        for call in batch.calls:
+            if call.id in self._told.drawn and self._told.drawn[call.id][0] != self._states.get(call.id):
+                del self._told.drawn[call.id]
+
     def _line(self, pieces: Iterable[tuple[str, str]]) -> str:
         return "".join(
             self._texts.plain(text) if ink == "base" else f'<span class="{ink}">{self._texts.plain(text)}</span>'
@@ -95,14 +118,34 @@ class CallsOnPage:
         within: Mapping[str, Sequence[CallView]],
         reach: tuple[float, float],
     ) -> Iterator[PageBlock]:
+        if call.id in self._told.drawn:
+            yield from self._told.drawn[call.id][1]
+        elif call.id in self._states:
+            self._told.drawn[call.id] = self._states[call.id], list(self._own(call, parent, words, within, reach))
+            yield from self._told.drawn[call.id][1]
+        else:
+            yield from self._own(call, parent, words, within, reach)
+        for one in within.get(call.id, ()):
+            yield from self._call(one, f"{self._told.name(call.id)}-in", words, within, reach)
+
+    def _own(
+        self,
+        call: CallView,
+        parent: str,
+        words: TellingCalls,
+        within: Mapping[str, Sequence[CallView]],
+        reach: tuple[float, float],
+    ) -> Iterator[PageBlock]:
+        """Yield the blocks of a call, without those that it made: they stand within its last one."""
         told, made, name = words.calls[call.id], within.get(call.id, []), self._told.name(call.id)
         verdict = call.verdict
         mood = "" if verdict is None else " good" if verdict.is_good else " bad" if verdict.needs_an_eye else ""
-        state = call_description.in_words(call)
+        act, state = self._act(call, name) if self.live else "", call_description.in_words(call)
         more = f' <span class="muted">· {plural(len(made), "call")} of its own</span>' if made else ""
-        if self.live:
+        if self.live:  # one that came out well has its button within
             yield PageBlock(f"{name}-row", parent, '<div class="row">', "</div>")
             parent = f"{name}-row"
+            yield PageBlock(f"{name}-acts", parent, f'<div class="acts">{"" if mood == " good" else act}</div>')
         yield PageBlock(name, parent, f'<details class="call{mood}" data-unit>', "</details>\n")
         yield PageBlock(
             f"{name}-line",
@@ -112,15 +155,10 @@ class CallsOnPage:
             f'<span class="took">{told.took}</span>{self._lanes(call, reach)}</summary>',
         )
         yield PageBlock(f"{name}-in", name, '<div class="inside">', "</div>")
-        act = self._act(call, name) if self.live else ""
         known = "".join((act, *self._inside(call, words))) if not self.live or call.id in self._opened else ""
         yield PageBlock(f"{name}-known", f"{name}-in", f"<div>{known}</div>")
         if made:
             yield PageBlock(f"{name}-made", f"{name}-in", "<h3>Calls that it made</h3>")
-        for one in made:
-            yield from self._call(one, f"{name}-in", words, within, reach)
-        if self.live:  # one that came out well has its button within
-            yield PageBlock(f"{name}-acts", parent, f'<div class="acts">{"" if mood == " good" else act}</div>')
 
     def _act(self, call: CallView, name: str) -> str:
         """Return the button of a call: to stop it while it goes on, to run it again once it has ended."""

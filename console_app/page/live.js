@@ -64,7 +64,7 @@ function told(message) {
     const end = talk.scrollHeight - talk.scrollTop - talk.clientHeight < 80;
     for (const block of message.blocks) put(block);
     texts.clear();
-    if (search.value) look();
+    if (found.textContent) look();
     if (end) talk.scrollTop = talk.scrollHeight;
     if ("version" in message) version = message.version;
     document.getElementById("stop").disabled = !document.querySelector("#now .busy");

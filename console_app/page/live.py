@@ -204,7 +204,7 @@ class LivePage(UiPort):
             return
         console = Console(services, self)
         self._commands = Commands(console)
-        self._commands.use(self._ways())
+        self._commands.use(self.ways)
         self._changes = files.FileChanges(services.working_folder)
         self._console = console
         if services.hub is not None:
@@ -382,7 +382,8 @@ class LivePage(UiPort):
                 ApprovalDecision((call_id,), decision, scope, rule, words.strip() or None, shown, hashes)
             )
 
-    def _ways(self) -> Ways:
+    @property
+    def ways(self) -> Ways:
         """Say how the page has each intent: those that name a call are buttons here."""
         terminal, button = Cannot("the terminal beside this page has it"), Cannot("this page has buttons for it")
         return {
@@ -427,7 +428,10 @@ class LivePage(UiPort):
             if not self._devices:
                 continue
             began = time.monotonic()
-            self._draw()
+            try:
+                self._draw()
+            except Exception:  # the conversation goes on, and what comes next may be drawn
+                log.exception("the page could not be drawn")
             before, self._drawn = self._drawn, asyncio.Event()
             before.set()
             await asyncio.sleep(max(GATHERED, SHARE * (time.monotonic() - began)))

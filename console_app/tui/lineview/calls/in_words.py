@@ -13,7 +13,7 @@ from typing import Any
 from rich.color import Color
 from rich.style import Style
 
-from console_app.domain.transcript import BatchView
+from console_app.domain.transcript import BatchView, CallView
 from console_app.tui.lineview.calls.detail import CallDetail
 from console_app.tui.lineview.calls.group import BatchBlock, CallGroup
 from console_app.tui.lineview.calls.row import row, took
@@ -44,11 +44,11 @@ class TellingCalls:
     calls: dict[str, ToldCall]
 
     @classmethod
-    def of(cls, batch: BatchView, now: float) -> TellingCalls:
-        """Tell them as they stand at `now`."""
+    def of(cls, batch: BatchView, now: float, only: Iterable[CallView] | None = None) -> TellingCalls:
+        """Tell them as they stand at `now`, all of them or `only` some."""
         group, (palette, names) = CallGroup(batch), _named()
         calls: dict[str, ToldCall] = {}
-        for call in batch.calls:
+        for call in batch.calls if only is None else only:
             detail, spent = CallDetail(call), took(call, now)
             pieces = row(call, group, ROOM, palette, now, detail, filled=False)
             line = _told(pieces[:-1] if spent else pieces, names)
