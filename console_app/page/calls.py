@@ -45,6 +45,15 @@ class CallEvents:
                 pass
 
 
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """The calls of an answer: their words, those that each made, and when they begin and end."""
+
+    words: TellingCalls
+    within: Mapping[str, Sequence[CallView]]
+    reach: tuple[float, float]
+
+
 class CallsOnPage:
     """Writes the calls of a conversation as they stood at `now`. On a page that is `live`, calls have the acts that may
     be done with them, and show what is known of them where they were `opened`."""
@@ -82,7 +91,7 @@ class CallsOnPage:
                 'aria-label="Time, from the first call to the last"><output></output></div>',
             )
         for call in within.get("", []):
-            yield from self._call(call, name, words, within, (begin, end))
+            yield from self._call(call, name, _Shown(words, within, (begin, end)))
 
     def _keep_drawn(
         self, batch: BatchView, reach: tuple[float, float], within: Mapping[str, Sequence[CallView]]
@@ -110,34 +119,20 @@ class CallsOnPage:
             for text, ink in pieces
         )
 
-    def _call(
-        self,
-        call: CallView,
-        parent: str,
-        words: TellingCalls,
-        within: Mapping[str, Sequence[CallView]],
-        reach: tuple[float, float],
-    ) -> Iterator[PageBlock]:
+    def _call(self, call: CallView, parent: str, shown: _Shown) -> Iterator[PageBlock]:
         if call.id in self._told.drawn:
             yield from self._told.drawn[call.id][1]
         elif call.id in self._states:
-            self._told.drawn[call.id] = self._states[call.id], list(self._own(call, parent, words, within, reach))
+            self._told.drawn[call.id] = self._states[call.id], list(self._own(call, parent, shown))
             yield from self._told.drawn[call.id][1]
         else:
-            yield from self._own(call, parent, words, within, reach)
-        for one in within.get(call.id, ()):
-            yield from self._call(one, f"{self._told.name(call.id)}-in", words, within, reach)
+            yield from self._own(call, parent, shown)
+        for one in shown.within.get(call.id, ()):
+            yield from self._call(one, f"{self._told.name(call.id)}-in", shown)
 
-    def _own(
-        self,
-        call: CallView,
-        parent: str,
-        words: TellingCalls,
-        within: Mapping[str, Sequence[CallView]],
-        reach: tuple[float, float],
-    ) -> Iterator[PageBlock]:
+    def _own(self, call: CallView, parent: str, shown: _Shown) -> Iterator[PageBlock]:
         """Yield the blocks of a call, without those that it made: they stand within its last one."""
-        told, made, name = words.calls[call.id], within.get(call.id, []), self._told.name(call.id)
+        told, made, name = shown.words.calls[call.id], shown.within.get(call.id, []), self._told.name(call.id)
         verdict = call.verdict
         mood = "" if verdict is None else " good" if verdict.is_good else " bad" if verdict.needs_an_eye else ""
         act, state = self._act(call, name) if self.live else "", call_description.in_words(call)
@@ -152,10 +147,10 @@ class CallsOnPage:
             name,
             f'<summary><span class="line"><span class="aloud">{state}: </span>'
             f'<span class="came">{self._line(told.line)}</span>{more}</span>'
-            f'<span class="took">{told.took}</span>{self._lanes(call, reach)}</summary>',
+            f'<span class="took">{told.took}</span>{self._lanes(call, shown.reach)}</summary>',
         )
         yield PageBlock(f"{name}-in", name, '<div class="inside">', "</div>")
-        known = "".join((act, *self._inside(call, words))) if not self.live or call.id in self._opened else ""
+        known = "".join((act, *self._inside(call, shown))) if not self.live or call.id in self._opened else ""
         yield PageBlock(f"{name}-known", f"{name}-in", f"<div>{known}</div>")
         if made:
             yield PageBlock(f"{name}-made", f"{name}-in", "<h3>Calls that it made</h3>")
@@ -184,8 +179,8 @@ class CallsOnPage:
             f"{bars}</svg></span>"
         )
 
-    def _inside(self, call: CallView, words: TellingCalls) -> Iterator[str]:
-        texts, told = self._texts, words.calls[call.id]
+    def _inside(self, call: CallView, shown: _Shown) -> Iterator[str]:
+        texts, told = self._texts, shown.words.calls[call.id]
         if call.arguments is not None:
             yield f"<h3>Arguments{', as you edited them' if call.edited else ''}</h3>"
             yield argument_block(self._texts, displayed.argument_lines(call.arguments))

@@ -34,7 +34,6 @@ from console_app.console import (
 from console_app.console.intents import INTENTS, Cannot, Commands, Slash, Ways, parse
 from console_app.domain import (
     ApprovalMode,
-    CallState,
     Decision,
     Event,
     FanoutError,
@@ -62,6 +61,7 @@ LINES: Final = 20  # that are told beside the conversation, the newest
 Tell = Callable[[Mapping[str, Any]], Awaitable[None]]
 STALE = "That changed since it was displayed here. Nothing was decided: read it again."
 GONE = "That waits no more."
+NO = ("deny", "stop", "decline", "")  # buttons that agree to nothing
 log = logging.getLogger(__name__)
 
 
@@ -108,16 +108,22 @@ class Blocks:
                     yield [block.id, block.parent, block.named, after, bool(block.end)]
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(frozen=True, slots=True)
 class Asked:
-    """A question on the board: the buttons under it, by what each stands for, and the type of its field, if it has one.
-    `shown` is HTML. `answer` takes the button and what is in the field."""
+    """What the board asks: its buttons by what each stands for, and the label of its field, if it has one. `shown` is
+    HTML. `answer` takes the button and the field; it returns False where nothing waits any more, or words of why not.
+
+    A yes is one to the display of this `stamp`, once the whole can be displayed.
+    """
 
     title: str
     shown: str
     buttons: Mapping[str, str]
     answer: Callable[[str, str], object]
     field: str = ""
+    secret: bool = False
+    stamp: str = ""
+    whole: bool = True
 
 
 class LivePage(UiPort):
@@ -140,7 +146,6 @@ class LivePage(UiPort):
         self._asked: dict[str, Asked] = {}  # what the console itself asks, by the id of its block
         self._board: dict[str, Asked] = {}  # all that can be answered now
         self._names: dict[object, str] = {}  # the ids of questions of others
-        self._stamps: dict[str, tuple[Pending, str, str]] = {}  # block id -> what was displayed, its stamp and its hash
         self._looks: dict[str, asyncio.Task[bool]] = {}  # stamps of calls whose file is read
         self._news, self._drawn = asyncio.Event(), asyncio.Event()
 
@@ -301,13 +306,15 @@ class LivePage(UiPort):
 
     async def ask(self, title: str, hint: str = "", *, secret: bool = False) -> str | None:
         buttons = {"ok": "OK", "": "Cancel"}
-        button, text = await self._ask(title, self._texts().line(hint), buttons, "password" if secret else "text")
+        button, text = await self._ask(title, "", buttons, hint or title, secret=secret)
         return text if button else None
 
     async def trusts(self, text: str) -> bool:
         return (await self._ask("Trust this?", self._texts().block(text), {"yes": "Trust", "": "Not now"}))[0] == "yes"
 
-    async def _ask(self, title: str, shown: str, buttons: Mapping[str, str], field: str = "") -> tuple[str, str]:
+    async def _ask(
+        self, title: str, shown: str, buttons: Mapping[str, str], field: str = "", *, secret: bool = False
+    ) -> tuple[str, str]:
         found: asyncio.Future[tuple[str, str]] = asyncio.get_running_loop().create_future()
         name = self._name(found)
 
@@ -315,7 +322,7 @@ class LivePage(UiPort):
             if not found.done():
                 found.set_result((button, text))
 
-        self._asked[name] = Asked(title, shown, buttons, answered, field)
+        self._asked[name] = Asked(title, shown, buttons, answered, field, secret)
         self.changed()
         try:
             return await found
@@ -349,12 +356,14 @@ class LivePage(UiPort):
             self.give_back(text)
         elif what == "close":
             self._lines.clear()
-        elif what == "decide":
-            self._decide(console, of, str(message.get("how")), str(message.get("stamp")), words)
         elif what == "answer":
-            how, asked = str(message.get("how", "")), self._board.get(of)
-            if asked is None or how not in asked.buttons or asked.answer(how, words) is False:
+            asked, how, stamp = self._board.get(of), str(message.get("how")), str(message.get("stamp") or "")
+            if asked is not None and how not in NO and (stamp != asked.stamp or not asked.whole):
+                self.toast(STALE)
+            elif asked is None or how not in asked.buttons or (said := asked.answer(how, words.strip())) is False:
                 self.toast(GONE)
+            elif isinstance(said, str):
+                self.toast(said)
         self.changed()
 
     def _sent(self, console: Console, words: str) -> None:
@@ -365,22 +374,6 @@ class LivePage(UiPort):
             self.toast(self._commands.missing(asked[0], ""))
         elif (work := self._commands.do(command, asked[1])) is not None:
             self._later(work())
-
-    def _decide(self, console: Console, name: str, how: str, stamp: str, words: str) -> None:
-        """Decide about a waiting call, where that still is what the device displayed."""
-        pending, now, digest = self._stamps.get(name, (None, "", ""))
-        if pending is None or pending.call.state is not CallState.WAITING:
-            self.toast(GONE)
-        elif how != "deny" and not now == stamp == self._stamp(console.pending.one(pending.call))[0]:
-            self.toast(STALE)
-        elif how in pending.answers:
-            scope: Scope = how if how == "session" or how == "always" or how == "form" else "once"
-            rule = pending.rules[0] if scope == "session" or scope == "always" else ""
-            decision, call_id = Decision.DENY if how == "deny" else Decision.ALLOW, pending.call.id
-            shown, hashes = {call_id: pending.fingerprint or ""}, {call_id: digest}
-            console.permissions.decide(
-                ApprovalDecision((call_id,), decision, scope, rule, words.strip() or None, shown, hashes)
-            )
 
     @property
     def ways(self) -> Ways:
@@ -451,7 +444,7 @@ class LivePage(UiPort):
         self._dirty.clear()
         self._blocks.put("lines", self._beside(texts))
         if console is not None:
-            self._blocks.put("board", self._waiting(console, texts))
+            self._blocks.put("board", self._asking(console, texts))
             self._blocks.put("now", self._status(console, texts))
 
     def _beside(self, texts: Texts) -> Iterator[PageBlock]:
@@ -461,7 +454,7 @@ class LivePage(UiPort):
             yield PageBlock(f"line{number}", "lines", f'<p class="{level}">{texts.plain(text)}</p>')
 
     def _status(self, console: Console, texts: Texts) -> Iterator[PageBlock]:
-        doing, needs = console.activity.at(console.services.clock()), len(self._board) + len(self._stamps)
+        doing, needs = console.activity.at(console.services.clock()), len(self._board)
         words = [console.models.name or "no model yet", f"mode {console.permissions.mode.value}"]
         words += [doing.what] if doing is not None else []
         busy = ' class="busy"' if doing is not None else ""
@@ -479,20 +472,35 @@ class LivePage(UiPort):
 
     # -- the board
 
-    def _waiting(self, console: Console, texts: Texts) -> Iterator[PageBlock]:
-        waiting = {self._told.name(one.call.id) + "-ask": one for one in console.pending.all()}
-        self._changes.keep([one.call.id for one in waiting.values()])
-        self._stamps.clear()
-        for name, pending in waiting.items():
-            yield self._pending(name, console, pending, texts)
-        self._board = dict(self._asked)
-        for call in self._transcript.open_calls.values():
-            if call.asks:
-                self._board[self._name((call.id, call.attempt))] = self._asked_by(console, call, texts)
-        for asked in console.services.human.open:
-            self._board[self._name(asked)] = self._asked_of(console, asked, texts)
-        for name, one in self._board.items():
-            yield self._question(name, one, texts)
+    def _asking(self, console: Console, texts: Texts) -> Iterator[PageBlock]:
+        waiting = console.pending.all()
+        self._changes.keep([one.call.id for one in waiting])
+        self._board = {
+            **{f"{self._told.name(one.call.id)}-ask": self._waiting(console, one, texts) for one in waiting},
+            **self._asked,
+            **{
+                self._name((call.id, call.attempt)): self._asked_by(console, call, texts)
+                for call in self._transcript.open_calls.values()
+                if call.asks
+            },
+            **{self._name(one): self._asked_of(console, one, texts) for one in console.services.human.open},
+        }
+        for name, asked in self._board.items():
+            title, label = texts.line(asked.title), texts.line(asked.field)
+            kind = f'type="{"password" if asked.secret else "text"}" name="words"'
+            field = f'<input {kind} aria-label="{label}" placeholder="{label}">' if label else ""
+            act = f'type="button" data-do="answer" data-of="{name}" data-stamp="{asked.stamp}"'
+            buttons = "".join(
+                f'<button {act} data-how="{escape(how)}"'
+                f"{'' if asked.whole or how in NO else ' disabled'}>{texts.line(word[:1].upper() + word[1:])}</button>"
+                for how, word in asked.buttons.items()
+            )
+            yield PageBlock(
+                name,
+                "board",
+                f'<section class="asks" tabindex="-1" aria-label="{title}"><h3>{title}</h3>{asked.shown}{field}'
+                f'<div class="buttons">{buttons}</div></section>',
+            )
 
     def _name(self, asked: object) -> str:
         return self._names.setdefault(asked, f"q{len(self._names)}")
@@ -503,33 +511,38 @@ class LivePage(UiPort):
         told = repr((pending.call.id, len(self._told.asked.get(pending.call.id, ())), pending.fingerprint, digest))
         return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:32], digest
 
-    def _pending(self, name: str, console: Console, pending: Pending, texts: Texts) -> PageBlock:
+    def _waiting(self, console: Console, pending: Pending, texts: Texts) -> Asked:
         """A waiting call: why it asks and all its lines, and behind their end what may be decided."""
         call, change = pending.call, self._changes.of(pending.call)
         stamp, digest = self._stamp(pending)
         lines, look = pending.lines(change), self._look(call)
-        whole = look.done() and all(len(line.text) < LONGEST for line in lines)
-        self._stamps[name] = pending, stamp if whole else "", digest
         told = [f"<p>{texts.line(one)}</p>" for one in pending.reasons()]
         if change is not None and change.warning:
             told.append(f'<p class="warning">{texts.line(change.warning)}</p>')
         told.append(argument_block(texts, lines))
         if pending.rules:
             told.append(f"<p class='note'>For session, and always: {texts.line(pending.rules[0])}</p>")
-        buttons = "".join(
-            f'<button type="button" class="{how}" data-do="decide" data-how="{how}" data-of="{name}" '
-            f'data-stamp="{stamp}"{"" if how == "deny" or whole else " disabled"}>{escape(words.capitalize())}</button>'
-            for how, words in pending.answers.items()
-        )
-        stop = f'<button type="button" data-do="cancel" data-of="{name.removesuffix("-ask")}">Stop it</button>'
-        label = texts.line(call.label)
-        return PageBlock(
-            name,
-            "board",
-            f'<section class="asks" tabindex="-1" aria-label="{label} needs you"><h3>{label} needs you</h3>'
-            f"{''.join(told)}"
-            f'<input name="words" aria-label="Words for the model" placeholder="words for the model, if you like">'
-            f'<div class="buttons">{buttons}{stop}</div></section>',
+
+        def decided(how: str, words: str) -> object:
+            if how == "stop":
+                return console.calls.cancel(call.id)
+            if how != "deny" and self._stamp(console.pending.one(call))[0] != stamp:
+                return STALE
+            scope: Scope = how if how == "session" or how == "always" or how == "form" else "once"
+            rule = pending.rules[0] if scope == "session" or scope == "always" else ""
+            decision, shown = Decision.DENY if how == "deny" else Decision.ALLOW, {call.id: pending.fingerprint or ""}
+            return console.permissions.decide(
+                ApprovalDecision((call.id,), decision, scope, rule, words or None, shown, {call.id: digest})
+            )
+
+        return Asked(
+            f"{call.label} needs you",
+            "".join(told),
+            {**pending.answers, "stop": "stop it"},
+            decided,
+            "words for the model, if you like",
+            stamp=stamp,
+            whole=look.done() and all(len(line.text) < LONGEST for line in lines),
         )
 
     def _look(self, call: CallView) -> asyncio.Task[bool]:
@@ -540,20 +553,6 @@ class LivePage(UiPort):
             look.add_done_callback(lambda _: self.changed())
         return self._looks[asked]
 
-    def _question(self, name: str, asked: Asked, texts: Texts) -> PageBlock:
-        title = texts.line(asked.title)
-        field = f'<input type="{asked.field}" name="words" aria-label="{title}">' if asked.field else ""
-        act = f'type="button" data-do="answer" data-of="{name}"'
-        buttons = "".join(
-            f'<button {act} data-how="{escape(how)}">{texts.line(word)}</button>' for how, word in asked.buttons.items()
-        )
-        return PageBlock(
-            name,
-            "board",
-            f'<section class="asks" tabindex="-1" aria-label="{title}"><h3>{title}</h3>{asked.shown}{field}'
-            f'<div class="buttons">{buttons}</div></section>',
-        )
-
     def _asked_by(self, console: Console, call: CallView, texts: Texts) -> Asked:
         """What the model asks by a call."""
 
@@ -563,7 +562,9 @@ class LivePage(UiPort):
 
         buttons = {str(number): text for number, text in enumerate(call.options)}
         shown = texts.block(displayed.folded_text(call.question))
-        return Asked("The model asks", shown, {**buttons, "send": "Answer", "decline": "Decline"}, answered, "text")
+        return Asked(
+            "The model asks", shown, {**buttons, "send": "Answer", "decline": "Decline"}, answered, "Your answer"
+        )
 
     def _asked_of(self, console: Console, asked: PendingQuestion, texts: Texts) -> Asked:
         """What a server asks: to use the model, to open a page, or for the values of a form, which are asked one by

@@ -213,7 +213,7 @@ async def on_page(
 
         async def answered(which: Answered) -> None:
             one = buttons[which]
-            await page.act({"do": "decide", "of": one["data-of"], "how": which, "stamp": one["data-stamp"]})
+            await page.act({"do": "answer", "of": one["data-of"], "how": which, "stamp": one["data-stamp"]})
             await see("Over.")
 
         yield Face(" ".join(asked.text.split()), rules, None, answered)

@@ -103,7 +103,7 @@ async def test_the_page_decides_reloads_and_runs_nothing_foreign(phone: Chromium
             await phone.ask(f"document.querySelector('#{name} input').value = 'words {number}'")
 
         async def decided() -> bool:
-            button = f"#{ids[0]} .once"
+            button = f"#{ids[0]} [data-how=once]"
             if await phone.ask(f"return Boolean(document.querySelector('{button}'))"):
                 await phone.ask(f"document.querySelector('{button}').scrollIntoView({{block: 'nearest'}})")
                 await phone.ask(CLICK % button)  # too soon after a change it only says so

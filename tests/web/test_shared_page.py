@@ -76,14 +76,14 @@ class Device:
         """The buttons of so many waiting calls that can be allowed."""
 
         def found(device: Device) -> list[dict[str, str]]:
-            buttons = [dict(one) for one in Page(device.html("c")).all("button") if one.get("data-do") == "decide"]
-            once = [one for one in buttons if one["data-how"] == "once" and "disabled" not in one]
+            buttons = [dict(one) for one in Page(device.html("c")).all("button") if one.get("data-how") == "once"]
+            once = [one for one in buttons if "disabled" not in one]
             return once if len(once) == number else []  # type: ignore[return-value]
 
         return await self.until(found)
 
     async def decide(self, button: dict[str, str], how: str = "once", **more: Any) -> None:
-        await self.do("decide", of=button["data-of"], how=how, stamp=button["data-stamp"], **more)
+        await self.do("answer", of=button["data-of"], how=how, stamp=button["data-stamp"], **more)
 
 
 @asynccontextmanager
@@ -310,7 +310,7 @@ async def test_what_is_no_message_of_a_device_changes_nothing(tmp_path: Path) ->
         await phone.do("send", words="Go.")
         (button,) = await phone.asks()
         odd: tuple[Any, ...] = (None, 5, [], {}, "", "c", "c99", "q0", "x" * 10_000, "\ud800")
-        for what in ("send", "open", "cancel", "retry", "decide", "answer", "nothing", None, [], {}):
+        for what in ("send", "open", "cancel", "retry", "answer", "nothing", None, [], {}):
             for one in odd:
                 await phone.socket.send(json.dumps({"do": what, "of": one, "how": one, "stamp": one, "words": one}))
         for text in ("{", "[]", "[" * 1000, '"do"', "{}"):
