@@ -6,9 +6,10 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import os
 import sys
 from argparse import Namespace
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import partial
@@ -60,8 +61,9 @@ PICKED_FROM = (
 log = logging.getLogger(__name__)
 
 
-def open_services(arguments: Namespace) -> Services:
-    parts = ConsoleParts(wiring.prepare(arguments))
+def open_services(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Services:
+    """Build what the console runs on; it may block. Raises FanoutError where a flag or a settings file is wrong."""
+    parts = ConsoleParts(wiring.prepare(arguments, environ))
     if arguments.resume_newest or arguments.resume is not None:
         asyncio.run(parts.find_session())
     return parts.services()

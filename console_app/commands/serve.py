@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 
 from console_app.command_line import parse_arguments
 from console_app.config.files import disk
@@ -21,15 +22,20 @@ def run_serve(setup: Setup) -> int:
     try:
         import websockets  # noqa: F401  # pyright: ignore[reportUnusedImport]  # uvicorn imports it when a page connects
 
-        from console_app.web import LEAST_TOKEN, ServeOptions, origin_of, serve
+        from console_app import page, web
+        from console_app.commands.console import open_services
+
+        serve = web.serve
     except ModuleNotFoundError as error:
         missing = f"the console in a browser needs {error.name}, which is not installed"
         raise UsageError(missing, extras.how_to_install("web")) from None
 
     asked = setup.arguments
     token = _token(setup)
-    if token is not None and len(token) < LEAST_TOKEN:
-        raise UsageError(f"the token has fewer than {LEAST_TOKEN} characters", "Whoever has it can run tools as you.")
+    if token is not None and len(token) < web.LEAST_TOKEN:
+        raise UsageError(
+            f"the token has fewer than {web.LEAST_TOKEN} characters", "Whoever has it can run tools as you."
+        )
     setup.redactor.add(token)
     if not web_address.is_loopback_host(asked.host):
         if token is None:
@@ -40,13 +46,14 @@ def run_serve(setup: Setup) -> int:
     public_urls: list[str] = asked.public_url or []
     for url in public_urls:
         try:
-            origin_of(url)
+            web.origin_of(url)
         except ValueError:
             raise UsageError(f"--public-url {url} is no web address", "As https://fanout.example/") from None
     parsed = parse_arguments(asked.words)
     if parsed.command != "console" or parsed.print_answer or parsed.version or parsed.verbose:
         raise UsageError(f"{' '.join(asked.words)!r} opens no console", "Behind -- stand options of the console.")
-    options = ServeOptions(
+    environ = _environment(setup, asked.env or [])
+    options = web.ServeOptions(
         host=asked.host,
         port=asked.port,
         token=token,
@@ -54,8 +61,9 @@ def run_serve(setup: Setup) -> int:
         most=asked.consoles,
         keep=asked.keep * 60,
         arguments=asked.words,
-        environ=_environment(setup, asked.env or []),
+        environ=environ,
         cwd=setup.cwd,
+        shared=page.LivePage(partial(open_services, parsed, environ)),
     )
     serve(options)
     return 0

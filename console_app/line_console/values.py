@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from console_app.domain import displayed, one_line, plural
 from console_app.domain import schema as json_schema
 from console_app.domain.schema import forms
-from console_app.line_console.dialogue import Dialogue
 from console_app.line_console.wording import in_json
 
 NOTHING = "-"  # typed alone, leaves a value out
 
 
-async def fill_in(dialogue: Dialogue, fields: Sequence[forms.Field], now: Mapping[str, Any]) -> dict[str, Any] | None:
+class LineAsker(Protocol):
+    """A face that says a text, and asks for a line; None where that was left."""
+
+    def say(self, text: str) -> None: ...
+
+    async def ask(self, question: str, /, *, secret: bool = False) -> str | None: ...
+
+
+async def fill_in(dialogue: LineAsker, fields: Sequence[forms.Field], now: Mapping[str, Any]) -> dict[str, Any] | None:
     """Ask for the values, beginning with those of `now`; None where that was left. Values without a field stay."""
     values = {name: value for name, value in now.items() if name not in {field.name for field in fields}}
     if fields:
@@ -32,7 +39,7 @@ async def fill_in(dialogue: Dialogue, fields: Sequence[forms.Field], now: Mappin
     return values
 
 
-async def _value(dialogue: Dialogue, field: forms.Field, known: Any, place: str) -> tuple[Any] | None:
+async def _value(dialogue: LineAsker, field: forms.Field, known: Any, place: str) -> tuple[Any] | None:
     question = f"{place}: {_question(field, known)}"
     while (line := await dialogue.ask(question, secret=field.secret)) is not None:
         value: Any = None

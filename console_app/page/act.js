@@ -3,7 +3,6 @@ const all = (words, within = document) => [...within.querySelectorAll(words)];
 const root = document.documentElement;
 const search = document.getElementById("search");
 const found = document.getElementById("found");
-const units = all("[data-unit]");
 const texts = new Map();
 
 // Search: what doesn't hold the words is hidden, and what holds a place that does stays.
@@ -15,6 +14,7 @@ function look() {
   const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
   const wrong = document.getElementById("wrong").getAttribute("aria-pressed") === "true";
   const fits = (unit) => words.every((word) => own(unit).includes(word)) && (!wrong || unit.matches(".bad, :has(.bad)"));
+  const units = all("[data-unit]");
   let count = 0;
   for (const unit of units) {
     const kept = fits(unit);
@@ -65,12 +65,8 @@ function play(batch) {
     if (Number(slider.value) >= last) stop(batch);
   }, 50));
 }
-for (const batch of all(".batch")) {
-  const slider = batch.querySelector(":scope > .time input");
-  if (!slider) continue;
-  slider.addEventListener("input", () => at(batch, slider));
-  batch.querySelector(".play").addEventListener("click", () => play(batch));
-}
+document.addEventListener("input", ({ target }) => { if (target.matches(".time input")) at(target.closest(".batch"), target); });
+document.addEventListener("click", ({ target }) => { if (target.matches(".play")) play(target.closest(".batch")); });
 
 const shown = () => all("details").filter((one) => !one.closest(".hidden"));
 function open() {
@@ -101,7 +97,7 @@ const keys = {
 };
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && event.target === search) { search.value = ""; look(); search.blur(); }
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input") || !keys[event.key]) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, textarea, select") || !keys[event.key]) return;
   event.preventDefault();
   keys[event.key]();
 });

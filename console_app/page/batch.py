@@ -15,7 +15,7 @@ from console_app.config.secrets import Redactor
 from console_app.domain import CallState, UsageError, batch, plural
 from console_app.domain.transcript import BatchView, CallView
 from console_app.page.calls import WIDTH, CallEvents, CallsOnPage
-from console_app.page.document import document, facts
+from console_app.page.document import document, facts, written
 from console_app.page.texts import Texts
 
 MOST = 2_000  # results of a page, those that failed first
@@ -147,7 +147,7 @@ def _item(result: batch.ItemResult, texts: Texts, begin: float, end: float) -> I
         )
         for number, one in enumerate(result.calls)
     ]
-    yield from CallsOnPage(texts, CallEvents(), result.finished_at).batch(BatchView(calls))
+    yield from written(CallsOnPage(texts, CallEvents(), result.finished_at).batch(BatchView(calls), "calls", ""))
     used = result.usage
     price = batch.money(used.cost) or "price not known"
     about = [("Model", result.model), ("Tokens", f"{used.input_tokens:,} in, {used.output_tokens:,} out, {price}")]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from console_app.domain import amounts, call_description, displayed, plural
+from console_app.domain import CallState, amounts, call_description, displayed, plural
 from console_app.domain import events as ev
 from console_app.domain.transcript import BatchView, CallView, times
-from console_app.page.document import facts
+from console_app.page.document import PageBlock, facts
 from console_app.page.texts import Texts
 from console_app.tui.lineview import TellingCalls
 
@@ -24,6 +24,14 @@ class CallEvents:
     asked: dict[str, list[ev.ApprovalRequested]] = field(default_factory=dict[str, list[ev.ApprovalRequested]])
     used: dict[str, list[ev.UsageReported]] = field(default_factory=dict[str, list[ev.UsageReported]])
     by_agents: dict[str, list[ev.UsageReported]] = field(default_factory=dict[str, list[ev.UsageReported]])
+    drawn: dict[str, tuple[object, list[PageBlock]]] = field(default_factory=dict[str, tuple[object, list[PageBlock]]])
+    numbers: dict[str, int] = field(
+        default_factory=dict[str, int]
+    )  # of calls, which name their blocks: ids are foreign
+
+    def name(self, call_id: str) -> str:
+        """Return the id of the block of a call."""
+        return f"c{self.numbers.setdefault(call_id, len(self.numbers))}"
 
     def take(self, event: ev.Event) -> None:
         """Take in one event."""
@@ -37,36 +45,73 @@ class CallEvents:
                 pass
 
 
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """The calls of an answer: their words, those that each made, and when they begin and end."""
+
+    words: TellingCalls
+    within: Mapping[str, Sequence[CallView]]
+    reach: tuple[float, float]
+
+
 class CallsOnPage:
-    """Writes the calls of a conversation as they stood at `now`."""
+    """Writes the calls of a conversation as they stood at `now`. On a page that is `live`, calls have the acts that may
+    be done with them, and show what is known of them where they were `opened`."""
 
-    def __init__(self, texts: Texts, told: CallEvents, now: float) -> None:
-        self._texts, self._told, self._now = texts, told, now
+    def __init__(
+        self, texts: Texts, told: CallEvents, now: float, *, live: bool = False, opened: Collection[str] = ()
+    ) -> None:
+        self._texts, self._told, self._now, self.live, self._opened = texts, told, now, live, opened
 
-    def batch(self, batch: BatchView) -> Iterator[str]:
+    def batch(self, batch: BatchView, name: str, parent: str) -> Iterator[PageBlock]:
         """Yield the section of the calls of one answer."""
         if not batch.calls:
             return
-        words, now = TellingCalls.of(batch, self._now), self._now
+        now = self._now
         begin = min(call.announced_at for call in batch.calls)
         end = max(now if call.finished_at is None else call.finished_at for call in batch.calls)
+        if self.live and batch.is_open:
+            end = begin  # lanes that move with each second would be sent anew with each
         within: dict[str, list[CallView]] = {}
         known = {call.id for call in batch.calls}
         for call in batch.calls:
             within.setdefault(call.parent if call.parent in known else "", []).append(call)
+        self._keep_drawn(batch, (begin, end), within)
+        words = TellingCalls.of(batch, now, [call for call in batch.calls if call.id not in self._told.drawn])
         label = "".join(text for text, _ in words.header) or plural(len(batch.calls), "call")
-        yield f'<section class="batch" aria-label="{self._texts.line(label)}">'
+        yield PageBlock(name, parent, f'<section class="batch" aria-label="{self._texts.line(label)}">', "</section>\n")
         if words.header:
-            yield f'<div class="line">{self._line(words.header)}</div>'
+            yield PageBlock(f"{name}-line", name, f'<div class="line">{self._line(words.header)}</div>')
         if end > begin and len(batch.calls) > 1:
-            yield (
+            yield PageBlock(
+                f"{name}-time",
+                name,
                 '<div class="time"><button type="button" class="play" aria-label="Play these calls">Play</button>'
                 f'<input type="range" min="0" max="{WIDTH}" value="{WIDTH}" data-seconds="{end - begin:.3f}" '
-                'aria-label="Time, from the first call to the last"><output></output></div>'
+                'aria-label="Time, from the first call to the last"><output></output></div>',
             )
         for call in within.get("", []):
-            yield from self._call(call, words, within, (begin, end))
-        yield "</section>\n"
+            yield from self._call(call, name, _Shown(words, within, (begin, end)))
+
+    def _keep_drawn(
+        self, batch: BatchView, reach: tuple[float, float], within: Mapping[str, Sequence[CallView]]
+    ) -> None:
+        """Forget how calls were drawn that look another way now: on a page that is live, few of a thousand do."""
+        self._states = {
+            call.id: (
+                reach,
+                call.state,
+                call.news_at,
+                call.attempt,
+                call.id in self._opened,
+                len(within.get(call.id, ())),
+            )
+            for call in batch.calls
+            if self.live and call.state is not CallState.RUNNING
+        }
+        for call in batch.calls:
+            if call.id in self._told.drawn and self._told.drawn[call.id][0] != self._states.get(call.id):
+                del self._told.drawn[call.id]
 
     def _line(self, pieces: Iterable[tuple[str, str]]) -> str:
         return "".join(
@@ -74,30 +119,50 @@ class CallsOnPage:
             for text, ink in pieces
         )
 
-    def _call(
-        self,
-        call: CallView,
-        words: TellingCalls,
-        within: Mapping[str, Sequence[CallView]],
-        reach: tuple[float, float],
-    ) -> Iterator[str]:
-        told, made = words.calls[call.id], within.get(call.id, [])
+    def _call(self, call: CallView, parent: str, shown: _Shown) -> Iterator[PageBlock]:
+        if call.id in self._told.drawn:
+            yield from self._told.drawn[call.id][1]
+        elif call.id in self._states:
+            self._told.drawn[call.id] = self._states[call.id], list(self._own(call, parent, shown))
+            yield from self._told.drawn[call.id][1]
+        else:
+            yield from self._own(call, parent, shown)
+        for one in shown.within.get(call.id, ()):
+            yield from self._call(one, f"{self._told.name(call.id)}-in", shown)
+
+    def _own(self, call: CallView, parent: str, shown: _Shown) -> Iterator[PageBlock]:
+        """Yield the blocks of a call, without those that it made: they stand within its last one."""
+        told, made, name = shown.words.calls[call.id], shown.within.get(call.id, []), self._told.name(call.id)
         verdict = call.verdict
         mood = "" if verdict is None else " good" if verdict.is_good else " bad" if verdict.needs_an_eye else ""
-        state = call_description.in_words(call)
+        act, state = self._act(call, name) if self.live else "", call_description.in_words(call)
         more = f' <span class="muted">· {plural(len(made), "call")} of its own</span>' if made else ""
-        yield (
-            f'<details class="call{mood}" data-unit><summary><span class="line"><span class="aloud">{state}: </span>'
+        if self.live:  # one that came out well has its button within
+            yield PageBlock(f"{name}-row", parent, '<div class="row">', "</div>")
+            parent = f"{name}-row"
+            yield PageBlock(f"{name}-acts", parent, f'<div class="acts">{"" if mood == " good" else act}</div>')
+        yield PageBlock(name, parent, f'<details class="call{mood}" data-unit>', "</details>\n")
+        yield PageBlock(
+            f"{name}-line",
+            name,
+            f'<summary><span class="line"><span class="aloud">{state}: </span>'
             f'<span class="came">{self._line(told.line)}</span>{more}</span>'
-            f'<span class="took">{told.took}</span>{self._lanes(call, reach)}'
-            '</summary><div class="inside">'
+            f'<span class="took">{told.took}</span>{self._lanes(call, shown.reach)}</summary>',
         )
-        yield from self._inside(call, words)
+        yield PageBlock(f"{name}-in", name, '<div class="inside">', "</div>")
+        known = "".join((act, *self._inside(call, shown))) if not self.live or call.id in self._opened else ""
+        yield PageBlock(f"{name}-known", f"{name}-in", f"<div>{known}</div>")
         if made:
-            yield "<h3>Calls that it made</h3>"
-        for one in made:
-            yield from self._call(one, words, within, reach)
-        yield "</div></details>\n"
+            yield PageBlock(f"{name}-made", f"{name}-in", "<h3>Calls that it made</h3>")
+
+    def _act(self, call: CallView, name: str) -> str:
+        """Return the button of a call: to stop it while it goes on, to run it again once it has ended."""
+        ended = call.state is CallState.FINISHED
+        able, word = (call_description.Act.RETRY, "Retry") if ended else (call_description.Act.CANCEL, "Stop")
+        if call_description.refusal(call, able):
+            return ""
+        label = f"{word} {self._texts.line(call.label)}"
+        return f'<button type="button" data-do="{able}" data-of="{name}" aria-label="{label}">{word}</button>'
 
     def _lanes(self, call: CallView, reach: tuple[float, float]) -> str:
         begin, end = reach
@@ -114,15 +179,15 @@ class CallsOnPage:
             f"{bars}</svg></span>"
         )
 
-    def _inside(self, call: CallView, words: TellingCalls) -> Iterator[str]:
-        texts, told = self._texts, words.calls[call.id]
+    def _inside(self, call: CallView, shown: _Shown) -> Iterator[str]:
+        texts, told = self._texts, shown.words.calls[call.id]
         if call.arguments is not None:
             yield f"<h3>Arguments{', as you edited them' if call.edited else ''}</h3>"
-            yield self._arguments(displayed.argument_lines(call.arguments))
+            yield argument_block(self._texts, displayed.argument_lines(call.arguments))
             edits, _ = displayed.edits_of(call.arguments)
             for old, new in edits:
                 changed, _ = displayed.diff_lines(old.split("\n"), new.split("\n"))
-                yield f"<h4>What it changes</h4>{self._arguments(changed)}"
+                yield f"<h4>What it changes</h4>{argument_block(self._texts, changed)}"
         elif call.arguments_text:
             yield f"<h3>Arguments, as far as they came</h3>{texts.block(call.arguments_text)}"
         yield from self._decisions(call)
@@ -143,16 +208,6 @@ class CallsOnPage:
                     yield title + texts.result(one.kind, one.text, one.language, one.value)
         yield from self._files(call)
         yield facts(self._facts(call))
-
-    def _arguments(self, lines: Sequence[displayed.ArgumentLine]) -> str:
-        """The lines as every board displays them: a name, and what is new or gone in its colour."""
-        inks = {"+": "success", "-": "error"}
-        told: list[str] = []
-        for line in lines:
-            name = f'<span class="primary">{self._texts.plain(line.name)}</span>  ' if line.name else "  "
-            text = self._texts.plain(f"{line.mark} {line.text}" if line.mark != " " else line.text)
-            told.append(name + (f'<span class="{inks[line.mark]}">{text}</span>' if line.mark in inks else text))
-        return f"<pre>{chr(10).join(told)}</pre>"
 
     def _decisions(self, call: CallView) -> Iterator[str]:
         asked = self._told.asked.get(call.id, [])
@@ -180,7 +235,7 @@ class CallsOnPage:
         passages = [displayed.named_lines("passage", one.passage) + lines for one in asked if one.passage]
         shown = next((one for one in (lines, *passages) if displayed.digest(one) == digest), None)
         if shown is not None:
-            yield f"<p>Before that, these lines were displayed to their end:</p>{self._arguments(shown)}"
+            yield f"<p>Before that, these lines were displayed to their end:</p>{argument_block(self._texts, shown)}"
         else:
             yield "<p>More than the arguments was displayed before that, as the change in a file.</p>"
         yield facts([("SHA-256", f"<code>{digest[:64]}</code>" if digest.isalnum() else "")])
@@ -209,6 +264,17 @@ class CallsOnPage:
             yield "agent", self._texts.line(f"{call.runs}: {call_description.agent_work(call) or 'nothing yet'}")
         if used := self._told.used.get(call.id):
             yield "asked the model", usage_in_words(used)
+
+
+def argument_block(texts: Texts, lines: Sequence[displayed.ArgumentLine]) -> str:
+    """The lines as every board displays them: a name, and what is new or gone in its colour."""
+    inks = {"+": "success", "-": "error"}
+    told: list[str] = []
+    for line in lines:
+        name = f'<span class="primary">{texts.plain(line.name)}</span>  ' if line.name else "  "
+        text = texts.plain(f"{line.mark} {line.text}" if line.mark != " " else line.text)
+        told.append(name + (f'<span class="{inks[line.mark]}">{text}</span>' if line.mark in inks else text))
+    return f"<pre>{chr(10).join(told)}</pre>"
 
 
 def usage_in_words(used: Iterable[ev.UsageReported]) -> str:

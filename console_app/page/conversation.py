@@ -10,9 +10,9 @@ from pathlib import Path
 from console_app.config.secrets import Redactor
 from console_app.domain import events as ev
 from console_app.domain import plural
-from console_app.domain.transcript import StepView, Transcript
+from console_app.domain.transcript import Transcript, TurnView
 from console_app.page.calls import CallEvents, CallsOnPage, usage_in_words
-from console_app.page.document import document, facts
+from console_app.page.document import PageBlock, document, facts, written
 from console_app.page.texts import Texts
 from console_app.sessions import export
 
@@ -44,30 +44,38 @@ def _body(transcript: Transcript, title: str, texts: Texts, calls: CallsOnPage, 
     yield f"<h1>{texts.line(title) or 'Conversation'}</h1>"
     yield facts(_facts(transcript, texts, told))
     for turn in transcript.turns:
-        yield f'<section class="turn" aria-label="Turn {turn.number}"><h2>{_when(turn.started_at)}</h2>'
-        yield _you(turn.prompt, texts)
-        yield from (_folded(what, text, texts) for what, text in export.read_for(turn))
-        for step in turn.steps:
-            yield from _step(step, texts, calls)
-        yield from (_folded(what, text, texts) for what, text in export.summaries(transcript, turn))
-        yield from (f'<p class="error" data-unit><em>{texts.line(line)}</em></p>' for line in export.ending(turn))
-        yield "</section>\n"
+        yield from written(blocks_of(turn, transcript, texts, calls))
 
 
-def _step(step: StepView, texts: Texts, calls: CallsOnPage) -> Iterator[str]:
-    yield from (_folded(what, text, texts) for what, text in export.thoughts(step))
-    if step.text:
-        yield f"<div data-unit>{texts.markdown(step.text + export.cut(step))}</div>"
-    yield from calls.batch(step.batch)
-    yield from (_you(message.whole, texts) for message in step.steered)
+def blocks_of(turn: TurnView, transcript: Transcript, texts: Texts, calls: CallsOnPage) -> Iterator[PageBlock]:
+    """Yield what a page shows of a turn, in order. An id is of the same block each time, however far the turn is."""
+    name = f"t{turn.number}"
+    yield PageBlock(name, "talk", f'<section class="turn" aria-label="Turn {turn.number}">', "</section>\n")
+    yield PageBlock(f"{name}-when", name, f"<h2>{_when(turn.started_at)}</h2>")
+    yield PageBlock(f"{name}-you", name, _you(turn.prompt, texts))
+    yield from _folded(f"{name}-read", name, export.read_for(turn), texts)
+    for place, step in enumerate(turn.steps):
+        own = f"{name}-{place}"
+        yield from _folded(f"{own}-thought", name, export.thoughts(step), texts)
+        if step.text:
+            said = texts.markdown(step.text + export.cut(step))
+            yield PageBlock(f"{own}-said", name, f"<div data-unit>{said}</div>")
+        yield from calls.batch(step.batch, f"{own}-calls", name)
+        for number, message in enumerate(step.steered):
+            yield PageBlock(f"{own}-you{number}", name, _you(message.whole, texts))
+    yield from _folded(f"{name}-summary", name, export.summaries(transcript, turn), texts)
+    for number, line in enumerate(export.ending(turn) if turn.outcome is not None or not calls.live else ()):
+        yield PageBlock(f"{name}-end{number}", name, f'<p class="error" data-unit><em>{texts.line(line)}</em></p>')
 
 
 def _you(text: str, texts: Texts) -> str:
     return f'<div class="you" data-unit><span class="aloud">You: </span>{texts.plain(text)}</div>'
 
 
-def _folded(what: str, text: str, texts: Texts) -> str:
-    return f"<details data-unit><summary class='note'>{texts.line(what)}</summary>{texts.markdown(text)}</details>"
+def _folded(own: str, parent: str, passages: Sequence[tuple[str, str]], texts: Texts) -> Iterator[PageBlock]:
+    for number, (what, text) in enumerate(passages):
+        head = f"<summary class='note'>{texts.line(what)}</summary>"
+        yield PageBlock(f"{own}{number}", parent, f"<details data-unit>{head}{texts.markdown(text)}</details>")
 
 
 def _facts(transcript: Transcript, texts: Texts, told: CallEvents) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
 from pathlib import Path
@@ -12,6 +14,7 @@ from pathlib import Path
 from console_app.domain import one_line
 
 _HERE = Path(__file__).parent
+ICON = '<link rel="icon" href="data:,">'  # else a browser asks for one
 _TOOLS = (
     '<div class="tools" id="tools" role="search" hidden>'
     '<input type="search" id="search" placeholder="Search   /" aria-label="Search this page" aria-keyshortcuts="/">'
@@ -23,32 +26,81 @@ _TOOLS = (
 )
 
 
-@lru_cache(maxsize=1)
-def _parts() -> tuple[str, str]:
-    return (_HERE / "look.css").read_text("utf-8"), (_HERE / "act.js").read_text("utf-8")
+@dataclass(frozen=True, slots=True)
+class PageBlock:
+    """A piece of a page, one element, within the block of the id `parent`. With `end` others stand within it, behind
+    what `html` has of it."""
+
+    id: str
+    parent: str
+    html: str
+    end: str = ""
+
+    @property
+    def named(self) -> str:
+        """The element with its id, for a page that changes."""
+        return re.sub(r"^<(\w+)", rf'<\1 id="{self.id}"', self.html + self.end, count=1)
+
+
+def written(blocks: Iterable[PageBlock]) -> Iterator[str]:
+    """Yield the HTML of blocks, each in its place; a page that stays as it is needs no ids."""
+    within: list[PageBlock] = []
+    for block in blocks:
+        while within and within[-1].id != block.parent:
+            yield within.pop().end
+        yield block.html
+        if block.end:
+            within.append(block)
+    yield from (block.end for block in reversed(within))
+
+
+@dataclass(frozen=True, slots=True)
+class PageFrame:
+    """The look and the script of a page, and the policy that lets it have no other."""
+
+    style: str
+    script: str
+    policy: str
+
+    @classmethod
+    @lru_cache(maxsize=2)
+    def of(cls, *, live: bool) -> PageFrame:
+        """Return the frame of an export, or of a page that is `live`, which comes in through the server's door."""
+        style, script = (
+            "".join(_read(name) for name in names[: 1 + live])
+            for names in (("look.css", "live.css"), ("act.js", "live.js"))
+        )
+        own, socket = (" 'self'", " connect-src 'self';") if live else ("", "")
+        policy = (
+            f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}{own};{socket} "
+            "img-src data:; base-uri 'none'; form-action 'none'"
+        )
+        return cls(style, script, policy)
+
+
+def _read(name: str) -> str:
+    return (_HERE / name).read_text("utf-8")
 
 
 def _hash(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def document(title: str, body: Iterable[str]) -> Iterator[str]:
-    """Yield a whole page. `title` is text, `body` is HTML that `Texts` made safe."""
-    style, script = _parts()
-    policy = (
-        f"default-src 'none'; style-src 'sha256-{_hash(style)}'; script-src 'sha256-{_hash(script)}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
+def document(title: str, body: Iterable[str], *, live: bool = False) -> Iterator[str]:
+    """Yield a whole page. `title` is text, `body` is HTML that `Texts` made safe. A `live` one is filled over a socket,
+    and has what `live.html` says below it."""
+    frame = PageFrame.of(live=live)
     yield (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta http-equiv="Content-Security-Policy" content="{frame.policy}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content">'
         f'<meta name="referrer" content="no-referrer"><title>{escape(one_line(title))}</title>'
-        f"<style>{style}</style></head>"
-        f"<body>{_TOOLS}<main>\n"
+        f"{ICON if live else ''}<style>{frame.style}</style></head>"
+        f"<body{' class=live' if live else ''}>{_TOOLS}<main id='talk'>\n"
     )
     yield from body
-    yield f"</main><script>{script}</script></body></html>\n"
+    yield f"</main>{_read('live.html') if live else ''}"
+    yield f"<script{' type=module' if live else ''}>{frame.script}</script></body></html>\n"
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> str:

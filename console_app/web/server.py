@@ -1,6 +1,7 @@
 """Runs the server: listens, says where, and ends every console with itself.
 
-The pages that are served: one page, its parts, a socket to its console, and files that were asked for. No folders.
+What is served: the terminal's page, its parts, a socket to its console, and files that were asked for; beside them the
+page of the conversation that all devices share, and the socket that fills it. No folders.
 
 A request for another host is refused, and each answer says what the page may do.
 """
@@ -15,11 +16,12 @@ import secrets
 import socket
 import sys
 import time
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import h11
 import uvicorn
@@ -27,7 +29,7 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers as RequestHeaders
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
-from starlette.responses import FileResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -42,6 +44,31 @@ from console_app.web.terminal_process import Size, TerminalProcess
 LARGEST_MESSAGE: Final = 1 << 20  # bytes from a page
 PATIENCE: Final = 10.0  # seconds in which a request, and a page's first message, are whole
 STOPPING: Final = 2  # seconds for answers under way when the server ends
+
+
+Tell = Callable[[Mapping[str, Any]], Awaitable[None]]
+"""Sends a device a message; waits for one that is slow, and does nothing for one that is gone."""
+
+
+class SharedPage(Protocol):
+    """A page that every device sees alike, with one conversation behind it."""
+
+    @property
+    def document(self) -> tuple[str, str]:
+        """Return the page as it is without anything of the conversation, and its policy."""
+        ...
+
+    def show_on(self, tell: Tell, asked: Mapping[str, Any]) -> AbstractAsyncContextManager[None]:
+        """Show the conversation on a device as long as this is entered. `asked` is the device's first message."""
+        ...
+
+    async def act(self, message: Mapping[str, Any]) -> None:
+        """Do what somebody asks for on a device."""
+        ...
+
+    async def close(self) -> None:
+        """End what runs, and all that it runs on."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +91,7 @@ class ServeOptions:
     cwd: Path
     alive: float = 10.0
     patience: float = PATIENCE
+    shared: SharedPage | None = None
 
 
 def starter(options: ServeOptions) -> Starts:
@@ -123,7 +151,7 @@ class WebServer:
     """The server on a socket that listens."""
 
     def __init__(self, options: ServeOptions, listening: socket.socket) -> None:
-        self._listening = listening
+        self._listening, self._shared = listening, options.shared
         self.port: int = listening.getsockname()[1]
         self.door = Door(options.token)
         self.consoles = Consoles(starter(options), most=options.most, keep=options.keep)
@@ -134,7 +162,7 @@ class WebServer:
         addresses = Addresses.of(host, self.port, options.public_urls)
         self._server = _Server(
             uvicorn.Config(
-                BrowserPages(self.door, addresses, self.consoles, options.patience).app(),
+                BrowserPages(self.door, addresses, self.consoles, options.patience, options.shared).app(),
                 http=_ending_half_requests(options.patience),
                 ws="websockets-sansio",
                 ws_max_size=LARGEST_MESSAGE,
@@ -161,7 +189,7 @@ class WebServer:
         try:
             await self._server.serve(sockets=[self._listening])
         finally:
-            await self.consoles.close()
+            await asyncio.gather(self.consoles.close(), *([self._shared.close()] if self._shared is not None else ()))
             self._listening.close()
 
     def stop(self) -> None:
@@ -198,6 +226,8 @@ ALWAYS: Final = {
 }
 STATIC: Final = Path(__file__).parent / "static"
 SERVED: Final = {  # all there is
+    "start.js": "text/javascript",
+    "door.js": "text/javascript",
     "page.js": "text/javascript",
     "page.css": "text/css",
     "xterm.mjs": "text/javascript",
@@ -253,7 +283,7 @@ class _Guarded:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in ALWAYS.items():
-                    headers[name] = value
+                    headers.setdefault(name, value)
             await send(message)
 
         if scope["type"] not in ("http", "websocket"):
@@ -296,8 +326,11 @@ class _Page:
 class BrowserPages:
     """The ASGI application's routes."""
 
-    def __init__(self, door: Door, addresses: Addresses, consoles: Consoles, patience: float) -> None:
+    def __init__(
+        self, door: Door, addresses: Addresses, consoles: Consoles, patience: float, shared: SharedPage | None
+    ) -> None:
         self._door, self._addresses, self._consoles, self._patience = door, addresses, consoles, patience
+        self._shared = shared
         self._downloads = Downloads()
 
     def app(self) -> ASGIApp:
@@ -308,6 +341,11 @@ class BrowserPages:
             Route("/files/{key}", self._file),
             WebSocketRoute("/socket", self._socket),
         ]
+        if (shared := self._shared) is not None:
+            text, policy = shared.document
+            headers = {"Content-Security-Policy": f"{policy}; frame-ancestors 'none'"}
+            routes.append(Route("/page", HTMLResponse(text, headers=headers)))
+            routes.append(WebSocketRoute("/page-socket", partial(self._socket_of_page, shared)))
         return _Guarded(Starlette(routes=routes), self._addresses)
 
     async def _page(self, _request: Request) -> Response:
@@ -325,17 +363,35 @@ class BrowserPages:
             return PlainTextResponse("This address is used or too old, or the file is gone.\n", 404)
         return FileResponse(path, filename=path.name, media_type="application/octet-stream")
 
-    async def _socket(self, socket: WebSocket) -> None:
+    async def _came_in(self, socket: WebSocket) -> tuple[_Page, Mapping[str, Any]] | None:
+        """Return the page behind a socket and its first message; None, and closed, for who may not come in."""
         headers = socket.headers
         if not self._addresses.knows_origin(headers.get("origin", ""), headers.get("host", "")):
             log.warning("a page from elsewhere was refused")
             await socket.close()  # before it is accepted: 403
-            return
+            return None
         await socket.accept()
         page = _Page(socket, self._downloads)
         asked = await self._first_message(socket)
-        console = await self._console_for(asked, page) if await self._lets_in(asked, page) else None
-        if console is None:
+        if await self._lets_in(asked, page):
+            return page, asked
+        await socket.close()
+        return None
+
+    async def _socket_of_page(self, shared: SharedPage, socket: WebSocket) -> None:
+        if (came := await self._came_in(socket)) is None:
+            return
+        page, asked = came
+        async with shared.show_on(page.tell, asked):
+            while (message := await socket.receive())["type"] != "websocket.disconnect":
+                if said := _fields(message.get("text") or ""):
+                    await shared.act(said)
+
+    async def _socket(self, socket: WebSocket) -> None:
+        if (came := await self._came_in(socket)) is None:
+            return
+        page, asked = came
+        if (console := await self._console_for(asked, page)) is None:
             await socket.close()
             return
         try:

@@ -25,8 +25,9 @@ def test_links_lead_to_what_is_there(page: Path) -> None:
 
 
 def test_every_picture_is_shown_somewhere() -> None:
-    shown = {(page.parent / link).resolve() for page in PAGES for link in links(page) if link.endswith(".svg")}
-    assert {path.resolve() for path in (ROOT / "docs" / "pictures").glob("*.svg")} == shown
+    endings = (".svg", ".webp")
+    shown = {(page.parent / link).resolve() for page in PAGES for link in links(page) if link.endswith(endings)}
+    assert {path.resolve() for path in (ROOT / "docs" / "pictures").iterdir() if path.suffix in endings} == shown
 
 
 def test_every_page_has_one_place_in_the_site() -> None:

@@ -1,9 +1,10 @@
-"""The three faces on one waiting call: what each shows of it, which rules it offers, what "all that read" does."""
+"""Every face on one waiting call: what each shows of it, which rules it offers, what "all that read" does."""
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,8 +21,10 @@ from console_app.domain.chunks import CallClosed, CallOpened, FinishChunk, Usage
 from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 from console_app.engine import ApprovalGate
+from console_app.page import LivePage
 from tests.console.peers import Memory, Screen
 from tests.line_console.test_typed_ahead import opened as lines_opened
+from tests.page.parts import Page
 from tests.tui.parts import Answer, WrittenModel, app, chat, decide, pass_by, say, see, seen, services, until
 
 
@@ -179,4 +182,42 @@ async def in_editor(
     yield Face(" ".join(editor.text.split()), rules, None)
 
 
-FACES = {"screen": on_screen, "lines": in_lines, "editor": in_editor}
+@asynccontextmanager
+async def on_page(
+    folder: Path, tool: OneTool, calls: Answer, gate: ApprovalGate, model: Any = None
+) -> AsyncGenerator[Face]:
+    page, blocks, news = (
+        LivePage(lambda: services(folder, model or written(calls), tool, gate=gate)),
+        dict[str, str](),
+        asyncio.Event(),
+    )
+
+    async def tell(message: Mapping[str, Any]) -> None:
+        for name, _, html, *_ in message.get("blocks", ()):
+            blocks[name] = html
+        news.set()
+
+    async def see(text: str) -> str:
+        while not (found := next((one for one in blocks.values() if text in one and " disabled>" not in one), "")):
+            news.clear()
+            await news.wait()
+        return found
+
+    async with page.show_on(tell, {}):
+        await page.act({"do": "send", "words": "go"})
+        asked = Page(await see('data-how="once"'))
+        buttons = {one["data-how"]: one for one in asked.all("button") if "data-how" in one}
+
+        async def rules() -> bool:
+            return "session" in buttons
+
+        async def answered(which: Answered) -> None:
+            one = buttons[which]
+            await page.act({"do": "answer", "of": one["data-of"], "how": which, "stamp": one["data-stamp"]})
+            await see("Over.")
+
+        yield Face(" ".join(asked.text.split()), rules, None, answered)
+    await page.close()
+
+
+FACES = {"screen": on_screen, "lines": in_lines, "editor": in_editor, "page": on_page}

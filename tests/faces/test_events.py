@@ -17,9 +17,11 @@ OWNERS = {  # the one file of each face that makes something to look at or to he
     "line_console": {"narrator.py"},
     "acp_agent": {"updates.py"},
     "console": set[str](),
+    "page": set[str](),  # which draws the state, and takes every event for news
 }
 PARTS = {  # these read an event that they look for, and not what happens: where a stored message stands, say
     "console": {"talk/sessions.py", "talk/conversation.py"},
+    "page": {"calls.py"},
 }
 
 

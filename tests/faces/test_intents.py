@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,14 @@ from console_app.console.intents.intent import Cannot, Key, Slash, Ways
 from console_app.console.intents.table import INTENTS, slash_commands
 from console_app.domain.safe_text import one_line
 from console_app.line_console.commands import LineWays
+from console_app.page import LivePage
 from console_app.tui.approvals.board import ApprovalBoard
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.screen import ChatScreen
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.questions.board import HumanBoard
 from tests.line_console.test_typed_ahead import opened
-from tests.tui.parts import WrittenModel, app, chat, say, see
+from tests.tui.parts import WrittenModel, app, chat, say, see, services
 
 PLACES = (ApprovalBoard, ChatScreen, ConversationView, HumanBoard, Prompt)
 
@@ -29,7 +31,8 @@ async def ways_of_all(tmp_path: Path) -> dict[str, Ways]:
         screen = chat(pilot.app).own_commands.ways
     async with opened(tmp_path, WrittenModel(say("Hello."))) as shown:
         lines = LineWays(shown.face).all()
-    return {"screen": screen, "lines": lines, "editor": editor_ways()}
+    page = LivePage(partial(services, tmp_path)).ways
+    return {"screen": screen, "lines": lines, "editor": editor_ways(), "page": page}
 
 
 async def test_every_face_has_a_way_for_every_intent_or_a_reason(tmp_path: Path) -> None:

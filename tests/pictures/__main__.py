@@ -6,6 +6,7 @@ anew, in the real console on a pseudo-terminal. Stills of the screens (`screens.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import sys
@@ -90,3 +91,8 @@ if __name__ == "__main__":
         record()
     draw()
     screens.draw(FOLDER)
+    try:
+        from tests.pictures import pages
+    except ModuleNotFoundError as error:
+        raise SystemExit(f"The pictures of the page need {error.name} and chromium: `make web` installs it.") from None
+    asyncio.run(pages.draw(FOLDER))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +14,7 @@ from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 
 SIZE = (88, 28)  # columns and rows
+FOLDER = Path("/tmp/fanout")
 _ANSI = {
     "black": "000000", "red": "cd3131", "green": "0dbc79", "brown": "e5e510", "blue": "2472c8", "magenta": "bc3fbc",
     "cyan": "11a8cd", "white": "e5e5e5", "default": "",
@@ -86,8 +87,12 @@ def leave(terminal: Terminal) -> None:
 
 def stills() -> Iterator[tuple[str, str]]:
     """The name and the picture of each screen, in the order in which they are met."""
-    with tempfile.TemporaryDirectory() as folder, console(Fanout(Path(folder))) as terminal:
-        yield from _walk(terminal)
+    FOLDER.mkdir()  # seen in the pictures, so the same each time; one that somebody else made is an error
+    try:
+        with console(Fanout(FOLDER)) as terminal:
+            yield from _walk(terminal)
+    finally:
+        shutil.rmtree(FOLDER)
 
 
 def _walk(terminal: Terminal) -> Iterator[tuple[str, str]]:

@@ -27,13 +27,21 @@ WAITS = 2.0  # seconds for an answer of what never answers
 
 def console(address: str, forged: str) -> str:
     """Has a page of the very host, as a program writes it, and is shown a console."""
-    origin = Origin(f"http://{address}")
-    with pages.connect(f"ws://{address}/socket", origin=origin, open_timeout=WAITS, proxy=None) as page:
+    return _shown(f"ws://{address}/socket", address, forged)
+
+
+def shared_page(address: str, forged: str) -> str:
+    """Has the page of the conversation that all devices share, and is shown something of it."""
+    return _shown(f"ws://{address}/page-socket", address, forged)
+
+
+def _shown(url: str, address: str, forged: str) -> str:
+    with pages.connect(url, origin=Origin(f"http://{address}"), open_timeout=WAITS, proxy=None) as page:
         page.send(forged)
         while True:
             message = page.recv(timeout=WAITS)
-            if isinstance(message, bytes):
-                return "was shown a console"
+            if isinstance(message, bytes) or "blocks" in message:
+                return f"was shown something at {url}"
 
 
 def files(address: str, _forged: str) -> str:
@@ -87,7 +95,7 @@ def main() -> None:
     os.chdir("/")
     done: dict[str, Any] = {}
     for address in addresses:
-        attempts = [file_socket] if address[0] in "/@" else [console, files, cluster]
+        attempts = [file_socket] if address[0] in "/@" else [console, shared_page, files, cluster]
         done[address] = [came for one in attempts if (came := tried(one, address, forged))]
     print(json.dumps(done))
 

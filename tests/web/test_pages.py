@@ -25,7 +25,7 @@ async def test_the_page_holds_nothing_of_anyone_and_no_answer_sets_a_cookie(tmp_
                 assert server.door.token not in answer.text
                 assert server.door.ticket not in answer.text
         opened = await client.get("/")
-        assert (opened.status_code, "page.js" in opened.text) == (200, True)
+        assert (opened.status_code, "start.js" in opened.text) == (200, True)
         assert server.door.redeem(server.door.token) == "in", "nothing used the link up"
 
 
@@ -85,8 +85,10 @@ async def test_every_answer_says_that_scripts_are_of_this_server_alone(tmp_path:
 
 def test_nothing_of_the_page_comes_from_elsewhere() -> None:
     folder = Path(__file__).parents[2] / "console_app" / "web" / "static"
-    for name in ("page.html", "page.css", "page.js"):
-        text = (folder / name).read_text(encoding="utf-8")
-        assert "//" not in text.replace("// ", "").replace("http://", "x").replace("https://", "x"), name
+    ours = [folder / name for name in ("page.html", "page.css", "page.js", "start.js", "door.js")]
+    live = [folder.parents[1] / "page" / f"live.{ending}" for ending in ("html", "css", "js")]
+    for path in (*ours, *live):
+        text = path.read_text(encoding="utf-8")
+        assert "//" not in text.replace("// ", "").replace("http://", "x").replace("https://", "x"), path.name
         assert "style=" not in text
         assert "onclick=" not in text

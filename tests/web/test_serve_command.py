@@ -119,6 +119,32 @@ def test_the_link_it_prints_works_and_nothing_outlives_it(tmp_path: Path, how: s
     assert b"Traceback" not in told
 
 
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_no_server_of_the_shared_conversation_outlives_it(tmp_path: Path, how: signal.Signals) -> None:
+    fanout = Fanout(tmp_path)
+    serving = fanout.start("serve", "--port", "0", "--", "-m", "offline/rehearsal")
+    try:
+        assert serving.stdout is not None
+        origin, _, token = serving.stdout.readline().decode().strip().partition("/#token=")
+        assert psutil.Process(serving.pid).children() == [], "nothing starts before somebody came in"
+        with connect(
+            f"{origin.replace('http', 'ws')}/page-socket", origin=Origin(origin), proxy=None, **PATIENT
+        ) as page:
+            page.send(json.dumps({"token": token}))
+            page.send(json.dumps({"do": "send", "words": "Show me what you can do"}))
+            while "publish needs you" not in (text := str(page.recv(timeout=PATIENCE))):
+                assert "Unexpected" not in text
+            children = psutil.Process(serving.pid).children(recursive=True)
+            assert children, "the servers of its tools"
+            serving.send_signal(how)
+            assert serving.wait(PATIENCE) == (-how if how == signal.SIGKILL else 0)
+            assert psutil.wait_procs(children, timeout=PATIENCE)[1] == []
+    finally:
+        serving.kill()
+        _, told = serving.communicate()
+    assert b"Traceback" not in told
+
+
 def test_keys_of_providers_and_what_is_named_reach_the_console_and_nothing_else(tmp_path: Path) -> None:
     fanout = Fanout(tmp_path)
     env = {"OPENAI_API_KEY": "sk-aaaaaaaaaaaaaaaa", "NAMED": "yes", "UNRELATED": "no", "FANOUT_THEME": "fanout-dark"}

@@ -2,19 +2,14 @@
 import { Terminal } from "./xterm.mjs";
 import { FitAddon } from "./addon-fit.mjs";
 import { Unicode11Addon } from "./addon-unicode11.mjs";
+import { cameIn, onWayIn, proof, socketTo, stayOut } from "./door.js";
 
-// In this tab's storage, which a reload keeps, and which is of this scheme, host and port alone.
-const KNOWN = "fanout-console";
-const TICKET = "fanout-ticket";
+const KNOWN = "fanout-console"; // in this tab's storage, as the ticket is
 const PIECE = 65536; // bytes a message: a paste of megabytes goes in many
 const MOST_COPIED = 8_000_000;
 const USUAL = 14; // pixels of a character's height
 const LEAST = 6;
 const COLUMNS = 60; // what the console needs
-
-let token = new URLSearchParams(location.hash.slice(1)).get("token") ?? ""; // behind the #, which is sent to nobody
-history.replaceState(null, "", new URL(".", location.href)); // the token is no part of what is kept or shared
-window.onhashchange = () => location.reload(); // another link was opened here
 
 const place = document.getElementById("terminal");
 const terminal = new Terminal({
@@ -98,45 +93,13 @@ function send(data) {
   for (let at = 0; at < bytes.length; at += PIECE) socket.send(bytes.subarray(at, at + PIECE));
 }
 
-const door = document.getElementById("door");
-const field = door.querySelector("input");
-let refused = null; // the ticket that this page was refused with last
-let outside = false;
-
-door.onsubmit = (event) => {
-  event.preventDefault();
-  token = field.value;
-  connect();
-};
-
-// A new tab has no ticket: it asks the others of this scheme, host and port, whom alone the channel reaches.
-const tabs = new BroadcastChannel(TICKET);
-tabs.onmessage = ({ data }) => {
-  const ticket = sessionStorage.getItem(TICKET);
-  if (data === null && ticket) tabs.postMessage(ticket);
-  else if (data !== null && outside && data !== refused) {
-    sessionStorage.setItem(TICKET, data);
-    connect();
-  }
-};
-
-function shut(line, asks) {
-  over = outside = true;
-  refused = sessionStorage.getItem(TICKET) ?? refused;
-  sessionStorage.removeItem(TICKET);
-  token = field.value = "";
-  say(line);
-  door.hidden = !asks;
-  if (asks) field.focus();
-  tabs.postMessage(null);
-}
-
 function told(message) {
-  if ("ticket" in message) {
-    sessionStorage.setItem(TICKET, message.ticket);
-    token = field.value = "";
-  } else if ("closed" in message) shut(message.closed, message.asks);
-  else if ("console" in message) {
+  if ("ticket" in message) cameIn(message.ticket);
+  else if ("closed" in message) {
+    over = true;
+    say(message.closed);
+    stayOut(message.asks);
+  } else if ("console" in message) {
     sessionStorage.setItem(KNOWN, message.console);
     kept = message.kept;
     if (message.lost && kept) say("The console from before has ended. This is a new one.");
@@ -156,19 +119,16 @@ function stop(line, action) {
 }
 
 function connect() {
-  over = outside = false;
-  door.hidden = true;
+  over = false;
   terminal.reset();
   fill();
-  const address = new URL("socket", location.href);
-  address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
-  const mine = socket = new WebSocket(address);
+  const mine = socket = socketTo("socket");
   mine.binaryType = "arraybuffer";
   mine.onopen = () => {
     tries = 0;
     quiet();
-    const [ticket, console] = [TICKET, KNOWN].map((name) => sessionStorage.getItem(name) ?? "");
-    mine.send(JSON.stringify({ ticket, token, console, size: [terminal.cols, terminal.rows] }));
+    const console = sessionStorage.getItem(KNOWN) ?? "";
+    mine.send(JSON.stringify({ ...proof(), console, size: [terminal.cols, terminal.rows] }));
   };
   mine.onmessage = ({ data }) => {
     if (typeof data === "string") told(JSON.parse(data));
@@ -221,4 +181,6 @@ window.fanout = { // what the page shows, for who can't see it: tests, and helpe
   size: () => [terminal.cols, terminal.rows],
 };
 
+document.getElementById("to-page").onclick = () => sessionStorage.setItem("fanout-view", "page");
+onWayIn(connect);
 document.fonts.ready.then(connect);

@@ -302,10 +302,11 @@ class TellingCalls:
     calls: dict[str, ToldCall]
 
     @classmethod
-    def of(cls, batch: BatchView, now: float) -> TellingCalls:
+    def of(cls, batch: BatchView, now: float, only: Iterable[CallView] | None = None) -> TellingCalls:
+        """Tell them as they stand at `now`, all of them or `only` some."""
         group, (palette, names) = CallGroup(batch), _named()
         calls: dict[str, ToldCall] = {}
-        for call in batch.calls:
+        for call in batch.calls if only is None else only:
             detail, spent = CallDetail(call), took(call, now)
             pieces = row(call, group, ROOM, palette, now, detail, filled=False)
             line = _told(pieces[:-1] if spent else pieces, names)
