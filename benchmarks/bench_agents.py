@@ -19,7 +19,7 @@ from benchmarks.console import parser, row
 from console_app.domain import ApprovalMode
 from console_app.domain.settings import EngineSettings
 from console_app.engine import ApprovalGate, Engine
-from console_app.engine.agents import agents as engine_agents
+from console_app.engine import agents as engine_agents
 from tests.engine.peers import Tools, play, spec
 from tests.prompt_cache import Counted, PromptCache
 from tests.providers.reading import provider_at
