@@ -43,8 +43,8 @@ class CallsOnPage:
     def __init__(self, texts: Texts, told: CallEvents, now: float) -> None:
         self._texts, self._told, self._now = texts, told, now
 
-    def batch(self, batch: BatchView) -> Iterator[str]:
-        """Yield the section of the calls of one answer."""
+    def batch(self, batch: BatchView, said: Mapping[str, str]) -> Iterator[str]:
+        """Yield the section of the calls of one answer, with what was `said` right before each, by its id."""
         if not batch.calls:
             return
         words, now = TellingCalls.of(batch, self._now), self._now
@@ -54,6 +54,7 @@ class CallsOnPage:
         known = {call.id for call in batch.calls}
         for call in batch.calls:
             within.setdefault(call.parent if call.parent in known else "", []).append(call)
+        yield said.get(batch.calls[0].id, "")
         label = "".join(text for text, _ in words.header) or plural(len(batch.calls), "call")
         yield f'<section class="batch" aria-label="{self._texts.line(label)}">'
         if words.header:
@@ -65,6 +66,7 @@ class CallsOnPage:
                 'aria-label="Time, from the first call to the last"><output></output></div>'
             )
         for call in within.get("", []):
+            yield "" if call is batch.calls[0] else said.get(call.id, "")
             yield from self._call(call, words, within, (begin, end))
         yield "</section>\n"
 

@@ -56,9 +56,13 @@ def _body(transcript: Transcript, title: str, texts: Texts, calls: CallsOnPage, 
 
 def _step(step: StepView, texts: Texts, calls: CallsOnPage) -> Iterator[str]:
     yield from (_folded(what, text, texts) for what, text in export.thoughts(step))
-    if step.text:
-        yield f"<div data-unit>{texts.markdown(step.text + export.cut(step))}</div>"
-    yield from calls.batch(step.batch)
+    said = {
+        one.calls[0].id if one.calls else "": f"<div data-unit>{texts.markdown(one.text + export.cut(step))}</div>"
+        for one in step.parts
+        if one.text
+    }
+    yield from calls.batch(step.batch, said)
+    yield said.get("", "")
     yield from (_you(message.whole, texts) for message in step.steered)
 
 

@@ -130,6 +130,10 @@ class Block:
         """Note that its state has changed, so that it is painted anew."""
         self._version += 1
 
+    def select(self, selected: bool) -> None:
+        """Puts the cursor on it, or takes it away."""
+        self.selected = selected
+
     def toggle(self) -> None:
         """Opens or folds it."""
         self.open = not self.open
