@@ -13,7 +13,7 @@ from console_app import page
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript
 from console_app.line_console.wording import turn_lines
-from console_app.sessions import Store, export
+from console_app.sessions import Replay, Store, export
 from console_app.tui.lineview import EventRouter
 from tests.end_to_end.test_server_tools import played
 from tests.engine.peers import only
@@ -72,6 +72,10 @@ async def of_the_store(folder: Path, seen: Sequence[ev.Event]) -> list[ev.Event]
     return stored
 
 
+async def at_once(_: float) -> None:
+    """No time passes between two events."""
+
+
 def found(text: str, order: Sequence[str]) -> list[str]:
     """The marks in the order in which they stand, each where it stands first."""
     return re.findall("|".join(map(re.escape, order)), text)
@@ -102,6 +106,24 @@ async def test_exports_have_them_so(name: str, tmp_path: Path) -> None:
     assert once(found(export.exported(stored, "md", "Title"), order)) == order
     assert once(found(page.of_conversation(stored, "Title"), order)) == order
     assert once(found("\n".join(line for turn in turns for line in turn_lines(turn, numbers)), order)) == order
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+async def test_a_replay_tells_them_so_as_it_goes_on(name: str, tmp_path: Path) -> None:
+    seen, order = await of_the_wire(name)
+    told: list[str] = []
+    replay = Replay(await of_the_store(tmp_path, seen), sleep=at_once)
+    async for event in replay.play():
+        match event:
+            case ev.TextDelta():
+                told.append(event.text)
+            case ev.CallReady():
+                told.append(str(event.arguments))
+            case ev.MessageAdded(role="assistant"):
+                told.append(event.content)
+            case _:
+                pass
+    assert once(found(" ".join(told), order)) == order
 
 
 @pytest.mark.parametrize("name", ANSWERS)

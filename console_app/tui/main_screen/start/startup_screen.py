@@ -124,7 +124,8 @@ class StartupScreen(MainScreen):
         if writes_text(event):
             return event.character != "@" and (bool(self.prompt.text) or event.character not in set("/?"))
         action = self.action_of(event)
-        return action in WRITING or (action == "submit" and not self.prompt.completing) or self._takes_back(event)
+        sends = action == "submit" and not self.prompt.completing and bool(self.prompt.text.strip())
+        return action in WRITING or sends or self._takes_back(event)
 
     def _takes_back(self, event: events.Key) -> bool:
         active = self.active_bindings.get(event.key)
