@@ -14,11 +14,13 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from pathlib import Path
+from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from textual import events
 from textual.app import App, ComposeResult
+from textual.widget import Widget
 from textual.widgets import Input
 
 from benchmarks.console import parser
@@ -27,7 +29,8 @@ from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript
 from console_app.engine.calls.gathered_output import GatheredOutput
 from console_app.sessions import Library, Store
-from console_app.tui.lineview import ConversationView, EventRouter
+from console_app.tui.lineview import ConversationView, EventRouter, Finder
+from console_app.tui.timeline.screen import TimelineScreen
 
 PARAGRAPH = """## Section {n}
 
@@ -62,6 +65,10 @@ class Bench(App[None]):
         yield ConversationView(id="view")
         yield Input()
 
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """The variable of the console's themes that its dialogs name."""
+        return {"muted": "#a0a0a0"}
+
 
 class Scene:
     """A running app with a router, and the clocks around a piece of work."""
@@ -69,7 +76,8 @@ class Scene:
     def __init__(self, app: Bench) -> None:
         self.app = app
         self.view = app.query_one(ConversationView)
-        self.router = EventRouter(self.view, Transcript())
+        self.transcript = Transcript()
+        self.router = EventRouter(self.view, self.transcript)
 
     def show(self, event: ev.Event) -> None:
         self.router.show(event)
@@ -79,9 +87,23 @@ class Scene:
         self.show(ev.TurnStarted(turn=number, at=at, prompt="Work"))
         self.show(ev.StepStarted(turn=number, step=1, at=at))
 
+    async def frame(self) -> float:
+        """Paints a frame, and returns how many CPU seconds it took until the screen had it."""
+        begin = time.process_time()
+        self.view.paint_frame()
+        await painted(self.view)
+        return time.process_time() - begin
+
     async def settled(self) -> None:
         while not self.view.is_painted:  # noqa: ASYNC110 (the view has no event for it)
             await asyncio.sleep(0.005)
+
+
+async def painted(widget: Widget) -> None:
+    """Returns once the screen was painted with all that has changed."""
+    shown = asyncio.Event()
+    widget.call_after_refresh(shown.set)
+    await shown.wait()
 
 
 def tokens(count: int) -> list[str]:
@@ -252,6 +274,64 @@ def session_of(messages: int) -> Iterator[ev.Event]:
             yield event.model_copy(update={"session_id": "s", "turn": turn, "seq": seq, "at": 1.0})
 
 
+async def crowd(scene: Scene) -> str:
+    """20,000 calls run in one answer: a frame after one of them has news or ended, and the timeline of them all."""
+    scene.turn()
+    begin = time.time()
+    for n in range(20_000):
+        call_id, at = f"call_{n}", begin + n / 20_000
+        scene.show(ev.CallAnnounced(call_id=call_id, index=n, name="t", server="demo", tool="long_task", at=at))
+        scene.show(ev.CallReady(call_id=call_id, arguments={"task": f"number {n}", "duration_seconds": 5}, at=at))
+        scene.show(ev.CallStarted(call_id=call_id, at=at))
+    await scene.settled()
+    scene.view.frames.stand_still()
+    news, ended = list[float](), list[float]()
+    for n in range(20):
+        call_id = f"call_{n * 900}"
+        scene.show(ev.CallProgress(call_id=call_id, progress=n, total=20, message="half of it", at=time.time()))
+        news.append(await scene.frame())
+        scene.show(ev.CallFinished(call_id=call_id, outcome=Outcome.SUCCEEDED, content="done", at=time.time()))
+        ended.append(await scene.frame())
+    timeline = TimelineScreen(scene.transcript, time.time, Path())
+    begin = time.process_time()
+    await scene.app.push_screen(timeline)
+    await painted(timeline)
+    opened = time.process_time() - begin
+    begin = time.process_time()
+    await asyncio.sleep(3)
+    return (
+        f"CPU ms: a frame with news {_median(news):.0f}, with an end {_median(ended):.0f}; "
+        f"timeline opens {opened * 1000:.0f}, a second of it {(time.process_time() - begin) / 3 * 1000:.0f}"
+    )
+
+
+async def find(scene: Scene) -> str:
+    """Words that stand once, at the end of 10 MB of results, and words of which there are thousands; keys meanwhile."""
+    scene.turn()
+    page = "".join(PARAGRAPH.format(n=n) for n in range(60))
+    count = 10_000_000 // len(page)
+    for n in range(count):
+        call_id, text = f"call_{n}", f"{page}\nThe result of call number {n} ends here."
+        scene.show(ev.CallAnnounced(call_id=call_id, index=n, name="t", server="demo", tool="big", at=1.0))
+        scene.show(ev.CallReady(call_id=call_id, arguments={"page": n}, at=1.0))
+        scene.show(ev.CallStarted(call_id=call_id, at=1.0))
+        scene.show(ev.CallFinished(call_id=call_id, outcome=Outcome.SUCCEEDED, content=text, at=2.0))
+    await scene.settled()
+    told: list[str] = []
+    for words in (f"call number {count - 1} ends", "paragraph that is long", "nothing like it"):
+        finder, begin, late = Finder(scene.view), time.perf_counter(), list[float]()
+        looking = asyncio.create_task(finder.look_for(words))
+        while not looking.done():
+            before = time.perf_counter()
+            await asyncio.sleep(0.001)
+            late.append(time.perf_counter() - before - 0.001)
+        told.append(
+            f"{finder.total:,} in {(time.perf_counter() - begin) * 1000:.0f} ms (loop late {max(late) * 1000:.0f})"
+        )
+        finder.close()
+    return ", ".join(told)
+
+
 async def fence(scene: Scene) -> str:
     """A code block of 2,000 lines, ten lines a frame."""
     scene.turn()
@@ -268,6 +348,10 @@ def _p95(values: list[float]) -> float:
     return sorted(values)[int(len(values) * 0.95)] * 1000 if values else 0.0
 
 
+def _median(values: list[float]) -> float:
+    return median(values) * 1000
+
+
 def _rss() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
@@ -279,6 +363,8 @@ SCENES: dict[str, Callable[[Scene], Awaitable[str]]] = {
     "32 panels at 10 Hz": panels(32),
     "200 panels at 10 Hz": panels(200),
     "8 calls, 1,000 lines/s each": writing,
+    "20,000 calls at once": crowd,
+    "find in 10 MB": find,
     "500 turns": history,
     "10,000 messages stored": stored,
 }

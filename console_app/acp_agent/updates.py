@@ -223,10 +223,11 @@ class Updates:
             self.think(step.reasoning)
             for thought in step.thoughts:
                 self.think(f"{thought.text}\n\n")
-            self.say(step.text)
-            for call in step.batch.calls:
-                self.begin(call)
-                self._end(call)
+            for part in step.parts:
+                self.say(part.text)
+                for call in part.calls:
+                    self.begin(call)
+                    self._end(call)
             for message in step.steered:
                 self._asked(message.source or message.content)
             yield

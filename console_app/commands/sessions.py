@@ -226,10 +226,11 @@ def _turn(turn: TurnView) -> Iterator[str]:
     for step in turn.steps:
         for thought in step.thoughts:
             yield f"({thought.label}) {visible(thought.text)}"
-        if step.text:
-            yield visible(step.text) + (" [cut off here]" if step.interrupted else "")
-        if step.batch.calls:
-            yield "\n".join(call.indent + one_line(call_line(call), 400) for call in step.batch.calls)
+        for part in step.parts:
+            if part.text:
+                yield visible(part.text) + export.cut(step)
+            if part.calls:
+                yield "\n".join(call.indent + one_line(call_line(call), 400) for call in part.calls)
         for message in step.steered:
             yield "> while it ran: " + visible(message.content).replace("\n", "\n> ")
     if turn.outcome not in (None, "completed"):

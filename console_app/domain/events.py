@@ -85,6 +85,7 @@ class CallAnnounced(BaseEvent):
     origin: CallOrigin = "native"
     dialect: str = ""  # of a call that was read from text
     parent: str = ""  # the program or agent that made it: then it joins no history above, but a provider's program's
+    behind: int | None = None  # characters of the answer's text that stand before it; None: not known, all of them
 
 
 class CallArguments(BaseEvent):

@@ -159,14 +159,22 @@ class Session:
                 vars(event).update({"agent": self.agent, "turn": turn, "step": step})
                 event.__pydantic_fields_set__.update(("agent", "turn", "step"))
             if not self.agent:
+                self._place(event, self.transcript.agents.get(event.agent))
                 self.transcript.apply(self.stamper.stamp(event, event.turn, event.step))
         else:
+            self._place(event, self.transcript)
             self.transcript.apply(self.stamper.stamp(event, turn, step))
         if isinstance(event, ev.Notice) and event.without_reasoning_of:
             self.wire = WireHistory()  # what it keeps of older turns holds the reasoning
         if self.watch is not None and not self.agent:  # those of an agent come again through the user's
             self.watch(event, self.provider.name, self.provider.model)
         return event
+
+    def _place(self, event: ev.Event, transcript: Transcript | None) -> None:
+        """Note how much of its answer's text a new call stands behind."""
+        if isinstance(event, ev.CallAnnounced) and not event.parent and transcript is not None and transcript.step:
+            vars(event)["behind"] = len(transcript.step.visible)
+            event.__pydantic_fields_set__.add("behind")
 
     def leave(self, task: asyncio.Task[None]) -> None:
         logger.warning("Task “%s” doesn't stop; left to itself", task.get_name())

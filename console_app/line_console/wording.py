@@ -121,12 +121,13 @@ def turn_lines(turn: TurnView, number_of: Mapping[str, int]) -> Iterator[str]:
     yield f"You: {turn.prompt}"
     for step in turn.steps:
         yield from (f"{thought.label}: {thought.text}" for thought in step.thoughts)
-        if step.text:
-            yield f"Answer: {step.text}"
-        for call in step.batch.calls:
-            arguments = brief_arguments(call.arguments)
-            name = f"{call.indent}Call {number_of[call.id]}, {label_of(call)}" + (f", {arguments}" if arguments else "")
-            yield f"{name}: {came_of(call)}"
+        for part in step.parts:
+            if part.text:
+                yield f"Answer: {part.text}"
+            for call in part.calls:
+                arguments = brief_arguments(call.arguments)
+                name = f"{call.indent}Call {number_of[call.id]}, {label_of(call)}"
+                yield f"{name}{f', {arguments}' if arguments else ''}: {came_of(call)}"
         yield from (f"You, while it ran: {message.content}" for message in step.steered)
     if turn.outcome not in (None, "completed"):
         yield f"Turn {turn.number} {(turn.outcome or '').replace('_', ' ')}. {one_line(turn.error or '', 400)}".strip()

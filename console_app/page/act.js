@@ -28,7 +28,7 @@ let waiting = 0;
 search.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(look, 120); });
 
 // Time: a slider a batch; each of its calls is shown as it stood then.
-const PHASES = { arguments: "arguments arrive", queue: "queued", wait: "needs you", run: "runs" };
+const PHASES = { arguments: "preparing", queue: "queued", wait: "needs you", run: "running" };
 function at(batch, slider) {
   const time = Number(slider.value), last = Number(slider.max), counts = {};
   batch.style.setProperty("--at", time / last);

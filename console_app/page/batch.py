@@ -147,7 +147,7 @@ def _item(result: batch.ItemResult, texts: Texts, begin: float, end: float) -> I
         )
         for number, one in enumerate(result.calls)
     ]
-    yield from written(CallsOnPage(texts, CallEvents(), result.finished_at).batch(BatchView(calls), "calls", ""))
+    yield from written(CallsOnPage(texts, CallEvents(), result.finished_at).batch(BatchView(calls), "calls", "", {}))
     used = result.usage
     price = batch.money(used.cost) or "price not known"
     about = [("Model", result.model), ("Tokens", f"{used.input_tokens:,} in, {used.output_tokens:,} out, {price}")]

@@ -63,8 +63,11 @@ class CallsOnPage:
     ) -> None:
         self._texts, self._told, self._now, self.live, self._opened = texts, told, now, live, opened
 
-    def batch(self, batch: BatchView, name: str, parent: str) -> Iterator[PageBlock]:
-        """Yield the section of the calls of one answer."""
+    def batch(
+        self, batch: BatchView, name: str, parent: str, said: Mapping[str, tuple[str, str]]
+    ) -> Iterator[PageBlock]:
+        """Yield the section of the calls of one answer, with what was `said` right before each: by its id, the id and
+        the HTML of that text."""
         if not batch.calls:
             return
         now = self._now
@@ -78,6 +81,8 @@ class CallsOnPage:
             within.setdefault(call.parent if call.parent in known else "", []).append(call)
         self._keep_drawn(batch, (begin, end), within)
         words = TellingCalls.of(batch, now, [call for call in batch.calls if call.id not in self._told.drawn])
+        if (first := batch.calls[0].id) in said:
+            yield PageBlock(said[first][0], parent, said[first][1])
         label = "".join(text for text, _ in words.header) or plural(len(batch.calls), "call")
         yield PageBlock(name, parent, f'<section class="batch" aria-label="{self._texts.line(label)}">', "</section>\n")
         if words.header:
@@ -91,6 +96,8 @@ class CallsOnPage:
                 'aria-label="Time, from the first call to the last"><output></output></div>',
             )
         for call in within.get("", []):
+            if call.id in said and call.id != first:
+                yield PageBlock(said[call.id][0], name, said[call.id][1])
             yield from self._call(call, name, _Shown(words, within, (begin, end)))
 
     def _keep_drawn(

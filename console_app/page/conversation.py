@@ -57,10 +57,17 @@ def blocks_of(turn: TurnView, transcript: Transcript, texts: Texts, calls: Calls
     for place, step in enumerate(turn.steps):
         own = f"{name}-{place}"
         yield from _folded(f"{own}-thought", name, export.thoughts(step), texts)
-        if step.text:
-            said = texts.markdown(step.text + export.cut(step))
-            yield PageBlock(f"{own}-said", name, f"<div data-unit>{said}</div>")
-        yield from calls.batch(step.batch, f"{own}-calls", name)
+        said = {
+            one.calls[0].id if one.calls else "": (
+                f"{own}-said{one.begin}",
+                f"<div data-unit>{texts.markdown(one.text + export.cut(step))}</div>",
+            )
+            for one in step.parts
+            if one.text
+        }
+        yield from calls.batch(step.batch, f"{own}-calls", name, said)
+        if "" in said:
+            yield PageBlock(said[""][0], name, said[""][1])
         for number, message in enumerate(step.steered):
             yield PageBlock(f"{own}-you{number}", name, _you(message.whole, texts))
     yield from _folded(f"{name}-summary", name, export.summaries(transcript, turn), texts)

@@ -198,19 +198,19 @@ def _markdown(transcript: Transcript, title: str, clean: Callable[[str], str]) -
             parts += [f"**{label(what)}**", _fenced(visible(text))]
         for step in turn.steps:
             parts += quoted(thoughts(step))
-            if step.text:
-                parts.append(_inert(visible(clean(step.text)) + cut(step)))
-            for call in step.batch.calls:
-                block = [
-                    f"**{label(_summary(call))}**",
-                    *(f"*{label(words)}*" for words in call_description.acts_in_words(call)),
-                    _fenced(visible(_arguments(call)), "json"),
-                    _fenced(visible(call.content)),
-                ]
-                made = "> " * call.depth  # a quotation is how a block stands below another
-                parts += (
-                    ["\n".join(f"{made}{line}".rstrip() for line in "\n\n".join(block).split("\n"))] if made else block
-                )
+            for part in step.parts:
+                if part.text:
+                    parts.append(_inert(visible(clean(part.text)) + cut(step)))
+                for call in part.calls:
+                    block = [
+                        f"**{label(_summary(call))}**",
+                        *(f"*{label(words)}*" for words in call_description.acts_in_words(call)),
+                        _fenced(visible(_arguments(call)), "json"),
+                        _fenced(visible(call.content)),
+                    ]
+                    made = "> " * call.depth  # a quotation is how a block stands below another
+                    lines = "\n\n".join(block).split("\n")
+                    parts += ["\n".join(f"{made}{line}".rstrip() for line in lines)] if made else block
             parts += quoted([("You, while it ran", message.whole) for message in step.steered])
         parts += [*quoted(summaries(transcript, turn)), *(f"*{label(line)}*" for line in ending(turn))]
     return "\n\n".join(parts) + "\n"

@@ -181,17 +181,20 @@ class Replay:
 
 
 def _with_texts(events: Sequence[ev.Event]) -> Sequence[ev.Event]:
-    before: dict[int, ev.TextDelta] = {}  # by the place of the first call of an answer
-    first: dict[str, int] = {}  # by agent: the place of the first call of its newest answer
+    before: dict[int, ev.TextDelta] = {}  # by the place of a call
+    places: dict[str, list[tuple[int, ev.CallAnnounced]]] = {}  # by agent: the calls of its newest answer
     for at, event in enumerate(events):
         if isinstance(event, ev.CallAnnounced) and not event.parent:
-            first.setdefault(event.agent, at)
+            places.setdefault(event.agent, []).append((at, event))
         elif isinstance(event, ev.StepStarted | ev.TextDelta):
-            first.pop(event.agent, None)
+            places.pop(event.agent, None)
         elif isinstance(event, ev.MessageAdded) and event.role == "assistant":
-            place = first.pop(event.agent, None)
-            if place is not None and event.content and event.tool_calls and event.label is None:
-                call = events[place]
-                fields = {name: getattr(call, name) for name in ("session_id", "turn", "step", "seq", "at", "agent")}
-                before[place] = ev.TextDelta(text=event.content, **fields)
+            calls, text, said = places.pop(event.agent, []), "" if event.label else event.content, 0
+            for place, call in calls:
+                behind = len(text) if call.behind is None else min(call.behind, len(text))
+                if behind > said:
+                    fields = {
+                        name: getattr(call, name) for name in ("session_id", "turn", "step", "seq", "at", "agent")
+                    }
+                    before[place], said = ev.TextDelta(text=text[said:behind], **fields), behind
     return [one for at, event in enumerate(events) for one in ([before[at]] if at in before else []) + [event]]

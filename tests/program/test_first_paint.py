@@ -89,6 +89,15 @@ def test_enter_before_the_program_reads_it_sends(console: Open) -> None:
         terminal.expect_gone("runs many tool calls")
 
 
+@pytest.mark.parametrize("when", ["at once", "on the page"])
+def test_enter_before_it_is_known_what_to_begin_with_begins_once_it_is(console: Open, when: str) -> None:
+    with console() as terminal:
+        if when == "on the page":
+            terminal.expect(READY)
+        terminal.press("enter")
+        terminal.expect("Show me what you can do")
+
+
 def test_the_prompt_answers_while_the_rest_is_loaded_and_what_was_sent_is_sent_then(console: Open, held: Path) -> None:
     with console("--mcp-config", str(held)) as terminal:
         terminal.expect(READY)

@@ -3,6 +3,7 @@ epoch; a stretch that still goes on ends at `now`."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Literal
@@ -15,7 +16,7 @@ Stretch = tuple[float, float]
 def runs(call: CallView, now: float) -> Iterator[Stretch]:
     if call.started_at is None:
         return
-    at, end = call.started_at, now if call.finished_at is None else call.finished_at
+    at, end = call.started_at, _end(call, now)
     for since, until in call.waits:
         stop = end if until is None else until
         if stop > at and since < end:
@@ -61,7 +62,7 @@ def only_waiting(calls: Sequence[CallView], now: float) -> list[Stretch]:
 
 
 def _stood_still(call: CallView, now: float) -> Iterator[Stretch]:
-    end = now if call.finished_at is None else call.finished_at
+    end = _end(call, now)
     for since, until in call.waits:
         yield since, min(now if until is None else until, end)
     again = [*(run.started_at for run in call.superseded[1:]), call.started_at]
@@ -71,6 +72,19 @@ def _stood_still(call: CallView, now: float) -> Iterator[Stretch]:
 
 
 def elapsed(calls: Sequence[CallView], now: float) -> float:
+    """Return the time from the first start to the last end, without what only waited for a person."""
+    first, last = math.inf, -math.inf
+    for call in calls:  # each frame, and of thousands of calls
+        if call.waits or call.superseded:
+            return _elapsed_beside_waits(calls, now)
+        if (begun := call.started_at) is not None:
+            end = now if call.finished_at is None else call.finished_at
+            first = begun if begun < first else first
+            last = end if end > last else last
+    return max(last - first, 0.0)
+
+
+def _elapsed_beside_waits(calls: Sequence[CallView], now: float) -> float:
     ran = [stretch for call in calls for stretch in runs(call, now)]
     if not ran:
         return 0.0
@@ -79,12 +93,16 @@ def elapsed(calls: Sequence[CallView], now: float) -> float:
     return last - first - sum(max(end - begin, 0.0) for begin, end in waited)
 
 
+def _end(call: CallView, now: float) -> float:
+    return now if call.finished_at is None else call.finished_at
+
+
 Phase = Literal["arguments", "queue", "wait", "run"]
-PHASES: Mapping[Phase, str] = {  # as they follow each other, in words
-    "arguments": "arguments arrive",
+PHASES: Mapping[Phase, str] = {  # as they follow each other, in the words of the states
+    "arguments": "preparing",
     "queue": "queued",
     "wait": "needs you",
-    "run": "runs",
+    "run": "running",
 }
 
 
@@ -119,7 +137,7 @@ class Figures:
 
 
 def spans_of(call: CallView, now: float) -> list[Span]:
-    end = now if call.finished_at is None else call.finished_at
+    end = _end(call, now)
     ready = call.ready_at if call.ready_at is not None else call.started_at if call.started_at is not None else end
     spans = [Span("arguments", call.announced_at, ready)]
     at, first = ready, True
@@ -157,9 +175,17 @@ def figures(turn: TurnView, now: float) -> Figures:
 
 
 def step_figures(calls: Sequence[CallView], now: float) -> Figures:
-    spans = [span for call in calls for span in spans_of(call, now)]
-    ran = [stretch for call in calls for stretch in runs(call, now)]
-    summed = sum(end - begin for begin, end in ran)
-    waited = covered((span.begin, span.end) for span in spans if span.phase == "wait")
-    queued = sum(span.seconds for span in spans if span.phase == "queue")
-    return Figures(len(calls), elapsed(calls, now), summed, waited, queued)
+    """The sums of the calls of one answer."""
+    summed = queued = 0.0
+    waits: list[Stretch] = []
+    for call in calls:
+        if call.waits or call.superseded or call.started_at is None:
+            summed += sum(end - begin for begin, end in runs(call, now))
+            spans = spans_of(call, now)
+            waits += [(span.begin, span.end) for span in spans if span.phase == "wait"]
+            queued += sum(span.seconds for span in spans if span.phase == "queue")
+        else:  # as nearly always
+            begun, end = call.started_at, now if call.finished_at is None else call.finished_at
+            summed += end - begun if end > begun else 0.0
+            queued += begun - call.ready_at if call.ready_at is not None and begun > call.ready_at else 0.0
+    return Figures(len(calls), elapsed(calls, now), summed, covered(waits), queued)

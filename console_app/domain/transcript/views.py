@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from console_app.domain import events as ev
 from console_app.domain.messages import Reasoning, ThoughtLabel, UserMessage
@@ -56,6 +56,9 @@ class GrowingText:
             self._pieces[:] = ["".join(self._pieces)]
         return self._pieces[0] if self._pieces else ""
 
+    def __len__(self) -> int:
+        return len(str(self))
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, GrowingText) and str(self) == str(other)
 
@@ -98,6 +101,7 @@ class CallView:
     dialect: str = ""  # of a call that was read from text
     parent: str = ""  # the id of the program or agent that made it
     step: int = 0  # the number of the answer that it is of
+    behind: int | None = None  # characters of that answer's text that stand before it; None: all of them
     joins: bool = True  # its result is one of the history: neither its provider runs it, nor a program here made it
     agent: str = ""  # the path of the agent in whose conversation it is
     runs: str = ""  # the path of the agent whose work it is
@@ -226,6 +230,14 @@ class BatchView:
         return any(call.state is not CallState.FINISHED for call in self.calls)
 
 
+class AnswerPart(NamedTuple):
+    """A piece of an answer's text, from character `begin` of it on, and the calls that stand right behind it."""
+
+    begin: int
+    text: str
+    calls: list[CallView]
+
+
 @dataclass(slots=True)
 class StepView:
     """An answer of the model: its reasoning, its text, its calls."""
@@ -249,6 +261,21 @@ class StepView:
     @property
     def text(self) -> str:
         return str(self.visible)
+
+    @property
+    def parts(self) -> list[AnswerPart]:
+        """The text and the calls in the order in which they stood. A call that another made stands behind that one."""
+        text, at = self.text, 0
+        found = [AnswerPart(0, "", [])]
+        for call in self.batch.calls:
+            behind = at if call.parent else len(text) if call.behind is None else max(min(call.behind, len(text)), at)
+            if not text[at:behind].isspace() and behind > at:
+                found.append(AnswerPart(at, text[at:behind].lstrip("\n" if at else ""), []))
+            at = behind
+            found[-1].calls.append(call)
+        if text[at:].strip() or (text and not at):
+            found.append(AnswerPart(at, text[at:].lstrip("\n" if at else ""), []))
+        return found if found[0].calls else found[1:]
 
     @property
     def thinking(self) -> str:

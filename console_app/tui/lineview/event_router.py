@@ -6,7 +6,7 @@ from typing import assert_never
 
 from console_app.domain import amounts, event_news
 from console_app.domain import events as ev
-from console_app.domain.transcript import GO_ON, BatchView, CallView, Transcript
+from console_app.domain.transcript import GO_ON, BatchView, CallView, StepView, Transcript
 from console_app.tui.lineview.blocks.block import Block
 from console_app.tui.lineview.blocks.messages import AssistantBlock, ReasoningBlock, ThoughtBlock, UserBlock
 from console_app.tui.lineview.blocks.notices import (
@@ -26,7 +26,7 @@ from console_app.tui.lineview.view import ConversationView
 class _StepBlocks:
     def __init__(self) -> None:
         self.reasoning: ReasoningBlock | None = None
-        self.answer: AssistantBlock | None = None
+        self.answers: dict[int, AssistantBlock] = {}  # its text, by the character of it that each begins with
         self.group: CallGroup | None = None
         self.thought: ThoughtBlock | None = None  # that is being written
         self.answered = False  # its message has come; another one is what the model gave to `finished`
@@ -70,10 +70,8 @@ class EventRouter:
         match event:
             case ev.TextDelta():
                 self.unpainted += len(event.text)
-                answer = self._answer()
-                answer.append(event.text)
+                self._spoken(event.text)
                 self._begun(event.at)
-                self._view.changed(answer)
             case ev.CallProgress() | ev.CallLog() | ev.CallArguments():
                 self._call_changed(event.call_id)
             case ev.CallOutput():
@@ -88,8 +86,7 @@ class EventRouter:
                     block.append(event.text)
                     self._view.changed(block)
             case ev.TextRevised():
-                self._answer().revise(event.text)
-                self._view.changed(self._answer())
+                self._said()
             case ev.CallAnnounced():
                 self._announced(event)
             case (
@@ -99,7 +96,7 @@ class EventRouter:
                 | ev.CallAnswered()
             ):  # fmt: skip
                 if (moved := self._call_changed(event.call_id)) is not None:
-                    self._group_changed(moved.group)
+                    self._group_changed(moved.group, moved.call)
             case ev.CallDropped():
                 if (dropped := self._calls.pop(event.call_id, None)) is not None:
                     dropped.group.panels.remove(dropped)
@@ -151,12 +148,13 @@ class EventRouter:
                     self._view.add_block(ThoughtBlock(thought.label, thought.text))
                 if step.reasoning:
                     self._place(ReasoningBlock(step.reasoning))
-                if step.text and step.done:
-                    self._answer().settle(step.text, interrupted=step.interrupted)
-                elif step.text:
-                    self._answer().append(step.text)
-                for call in step.batch.calls:
-                    self._add(call, step.batch)
+                for part in step.parts:
+                    if part.text:
+                        self._answer(part.begin).append(part.text)
+                    for call in part.calls:
+                        self._add(call, step.batch)
+                if step.done:
+                    self._said(step, interrupted=step.interrupted)
                 if not step.batch.is_open:
                     self._ended(self._step.group)
                 self._step.answered = step.done
@@ -256,7 +254,7 @@ class EventRouter:
 
     def _turn_finished(self, event: ev.TurnFinished) -> None:
         self._begun(event.at)
-        if (answer := self._step.answer) is not None:
+        for answer in self._step.answers.values():
             answer.markdown.finish()
             answer.touch()
             self._view.changed(answer)
@@ -289,11 +287,8 @@ class EventRouter:
             step = self._transcript.step
             if self._step.reasoning is None and step is not None and step.reasoning:
                 self._place(ReasoningBlock(step.reasoning))
-            if event.content or self._step.answer is not None:
-                answer = self._answer()
-                # Behind calls it is they that were cut, and their panels say so.
-                answer.settle(event.content, interrupted=event.interrupted and not event.tool_calls)
-                self._view.changed(answer)
+            # Behind calls it is they that were cut, and their panels say so.
+            self._said(step, interrupted=event.interrupted and not event.tool_calls)
         elif event.role == "user":
             if event.origin == "fanout":
                 pass  # written for the model; what a person has to know of it is a notice or the end of the turn
@@ -327,24 +322,49 @@ class EventRouter:
         block.tell(event.label, event.text)
         self._view.changed(block)
 
-    # The blocks of a step stand in the order reasoning, answer, calls, whatever order their first events came in.
+    # Reasoning stands above all else of a step, whatever order their first events came in; text and calls as they came.
 
-    def _answer(self) -> AssistantBlock:
-        if self._step.answer is None:
-            self._place(AssistantBlock())
-        assert self._step.answer is not None
-        return self._step.answer
+    def _spoken(self, text: str) -> None:
+        """More of the answer, behind all of it that came."""
+        step = self._transcript.step
+        calls = [] if step is None else step.batch.calls
+        newest = next((call.behind for call in reversed(calls) if call.behind is not None), 0)
+        answer = self._answer(newest)
+        answer.append(text if answer.markdown.text or not newest else text.lstrip("\n"))
+        self._view.changed(answer)
 
-    def _place(self, block: AssistantBlock | ReasoningBlock) -> None:
-        self._report(but=self._step.group)
+    def _said(self, step: StepView | None = None, *, interrupted: bool | None = None) -> None:
+        """Show the text of the answer as it is known now, `interrupted` or not where no more of it comes."""
+        step = step or self._transcript.step
+        texts = {} if step is None else {one.begin: one.text for one in step.parts if one.text}
+        for begin in {**self._step.answers, **texts}:
+            answer, text = self._answer(begin), texts.get(begin, "")
+            if interrupted is None:
+                answer.revise(text)
+            else:
+                answer.settle(text, interrupted=interrupted and begin == max(texts, default=0))
+            self._view.changed(answer)
+
+    def _answer(self, begin: int) -> AssistantBlock:
+        """The block of the text that begins with this character; where there is none, a new one above the calls that
+        stand behind its beginning."""
+        if begin not in self._step.answers:
+            group = self._step.group
+            self._report(but=group)
+            panels = [] if group is None else [one for one in group.panels if not one.call.parent]
+            below = (one for one in panels if one.call.behind is None or one.call.behind > begin)
+            panel = next(below, None)
+            before = group.header if group is not None and [panel] == group.panels[:1] else panel
+            self._step.answers[begin] = AssistantBlock()
+            self._view.add_block(self._step.answers[begin], before=before)
+        return self._step.answers[begin]
+
+    def _place(self, block: ReasoningBlock) -> None:
         step = self._step
-        before: Block | None = step.group.header if step.group is not None else None
-        if isinstance(block, ReasoningBlock):
-            step.reasoning = block
-            before = step.answer or before
-        else:
-            step.answer = block
-        self._view.add_block(block, before=before)
+        self._report(but=step.group)
+        step.reasoning = block
+        header = step.group.header if step.group is not None else None
+        self._view.add_block(block, before=step.answers.get(0, header))
 
     def _begun(self, at: float) -> None:
         reasoning = self._step.reasoning
@@ -377,12 +397,18 @@ class EventRouter:
             self._now_newest(group)
         block = CallBlock(call, group)
         self._calls[call.id] = block
-        self._place_behind(group.panels[-1] if group.panels else group.members[0], block)
+        above = group.panels[-1] if group.panels else group.members[0]
+        spoken = max(self._step.answers.values(), key=lambda one: one.index, default=above)
+        between = spoken.index > above.index
+        self._place_behind(spoken if between else above, block)
         group.panels.append(block)
-        if group.fold is None and group.has_header:
+        if group.fold is not None and between:
+            self._view.remove_block(group.fold)
+            self._place_behind(block, group.fold)
+        elif group.fold is None and group.has_header:
             group.fold = FoldBlock(group)
             self._place_behind(block, group.fold)
-        self._group_changed(group)
+        self._group_changed(group, call)
 
     def _announced_below(self, call: CallView, above: CallBlock) -> None:
         """A call of a program or an agent: its row stands below all that the one `above` made so far."""
@@ -398,7 +424,7 @@ class EventRouter:
         if group.fold is None:
             group.fold = FoldBlock(group)
             self._place_behind(group.panels[-1], group.fold)
-        self._group_changed(group)
+        self._group_changed(group, call)
 
     def _place_behind(self, block: Block, other: Block) -> None:
         after = block.index + 1
@@ -431,8 +457,8 @@ class EventRouter:
             self._view.changed(block)
         return block
 
-    def _group_changed(self, group: CallGroup | None) -> None:
+    def _group_changed(self, group: CallGroup | None, call: CallView | None = None) -> None:
         if group is not None:
-            group.changed()
+            group.changed(call)
             if group.header is not None:
                 self._view.changed(group.header)

@@ -309,7 +309,7 @@ class ConversationView(BlockScroll, can_focus=True):
         """Shows the cursor where its keys work: only while the view has focus."""
         selected = block is self.cursor and self.has_focus
         if block.selected is not selected:
-            block.selected = selected
+            block.select(selected)
             self._changed_with(block)
 
     def _changed_with(self, block: Block) -> None:

@@ -246,6 +246,9 @@ class ConsoleUi(Ui):
         servers = self._services.server_statuses()
         if not self.talking and (servers or self._services.hub is not None):
             screen.welcome.offer([status.name for status in servers])
+            if screen.welcome.asked and not screen.prompt.text:
+                screen.prompt.post_message(Prompt.BeginRequested())
+            screen.welcome.asked = False
 
     def _show_sent(self) -> None:
         """Show a message in the conversation as soon as it is sent. Called off, with nothing else there, it goes."""

@@ -168,8 +168,10 @@ class PromptArea(Vertical):
             self._conversation.resume()
         elif self._conversation.on_its_way is not None:
             self._program.readiness.skip()  # the turn begins without the servers that are not there yet
-        elif not self._ui.talking and welcome.example is not None:
-            if welcome.runs:
+        elif not self._ui.talking:
+            if welcome.example is None:
+                welcome.asked = True
+            elif welcome.runs:
                 self.send(welcome.example.text)
             else:
                 self.prompt.put(welcome.example.text)

@@ -17,7 +17,7 @@ from rich.style import Style
 
 from console_app.domain import CallState, amounts, one_line, plural
 from console_app.domain.transcript import CallView, StepView, TurnView, times
-from console_app.tui.lineview import brief_of, state_of, state_style, telling
+from console_app.tui.lineview import TellingApart, brief_of, state_of, state_style
 from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
 from console_app.tui.lineview.palette import Palette
 
@@ -129,14 +129,8 @@ SUPERSEDED = "▂"
 GRID = "┊"
 BEFORE, AFTER = "‹", "›"
 TIME_CELLS = 9
+NEAR = 500  # calls that are told apart from each other
 LONG = 400  # characters of arguments in which calls that begin alike come to differ
-
-
-@dataclass(frozen=True, slots=True)
-class CallRow:
-    """A call's line."""
-
-    call: CallView
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +141,7 @@ class StepRow:
     step: StepView
 
 
-Row = CallRow | StepRow
+Row = CallView | StepRow
 
 
 def rows_of(turn: TurnView) -> list[Row]:
@@ -157,8 +151,12 @@ def rows_of(turn: TurnView) -> list[Row]:
     for number, step in enumerate(steps, 1):
         if len(steps) > 1:
             rows.append(StepRow(number, step))
-        rows += [CallRow(call) for call in step.batch.calls]
+        rows += step.batch.calls
     return rows
+
+
+def calls_of(rows: Sequence[Row]) -> list[CallView]:
+    return [row for row in rows if isinstance(row, CallView)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,39 +178,43 @@ class ChartColumns:
 class Labels:
     """Labels the calls of a chart so that they are told apart: what is common to all of them comes last, or not at all.
 
-    The labels hold as long as `hold_for` says: every line of every frame asks for them.
+    The labels hold as long as `hold_for` says: every line of every frame asks for them. Of thousands of calls only
+    those near a line that is asked for are labelled.
     """
 
     def __init__(self, rows: Sequence[Row]) -> None:
-        self.calls = _calls(rows)
+        self.calls = calls_of(rows)
         self._of: dict[str, str] = {}  # by call
-        self._said = [_said(call) for call in self.calls]
-        self._telling = telling(self.calls)
-        tools = {(call.server, call.tool) for call in self.calls}
-        self._shared = Counter(tool for _, tool in tools)  # names that tools of several servers have
-        self._fitted: tuple[int, dict[str, str]] = (0, {})  # cells, and the labels cut to these by call
-        self._one_tool = len(self.calls) > 1 and len({call.name for call in self.calls}) == 1
+        self._made_of = _made_of(self.calls)
+        self._some = self.calls[:: len(self.calls) // NEAR + 1]  # so many, of all kinds
+        self._telling = TellingApart(self._some)
+        self._places = {call.id: place for place, call in enumerate(self.calls)}
+        tools = {(call.server, call.tool, call.name) for call in self.calls}
+        self._shared = Counter(tool for tool, _ in {(tool, server) for server, tool, _ in tools})
+        self._fitted: dict[tuple[int, int], dict[str, str]] = {}  # by cells and NEAR, the labels cut to these by call
+        self._one_tool = len(self.calls) > 1 and len({name for _, _, name in tools}) == 1
 
     def hold_for(self, rows: Sequence[Row]) -> bool:
         """Tell whether the calls of the rows are still these, with the same arguments."""
-        return [_said(call) for call in _calls(rows)] == self._said
+        return _made_of(calls_of(rows)) == self._made_of
 
     @cached_property
     def longest(self) -> int:
-        return max((cell_len(self.of(call)) for call in self.calls), default=10)
+        return max((cell_len(self.of(call)) for call in self._some), default=10)
 
     def within(self, call: CallView, room: int) -> str:
         """The same in at most `room` cells. Labels that would be cut to the same begin where they come to differ."""
-        if self._fitted[0] != room:
-            self._fitted = (room, self._told_apart(room))
-        return self._fitted[1].get(call.id) or self.of(call)
+        near = self._places[call.id] // NEAR
+        if (room, near) not in self._fitted:
+            self._fitted[room, near] = self._told_apart(self.calls[near * NEAR : (near + 1) * NEAR], room)
+        return self._fitted[room, near][call.id]
 
-    def _told_apart(self, room: int) -> dict[str, str]:
+    def _told_apart(self, several: Sequence[CallView], room: int) -> dict[str, str]:
         """Choose a label for each call: the brief one, but where `room` cells would show several alike, the whole one
         from a word that differs."""
-        fitted = {call.id: self.of(call) for call in self.calls}
+        fitted = {call.id: self.of(call) for call in several}
         alike: dict[str, list[CallView]] = {}
-        for call in self.calls:
+        for call in several:
             label = fitted[call.id]
             alike.setdefault(label if cell_len(label) <= room else label[: room - 1], []).append(call)
         for calls in alike.values():
@@ -233,7 +235,7 @@ class Labels:
 
     def _make(self, call: CallView) -> str:
         name = one_line(call.tool if call.server else call.name, 40)
-        brief = brief_of(call, 40, self._telling.get(call.name, ()))
+        brief = brief_of(call, 40, self._telling.of(call.name))
         if self._one_tool and brief:
             return f"{brief}  {name}"
         if call.server and self._shared[call.tool] > 1:
@@ -243,18 +245,14 @@ class Labels:
     def _whole(self, call: CallView) -> str:
         """The arguments that tell it from others, then the rest, as far as anybody may want to read."""
         arguments = call.arguments or {}
-        names = dict.fromkeys((*self._telling.get(call.name, ()), *arguments))
+        names = dict.fromkeys((*self._telling.of(call.name), *arguments))
         return one_line(" ".join(f"{name}={arguments[name]}" for name in names if name in arguments), LONG)
 
 
-def _calls(rows: Sequence[Row]) -> list[CallView]:
-    return [row.call for row in rows if isinstance(row, CallRow)]
-
-
-def _said(call: CallView) -> tuple[object, ...]:
-    """Return everything that the label of a call is made from."""
-    coming = 0 if call.arguments is not None else len(call.arguments_text)
-    return call.id, call.tool, call.arguments, coming, call.state is CallState.FINISHED
+def _made_of(calls: Sequence[CallView]) -> tuple[object, ...]:
+    """Return everything that the labels of calls are made from."""
+    coming = [(len(one.arguments_text), one.state is CallState.FINISHED) for one in calls if one.arguments is None]
+    return [call.id for call in calls], [call.arguments for call in calls], coming
 
 
 def bar_cells(call: CallView, window: Window, cells: int, now: float) -> list[tuple[str, times.Span | None]]:
@@ -348,12 +346,11 @@ def time_of(call: CallView, now: float) -> str:
     return amounts.measured(call.finished_at - call.started_at)
 
 
-def summary(turn: TurnView, now: float, palette: Palette, room: int | None = None) -> list[Piece]:
+def summary(sums: times.Figures, palette: Palette, room: int) -> list[Piece]:
     """Compare in one line the wall time with the sum, and name the time that is no work.
 
     Where `room` is short, the queue goes first, which the rows show, then the sum, which the saved time implies.
     """
-    sums = times.figures(turn, now)
     dot: Piece = (" · ", palette.faint)
     parts: dict[str, list[Piece]] = {
         "calls": [(plural(sums.calls, "call"), palette.strong)],
@@ -366,7 +363,7 @@ def summary(turn: TurnView, now: float, palette: Palette, room: int | None = Non
         if value > 0.05:
             parts[what] = [dot, (f"{what} {amounts.measured(value)}", palette.muted)]
     for dispensable in ("queued", "total", "waited for you"):
-        if room is not None and sum(map(pieces_width, parts.values())) > room:
+        if sum(map(pieces_width, parts.values())) > room:
             parts.pop(dispensable, None)
     return [piece for part in parts.values() for piece in part]
 

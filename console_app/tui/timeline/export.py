@@ -19,11 +19,11 @@ from console_app.tui.lineview import state_of
 from console_app.tui.lineview.lines import crop, pieces_width
 from console_app.tui.timeline.chart import (
     GLYPHS,
-    CallRow,
     ChartColumns,
     Labels,
     Window,
     bar_cells,
+    calls_of,
     rows_of,
     ticks,
     time_of,
@@ -94,10 +94,10 @@ def as_text(turn: TurnView, now: float, width: int = TEXT_WIDTH) -> str:
     lines = [f"Turn {turn.number}: {one_line(turn.prompt, width - 12)}", _sums(turn, now), ""]
     lines.append(" " * (columns.label + 2) + "".join(axis[: columns.bar]))
     for row in rows:
-        if isinstance(row, CallRow):
-            bar = "".join(glyph for glyph, _ in bar_cells(row.call, window, columns.bar, now))
-            label = _fitted(f"{state_of(row.call)[0]} {labels.within(row.call, columns.label - 2)}", columns.label)
-            lines.append(f" {label} {bar} {time_of(row.call, now):>{columns.time}}  {state_of(row.call)[1]}")
+        if isinstance(row, CallView):
+            bar = "".join(glyph for glyph, _ in bar_cells(row, window, columns.bar, now))
+            label = _fitted(f"{state_of(row)[0]} {labels.within(row, columns.label - 2)}", columns.label)
+            lines.append(f" {label} {bar} {time_of(row, now):>{columns.time}}  {state_of(row)[1]}")
         else:
             lines.append(f" Answer {row.number}")
     lines += ["", "  ".join(f"{GLYPHS[phase]} {times.PHASES[phase]}" for phase in times.PHASES)]
@@ -124,12 +124,12 @@ def as_svg(turn: TurnView, now: float) -> str:
     labels = Labels(rows)
     for number, row in enumerate(rows):
         y = TOP + number * ROW
-        if isinstance(row, CallRow):
-            parts += _svg_call(row.call, labels.within(row.call, LABEL_TEXT), window, bar, y, now)
+        if isinstance(row, CallView):
+            parts += _svg_call(row, labels.within(row, LABEL_TEXT), window, bar, y, now)
         else:
             parts.append(_text(8, y + 15, f"Answer {row.number}", weight="bold"))
     x = 8
-    for colour, word in _legend([row.call for row in rows if isinstance(row, CallRow)]):
+    for colour, word in _legend(calls_of(rows)):
         y = TOP + ROW * len(rows) + 14
         parts.append(f'<rect x="{x}" y="{y}" width="12" height="12" rx="2" fill="{colour}"/>')
         parts.append(_text(x + 18, y + 11, word, fill="muted"))

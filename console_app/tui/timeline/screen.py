@@ -25,7 +25,7 @@ from console_app.tui.lineview import brief_of, state_of
 from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.timeline import chart, export
-from console_app.tui.timeline.chart import CallRow, ChartColumns, Labels, Row, Window
+from console_app.tui.timeline.chart import ChartColumns, Labels, Row, Window
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.motion import CALM, is_still
@@ -53,6 +53,7 @@ class TimelineChart(RowList):
         self.labels = Labels(())
         self.window = Window.whole(0.0, 1.0)
         self.now = 0.0
+        self._figures: times.Figures | None = None  # at that time
 
     @property
     def columns(self) -> ChartColumns:
@@ -62,7 +63,7 @@ class TimelineChart(RowList):
     def show(self, turn: TurnView | None, now: float) -> None:
         if turn is not self.turn:
             self.turn, self.window, self.cursor = turn, Window.whole(0.0, 1.0), -1
-        self.now = now
+        self.now, self._figures = now, None
         rows = chart.rows_of(turn) if turn is not None else []
         if turn is not None:
             self.window = self.window.grown(*turn.reach(now))
@@ -74,30 +75,34 @@ class TimelineChart(RowList):
             self.labels = Labels(rows)
         self.refresh()
 
+    def figures(self, turn: TurnView) -> times.Figures:
+        """The sums of the turn. A frame may paint them several times."""
+        if self._figures is None:
+            self._figures = times.figures(turn, self.now)
+        return self._figures
+
     @property
     def call(self) -> CallView | None:
         """The call under the cursor."""
         row = self.rows[self.cursor] if 0 <= self.cursor < len(self.rows) else None
-        return row.call if isinstance(row, CallRow) else None
+        return row if isinstance(row, CallView) else None
 
     def go_to(self, call: CallView) -> None:
         """Puts the cursor on a call, where it is here."""
         for number, row in enumerate(self.rows):
-            if isinstance(row, CallRow) and row.call is call:
+            if row is call:
                 self.move_to(number)
 
     def is_stop(self, row: int) -> bool:
         """Calls; the lines above them only tell."""
-        return isinstance(self.rows[row], CallRow)
+        return isinstance(self.rows[row], CallView)
 
     def paint_row(self, row: int, width: int, palette: Palette) -> Line:
         found = self.rows[row]
-        if isinstance(found, CallRow):
+        if isinstance(found, CallView):
             chosen = row == self.cursor
-            label = self.labels.within(found.call, self.columns.label - 2)
-            return chart.paint_call(
-                found.call, label, self.columns, width, self.window, self.now, palette, chosen=chosen
-            )
+            label = self.labels.within(found, self.columns.label - 2)
+            return chart.paint_call(found, label, self.columns, width, self.window, self.now, palette, chosen=chosen)
         return chart.paint_step(found, width, self.now, palette)
 
 
@@ -226,11 +231,8 @@ class TimelineScreen(Dialog[TimelineResult | None]):
         if turn is None or not self._chart.rows:
             text = "No call yet. The chart fills as they come." if turn else "No turn has called a tool yet."
             return fit([(f" {text}", palette.muted)], width, palette.base)
-        return fit(
-            crop([(" ", palette.base), *chart.summary(turn, self._chart.now, palette, width - 2)], width),
-            width,
-            palette.base,
-        )
+        sums = chart.summary(self._chart.figures(turn), palette, width - 2)
+        return fit(crop([(" ", palette.base), *sums], width), width, palette.base)
 
     def _axis(self, width: int, palette: Palette) -> Line:
         if not self._chart.rows:
@@ -247,7 +249,7 @@ class TimelineScreen(Dialog[TimelineResult | None]):
             (f"  {brief_of(call, max(width // 3, 16))}", palette.base),
         ]
         failed = [(" · ", palette.faint), (one_line(call.error, 200), palette.error)] if call.error else []
-        spans = [] if self.query_one("#spent").display else self._spans(call, width, palette)
+        spans = [] if self.query_one("#spent").display else self._spans(call, palette)
         while spans and pieces_width([*pieces, *spans, *failed]) > width:
             del spans[:SPAN]  # what came first says least: how its arguments arrived
         pieces += [*spans, *failed]
@@ -256,13 +258,13 @@ class TimelineScreen(Dialog[TimelineResult | None]):
     def _spent(self, width: int, palette: Palette) -> Line:
         """Say in a line what the call's time went into; the first parts make way where not all fit."""
         call = self._chart.call
-        pieces = self._spans(call, width, palette) if call is not None else []
+        pieces = self._spans(call, palette) if call is not None else []
         while pieces_width(pieces) + 2 > width and len(pieces) > SPAN:
             del pieces[:SPAN]
         pieces = pieces[1:]
         return fit(crop([("   ", palette.base), *pieces], width), width, palette.base)
 
-    def _spans(self, call: CallView, width: int, palette: Palette) -> list[Piece]:
+    def _spans(self, call: CallView, palette: Palette) -> list[Piece]:
         pieces: list[Piece] = []
         spans = times.spans_of(call, self._chart.now)
         for span in [one for one in spans if one.seconds >= SHORTEST] or spans:
@@ -270,11 +272,7 @@ class TimelineScreen(Dialog[TimelineResult | None]):
             pieces += [
                 (" · ", palette.faint),
                 (chart.GLYPHS[span.phase] + " ", chart.phase_style(span.phase, call, palette)),
-                (
-                    f"{times.PHASES[span.phase] if width >= WIDE else span.phase}{again} "
-                    f"{amounts.measured(span.seconds)}",
-                    palette.base,
-                ),
+                (f"{times.PHASES[span.phase]}{again} {amounts.measured(span.seconds)}", palette.base),
             ]
         return pieces
 
@@ -282,8 +280,8 @@ class TimelineScreen(Dialog[TimelineResult | None]):
         pieces: list[Piece] = []
         styles = {"wait": palette.warning, "queue": palette.accent, "run": palette.success}
         for phase in times.PHASES:
-            words = times.PHASES[phase] if width >= 60 else phase
-            pieces += [(f" {chart.GLYPHS[phase] * 2} ", styles.get(phase, palette.muted)), (f"{words} ", palette.muted)]
+            pieces.append((f" {chart.GLYPHS[phase] * 2} ", styles.get(phase, palette.muted)))
+            pieces.append((f"{times.PHASES[phase]} ", palette.muted))
         if self._chart.window.zoomed:
             pieces.append((" zoomed: ←→ move, 0 shows all", palette.accent))
         return fit(crop(pieces, width), width, palette.base)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from console_app.domain import events as ev
 from console_app.domain.transcript.times import figures, spans_of
 from console_app.tui.timeline import export
-from console_app.tui.timeline.chart import CallRow, ChartColumns, Labels, Window, bar_cells, rows_of, ticks
+from console_app.tui.timeline.chart import ChartColumns, Labels, Window, bar_cells, calls_of, rows_of, ticks
 from tests.tui.timeline.turns import START, Told, weather
 from tests.work import work
 
@@ -85,11 +85,10 @@ def test_wall_summed_and_saved() -> None:
 def test_the_first_and_the_last_cell_of_a_bar_are_on_the_axis() -> None:
     turn = weather().transcript.turns[0]
     window = Window.whole(*turn.reach(START + 9))
-    for row in rows_of(turn):
-        if isinstance(row, CallRow):
-            cells = bar_cells(row.call, window, 40, START + 9)
-            assert len(cells) == 40
-            assert any(span is not None and span.phase == "run" for _, span in cells)
+    for call in calls_of(rows_of(turn)):
+        cells = bar_cells(call, window, 40, START + 9)
+        assert len(cells) == 40
+        assert any(span is not None and span.phase == "run" for _, span in cells)
 
 
 @given(
@@ -127,7 +126,9 @@ def test_the_files_say_what_the_screen_says(tmp_path: Path) -> None:
     assert first.stat().st_mode & 0o077 == 0
     assert (first.name, export.write(turn, START + 9, "svg", tmp_path).name) == ("timeline-1.svg", "timeline-1-2.svg")
     drawing = ElementTree.fromstring(first.read_text())
-    assert sum("runs 2.8 s" in (title.text or "") for title in drawing.iter("{http://www.w3.org/2000/svg}title")) == 1
+    assert (
+        sum("running 2.8 s" in (title.text or "") for title in drawing.iter("{http://www.w3.org/2000/svg}title")) == 1
+    )
     bars = [one for one in drawing.iter("{http://www.w3.org/2000/svg}rect") if len(one)]
     squares = [one for one in drawing.iter("{http://www.w3.org/2000/svg}rect") if one.get("width") == "12"]
     assert {bar.get("fill") for bar in bars} <= {square.get("fill") for square in squares}, "the legend has each colour"
@@ -154,7 +155,9 @@ def test_labels_hold_until_a_call_comes_or_says_more() -> None:
     rows = rows_of(told.transcript.turns[0])
     labels = Labels(rows)
     told.run(call, 1, 2)
-    assert labels.hold_for(rows_of(told.transcript.turns[0])) is False  # an ended call's arguments are final
+    assert labels.hold_for(rows_of(told.transcript.turns[0]))
+    told.at(2, ev.CallRestarted, call_id=call, attempt=2, arguments={"x": 3})
+    assert not labels.hold_for(rows_of(told.transcript.turns[0]))
     labels = Labels(rows)
     assert labels.hold_for(rows_of(told.transcript.turns[0]))
     told.call("demo.do", {"x": 2}, 2, 2)
@@ -175,6 +178,25 @@ def test_a_line_costs_the_same_however_many_calls_there_are() -> None:
         return done
 
     assert line(400) <= line(40)
+
+
+def test_labels_of_thousands_of_calls_are_made_where_they_are_asked_for() -> None:
+    def labelled(calls: int) -> tuple[int, list[str]]:
+        told = Told()
+        told.begin(0, "Go")
+        for number in range(calls):
+            told.run(told.call("demo.do", {"x": f"{number:05}", "y": "the same"}, 1, 1), 1, 2)
+        labels = Labels(rows_of(told.transcript.turns[0]))
+        asked = [labels.calls[place] for place in (0, 1, calls - 2, calls - 1)]
+        shown: list[str] = []
+        done = work(
+            lambda: shown.extend(labels.within(call, ChartColumns.for_width(80, labels).label) for call in asked)
+        )
+        return done, shown
+
+    few, many = labelled(500), labelled(4000)
+    assert many[0] < 4 * few[0]
+    assert [text.split()[0] for text in many[1]] == ["00000", "00001", "03998", "03999"]
 
 
 def test_waiting_for_a_person_is_neither_elapsed_nor_total() -> None:

@@ -61,9 +61,9 @@ async def test_at_80_columns_how_long_it_ran_is_said_whole_and_what_took_no_time
     told.end(10)
     async with console(tmp_path, told).run_test(size=(80, 24)) as pilot:
         await pilot.press("ctrl+t")
-        await see(pilot, "arguments 76 ms · ")
-        await see(pilot, "run 3.1 s")
-        assert "queue 0 ms" not in seen(pilot.app)
+        await see(pilot, "preparing 76 ms · ")
+        await see(pilot, "running 3.1 s")
+        assert "queued 0 ms" not in seen(pilot.app)
 
 
 async def test_zoom_and_pan_stay_within_the_turn(tmp_path: Path) -> None:

@@ -121,6 +121,10 @@ class Block:
     def touch(self) -> None:
         self._version += 1
 
+    def select(self, selected: bool) -> None:
+        """Puts the cursor on it, or takes it away."""
+        self.selected = selected
+
     def toggle(self) -> None:
         self.open = not self.open
         self.touch()

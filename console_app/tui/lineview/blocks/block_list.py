@@ -90,6 +90,10 @@ class HeightIndex:
             step >>= 1
         return index, rest
 
+    def with_lines(self, index: int) -> int:
+        """The first position from `index` on that has a line: thousands of folded rows have none."""
+        return self.find(self.before(index))[0] if index < len(self) and not self[index] else index
+
 
 MOST_PAINTED = 1000  # painted lines kept, on screen and off; each takes about 7 KB
 
@@ -203,10 +207,9 @@ class BlockList:
         room = height + inside
         found: list[Block] = []
         while index < len(self.blocks) and room > 0:
-            if size := heights[index]:
-                found.append(self.blocks[index])
-                room -= size
-            index += 1
+            found.append(self.blocks[index])
+            room -= heights[index]
+            index = heights.with_lines(index + 1)
         return found
 
     def paint(self, block: Block, palette: Palette, now: float) -> Sequence[Line]:
@@ -282,13 +285,13 @@ class BlockList:
             block = self.blocks[index]
             height = self._heights[index]
             painted = block.lines
-            if height and block not in self.dirty:
+            if block not in self.dirty:
                 painted = painted or self.paint(block, palette, now)
                 if not block.measured and len(painted) != height:
                     self.dirty[block] = None  # it came into view unmeasured: the next frame sets its height
             for place in range(inside, min(height, inside + count - len(out))):
                 out.append((painted[place] if place < len(painted) else blank, index, place))
-            index += 1
+            index = self._heights.with_lines(index + 1)
             inside = 0
         out.extend((blank, -1, 0) for _ in range(count - len(out)))
         return out

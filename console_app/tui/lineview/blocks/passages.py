@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 
@@ -36,16 +36,26 @@ class Search:
         if end < len(text) and (found := reach.match(text, end)) is not None:
             past = found.end()  # what begins in the slice ends before
         self._at = end
-        part = text[begin:past]
-        # Looking in small letters first is ten times as fast where there is none.
-        if first and part.isascii() and first not in part.lower():
-            return
-        for match in self._pattern.finditer(text, begin, past):
-            if match.start() >= end:
+        for start, stop in _places(self._pattern, first, text, begin, past):
+            if start >= end:
                 break
-            self.spans.append(match.span())
+            self.spans.append((start, stop))
         if self.spans:
             self._at = max(end, self.spans[-1][1])
+
+
+def _places(pattern: re.Pattern[str], first: str, text: str, begin: int, past: int) -> Iterator[tuple[int, int]]:
+    """Yield the places of a pattern whose first word in small letters is `first`, as `finditer` does."""
+    if not first or not (part := text[begin:past]).isascii():
+        yield from (match.span() for match in pattern.finditer(text, begin, past))
+        return
+    small = part.lower()  # to look for the word in small letters is ten times as fast
+    at = small.find(first)
+    while at >= 0:
+        match = pattern.match(text, begin + at, past)
+        if match is not None:
+            yield match.span()
+        at = small.find(first, at + 1 if match is None else match.end() - begin)
 
 
 @lru_cache(maxsize=8)

@@ -91,10 +91,7 @@ class CallBlock(Panel):
     @property
     def folded(self) -> bool:
         """Tell whether it is only counted, or waits on the board. One that you selected or opened has its row."""
-        if self.selected or self.open:
-            return False
-        fold = self.group.fold
-        return self.call.state is CallState.WAITING or (fold is not None and fold.hides(self.call))
+        return not self.group.is_row(self)
 
     @property
     def is_stop(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -174,8 +171,17 @@ class CallBlock(Panel):
     def set_room(self, height: int) -> bool:
         return self.group.room_changed(height)
 
+    def select(self, selected: bool) -> None:
+        super().select(selected)
+        if selected or self.group.selected is self:
+            self.group.selected = self if selected else None
+
     def toggle(self) -> None:
         super().toggle()
+        if self.open:
+            self.group.opened[self] = None
+        else:
+            self.group.opened.pop(self, None)
         self.detail.put_pictures_away()
 
     def forget(self) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from heapq import nsmallest
+from itertools import islice
 from typing import Any, cast
 
 from rich.style import Style
@@ -16,15 +18,30 @@ from console_app.domain import CallState, Outcome, amounts, call_description, on
 from console_app.domain.transcript import BatchView, CallView, ToModel, times, verdicts
 from console_app.tui.lineview.blocks.block import Block, bar, framed, room_of
 from console_app.tui.lineview.calls.detail import is_marked, without_marks
+from console_app.tui.lineview.calls.tally import OPEN, Tally
 from console_app.tui.lineview.lines import Line, Piece, Row, crop, pieces_width
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.text.json_view import brief_arguments
-from console_app.tui.lineview.wording import COUNTED, counted, counted_as
+from console_app.tui.lineview.wording import COUNTED, counted
 
 MAX_SERVER, MAX_TOOL = 24, 48
 MOST_TAIL = 6  # lines of its output below a running call
+USUAL_TAIL = 3  # lines that a call which writes has for its output before rows of calls that don't run
+FEWEST = 4  # calls of a batch that are always rows
 AROUND = 2  # lines of a batch that are no rows: the counts, and what is folded
 NUMBERED = 9  # calls that a key reaches by their number
+WAITS = call_description.NEEDS[0]  # the word of a call that stands on the board
+_EYE = tuple(word for word in verdicts.VerdictWord if verdicts.Verdict(word).needs_an_eye)
+# The words of calls in the order in which they have rows where not all do; the first so many always have, if there is
+# room.
+RANKS = (
+    ("running", call_description.NEEDS[1]),
+    _EYE,
+    ("preparing",),
+    ("queued",),
+    (*(word for word in verdicts.VerdictWord if word not in _EYE), "ended"),
+)
+NEED_AN_EYE = 2
 
 
 class Panel(Block):
@@ -33,17 +50,16 @@ class Panel(Block):
         self.call = call
 
     @property
-    def folded(self) -> bool:
-        return False
-
-    @property
     def finished(self) -> bool:
         return self.call.state is CallState.FINISHED
 
 
 class CallGroup:
+    """The calls of one answer as their panels see them, and which of them are rows."""
+
     def __init__(self, batch: BatchView) -> None:
         self.batch = batch
+        self.tally = Tally(batch.calls)
         self.depth = 0  # of the calls that are not indented: more than 0 in the conversation of an agent
         self.room = 0  # lines of the view, 0 while unknown
         self.ended = False  # no call of it will come or run any more, but one that you run again
@@ -55,29 +71,43 @@ class CallGroup:
         self.version = 0
         self.header: Block | None = None
         self.panels: list[Panel] = []  # in call order
-        self.fold: FoldBlock | None = None
-        self._telling: tuple[int, dict[str, tuple[str, ...]]] | None = None
-        self._namesakes: tuple[int, frozenset[str]] = (-1, frozenset())  # tools that several servers have
+        self.fold: Block | None = None  # counts the folded calls; opened, it shows them all
+        self.selected: Panel | None = None
+        self.opened: dict[Panel, None] = {}
         self._tails: tuple[object, dict[str, tuple[str, ...]]] = (None, {})
-        self._open = (-1, False)  # for a version, whether a call has not ended yet
+        self._rows: tuple[int, dict[int, CallView] | None] = (-1, None)  # for a version, the calls that have rows
+        self._told: tuple[bool, dict[int, CallView] | None] = (False, None)  # of a header and of rows, for `stale`
 
     @property
     def calls(self) -> list[CallView]:
+        """The calls, in call order."""
         return self.batch.calls
 
     @property
     def is_open(self) -> bool:
-        if self._open[0] != self.version:  # hundreds of panels ask for it each frame
-            self._open = (self.version, self.batch.is_open)
-        return self._open[1]
+        return self.tally.is_open
 
     @property
     def has_header(self) -> bool:
+        """Tell whether a line above the panels counts the calls."""
         return len(self.batch.calls) > 1
 
     @property
     def members(self) -> Sequence[Block]:
         return [block for block in (self.header, *self.panels, self.fold) if block is not None]
+
+    def stale(self) -> Sequence[Block]:
+        """Its blocks that may have to be painted anew since this was last asked. Thousands that are neither on screen
+        nor of another height are none of them."""
+        before, now = self._told, (self.has_header, self.rows)
+        self._told = now
+        if before[0] is not now[0] or (before[1] is None) is not (now[1] is None):
+            return self.members
+        turned = (before[1] or {}).keys() ^ (now[1] or {}).keys()
+        tails = {*self._tails[1]}
+        tails.update(self._shared())
+        panels = [one for one in self.panels if one.lines or id(one.call) in turned or one.call.id in tails]
+        return [block for block in (self.header, *panels, self.fold) if block is not None]
 
     def number_of(self, panel: Panel) -> int:
         """The number by which a key reaches the panel; 0: none does."""
@@ -85,8 +115,8 @@ class CallGroup:
         return first.index(panel) + 1 if panel in first else 0
 
     def room_changed(self, height: int) -> bool:
-        """Take the height of the view; tell whether rows look different for it. Those that ended stay as they were
-        seen."""
+        """The view is so many lines high: whether its rows look different for that. Those that ended stay as they were
+        seen, if they were."""
         if self.room not in (0, height) and (self.settled or self.ended):
             return False
         self.room = height
@@ -94,34 +124,116 @@ class CallGroup:
         return True
 
     def show_only_next(self) -> None:
-        """Show only the calls of the next state that any is in, and behind the last state all of them."""
-        found = {counted_as(call) for call in self.calls if call.state is not CallState.WAITING}
+        """Shows the calls of the next state alone that there are calls of, and behind the last of them all again."""
+        found = {word for word in self.tally.counts if word != WAITS}
         words = ["", *(word for word in COUNTED if word in found)]
         self.only = words[(words.index(self.only) + 1) % len(words)] if self.only in words else ""
         self.changed()
 
-    def changed(self) -> None:
+    def changed(self, call: CallView | None = None) -> None:
+        """A call was announced or changed its state, or all of them are to be seen otherwise: rows fold or unfold."""
+        if call is not None:
+            self.tally.count(call)
+        if len(self.tally) != len(self.calls):  # one was dropped
+            self.tally = Tally(self.calls)
         self.version += 1
+
+    # -- rows
+
+    @property
+    def folds(self) -> bool:
+        """Tell whether there are more rows than are shown, or all but those of one state are folded."""
+        if self.only:
+            return True
+        rows = len(self.calls) - self.tally.number(WAITS)  # others stand on the board
+        if self.reported:
+            return 0 < max(self.room // 3 - 1, FEWEST) < rows
+        return 0 < self.room < rows + AROUND
+
+    @property
+    def rows(self) -> dict[int, CallView] | None:
+        """The calls, by identity, that have a row where not all do; None: all, but those that wait on the board."""
+        if self._rows[0] != self.version:
+            all_of_them = self.fold is None or self.fold.open or not self.folds
+            self._rows = self.version, None if all_of_them else self._chosen()
+        return self._rows[1]
+
+    def is_row(self, panel: Panel) -> bool:
+        """Tell whether a call has its row: one that you selected or opened has, wherever it stands."""
+        return panel.selected or panel.open or self._is_chosen(panel.call)
+
+    def _is_chosen(self, call: CallView) -> bool:
+        if call.state is CallState.WAITING:
+            return False
+        if self.only:
+            return self.tally.word(call) == self.only
+        return (rows := self.rows) is None or id(call) in rows
+
+    def _unchosen(self) -> list[Panel]:
+        """The panels that have their rows for no other reason than that you selected or opened them."""
+        return [one for one in {**self.opened, self.selected: None} if one and not self._is_chosen(one.call)]
+
+    @property
+    def folded(self) -> list[tuple[int, str]]:
+        """The number of folded calls for each word that they are counted under."""
+        rows, found = self.rows, self.tally.counts
+        if not self.only and rows is None:
+            return []
+        del found[WAITS], found[self.only]
+        if not self.only and rows is not None:
+            found.subtract(map(self.tally.word, rows.values()))
+        found.subtract(self.tally.word(one.call) for one in self._unchosen())
+        return [(found[word], word) for word in COUNTED if found[word] > 0]
+
+    def _chosen(self) -> dict[int, CallView]:
+        """Choose as many calls as the view has room for, by their rank, of those that ended the newest.
+
+        None is chosen where the counts and the line below take all room: a row behind them would be neither seen nor
+        counted.
+        """
+        room, ranks = max(self.room - AROUND, 0), RANKS
+        if self.reported:
+            room, ranks = max(room // 3, 1), RANKS[:NEED_AN_EYE]
+        first = self.tally.number(*(word for words in RANKS[:NEED_AN_EYE] for word in words))
+        room = min(first + max(room - first - len(self._writing()) * USUAL_TAIL, 0), room)
+        found: dict[int, CallView] = {}
+        for words in ranks:
+            calls = (call for call in self.calls if self.tally.word(call) in words) if room > len(found) else ()
+            if words[0] not in OPEN:
+                calls = nsmallest(room - len(found), calls, key=lambda call: -(call.finished_at or 0.0))
+            found |= {id(call): call for call in islice(calls, room - len(found))}
+        return found
+
+    # -- newest lines of output
 
     @property
     def writing(self) -> list[Panel]:
         """The panels of calls that run and have written something: they share the lines that are free."""
-        return [one for one in self.panels if one.call.output is not None and one.call.state is CallState.RUNNING]
+        writing = self._writing()
+        return [one for one in self.panels if id(one.call) in writing] if writing else []
+
+    def _writing(self) -> set[int]:
+        return {id(call) for call in self.tally.of(*RANKS[0]) if call.output is not None}
 
     def tail(self, panel: Panel) -> tuple[str, ...]:
         """The newest lines of what a running call has written, as many as the view has room for."""
-        selected = next((one for one in self.panels if one.selected), None)
+        return self._shared().get(panel.call.id, ())
+
+    def _shared(self) -> dict[str, tuple[str, ...]]:
+        selected = self.selected
         key = (self.version, self.outputs, self.room, selected, selected is not None and selected.open)
         if self._tails[0] != key:
-            self._tails = (key, self._shared(selected))
-        return self._tails[1].get(panel.call.id, ())
+            self._tails = (key, self._share(selected))
+        return self._tails[1]
 
-    def _shared(self, selected: Panel | None) -> dict[str, tuple[str, ...]]:
+    def _share(self, selected: Panel | None) -> dict[str, tuple[str, ...]]:
         """Share the lines of the view that rows leave free among the calls that write, the selected one first."""
-        writing = [one for one in self.writing if not (one.folded or one.open)]
+        writing = [one for one in self.writing if not one.open and self.is_row(one)]
         if not writing:
             return {}
-        rows = sum(len(one.lines) if one.open else not one.folded for one in self.panels)
+        chosen = len(self.calls) - self.tally.number(WAITS) if self.rows is None else len(self.rows)
+        chosen = self.tally.number(self.only) if self.only else chosen
+        rows = chosen + len(self._unchosen()) + sum(len(one.lines) - 1 for one in self.opened)
         spare = max(self.room - rows - AROUND, 0) if self.newest and not self.reported else 0
         if selected in writing and self.room > 2 * MOST_TAIL:  # it comes first, and may push others out of the view
             writing.remove(selected)
@@ -141,29 +253,26 @@ class CallGroup:
                     spare -= 1
         return {call_id: tuple(found[-share[call_id] :]) for call_id, found in lines.items() if share[call_id]}
 
+    # -- names
+
     def name_of(self, call: CallView) -> str:
         """The tool of a call; with its server where another server of the batch has a tool of that name."""
-        if self._namesakes[0] != self.version:
-            found = Counter(tool for _, tool in {(one.server, one.tool) for one in self.calls if one.server})
-            self._namesakes = (self.version, frozenset(tool for tool, count in found.items() if count > 1))
         if not call.server:  # no such tool is known: the name that the model used
             return one_line(call.name, MAX_TOOL)
         tool = one_line(call.tool, MAX_TOOL)
         if call.is_agent:
             return f"{tool} {one_line(call.agent_name, MAX_SERVER)}".rstrip()
-        return f"{one_line(call.server, MAX_SERVER)} · {tool}" if call.tool in self._namesakes[1] else tool
+        return f"{one_line(call.server, MAX_SERVER)} · {tool}" if self.tally.has_namesake(call) else tool
 
     def brief(self, call: CallView, limit: int) -> str:
         """The arguments of a call in brief, what tells it apart from its neighbours first; of an agent its task."""
         if call.is_agent and isinstance(task := (call.arguments or {}).get("task"), str):
             return one_line(task, limit)
-        if self._telling is None or self._telling[0] != self.version:
-            self._telling = (self.version, telling(self.calls))
-        return brief_of(call, limit, self._telling[1].get(call.name, ()))
+        return brief_of(call, limit, self.tally.telling.of(call.name))
 
 
 def badges(call: CallView) -> list[str]:
-    """Words in brackets for everything unusual about a call: read from text, repaired, edited, tried again."""
+    """Return a word in brackets for everything unusual about a call: read from text, repaired, edited, tried again."""
     return [
         *([f"[{call.origin}]"] if call.origin != "native" else []),
         *(["[repaired]"] if call.repaired else []),
@@ -173,24 +282,9 @@ def badges(call: CallView) -> list[str]:
     ]
 
 
-def telling(calls: Sequence[CallView]) -> dict[str, tuple[str, ...]]:
-    """Return the names of the arguments that tell the calls of a tool apart, for each tool with several calls."""
-    by_tool: dict[str, list[dict[str, Any]]] = {}
-    for call in calls:
-        if call.arguments is not None:
-            by_tool.setdefault(call.name, []).append(call.arguments)
-    none = object()
-    found: dict[str, tuple[str, ...]] = {}
-    for tool, (first, *others) in by_tool.items():
-        names = dict.fromkeys(name for one in (first, *others) for name in one)
-        found[tool] = tuple(
-            name for name in names if any(one.get(name, none) != first.get(name, none) for one in others)
-        )
-    return found
-
-
 def brief_of(call: CallView, limit: int, first: Sequence[str] = ()) -> str:
-    """The arguments of a call in brief, those named in `first` first; while they arrive, as far as they can be read."""
+    """The arguments of a call in brief, those named in `first` before others; while they arrive, as far as they can be
+    read."""
     if call.arguments is not None:
         return brief_arguments(call.arguments, limit, first)
     text = call.arguments_text
@@ -226,7 +320,7 @@ class BatchBlock(Block):
 
     def changed_too(self) -> Sequence[Block]:
         told, self._told = self._told, self.group.version
-        return () if told == self._told else self.group.members
+        return () if told == self._told else self.group.stale()
 
     @property
     def live(self) -> bool:
@@ -254,9 +348,10 @@ class BatchBlock(Block):
                 head += [dot, (counted(count, word), self._ink(word, palette))]
             if pieces_width(head) <= room:  # the cause of a wait and the times go before a name does
                 break
-        why = Counter(one_line(call.why, 120) for call in self.group.calls if call.state is CallState.QUEUED)
-        (most, count), *others = why.most_common() or [("", 0)]
-        cause = f"{count} of them: {most}" if others and most else most
+        why = Counter(call.why for call in self.group.tally.of("queued"))
+        (most, count), *others = why.most_common(2) or [("", 0)]
+        said = one_line(most, 120)
+        cause = f"{count} of them: {said}" if others and said else said
         for text, style in ((cause, palette.muted), *self._times(now, palette)):
             if text and pieces_width(head) + len(text) + 3 <= room:
                 head += [dot, (text, style)]
@@ -265,21 +360,21 @@ class BatchBlock(Block):
     def _times(self, now: float, palette: Palette) -> list[Piece]:
         """The time that the calls took without waiting for a person; at the end one by one too, where some overlap."""
         calls = self.group.calls
-        ran = [stretch for call in calls for stretch in times.runs(call, now)]
-        if not ran:
+        if all(call.started_at is None for call in calls):
             return []
         wall = times.elapsed(calls, now)
         if self.group.is_open:
             return [(amounts.seconds(wall), palette.muted)]
+        ran = [stretch for call in calls for stretch in times.runs(call, now)]
         saved = sum(end - since for since, end in ran) - times.covered(ran)
         at_least = "at least " if any(call.outcome is Outcome.INTERRUPTED for call in calls) else ""
         one_by_one = f", {amounts.seconds(wall + saved)} one by one" if saved > WORTH_SAYING else ""
         return [(f"{at_least}{amounts.measured(wall)}{one_by_one}", palette.muted)]
 
     def _counts(self) -> list[tuple[int, str]]:
-        found = Counter(counted_as(call) for call in self.group.calls)
+        found = self.group.tally.counts
         needed = sum(found.pop(word, 0) for word in call_description.NEEDS)
-        return [(needed, NEED_YOU)] * bool(needed) + [(found[word], word) for word in COUNTED if found[word]]
+        return [(needed, NEED_YOU)] * bool(needed) + [(count, word) for word, count in found.items()]
 
     def _fewer_counts(self) -> list[tuple[int, str]]:
         """The counts in fewer words: all that went wrong as one number, all that was not done as another."""
@@ -301,27 +396,13 @@ class BatchBlock(Block):
         return palette.secondary if word == "running" else palette.muted
 
 
-USUAL_TAIL = 3  # lines that a call which writes has for its output before rows of calls that don't run
-FEWEST = 4  # calls of a batch that are always rows
-
-
 class FoldBlock(Block):
     """Counts the rows of its batch that it folds. Opened, it shows all; a choice of one state outlasts the batch."""
 
     def __init__(self, group: CallGroup) -> None:
         super().__init__()
         self.group = group
-        self._shown: frozenset[str] | None = None  # the calls whose rows are not folded; None: all
-        self._counted: tuple[tuple[str, int], ...] = ()  # the folded calls, when it was last looked at
-        self._known = -1  # the version of the group for which that holds
-
-    def hides(self, call: CallView) -> bool:
-        if self.group.only:
-            return counted_as(call) != self.group.only
-        if self._known != self.group.version:
-            self._known = self.group.version
-            self._shown = None if self.open or not self.opens else self._chosen()
-        return self._shown is not None and call.id not in self._shown
+        self._counted: list[tuple[int, str]] = []  # the folded calls, when it was last looked at
 
     def toggle(self) -> None:
         if self.group.only:
@@ -332,13 +413,7 @@ class FoldBlock(Block):
 
     @property
     def opens(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        group = self.group
-        if group.only:
-            return True
-        rows = sum(call.state is not CallState.WAITING for call in group.calls)  # others stand on the board
-        if group.reported:
-            return 0 < max(group.room // 3 - 1, FEWEST) < rows
-        return 0 < group.room < rows + AROUND
+        return self.group.folds
 
     is_stop = opens  # pyright: ignore[reportAssignmentType]
 
@@ -354,23 +429,22 @@ class FoldBlock(Block):
         return self.group.room_changed(height)  # how many rows there is room for
 
     def look(self) -> tuple[object, ...]:
-        panels = self.group.panels if self.opens else ()  # of which those that wait are on the board
-        folded = (one.call for one in panels if one.folded and one.call.state is not CallState.WAITING)
-        found = Counter(map(counted_as, folded))
-        self._counted = tuple((word, found[word]) for word in COUNTED if found[word])
-        return self.opens, self.group.only, self._counted
+        self._counted = self.group.folded if self.group.folds else []
+        return self.group.folds, self.group.only, *self._counted
 
     def estimate(self, width: int) -> int:
-        return int(self.opens)
+        return int(self.group.folds)
 
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
-        if not self.opens:
+        if not self.group.folds:
             return []
         ink = palette.on_chosen if self.selected else palette
         room = room_of(width)
-        counts = ", ".join(counted(count, word) for word, count in self._counted)
+        counts = ", ".join(counted(count, word) for count, word in self._counted)
+        if counts and sum(count for count, _ in self._counted) == len(self.group.calls):
+            counts = "all calls"  # which the head counts
         only = self.group.only
-        none = only and all(counted_as(call) != only for call in self.group.calls)
+        none = only and not self.group.tally.number(only)
         head: list[Piece] = [(f"only {only}{': none now' if none else ''} · ", ink.warning)] if only else []
         head.append((f"+ {counts}" if counts else "no call is folded", ink.muted))
         keys: list[Piece] = [("t", ink.strong), (" next state  ", ink.muted)] if only else []
@@ -380,32 +454,3 @@ class FoldBlock(Block):
             head += [(" " * gap, ink.base), *keys]
         lead = bar(width, "▌" if self.selected else " ", palette.primary, palette.base)
         return [framed(Row(crop(head, room), fill=ink.base if self.selected else None), width, palette, lead)]
-
-    def _chosen(self) -> frozenset[str]:
-        """The calls that have room, by rank. None where the counts and this line take it all: a row behind them would
-        be neither seen nor counted."""
-        calls = self.group.calls
-        room = max(self.group.room - AROUND, 0)
-        if self.group.reported:
-            room = max(room // 3, 1)
-            calls = [call for call in calls if _rank(call) <= _NEEDS_AN_EYE]
-        ranked = sorted(calls, key=lambda call: (_rank(call), -(call.finished_at or 0.0)))  # the newest ends first
-        first = sum(_rank(call) <= _NEEDS_AN_EYE for call in ranked)
-        writing = sum(call.output is not None and call.state is CallState.RUNNING for call in ranked)
-        free = max(room - first - writing * USUAL_TAIL, 0)
-        return frozenset(call.id for call in ranked[: min(first + free, room)])
-
-
-_NEEDS_AN_EYE = 1
-
-
-def _rank(call: CallView) -> int:
-    match call.state:
-        case CallState.RUNNING:
-            return 0
-        case CallState.FINISHED:
-            return _NEEDS_AN_EYE if call.verdict is not None and call.verdict.needs_an_eye else 4
-        case CallState.ANNOUNCED:
-            return 2
-        case CallState.QUEUED | CallState.WAITING:
-            return 3

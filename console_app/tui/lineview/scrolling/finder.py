@@ -6,20 +6,18 @@ Matches are counted in slices, so that thousands of results keep no key waiting.
 from __future__ import annotations
 
 import asyncio
+import time
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Literal
 
 from console_app.tui.lineview.blocks.block import Block
 from console_app.tui.lineview.blocks.messages import UserBlock
-from console_app.tui.lineview.blocks.passages import SLICE as SEARCHED
 from console_app.tui.lineview.blocks.passages import Search
 from console_app.tui.lineview.calls.block import CallBlock
-from console_app.tui.lineview.scrolling.slices import REST
+from console_app.tui.lineview.scrolling.slices import REST, SLICE
 from console_app.tui.lineview.view import ConversationView
 
-SLICE = 200_000  # characters that are looked through between two looks at the keys: some 5 ms
-BLOCKS = 200  # and at most so many blocks
 PAGES = 200  # longer pages that a result is asked for, until a match in it is shown
 Kind = Literal["turn", "failed"]
 
@@ -106,7 +104,7 @@ class Finder:
     async def _count(self) -> None:
         """Count the matches in changed blocks, in slices."""
         found = self._view.found
-        pattern, looked, blocks = found.pattern, 0, 0
+        pattern, begun = found.pattern, time.monotonic()
         while found.stale and pattern is not None and found.pattern is pattern:
             block = next(iter(found.stale))
             del found.stale[block]
@@ -115,18 +113,16 @@ class Finder:
                 continue
             texts = block.searched
             search = Search(pattern, "\n".join(texts))
-            blocks += 1
             while search.unfinished:
                 search.lay_out()
-                looked += min(len(search.text), SEARCHED)
-                if looked > SLICE or blocks >= BLOCKS:
-                    looked = blocks = 0
+                if time.monotonic() - begun > SLICE:
                     try:
                         await asyncio.sleep(REST)
                     except asyncio.CancelledError:  # whoever counts next counts it
                         if found.pattern is pattern:
                             found.stale[block] = None
                         raise
+                    begun = time.monotonic()
                     if found.pattern is not pattern or block in found.stale:
                         break
             if found.pattern is not pattern:

@@ -121,7 +121,7 @@ class StartupScreen(MainScreen):
         if writes_text(event):
             return event.character != "@" and (bool(self.prompt.text) or event.character not in set("/?"))
         if (action := self.action_of(event)) == "submit":
-            return not self.prompt.completing
+            return not self.prompt.completing and bool(self.prompt.text.strip())
         active = self.active_bindings.get(event.key)
         takes_back = active is not None and active.node is self and active.binding.action == "stop"
         return action in WRITING or (bool(self.sent) and takes_back)

@@ -87,6 +87,7 @@ class Welcome(Vertical):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.example: Example | None = None  # which fits isn't known before the servers are
+        self.asked = False  # Enter was pressed before
         self.runs = False  # Enter sends the example; else it only writes it
         self._facts = Content("")
 
