@@ -6,7 +6,8 @@ import asyncio
 import hashlib
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ from console_app.mcp_client.offering.offers import (
 from console_app.mcp_client.offering.typed_names import typed_names, written_uri
 from console_app.mcp_client.tools import atlas, convert
 from console_app.mcp_client.tools.definitions import Definitions
-from console_app.mcp_client.traffic import Exchanges, RawMessage, Traffic
+from console_app.mcp_client.traffic import RawMessage, Traffic
 from console_app.mcp_client.transport import Guard
 
 if TYPE_CHECKING:
@@ -110,19 +111,17 @@ class Hub:
         self._names = WireNames()
         self._specs: tuple[ToolSpec, ...] | None = None
         self._off: frozenset[Item] = frozenset()
-        self._exchanges = Exchanges()
-        self._guard = Guard()
         self._shared = Shared(
             log_dir=log_dir,
             files=convert.ResultFiles(files_dir),
-            guard=self._guard,
+            guard=Guard(),
             changed=self._changed,
             credentials=credentials or FileCredentials(files_dir.parent / "credentials.json"),
             definitions=definitions,
             task_ids=TaskIds(files_dir.parent / "tasks"),
             updated=self._updated,
             asking=self.asking,
-            exchanges=self._exchanges,
+            traffic=defaultdict(Traffic),
             retry_delays=tuple(retry_delays),
             redactor=redactor or Redactor(),
         )
@@ -190,9 +189,9 @@ class Hub:
 
     async def close(self, *, hurried: bool = False) -> None:
         """End every connection at once, and each program with its children; `hurried` leaves these hardly any time."""
-        self._guard.hurried = hurried
+        self._shared.guard.hurried = hurried
         await asyncio.gather(*(connection.stop() for connection in self._connections.values()))
-        await self._guard.close()
+        await self._shared.guard.close()
 
     async def set_enabled(self, name: str, on: bool) -> None:
         """Switch one server on (it connects in the background) or off (its program has ended on return)."""
@@ -201,7 +200,6 @@ class Hub:
             await self.put(connection.config.model_copy(update={"disabled": not on}))
 
     async def put(self, config: ServerConfig) -> None:
-        """Add a server, or replace the one of that name, and begin to connect to it."""
         before = self._connections.get(config.name)
         if before is not None:
             await before.stop()
@@ -220,7 +218,6 @@ class Hub:
         self._changed()
 
     def statuses(self) -> Sequence[ServerStatus]:
-        """Return every server as it is now, in the order of mcp.json."""
         return [connection.status for connection in self._connections.values()]
 
     def tools(self) -> Sequence[ToolSpec]:
@@ -273,22 +270,20 @@ class Hub:
         catalogue = atlas.catalogue_of(self.statuses(), self.tools()) if wants_all else {}
         return atlas.with_injected(schema, invocation.arguments, self._injected, catalogue)
 
-    # What the servers offer beside tools. Lists are what is known now; whatever asks a server raises ServerError.
+    # What the servers offer beside tools. Lists are what is known now of servers that are up, without what is switched
+    # off; whatever asks a server raises ServerError.
 
     def prompts(self) -> Sequence[ServerPrompt]:
-        """Return the prompts of all servers that are up, without those switched off."""
         return [
             one for offers in self.offers() for one in offers.prompts if self._is_on(one.server, "prompt", one.name)
         ]
 
     def resources(self) -> Sequence[Resource]:
-        """Return the resources of all servers that are up, without those switched off."""
         return [
             one for offers in self.offers() for one in offers.resources if self._is_on(one.server, "resource", one.uri)
         ]
 
     def templates(self) -> Sequence[ResourceTemplate]:
-        """Return the resource templates of all servers that are up, without those switched off."""
         return [
             one
             for offers in self.offers()
@@ -317,7 +312,6 @@ class Hub:
         return next((pair for pair in typed if (pair[1].server, pair[1].name) == (server, name)), None)
 
     def template(self, server: str, uri_template: str) -> ResourceTemplate | None:
-        """Return a resource template that is on; None where there is none such now."""
         named = (one for one in self.templates() if (one.server, one.uri_template) == (server, uri_template))
         return next(named, None)
 
@@ -377,10 +371,11 @@ class Hub:
             return time.perf_counter() - began
 
     def exchange(self, call_id: str) -> Sequence[RawMessage]:
-        return self._exchanges.of(call_id)
+        kept = self._shared.traffic.values()
+        return tuple(one for traffic in kept for one in traffic.after(0) if call_id and one.call_id == call_id)
 
     def traffic(self, server: str) -> Traffic:
-        return self._exchanges.traffic(server)
+        return self._shared.traffic[server]
 
     def instructions(self) -> str:
         return instructions_of(self.statuses())
@@ -445,36 +440,6 @@ def instructions_of(statuses: Sequence[ServerStatus]) -> str:
     return "\n\n".join((_HEADING, *parts)) if parts else ""
 
 
-def _why_missing(wire_name: str, statuses: Sequence[ServerStatus], off: Iterable[ToolSpec]) -> str:
-    """Say in a few words that a tool or its server is switched off or failed, or that the tool was left out; else "".
-
-    `off` are the tools that are switched off. The beginning of a tool's name tells the server, which may list nothing.
-    """
-    if switched_off := next((spec for spec in off if spec.name == wire_name), None):
-        return f"{one_line(switched_off.label, 100)} is switched off"
-    named = [status for status in statuses if wire_name.startswith(_plain(status.name, ""))]
-    if not named:
-        return ""
-    server = max(named, key=lambda status: len(status.name))
-    name = one_line(server.name, 60)
-    reason = one_line(server.reason, _LONGEST_REASON)
-    match server.state:
-        case ServerState.READY:
-            refused = (one for one in server.rejected if one.name and _plain(server.name, one.name) == wire_name)
-            tool = next(refused, None)
-            return (
-                f"{name}.{one_line(tool.name, 60)} is left out: {one_line(tool.reason, _LONGEST_REASON)}"
-                if tool
-                else ""
-            )
-        case ServerState.FAILED:
-            return f"server {name} failed: {reason}"
-        case ServerState.DISABLED:
-            return f"server {name} is switched off" + (f": {reason}" if reason else "")
-        case _:
-            return f"server {name} is {server.state}" + (f": {reason}" if reason else "")
-
-
 class HubSwitch:
     """The ServerSwitch of a hub: a server that it switches on stays so until the program ends.
 
@@ -505,7 +470,26 @@ class HubSwitch:
         return [spec for spec in self._hub.tools() if spec.server == name]
 
     def why_missing(self, tool: str) -> str:
-        return _why_missing(tool, self._statuses(), self._hub.tools_off())
+        """Say in a few words that a tool or its server is switched off or failed, or that the tool was left out; else
+        ""; the beginning of its name tells the server, which may list nothing."""
+        if switched_off := next((spec for spec in self._hub.tools_off() if spec.name == tool), None):
+            return f"{one_line(switched_off.label, 100)} is switched off"
+        named = [status for status in self._statuses() if tool.startswith(_plain(status.name, ""))]
+        if not named:
+            return ""
+        server = max(named, key=lambda status: len(status.name))
+        name, reason = one_line(server.name, 60), one_line(server.reason, _LONGEST_REASON)
+        match server.state:
+            case ServerState.READY:
+                refused = (one for one in server.rejected if one.name and _plain(server.name, one.name) == tool)
+                if (left_out := next(refused, None)) is None:
+                    return ""
+                return f"{name}.{one_line(left_out.name, 60)} is left out: {one_line(left_out.reason, _LONGEST_REASON)}"
+            case ServerState.FAILED:
+                return f"server {name} failed: {reason}"
+            case state:
+                how = "switched off" if state is ServerState.DISABLED else str(state)
+                return f"server {name} is {how}" + (f": {reason}" if reason else "")
 
     def _status(self, name: str) -> ServerStatus:
         return next(status for status in self._hub.statuses() if status.name == name)

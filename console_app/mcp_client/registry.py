@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from console_app.domain import UsageError, errors, one_line
-from console_app.domain.safe_text import as_list, as_object
+from console_app.domain import UsageError, errors, one_line, safe_text
 from console_app.mcp_client.transport import fetched
 
 MOST_FOUND = 20
@@ -58,8 +57,8 @@ async def find_servers(address: str, words: str) -> list[Listed]:
 
 
 def _servers(found: Any) -> Iterator[Listed]:
-    for entry in as_list(as_object(found).get("servers"))[:MOST_FOUND]:
-        server = as_object(as_object(entry).get("server")) or as_object(entry)
+    for entry in safe_text.as_list(safe_text.as_object(found).get("servers"))[:MOST_FOUND]:
+        server = safe_text.as_object(safe_text.as_object(entry).get("server")) or safe_text.as_object(entry)
         name = server.get("name")
         if not isinstance(name, str) or not _PACKAGE.fullmatch(name):
             continue
@@ -70,7 +69,7 @@ def _servers(found: Any) -> Iterator[Listed]:
 
 def _fields(server: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]] | None:
     """Return how a server would be written, and what it needs; None where none of its forms is known here."""
-    for package in map(as_object, as_list(server.get("packages"))):
+    for package in map(safe_text.as_object, safe_text.as_list(server.get("packages"))):
         identifier, version = package.get("identifier"), package.get("version")
         runner = _RUNNERS.get(str(package.get("registryType")))
         if runner is None or not isinstance(identifier, str) or not _PACKAGE.fullmatch(identifier):
@@ -82,7 +81,7 @@ def _fields(server: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ..
         passed = [part for name in needs for part in ("-e", name)] if program == "docker" else []
         entry: dict[str, Any] = {"command": program, "args": [*words, *passed, whole]}
         return entry | ({"env": {name: f"${{{name}}}" for name in needs}} if needs else {}), needs
-    for remote in map(as_object, as_list(server.get("remotes"))):
+    for remote in map(safe_text.as_object, safe_text.as_list(server.get("remotes"))):
         url, kind = remote.get("url"), _REMOTES.get(str(remote.get("type")))
         if kind is not None and isinstance(url, str) and url.startswith("https://") and one_line(url) == url:
             return {"url": url, "type": kind}, ()
@@ -90,7 +89,7 @@ def _fields(server: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ..
 
 
 def _needs(variables: Any) -> Iterator[str]:
-    for one in map(as_object, as_list(variables)):
+    for one in map(safe_text.as_object, safe_text.as_list(variables)):
         name = one.get("name")
         if one.get("isRequired") and isinstance(name, str) and _VARIABLE.fullmatch(name):
             yield name

@@ -187,7 +187,6 @@ class Traffic:
         return self._rows[0][0] if self._rows else self.revision + 1
 
     def after(self, number: int) -> Iterator[RawMessage]:
-        """Return the messages behind that number, in order."""
         self._look()
         if number < self.first:
             yield from tuple(self._messages)
@@ -200,22 +199,6 @@ class Traffic:
         self._messages.clear()
         self._size = self.dropped = 0
         self.revision += 1
-
-
-class Exchanges:
-    """The traffic of all servers of one hub."""
-
-    def __init__(self) -> None:
-        self._servers: dict[str, Traffic] = {}
-
-    def traffic(self, server: str) -> Traffic:
-        """Return what passes between Fanout and a server, over all its connections."""
-        return self._servers.setdefault(server, Traffic())
-
-    def of(self, call_id: str) -> tuple[RawMessage, ...]:
-        if not call_id:
-            return ()
-        return tuple(one for traffic in self._servers.values() for one in traffic.after(0) if one.call_id == call_id)
 
 
 def json_of(message: BaseModel) -> bytes:

@@ -1,9 +1,7 @@
 """A calculator server: one tool, `evaluate(expression)`. Run it as `python -m console_app.servers.calculator`.
 
-Arithmetic from text: an expression is parsed by Python's own parser and walked with a short list of what is allowed.
-
-Nothing is ever compiled or run. Integers are exact. What would take long or much memory (`9**9**9`, a factorial of a
-billion) is refused before it is tried, by the size that its result would have.
+An expression is parsed by Python's own parser and walked with a short list of what is allowed. Nothing is ever compiled
+or run. What would take long or much memory (`9**9**9`) is refused before it is tried, by the size of its result.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import math
 import re
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 from xml.sax.saxutils import escape
@@ -250,16 +250,14 @@ def _scale(low: float, high: float, kind: Kind) -> tuple[float, float, float]:
     return math.floor(low / step) * step, math.ceil(high / step) * step, step
 
 
-def _grid(frame: _Frame, low: float, high: float, step: float) -> list[str]:
-    parts: list[str] = []
+def _grid(frame: _Frame, low: float, high: float, step: float) -> Iterator[str]:
     for number in range(round((high - low) / step) + 1):
         value = low + number * step
         y = frame.y(value)
         colour = "#555555" if abs(value) < step / 1000 else "#dddddd"
-        parts.append(f'<path d="M{_LEFT} {y:.1f}H{WIDTH - _RIGHT}" stroke="{colour}"/>')
+        yield f'<path d="M{_LEFT} {y:.1f}H{WIDTH - _RIGHT}" stroke="{colour}"/>'
         shown = 0.0 if abs(value) < step / 1000 else value
-        parts.append(f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end" fill="#555555">{shown:.6g}</text>')
-    return parts
+        yield f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end" fill="#555555">{shown:.6g}</text>'
 
 
 def _labels(frame: _Frame, labels: Sequence[str]) -> list[str]:
@@ -272,19 +270,16 @@ def _labels(frame: _Frame, labels: Sequence[str]) -> list[str]:
     ]
 
 
-def _legend(chart: ChartRequest) -> list[str]:
-    parts: list[str] = []
+def _legend(chart: ChartRequest) -> Iterator[str]:
     x = _LEFT
     for at, (name, _) in enumerate(chart.series):
         shown = _cut(name, 24)
-        parts.append(f'<rect x="{x}" y="50" width="14" height="14" fill="{_colour(at)}"/>')
-        parts.append(f'<text x="{x + 20}" y="62">{escape(shown)}</text>')
+        yield f'<rect x="{x}" y="50" width="14" height="14" fill="{_colour(at)}"/>'
+        yield f'<text x="{x + 20}" y="62">{escape(shown)}</text>'
         x += 40 + 8 * len(shown)
-    return parts
 
 
-def _lines(frame: _Frame, chart: ChartRequest) -> list[str]:
-    parts: list[str] = []
+def _lines(frame: _Frame, chart: ChartRequest) -> Iterator[str]:
     for at, (_, values) in enumerate(chart.series):
         path: list[str] = []
         pen_down = False
@@ -298,12 +293,10 @@ def _lines(frame: _Frame, chart: ChartRequest) -> list[str]:
                 path.append("h0")
             pen_down = True
         line = f'stroke="{_colour(at)}" stroke-width="2" stroke-linejoin="round" stroke-linecap="round"'
-        parts.append(f'<path d="{"".join(path)}" fill="none" {line}/>')
-    return parts
+        yield f'<path d="{"".join(path)}" fill="none" {line}/>'
 
 
-def _bars(frame: _Frame, chart: ChartRequest) -> list[str]:
-    parts: list[str] = []
+def _bars(frame: _Frame, chart: ChartRequest) -> Iterator[str]:
     room = (WIDTH - _LEFT - _RIGHT) / frame.points * 0.8
     width = room / len(chart.series)
     for at, (_, values) in enumerate(chart.series):
@@ -313,8 +306,7 @@ def _bars(frame: _Frame, chart: ChartRequest) -> list[str]:
             x = frame.x(number) - room / 2 + at * width
             top, bottom = sorted((frame.y(value), frame.y(0.0)))
             size = f'width="{max(width, 0.5):.1f}" height="{bottom - top:.1f}"'
-            parts.append(f'<rect x="{x:.1f}" y="{top:.1f}" {size} fill="{_colour(at)}"/>')
-    return parts
+            yield f'<rect x="{x:.1f}" y="{top:.1f}" {size} fill="{_colour(at)}"/>'
 
 
 def _colour(at: int) -> str:

@@ -17,7 +17,6 @@ _HARMLESS = {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": Fals
 
 
 async def long_task(arguments: Arguments, context: CallContext) -> str:
-    """Work for `duration_seconds`, reporting step n of m and writing a line every `interval_seconds`."""
     duration = _seconds(arguments, "duration_seconds", 5.0)
     interval = max(_seconds(arguments, "interval_seconds", 0.5), 0.01)
     steps = max(1, math.ceil(duration / interval - 1e-9))
@@ -43,7 +42,6 @@ async def _work(duration: float, context: CallContext) -> None:
 
 
 async def status_updates(arguments: Arguments, context: CallContext) -> str:
-    """Go through `stages` with progress of unknown total and one log line a stage."""
     stages: list[str] | int = arguments["stages"]
     if isinstance(stages, int):
         stages = [f"stage {number}" for number in range(1, min(stages, MOST_STAGES) + 1)]
@@ -57,13 +55,11 @@ async def status_updates(arguments: Arguments, context: CallContext) -> str:
 
 
 async def check(arguments: Arguments, context: CallContext) -> str:
-    """Look like a command that ends with exit code 2 after some seconds. Nothing is run."""
     await _work(_seconds(arguments, "duration_seconds", 2.0), context)
     return "3 of 40 checks did not pass\nexit code: 2"
 
 
 async def publish(arguments: Arguments, context: CallContext) -> str:
-    """Look like something that others would see. Nothing is published."""
     await _work(1.0, context)
     return "published, as far as a demo does: nobody can see it."
 

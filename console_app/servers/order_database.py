@@ -120,7 +120,6 @@ def _opened() -> Generator[sqlite3.Connection]:
 
 
 def _orders(number: int | None = None) -> list[Order]:
-    """Return every order by number, or the one that has it."""
     with _opened() as connection:
         where = "" if number is None else "WHERE order_number = ?"
         values = () if number is None else (number,)
@@ -164,7 +163,6 @@ async def get_order(arguments: Arguments, context: CallContext) -> ToolOutput:
 
 
 async def find_orders(arguments: Arguments, context: CallContext) -> ToolOutput:
-    """Return the orders of every customer whose name holds `customer`, whatever the capitals."""
     customer: str = arguments["customer"]
     if not customer.strip():
         raise ToolFailedError("`customer` is empty; list_all_orders gives every order.")

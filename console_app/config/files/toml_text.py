@@ -26,7 +26,6 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _AT = re.compile(r"(.*) \(at line (\d+), column (\d+)\)$", re.DOTALL)
-_AT_END = re.compile(r"(.*) \(at end of document\)$", re.DOTALL)
 
 
 def parse_toml(text: str, path: Path) -> dict[str, Any]:
@@ -40,9 +39,8 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
         if found := _AT.match(message):
             message, line, column = found[1], int(found[2]), int(found[3])
         else:
-            ended = _AT_END.match(message)
-            message = ended[1] if ended else message
-            line, column = text.count("\n") + 1, len(text) - (text.rfind("\n") + 1) + 1
+            message = message.removesuffix(" (at end of document)")
+            line, column = line_column(text, len(text))
         raise ConfigError(f"{path}:{line}:{column}: {message[:1].lower()}{message[1:]}", "It has to be TOML.") from None
     except RecursionError:
         raise ConfigError(f"{path}: it is nested too deeply") from None
@@ -54,8 +52,12 @@ def position(text: str, key: Sequence[str | int]) -> tuple[int, int]:
     parts = [str(part) for part in key]
     for length in range(len(parts), 0, -1):
         if (offset := places.get(tuple(parts[:length]))) is not None:
-            return text.count("\n", 0, offset) + 1, offset - (text.rfind("\n", 0, offset) + 1) + 1
+            return line_column(text, offset)
     return 1, 1
+
+
+def line_column(text: str, offset: int) -> tuple[int, int]:
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
 def lines_of(table: Mapping[str, Any], above: str = "", longest: int = _LONGEST_VALUE) -> Iterator[str]:

@@ -1,9 +1,7 @@
 """Finds all that a project or a user keeps for agents in the forms of others; whom to believe is not said here.
 
-Instructions that a project or a user keeps for agents: `AGENTS.md`, and `CLAUDE.md` where a folder has none.
-
-They are read from the project's top down to the working folder, so that the nearest speaks last. `@FILE` in one stands
-for that file, which is put behind it.
+Instructions (`AGENTS.md`, and `CLAUDE.md` where a folder has none) are read from the project's top down to the working
+folder, so that the nearest speaks last. `@FILE` in one stands for that file, which is put behind it.
 """
 
 from __future__ import annotations

@@ -44,10 +44,14 @@ class Tree:
         except (OSError, RuntimeError):  # links that go round in a circle
             return False
 
-    def text(self, path: Path) -> str:
-        """Return the text of a file of the tree. Raises ConfigError for a link that leads out, or one too large."""
+    def check(self, path: Path) -> None:
+        """Raise ConfigError for a link that leads out."""
         if not self.holds(path):
             raise ConfigError(f"{one_line(str(path), 200)}: a link leads out of the project, and is not followed")
+
+    def text(self, path: Path) -> str:
+        """Return the text of a file of the tree. Raises ConfigError for a link that leads out, or one too large."""
+        self.check(path)
         text = disk.read_text(path, most=MOST_TEXT)
         if "\0" in text:
             raise ConfigError(f"{one_line(str(path), 200)}: it is no text")
@@ -59,8 +63,7 @@ class Tree:
         for path in islice(files_below(file.parent, ""), MOST_FILES + 2):
             if path == file:
                 continue
-            if not self.holds(path):
-                raise ConfigError(f"{one_line(str(path), 200)}: a link leads out of the project, and is not followed")
+            self.check(path)
             if len(found) == MOST_FILES:
                 raise ConfigError(f"{one_line(str(file.parent), 200)}: more than {MOST_FILES} files lie beside it")
             found[str(path.relative_to(file.parent))] = digest(path)

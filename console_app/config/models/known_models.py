@@ -1,9 +1,8 @@
-"""Keeps what was learnt of models: the dialect that each writes its calls in, and what its endpoint refused.
+"""Keeps what was learnt of models: the dialect that each writes its calls in, and what its endpoint refused or was seen
+to do when it was tested. Nothing secret stands in it.
 
-What holds for a model is written down for the next start. What holds for a conversation (reasoning, pictures), for the
-balance of an account or for a length of requests is known only while the console runs.
-
-Keeps the fingerprint of each endpoint that was tested: what it was seen to do. Nothing secret stands in it.
+What holds for a conversation (reasoning, pictures), for the balance of an account or for a length of requests is known
+only while the console runs.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Chooses the model that answers: a name, the configured default, the first provider with a key, else the offline
-model.
+model; or connects one by its address, which goes into the user's config.toml.
 
 A choice is plain data, ready to be turned into a provider by wiring; the key is looked up here and never printed. A key
 belongs to its provider's own endpoint: the `base_url` of its table, else the variable that its vendor's SDK reads, else
@@ -269,7 +269,8 @@ class TypedEndpoint:
             if _is_at(table, name, environ, api, url) and (not key or (variable and _may_hold(environ, variable, url))):
                 return cls(name, url, key, variable, False, settings, keyed(variable))
         name = _free_name(url, set(providers) | {OFFLINE, SCRIPTED, ACP})
-        variable = _free_variable(name, environ) if key else ""
+        variable = re.sub(r"[^A-Z0-9]+", "_", f"{name}_api_key".upper())
+        variable = _free(f"_{variable}" if variable[0].isdigit() else variable, "_", environ) if key else ""
         table = ProviderSettings(api=api, base_url=url, api_key_env=variable or None)
         settings = settings.model_copy(update={"providers": {**settings.providers, name: table}})
         return cls(name, url, key, variable, True, settings, keyed(variable))
@@ -353,11 +354,6 @@ def _free_name(url: str, taken: set[str]) -> str:
         name = labels[-1] if labels else f"at-{host}"
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-_") or "endpoint"
     return _free(name, "-", taken)
-
-
-def _free_variable(name: str, environ: Mapping[str, str]) -> str:
-    variable = re.sub(r"[^A-Z0-9]+", "_", f"{name}_api_key".upper())
-    return _free(f"_{variable}" if variable[0].isdigit() else variable, "_", environ)
 
 
 def _free(name: str, sign: str, taken: Collection[str]) -> str:

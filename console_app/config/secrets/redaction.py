@@ -1,12 +1,8 @@
 """Keeps secrets out of what is written for people: known secrets, and what is shaped like a key.
 
-Known values are found exactly, in every form that the standard writers give them, since no pattern finds every key. A
-secret that a program enciphered, compressed or wrote backwards is not found. The patterns are for keys that nobody told
-us of. One Redactor is made at the start and stands before logs, server logs, reports, exports and error lines; whoever
-learns of a secret tells it.
-
-Finds keys that nobody told us of: by the prefixes of their makers, by the field that they stand in, or by the frame
-of a private key. Each is told from ordinary text, so that a log hides no words.
+Known values are found exactly, in every form that the standard writers give them; one that a program enciphered or
+compressed is not. Keys that nobody told us of are found by the prefixes of their makers, by the field that they stand
+in, or by the frame of a private key, each told from ordinary text. One Redactor stands before logs and exports.
 """
 
 from __future__ import annotations

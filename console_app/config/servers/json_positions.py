@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +35,12 @@ class Document:
         while path and path not in self.offsets:
             path = path[:-1]
         return line_column(self.text, self.offsets.get(path, 0))
+
+    def texts(self, path: Path) -> Iterator[tuple[Path, str]]:
+        """Yield the texts under `path` as they are written, in their order."""
+        for place, (begin, end) in self.spans.items():
+            if place[: len(path)] == path and self.text[begin] == '"':
+                yield place, self.text[begin:end]
 
 
 def line_column(text: str, offset: int) -> tuple[int, int]:

@@ -323,7 +323,8 @@ class _Reader:
             known = {key: self._expand(value) for key, value in known.items()}
         except _UnsetError as error:
             if known.get("disabled") is not True:
-                place = next((w for w, v in _leaves(where, fields) if error.token in v), where)
+                texts = self._document.texts(where)
+                place = next((path for path, text in texts if error.token in text), where)
                 return self._unusable(place, name, str(error))
             unset = str(error)  # no problem before somebody switches the server on
         try:
@@ -405,17 +406,6 @@ def _names_folders(args: Sequence[str], cwd: str) -> bool:
         if before not in _LAUNCHERS and is_path and os.path.isdir(os.path.join(base, os.path.expanduser(path))):
             return True
     return False
-
-
-def _leaves(where: json_positions.Path, value: Any) -> list[tuple[json_positions.Path, str]]:
-    if isinstance(value, str):
-        return [(where, value)]
-    items: list[tuple[str | int, Any]] = []
-    if isinstance(value, dict):
-        items = list(cast("dict[str | int, Any]", value).items())
-    elif isinstance(value, list):
-        items = list(enumerate(cast("list[Any]", value)))
-    return [leaf for key, item in items for leaf in _leaves((*where, key), item)]
 
 
 def _is_there(folder: Path, word: str) -> bool:

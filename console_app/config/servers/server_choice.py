@@ -1,10 +1,8 @@
 """Chooses the mcp.json that counts: the one named, else the project's once trusted, else the user's, else the bundled
 one. A project may have it in the form of others, `.mcp.json` or `.vscode/mcp.json`.
 
-Keeps the servers, tools, prompts and resources that are on in a working folder, as the user picked them.
-
-One small file in the state folder holds the picks of all folders. It only says what differs from mcp.json, so that
-what a server adds later is on, and a file that can't be read costs nothing but the picks.
+What is on in a working folder, as the user picked it, is one small file in the state folder, which only says what
+differs from mcp.json: what a server adds later is on.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """Gathers settings from flags, environment, project file, user file and defaults, and words what is wrong in them.
 
 Each layer is a plain table; they are merged, then validated once, and an error is traced back to the layer that said
-the value.
-
-Of a project's `.fanout/config.toml`, which comes with a checkout that anyone may have written, only what tightens
-counts at once, the rest once you trusted it. What isn't known to be harmless waits; so does a limit of time, money or
-size, for one that is tiny ends every turn before it did anything.
+the value. Of a project's `.fanout/config.toml`, which anyone may have written, only what tightens counts at once, the
+rest once you trusted it. So does a limit of time, money or size, for one that is tiny ends every turn at once.
 """
 
 from __future__ import annotations

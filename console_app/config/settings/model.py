@@ -112,35 +112,33 @@ def _registry(value: str) -> str:
     return check_base_url(_OFFICIAL_REGISTRY if value == "official" else value)
 
 
+def _about(description: str) -> Any:
+    return Field(default=None, description=description)
+
+
 class ModelSettings(Sampling, frozen=True):
     """The settings of one model, or of every model of a provider."""
 
-    protocol: Literal["auto", "native", "text", "xml"] | None = Field(
-        default=None, description="how the model is given tools; auto: as it turns out"
+    protocol: Literal["auto", "native", "text", "xml"] | None = _about(
+        "how the model is given tools; auto: as it turns out"
     )
-    dialect: str | None = Field(default=None, description="the form in which the model writes calls as text")
-    context_window: Positive | None = Field(default=None, description="tokens that the model can read")
-    tool_search: bool | None = Field(
-        default=None, description="whether the endpoint itself searches among tools that are too many"
+    dialect: str | None = _about("the form in which the model writes calls as text")
+    context_window: Positive | None = _about("tokens that the model can read")
+    tool_search: bool | None = _about("whether the endpoint itself searches among tools that are too many")
+    runs_programs: bool | None = _about(
+        "whether the endpoint itself runs programs that the model writes, with your tools"
     )
-    runs_programs: bool | None = Field(
-        default=None, description="whether the endpoint itself runs programs that the model writes, with your tools"
-    )
-    fallback: ModelName | None = Field(
-        default=None, description="answers in its place while it is overloaded or out of reach"
-    )
+    fallback: ModelName | None = _about("answers in its place while it is overloaded or out of reach")
 
 
 class ProviderSettings(ModelSettings, frozen=True):
     """`[providers.NAME]`: an endpoint. A built-in provider's table changes only the keys that it names."""
 
-    api: Api | None = Field(default=None, description="the wire format that the endpoint speaks")
-    base_url: BaseUrl | None = Field(default=None, description="the endpoint: with /v1, Anthropic's without")
-    api_key_env: Annotated[str, AfterValidator(_check_variable)] | None = Field(
-        default=None, description="the variable that holds its key"
-    )
+    api: Api | None = _about("the wire format that the endpoint speaks")
+    base_url: BaseUrl | None = _about("the endpoint: with /v1, Anthropic's without")
+    api_key_env: Annotated[str, AfterValidator(_check_variable)] | None = _about("the variable that holds its key")
     headers: dict[str, str] = Field(default_factory=dict, description="sent with every request; may hold keys")
-    model: str | None = Field(default=None, description="the model used when only the provider is named")
+    model: str | None = _about("the model used when only the provider is named")
     models: dict[str, ModelSettings] = Field(
         default_factory=dict[str, ModelSettings], description="what is different for single models"
     )
@@ -172,11 +170,11 @@ class AgentSettings(BaseModel, frozen=True, extra="forbid", hide_input_in_errors
     env: dict[str, str] = Field(
         default_factory=dict, repr=False, description="what it finds in its environment, with ${VAR} filled in"
     )
-    cwd: str | None = Field(default=None, description="the folder it works in, from the working folder on")
+    cwd: str | None = _about("the folder it works in, from the working folder on")
     description: str = Field(default="", description="when a model should send it")
-    mode: str | None = Field(default=None, description="a mode of the agent that it begins in")
-    model: str | None = Field(default=None, description="a model of the agent that it begins with")
-    sign_in: str | None = Field(default=None, description="the id of the agent's way to sign in")
+    mode: str | None = _about("a mode of the agent that it begins in")
+    model: str | None = _about("a model of the agent that it begins with")
+    sign_in: str | None = _about("the id of the agent's way to sign in")
 
 
 class UiSettings(BaseModel, frozen=True, extra="forbid"):
@@ -255,7 +253,6 @@ class Settings(Sampling, frozen=True):
 
     @property
     def agent_models(self) -> list[str]:
-        """The agents of others as models, which they may stand in for."""
         return [f"{ACP}/{name}" for name in self.agents]
 
     def known_providers(self) -> dict[str, ProviderSettings]:

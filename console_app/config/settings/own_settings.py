@@ -112,7 +112,6 @@ class Setting:
 
 
 def setting_list(layered: LayeredSettings) -> list[Setting]:
-    """Return all settings, in the order of `MEANINGS`."""
     project, values, said = layered.project, layered.settings, layered.sources
     lines = project.lines if project is not None and not project.trusted else ()
     waiting = {name: value for name, _, value in (line.partition(" = ") for line in lines)}

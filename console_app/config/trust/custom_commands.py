@@ -1,9 +1,8 @@
-"""Slash commands that people write: Markdown files in `commands/` of the user's folder and of a project's `.fanout/`.
+"""Slash commands that people write, and all else that counts of what a folder and its user keep for agents.
 
-The form is the one that other consoles read: a text that is sent as a prompt, with `$ARGUMENTS` or `$1` to `$9` in it,
-under an optional front matter of `description`, `argument-hint`, `model` and `allowed-tools`. `.claude/commands/` of a
-project is read too, where a file may stand in folders. A project's file counts once it was trusted as it is. A file
-that can't be read is one line and stops no other.
+A command is a Markdown file in `commands/` of the user's folder, of a project's `.fanout/` or of its `.claude/`, in the
+form that other consoles read: a text with `$ARGUMENTS` or `$1` to `$9` in it, under an optional front matter. A
+project's file counts once it was trusted as it is. A file that can't be read is one line and stops no other.
 """
 
 from __future__ import annotations
@@ -167,8 +166,8 @@ class CustomCommands:
                 if top != tops[0] and not trusted.is_trusted(paths, file, text):
                     untrusted.add(file.stem.lower())
                     continue  # what waits for trust is told for all files of a project together
-                if top != tops[0] and not tree.holds(file):
-                    raise ConfigError(f"{file}: a link leads out of the project, and is not followed")
+                if top != tops[0]:
+                    tree.check(file)
                 name, inside = file.stem.lower(), file.parent.relative_to(top).parts
                 if name in found and inside:  # as in others' programs, the folder tells them apart
                     name = f"{':'.join(inside)}:{name}"

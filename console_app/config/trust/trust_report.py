@@ -114,16 +114,13 @@ def _project_files(cwd: Path) -> list[Path]:
 def _all_starts(servers: Sequence[ServerConfig], environ: Mapping[str, str]) -> Iterator[str]:
     """Yield what trusting servers lets them do; of what the environment fills in, which may be a key, the name is
     told."""
-    redactor = Redactor.of(environ)
-    return (redactor.without_known(line) for server in servers for line in _starts(server))
-
-
-def _starts(server: ServerConfig) -> Iterator[str]:
-    yield f"{one_line(server.name)}{' (off)' if server.disabled else ''}"
-    for what, words in _told(server):
-        first, *others = displayed.folded_text(words).splitlines()
-        yield f"    {what:13}{first}"
-        yield from (f"{'':17}{line}" for line in others)
+    clean = Redactor.of(environ).without_known
+    for server in servers:
+        yield clean(f"{one_line(server.name)}{' (off)' if server.disabled else ''}")
+        for what, words in _told(server):
+            first, *others = displayed.folded_text(words).splitlines()
+            yield clean(f"    {what:13}{first}")
+            yield from (clean(f"{'':17}{line}") for line in others)
 
 
 def starts_by_name(servers: Sequence[ServerConfig], environ: Mapping[str, str]) -> dict[str, str]:

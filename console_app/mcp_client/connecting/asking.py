@@ -19,7 +19,7 @@ from console_app.config.secrets import Redactor
 from console_app.domain import AssistantMessage, Level, UserMessage, errors, ports, questions, web_address
 from console_app.domain import chunks as ch
 from console_app.domain.schema import forms
-from console_app.mcp_client.traffic import Exchanges
+from console_app.mcp_client.traffic import Traffic
 
 LONGEST_QUESTION = 1000  # characters of a question that its call tells of
 log = logging.getLogger(__name__)
@@ -123,7 +123,7 @@ class Surroundings:
     server: str
     log: Callable[[Level, str], None]
     asking: Asking
-    exchanges: Exchanges
+    traffic: Traffic
     log_level: Callable[[], Level]
     roots: Callable[[], Sequence[Path]] | None  # None: it is told nothing of folders
     protocol: str | None  # the one version to speak, where mcp.json pins it

@@ -49,7 +49,6 @@ class StdioChannel:
         self._conversation: StdioConversation | None = None
 
     async def start(self) -> None:
-        """Start the program; the SDK is imported while it starts up."""
         if missing := extras.missing_for(self._config.bundled_module):
             raise StartError(missing)
         self._guard.start()

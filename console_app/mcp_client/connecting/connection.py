@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ from console_app.mcp_client.tools import convert
 from console_app.mcp_client.tools.atlas import AtlasUpdates
 from console_app.mcp_client.tools.convert import ResultFiles
 from console_app.mcp_client.tools.definitions import Definitions, ListedTools
-from console_app.mcp_client.traffic import Exchanges
+from console_app.mcp_client.traffic import Traffic
 from console_app.mcp_client.transport import Guard, to_the_end
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ class Shared:
     task_ids: TaskIds
     updated: Callable[[str, str], None]
     asking: Asking
-    exchanges: Exchanges
+    traffic: defaultdict[str, Traffic]  # by server
     retry_delays: tuple[float, ...]
     redactor: Redactor
 
@@ -255,7 +256,6 @@ class Connection:
                 await asyncio.wait({self._life})
 
     async def _rest(self, reason: str, losses: int, *, retry: bool) -> int:
-        """Wait until it is time for the next try, or somebody asks for it; return the losses to go on from."""
         if retry and losses <= len(self._shared.retry_delays):
             self._move(ServerState.RECONNECTING, reason)
             try:
@@ -275,7 +275,7 @@ class Connection:
             self.config.name,
             self._say,
             shared.asking,
-            shared.exchanges,
+            shared.traffic[self.config.name],
             lambda: self.catalogue.log_level,
             None if self.config.root_plan == "none" else lambda: self.config.root_folders(shared.asking.roots),
             self.config.protocol,
@@ -434,7 +434,6 @@ class Connection:
         return f"The server {self.config.name} is {self.state.value}{why}."
 
     async def _session_for_call(self) -> ServerSession | None:
-        """Return the session once the server is ready, or None when it isn't in time."""
         first: dict[ChangeNotices, int] = {}
 
         def is_late() -> bool:

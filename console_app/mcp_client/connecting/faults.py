@@ -58,7 +58,6 @@ def start_reason(error: BaseException, config: ServerConfig) -> str:
 
 
 def connection_reason(error: BaseException) -> str:
-    """Say why talking to a server failed, as far as the exception tells."""
     found = cause(error)
     name = type(found).__name__
     if isinstance(found, ValidationError):

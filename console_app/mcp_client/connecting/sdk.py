@@ -1,11 +1,8 @@
 """Imports what needs the MCP SDK (0.5 s), from one thread at a time.
 
-The SDK's packages import each other in circles: two threads that enter such a circle at different places are a
-deadlock, which Python ends by failing one of the imports. So everybody loads it here, and enters it at its root.
-
-A client loads the SDK's servers too, with the web server below them: a third of the time. It only asks whether what it
-connects to is one of them, and here that never is. So empty stand-ins are there while the SDK is imported, and gone
-afterwards, when whoever wants the SDK's servers gets them.
+The SDK's packages import each other in circles: two threads that enter one at different places are a deadlock, which
+Python ends by failing one of the imports. A client loads the SDK's servers too, with the web server below them: a third
+of the time, only to ask whether what it connects to is one of them. So empty stand-ins are there meanwhile.
 """
 
 from __future__ import annotations

@@ -49,7 +49,6 @@ class ServerLog:
         return next((line.strip() for line in reversed(self.lines) if line.strip()), "")
 
     def write_line(self, text: str) -> None:
-        """Write one line of our own, with the time."""
         line = f"{time.strftime('%H:%M:%S')} {one_line(self._redactor.clean(text))}\n"
         self._remember(line)
         begins = b"" if self._at_start else b"\n"  # a line of the server that has no end yet

@@ -13,54 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
+import mcp_types as types
 from mcp import Client, MCPError
 from mcp.client.context import ClientRequestContext
 from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
 from mcp.client.session import ClientSession
 from mcp.shared.exceptions import UrlElicitationRequiredError
-from mcp_types import (
-    CONNECTION_CLOSED,
-    INVALID_PARAMS,
-    LOG_LEVEL_META_KEY,
-    METHOD_NOT_FOUND,
-    URL_ELICITATION_REQUIRED,
-    CallToolRequest,
-    CallToolRequestParams,
-    CallToolResult,
-    CancelTaskRequest,
-    CancelTaskRequestParams,
-    CreateMessageRequestParams,
-    CreateMessageResult,
-    ElicitRequestFormParams,
-    ElicitRequestParams,
-    ElicitRequestURLParams,
-    ElicitResult,
-    EmptyResult,
-    ErrorData,
-    GetTaskPayloadRequest,
-    GetTaskPayloadRequestParams,
-    GetTaskRequest,
-    GetTaskRequestParams,
-    Implementation,
-    ListRootsResult,
-    PingRequest,
-    PromptReference,
-    Request,
-    RequestParams,
-    ResourceTemplateReference,
-    Result,
-    Root,
-    SamplingMessage,
-    SetLevelRequest,
-    SetLevelRequestParams,
-    SubscribeRequest,
-    SubscribeRequestParams,
-    TaskMetadata,
-    TextContent,
-    Tool,
-    UnsubscribeRequest,
-    UnsubscribeRequestParams,
-)
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic import Field, FileUrl, TypeAdapter, ValidationError
 
@@ -100,20 +58,20 @@ _OVER: Final = ("completed", "failed", "cancelled")
 _RAW: Any = TypeAdapter(dict[str, Any])  # the SDK's own models refuse what they don't know
 Answer = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
 """Answers a question of a task, by its method and parameters."""
-Resolver = Callable[[ClientSession, str], Awaitable[CallToolResult]]
+Resolver = Callable[[ClientSession, str], Awaitable[types.CallToolResult]]
 
 
-class _Updates(RequestParams):
+class _Updates(types.RequestParams):
     task_id: str
     input_responses: dict[str, Any]
 
 
-class _UpdateTask(Request[_Updates, Literal["tasks/update"]]):
+class _UpdateTask(types.Request[_Updates, Literal["tasks/update"]]):
     method: Literal["tasks/update"] = "tasks/update"
     params: _Updates
 
 
-class _Begun(Result):
+class _Begun(types.Result):
     """The answer to a call that its server made a task of."""
 
     result_type: Literal["task"] = Field(alias="resultType", default="task")
@@ -129,13 +87,13 @@ class TaskExtension(ClientExtension):
         self._resolve = resolve
 
     def claims(self) -> Sequence[ResultClaim[Any]]:
-        async def resolve(begun: _Begun, context: ClaimContext) -> CallToolResult:
+        async def resolve(begun: _Begun, context: ClaimContext) -> types.CallToolResult:
             return await self._resolve(context.session, begun.task_id)
 
         return (ResultClaim(result_type="task", model=_Begun, resolve=resolve),)
 
 
-def wants_task(client: Client, tool: Tool) -> bool:
+def wants_task(client: Client, tool: types.Tool) -> bool:
     """Return whether calls of a tool are to be tasks: where it runs in no other way, or in that one too."""
     support = tool.execution.task_support if tool.execution is not None else None
     offered = client.server_capabilities.tasks
@@ -143,26 +101,32 @@ def wants_task(client: Client, tool: Tool) -> bool:
     return support == "required" or (support == "optional" and able)
 
 
-async def begin(client: Client, tool: str, arguments: dict[str, Any], meta: Any) -> tuple[str, CallToolResult | None]:
+async def begin(
+    client: Client, tool: str, arguments: dict[str, Any], meta: Any
+) -> tuple[str, types.CallToolResult | None]:
     """Make a call a task; return its id, or "" and the result where the server ran the call at once."""
-    params = CallToolRequestParams(name=tool, arguments=arguments, task=TaskMetadata(), _meta=meta)
-    raw: dict[str, Any] = await client.session.send_request(CallToolRequest(params=params), _RAW)
+    params = types.CallToolRequestParams(name=tool, arguments=arguments, task=types.TaskMetadata(), _meta=meta)
+    raw: dict[str, Any] = await client.session.send_request(types.CallToolRequest(params=params), _RAW)
     task = safe_text.as_object(raw.get("task")).get("taskId")
-    return (task, None) if isinstance(task, str) and task else ("", CallToolResult.model_validate(raw, by_name=False))
+    return (
+        (task, None)
+        if isinstance(task, str) and task
+        else ("", types.CallToolResult.model_validate(raw, by_name=False))
+    )
 
 
-async def follow(session: ClientSession, task: str, answer: Answer) -> CallToolResult:
+async def follow(session: ClientSession, task: str, answer: Answer) -> types.CallToolResult:
     """Return the result of a task once it is over. Cancelling the awaiting task cancels it at the server.
 
     Raises CallRefused where it failed without a result, and what the SDK raises where the connection is lost.
     """
     call = current_call.get()
-    result: asyncio.Task[CallToolResult] | None = None
+    result: asyncio.Task[types.CallToolResult] | None = None
     answered: set[str] = set()
     try:
         while True:
             state: dict[str, Any] = await session.send_request(
-                GetTaskRequest(params=GetTaskRequestParams(task_id=task)), _RAW
+                types.GetTaskRequest(params=types.GetTaskRequestParams(task_id=task)), _RAW
             )
             status, said = str(state.get("status")), state.get("statusMessage")
             told = said if isinstance(said, str) else ""
@@ -176,8 +140,8 @@ async def follow(session: ClientSession, task: str, answer: Answer) -> CallToolR
                 await _answer(session, task, new, answer)
             elif result is None and (status in _OVER or (status == "input_required" and not asked)):
                 # The server asks on the way of the result, which waits until the task is over.
-                payload = GetTaskPayloadRequest(params=GetTaskPayloadRequestParams(task_id=task))
-                fetched = session.send_request(payload, CallToolResult)
+                payload = types.GetTaskPayloadRequest(params=types.GetTaskPayloadRequestParams(task_id=task))
+                fetched = session.send_request(payload, types.CallToolResult)
                 result = asyncio.create_task(fetched, name="result of a task")
             if result is None:
                 await asyncio.sleep(_interval(state))
@@ -188,7 +152,7 @@ async def follow(session: ClientSession, task: str, answer: Answer) -> CallToolR
     except asyncio.CancelledError:
         with suppress(Exception):
             async with asyncio.timeout(_CANCEL_SECONDS):
-                request = CancelTaskRequest(params=CancelTaskRequestParams(task_id=task))
+                request = types.CancelTaskRequest(params=types.CancelTaskRequestParams(task_id=task))
                 await session.send_request(request, _RAW)
         raise
     finally:
@@ -203,17 +167,17 @@ def _interval(state: Mapping[str, Any]) -> float:
     return min(max(seconds, _SHORTEST), _LONGEST)
 
 
-def _inline(state: Mapping[str, Any]) -> CallToolResult | None:
+def _inline(state: Mapping[str, Any]) -> types.CallToolResult | None:
     """Return the result that the state of a task holds, from 2026-07-28 on."""
     status = state.get("status")
     if status == "completed" and "result" in state:
-        return CallToolResult.model_validate(state["result"], by_name=False)
+        return types.CallToolResult.model_validate(state["result"], by_name=False)
     if status == "failed" and (error := safe_text.as_object(state.get("error"))):
         raise CallRefused(str(error.get("message") or "the task failed"))
     return None
 
 
-def _ended(result: asyncio.Task[CallToolResult], status: str, told: str) -> CallToolResult:
+def _ended(result: asyncio.Task[types.CallToolResult], status: str, told: str) -> types.CallToolResult:
     try:
         return result.result()
     except MCPError as error:
@@ -227,7 +191,7 @@ async def _answer(session: ClientSession, task: str, asked: Mapping[str, Any], a
     for key, question in asked.items():
         fields = safe_text.as_object(question)
         given = await answer(str(fields.get("method")), safe_text.as_object(fields.get("params")))
-        if not isinstance(given, ErrorData):
+        if not isinstance(given, types.ErrorData):
             responses[key] = given.model_dump(by_alias=True, mode="json", exclude_none=True)
     await session.send_request(_UpdateTask(params=_Updates(task_id=task, input_responses=responses)), _RAW)
 
@@ -243,7 +207,7 @@ _NO_SESSION: Final = ("HTTP 404", "HTTP 400")  # how a server refuses one that i
 _BEGUN_ANEW: Final = ("session", "not initialized")  # and in which words
 # The SDK's words for an answer that can't come any more: its code is also the one that servers give most errors.
 _LOST: Final = ("Connection closed", "SSE stream ")
-_ELICIT: TypeAdapter[ElicitRequestParams] = TypeAdapter(ElicitRequestParams)
+_ELICIT: TypeAdapter[types.ElicitRequestParams] = TypeAdapter(types.ElicitRequestParams)
 _PAGE_SECONDS = 600.0  # that a call waits for what the user does on a page it can't do without
 
 
@@ -262,20 +226,20 @@ class _Callbacks:
         self._open = 0  # questions that wait for an answer
 
     async def elicit(
-        self, context: ClientRequestContext | None, params: ElicitRequestParams
-    ) -> ElicitResult | ErrorData:
+        self, context: ClientRequestContext | None, params: types.ElicitRequestParams
+    ) -> types.ElicitResult | types.ErrorData:
         call, waiting = self._wire.asking()
         if self._asks_too_much(waiting):
-            return ElicitResult(action="cancel")
+            return types.ElicitResult(action="cancel")
         question = self._question(params, call, waiting)
         answer = await self._for_calls(waiting, self._asking.elicit(question, _reporters(waiting)))
         if answer is not None and answer.content is not None:
             self._given.add(*forms.secrets_in(question.schema, answer.content))
         if answer is None or answer.action != "accept" or answer.content is None:
-            return ElicitResult(action=answer.action if answer is not None else "cancel")
-        return ElicitResult(action="accept", content=dict(answer.content))
+            return types.ElicitResult(action=answer.action if answer is not None else "cancel")
+        return types.ElicitResult(action="accept", content=dict(answer.content))
 
-    async def open_pages(self, pages: Sequence[ElicitRequestURLParams], call: WireCall) -> bool:
+    async def open_pages(self, pages: Sequence[types.ElicitRequestURLParams], call: WireCall) -> bool:
         """Open the pages that a call can't do without; return whether the user agreed to all of them."""
         for page in pages:
             answer = await self._asking.elicit(self._question(page, call, [call]), [call.reporter])
@@ -284,15 +248,15 @@ class _Callbacks:
         return True
 
     async def sample(
-        self, context: ClientRequestContext | None, params: CreateMessageRequestParams
-    ) -> CreateMessageResult | ErrorData:
+        self, context: ClientRequestContext | None, params: types.CreateMessageRequestParams
+    ) -> types.CreateMessageResult | types.ErrorData:
         if params.tools:
-            return ErrorData(code=INVALID_PARAMS, message="Sampling with tools is not supported")
+            return types.ErrorData(code=types.INVALID_PARAMS, message="Sampling with tools is not supported")
         call, waiting = self._wire.asking()
         if not waiting:
-            return ErrorData(code=DECLINED, message="The model is asked only for a tool call that runs")
+            return types.ErrorData(code=DECLINED, message="The model is asked only for a tool call that runs")
         if self._asks_too_much(waiting):
-            return ErrorData(code=DECLINED, message=f"The model is asked at most {MOST_ASKED} times for a call")
+            return types.ErrorData(code=DECLINED, message=f"The model is asked at most {MOST_ASKED} times for a call")
         hints = params.model_preferences.hints if params.model_preferences else None
         request = questions.SamplingRequest(
             server=self._server,
@@ -308,12 +272,12 @@ class _Callbacks:
         try:
             sampled = await self._for_calls(waiting, self._asking.sample(request, _reporters(waiting)))
         except FanoutError as error:
-            return ErrorData(code=DECLINED, message=f"The model could not be asked: {error.line}")
+            return types.ErrorData(code=DECLINED, message=f"The model could not be asked: {error.line}")
         if sampled is None:
-            return ErrorData(code=DECLINED, message="User rejected sampling request")
-        return CreateMessageResult(
+            return types.ErrorData(code=DECLINED, message="User rejected sampling request")
+        return types.CreateMessageResult(
             role="assistant",
-            content=TextContent(type="text", text=sampled.text),
+            content=types.TextContent(type="text", text=sampled.text),
             model=sampled.model,
             stop_reason=sampled.stop_reason,
         )
@@ -324,17 +288,18 @@ class _Callbacks:
             case "elicitation/create":
                 return await self.elicit(None, _ELICIT.validate_python(params, by_name=False))
             case "sampling/createMessage":
-                return await self.sample(None, CreateMessageRequestParams.model_validate(params, by_name=False))
+                return await self.sample(None, types.CreateMessageRequestParams.model_validate(params, by_name=False))
             case "roots/list":
                 return await self.list_roots(None)
             case _:
-                return ErrorData(code=METHOD_NOT_FOUND, message=f"{method} is not known")
+                return types.ErrorData(code=types.METHOD_NOT_FOUND, message=f"{method} is not known")
 
-    async def list_roots(self, context: ClientRequestContext | None) -> ListRootsResult:
+    async def list_roots(self, context: ClientRequestContext | None) -> types.ListRootsResult:
         roots = [
-            Root(uri=FileUrl(root.as_uri()), name=safe_text.encodable(root.name or str(root))) for root in self._roots()
+            types.Root(uri=FileUrl(root.as_uri()), name=safe_text.encodable(root.name or str(root)))
+            for root in self._roots()
         ]
-        return ListRootsResult(roots=roots)
+        return types.ListRootsResult(roots=roots)
 
     def _asks_too_much(self, calls: Sequence[WireCall]) -> bool:
         """Count a question as one of the call that asked least, and tell whether it is one too many."""
@@ -364,10 +329,10 @@ class _Callbacks:
         return None if task.cancelled() else task.result()
 
     def _question(
-        self, params: ElicitRequestParams, call: WireCall | None, candidates: Sequence[WireCall]
+        self, params: types.ElicitRequestParams, call: WireCall | None, candidates: Sequence[WireCall]
     ) -> questions.Elicitation:
         call_id, ids = call.call_id if call is not None else "", _ids(candidates)
-        if isinstance(params, ElicitRequestFormParams):
+        if isinstance(params, types.ElicitRequestFormParams):
             form = params.requested_schema
             return questions.Elicitation(self._server, params.message, call_id, schema=form, candidates=ids)
         return questions.Elicitation(self._server, params.message, call_id, mode="url", url=params.url, candidates=ids)
@@ -381,7 +346,7 @@ def _reporters(calls: Sequence[WireCall]) -> list[ports.CallReporter]:
     return [call.reporter for call in calls]
 
 
-def _sampling_message(message: SamplingMessage) -> questions.SamplingMessage:
+def _sampling_message(message: types.SamplingMessage) -> questions.SamplingMessage:
     parts = [block.text if block.type == "text" else f"[{block.type}]" for block in message.content_as_list]
     role: Literal["user", "assistant"] = message.role
     return questions.SamplingMessage(role, "\n".join(parts))
@@ -426,17 +391,17 @@ class ServerSession:
 
     # Lists. Errors are the SDK's: a listing that fails at the start is the connection's failure.
 
-    async def list_tools(self) -> tuple[tuple[Tool, ...], tuple[LeftOut, ...]]:
+    async def list_tools(self) -> tuple[tuple[types.Tool, ...], tuple[LeftOut, ...]]:
         """Return the tools, none for a server that knows no such method, and those that can't be offered."""
         dropped = self._wire.left_out["tools/list"] = []
-        tools: dict[str, Tool] = {}
+        tools: dict[str, types.Tool] = {}
         rejected: list[LeftOut] = []
         try:
             pages = await reading.every_page(
                 lambda cursor: self._client.list_tools(cursor=cursor), lambda page: page.tools
             )
         except MCPError as error:
-            if error.code != METHOD_NOT_FOUND:
+            if error.code != types.METHOD_NOT_FOUND:
                 raise
             pages = []
         for tool in (tool for page in pages for tool in page.tools):
@@ -487,7 +452,7 @@ class ServerSession:
         arguments: dict[str, Any],
         updates: AtlasUpdates,
         begun: BegunTask,
-    ) -> CallToolResult:
+    ) -> types.CallToolResult:
         """Make a call, or wait for the task that it became before. To cancel the awaiting task cancels it at the
         server."""
         tool = invocation.spec.tool
@@ -511,12 +476,12 @@ class ServerSession:
 
     async def _call(
         self, call: WireCall, tool: str, arguments: dict[str, Any], meta: Mapping[str, Any]
-    ) -> CallToolResult:
+    ) -> types.CallToolResult:
         if call.begun.task:
             return await self.followed(self._client.session, call.begun.task)
         fields: Any = {**meta, "progressToken": call.token}
         if self.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            fields.setdefault(LOG_LEVEL_META_KEY, self._surroundings.log_level())
+            fields.setdefault(types.LOG_LEVEL_META_KEY, self._surroundings.log_level())
         for tries in itertools.count(1):
             try:
                 return await self._made(tool, arguments, fields)
@@ -534,19 +499,18 @@ class ServerSession:
         # The first time nothing was run: the server said that it needs the page first.
         return await self._made(tool, arguments, fields)
 
-    async def _made(self, tool: str, arguments: dict[str, Any], meta: Any) -> CallToolResult:
+    async def _made(self, tool: str, arguments: dict[str, Any], meta: Any) -> types.CallToolResult:
         if tool not in self._as_tasks or self.protocol_version in MODERN_PROTOCOL_VERSIONS:
             return await self._client.call_tool(tool, arguments, meta=meta)
         task, result = await begin(self._client, tool, arguments, meta)
         return result if result is not None else await self.followed(self._client.session, task)
 
-    async def followed(self, session: ClientSession, task: str) -> CallToolResult:
-        """Return the result of a task that the call of this asyncio task became."""
+    async def followed(self, session: ClientSession, task: str) -> types.CallToolResult:
         if (call := current_call.get()) is not None:
             await call.begun.keep(task)
         return await follow(session, task, self._callbacks.answer)
 
-    async def _pages_done(self, pages: Sequence[ElicitRequestURLParams], call: WireCall) -> bool:
+    async def _pages_done(self, pages: Sequence[types.ElicitRequestURLParams], call: WireCall) -> bool:
         """Return whether the user agreed to the pages that a call needs, and the server says that they are done."""
         completions = {page.elicitation_id: self.changes.completion(page.elicitation_id or "") for page in pages}
         try:
@@ -601,9 +565,9 @@ class ServerSession:
         if self._client.server_capabilities.completions is None:
             return []
         target: Any = (
-            PromptReference(type="ref/prompt", name=ref.name)
+            types.PromptReference(type="ref/prompt", name=ref.name)
             if isinstance(ref, ServerPrompt)
-            else ResourceTemplateReference(type="ref/resource", uri=ref.uri_template)
+            else types.ResourceTemplateReference(type="ref/resource", uri=ref.uri_template)
         )
         with self._plain_errors():
             asked = {"name": argument, "value": value}
@@ -618,20 +582,20 @@ class ServerSession:
             return
         # Not the client's own methods: they warn on standard error that newer protocols have another way.
         request = (
-            SubscribeRequest(params=SubscribeRequestParams(uri=uri))
+            types.SubscribeRequest(params=types.SubscribeRequestParams(uri=uri))
             if on
-            else UnsubscribeRequest(params=UnsubscribeRequestParams(uri=uri))
+            else types.UnsubscribeRequest(params=types.UnsubscribeRequestParams(uri=uri))
         )
         with self._plain_errors():
-            await self._client.session.send_request(request, EmptyResult)
+            await self._client.session.send_request(request, types.EmptyResult)
 
     async def set_log_level(self, level: Level) -> None:
         """Ask for log lines from that level on. From 2026-07-28 each call says so itself."""
         if self.protocol_version in MODERN_PROTOCOL_VERSIONS or self._client.server_capabilities.logging is None:
             return
         with self._plain_errors():
-            request = SetLevelRequest(params=SetLevelRequestParams(level=level))
-            await self._client.session.send_request(request, EmptyResult)
+            request = types.SetLevelRequest(params=types.SetLevelRequestParams(level=level))
+            await self._client.session.send_request(request, types.EmptyResult)
 
     async def ping(self) -> None:
         """Return with a sign of life, a refusal too. From 2026-07-28 there is no `ping`: it is asked what it is."""
@@ -640,7 +604,7 @@ class ServerSession:
                 if self.protocol_version in MODERN_PROTOCOL_VERSIONS:
                     await self._client.session.send_discover(self.protocol_version)
                 else:
-                    await self._client.session.send_request(PingRequest(), EmptyResult)
+                    await self._client.session.send_request(types.PingRequest(), types.EmptyResult)
         except CallRefused:
             return
 
@@ -673,7 +637,7 @@ class ServerSession:
             if error.message == SESSION_TERMINATED or forgotten:
                 self._end()
                 raise SessionGone(faults.protocol_reason(error.message)) from error
-            if error.code == CONNECTION_CLOSED and error.message.startswith(_LOST):
+            if error.code == types.CONNECTION_CLOSED and error.message.startswith(_LOST):
                 # The owner can't see this of an HTTP connection: listing the tools shows whether it still holds.
                 self.changes.add("tools")
                 raise ConnectionLost(faults.protocol_reason(error.message)) from error
@@ -698,18 +662,17 @@ async def open_session(
     """Shake hands over `transport`; `legacy` asks for the older handshake alone."""
     changes, pinned = ChangeNotices(), surroundings.protocol
     older = pinned if pinned in HANDSHAKE_PROTOCOL_VERSIONS else None
-    traffic = surroundings.exchanges.traffic(surroundings.server)
-    wire = Wire(surroundings.log, traffic, surroundings.log_level, surroundings.server, surroundings.given, older)
+    wire = Wire(surroundings, older)
     callbacks = _Callbacks(wire, surroundings)
 
-    async def followed(of: ClientSession, task: str) -> CallToolResult:
+    async def followed(of: ClientSession, task: str) -> types.CallToolResult:
         return await session.followed(of, task)
 
     client = Client(
         wire.around(transport),
         mode="legacy" if legacy or older else "auto",
         cache=None,
-        client_info=Implementation(name="fanout", title="Fanout", version=__version__),
+        client_info=types.Implementation(name="fanout", title="Fanout", version=__version__),
         message_handler=changes.heard,
         elicitation_callback=callbacks.elicit,
         sampling_callback=callbacks.sample,
@@ -736,9 +699,8 @@ def _left_out(count: int, what: str) -> str:
     return f"[{count} more {what} are left out: of one answer, the first {convert.MOST_FILES} are kept]"
 
 
-def _pages(error: MCPError) -> Sequence[ElicitRequestURLParams]:
-    """Return the pages that a call can't do without, as its error names them."""
-    if error.code != URL_ELICITATION_REQUIRED:
+def _pages(error: MCPError) -> Sequence[types.ElicitRequestURLParams]:
+    if error.code != types.URL_ELICITATION_REQUIRED:
         return ()
     try:
         return UrlElicitationRequiredError.from_error(error.error).elicitations
@@ -746,10 +708,12 @@ def _pages(error: MCPError) -> Sequence[ElicitRequestURLParams]:
         return ()
 
 
-def _checked(tools: dict[str, Tool], rejected: list[LeftOut]) -> tuple[tuple[Tool, ...], tuple[LeftOut, ...]]:
+def _checked(
+    tools: dict[str, types.Tool], rejected: list[LeftOut]
+) -> tuple[tuple[types.Tool, ...], tuple[LeftOut, ...]]:
     # In a thread: checking a schema takes a millisecond and there may be a thousand. It also loads the validator,
     # which would otherwise make the first calls wait 0.1 s.
-    accepted: list[Tool] = []
+    accepted: list[types.Tool] = []
     for tool in tools.values():
         if problem := check_schema(tool.input_schema):
             rejected.append(LeftOut(tool.name, problem))

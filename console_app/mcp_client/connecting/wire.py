@@ -15,28 +15,20 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, cast, get_args
 
+import mcp_types as types
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.client import Transport
 from mcp.shared.message import SessionMessage
-from mcp_types import (
-    METHOD_NOT_FOUND,
-    UNSUPPORTED_PROTOCOL_VERSION,
-    JSONRPCError,
-    JSONRPCMessage,
-    JSONRPCNotification,
-    JSONRPCRequest,
-    JSONRPCResponse,
-)
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
-from console_app.config.secrets import Redactor
 from console_app.domain import Level, one_line, ports, safe_text
 from console_app.domain import events as ev
+from console_app.mcp_client.connecting.asking import Surroundings
 from console_app.mcp_client.connecting.status import LeftOut
 from console_app.mcp_client.connecting.task_ids import BegunTask
 from console_app.mcp_client.tools.atlas import carries_files
 from console_app.mcp_client.tools.cleaning import clean
-from console_app.mcp_client.traffic import Kind, Traffic, json_of, to_keep
+from console_app.mcp_client.traffic import Kind, json_of, to_keep
 from console_app.mcp_client.transport import MessagesIn, MessagesOut, Streams, WireMessage
 
 _MOST_A_SECOND = 200  # progress notifications of one call that are reported each on its own
@@ -55,11 +47,11 @@ Progress = tuple[float, float | None, str | None]
 Logged = tuple[Level, str, bool]
 _ORDER: dict[str, int] = {level: place for place, level in enumerate(get_args(Level))}
 # The key is the class, since an `isinstance` that fails on a pydantic model costs as much as keeping the message.
-_KINDS: dict[type[JSONRPCMessage], Kind] = {
-    JSONRPCRequest: "request",
-    JSONRPCNotification: "notification",
-    JSONRPCResponse: "result",
-    JSONRPCError: "error",
+_KINDS: dict[type[types.JSONRPCMessage], Kind] = {
+    types.JSONRPCRequest: "request",
+    types.JSONRPCNotification: "notification",
+    types.JSONRPCResponse: "result",
+    types.JSONRPCError: "error",
 }
 
 
@@ -181,7 +173,6 @@ class RunningCalls:
         self._requests[request] = call
 
     def answered(self, request: int | str) -> str:
-        """Take note that a request has its answer; return the id of the call that it was for, or ""."""
         call = self._requests.pop(request, None)
         return call.call_id if call is not None else ""
 
@@ -218,24 +209,16 @@ class RunningCalls:
 
 
 class Wire:
-    """The messages of a connection. `server_log` takes what no call claims, `traffic` keeps all that passes; lines that
-    may be of several calls reach all of them under the name `server`."""
+    """The messages of a connection. Log lines that may be of several calls reach all of them, named after the server;
+    the server's log takes what no call claims."""
 
-    def __init__(
-        self,
-        server_log: Callable[[Level, str], None],
-        traffic: Traffic,
-        log_level: Callable[[], Level],
-        server: str,
-        given: Redactor,
-        protocol: str | None = None,
-    ) -> None:
-        self._server = server
-        self._without_secrets = given.without_known_in
-        self._server_log = server_log
+    def __init__(self, surroundings: Surroundings, protocol: str | None) -> None:
+        self._server = surroundings.server
+        self._without_secrets = surroundings.given.without_known_in
+        self._server_log = surroundings.log
         self._protocol = protocol
-        self._log_level = log_level
-        self._traffic = traffic
+        self._log_level = surroundings.log_level
+        self._traffic = surroundings.traffic
         self.calls = RunningCalls()
         self._methods: dict[int | str, str] = {}  # of our requests in flight
         self._asked_for: dict[int | str, str] = {}  # the server's requests in flight, to the id of their call
@@ -252,17 +235,17 @@ class Wire:
         async with transport as (read, write):
             yield _WatchedRead(read, self), _WatchedWrite(write, self)
 
-    def sending(self, message: JSONRPCMessage) -> bytes:
+    def sending(self, message: types.JSONRPCMessage) -> bytes:
         """Take note of a message to the server; return its JSON, b"" where it has none."""
         call = current_call.get()
         call_id = call.call_id if call is not None else ""
-        if isinstance(message, JSONRPCRequest):
+        if isinstance(message, types.JSONRPCRequest):
             self._methods[message.id] = message.method
             if message.method == "initialize" and self._protocol and message.params is not None:
                 message.params["protocolVersion"] = self._protocol  # the SDK names its newest
             if call is not None:
                 self.calls.sent(call, message.id)
-        elif isinstance(message, JSONRPCResponse | JSONRPCError):
+        elif isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
             call_id = self._asked_for.pop(message.id, "") if message.id is not None else ""
         try:
             raw = json_of(message)
@@ -281,7 +264,7 @@ class Wire:
             self._traffic.dropped += item.passed_over
         if self._hide_secrets(message):
             raw = b""
-        if isinstance(message, JSONRPCNotification):
+        if isinstance(message, types.JSONRPCNotification):
             params = message.params or {}
             self._keep(self._call_id(params, context), message, raw, sent=False)
             if message.method == "notifications/progress":
@@ -290,22 +273,22 @@ class Wire:
                 self._log(params, context)
                 return False
             return True
-        if isinstance(message, JSONRPCResponse | JSONRPCError):
+        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
             method = self._methods.pop(message.id, None) if message.id is not None else None
             self._keep(self.calls.answered(message.id) if message.id is not None else "", message, raw, sent=False)
-            if isinstance(message, JSONRPCResponse):
+            if isinstance(message, types.JSONRPCResponse):
                 await self._clean(message, method or "")
-            elif method == "initialize" and message.error.code == METHOD_NOT_FOUND:
+            elif method == "initialize" and message.error.code == types.METHOD_NOT_FOUND:
                 # This makes the SDK ask once more in the newest way: a server that took too long to start for its
                 # patience, and refuses `initialize`, may know no other.
                 known = {"supported": list(MODERN_PROTOCOL_VERSIONS), "requested": "initialize"}
-                message.error.code, message.error.data = UNSUPPORTED_PROTOCOL_VERSION, known
-        if isinstance(message, JSONRPCRequest):
+                message.error.code, message.error.data = types.UNSUPPORTED_PROTOCOL_VERSION, known
+        if isinstance(message, types.JSONRPCRequest):
             self._asked_for[message.id] = call_id = self._call_id(message.params or {}, context)
             self._keep(call_id, message, raw, sent=False)
         return True
 
-    async def _clean(self, answer: JSONRPCResponse, method: str) -> None:
+    async def _clean(self, answer: types.JSONRPCResponse, method: str) -> None:
         given, method = answer.result, "tools/call" if method == "tasks/result" else method
         if sum(map(len, map(safe_text.as_list, given.values()))) <= _CLEANED_AT_ONCE:
             answer.result, left_out, dropped = clean(method, self.version, given)
@@ -318,13 +301,13 @@ class Wire:
             what = f"left out of its answer to {method}: {dropped[0].name}: {dropped[0].reason}{more}"
             self._server_log("warning", one_line(what, 400))
 
-    def _hide_secrets(self, message: JSONRPCMessage) -> bool:
+    def _hide_secrets(self, message: types.JSONRPCMessage) -> bool:
         """Take out secrets that mcp.json gave the server, from whatever it says; tell whether there were any."""
-        if isinstance(message, JSONRPCError):
+        if isinstance(message, types.JSONRPCError):
             said, message.error.message = message.error.message, self._without_secrets(message.error.message)
             data, message.error.data = message.error.data, self._without_secrets(message.error.data)
             return said != message.error.message or data != message.error.data
-        if isinstance(message, JSONRPCResponse):
+        if isinstance(message, types.JSONRPCResponse):
             had, message.result = message.result, self._without_secrets(message.result)
             return had is not message.result
         given, message.params = message.params, self._without_secrets(message.params)
@@ -340,7 +323,7 @@ class Wire:
         call = self.calls.whose(params, context)
         return call.call_id if call is not None else ""
 
-    def _keep(self, call_id: str, message: JSONRPCMessage, raw: bytes, *, sent: bool) -> None:
+    def _keep(self, call_id: str, message: types.JSONRPCMessage, raw: bytes, *, sent: bool) -> None:
         fields = message.__dict__
         kept, size = to_keep(message, raw)
         method, id = fields.get("method", ""), fields.get("id")

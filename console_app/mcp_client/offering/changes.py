@@ -63,7 +63,6 @@ class ChangeNotices:
         self.news.set()
 
     def take(self) -> tuple[set[Kind], list[str]]:
-        """Hand out the lists and the resources that changed since the last time."""
         self.news.clear()
         kinds, updated = self._kinds, list(self._updated)
         self._kinds, self._updated = set(), {}

@@ -41,13 +41,9 @@ class ServerPrompt:
         The last argument that is left takes all the words that are. Raises UsageError for words that no argument takes.
         """
         known = [argument.name for argument in self.arguments]
-        values: dict[str, str] = {}
-        loose: list[str] = []
-        for name, value in words_of(text):
-            if name in known:
-                values[name] = value
-            else:
-                loose.append(f"{name}={value}" if name else value)
+        words = words_of(text)
+        values = {name: value for name, value in words if name in known}
+        loose = [f"{name}={value}" if name else value for name, value in words if name not in known]
         free = [name for name in known if name not in values]
         for place, name in enumerate(free):
             if not loose:
@@ -66,19 +62,14 @@ class ServerPrompt:
         Return (the values before it, its argument, that argument's value so far, whether the name is typed).
         """
         table = {argument.name: argument for argument in self.arguments}
-        values: dict[str, str] = {}
-        loose: list[str] = []
-        for name, value in words_of(before):
-            if name in table:
-                values[name] = value
-            else:
-                loose.append(value)
+        words = words_of(before)
+        values = {name: value for name, value in words if name in table}
+        loose = [value for name, value in words if name not in table]
         name, equals, value = word.partition("=")
         if equals and name in table:
             return values, table[name], value.strip('"'), True
         free = [one for one in table if one not in values]
-        for one, value in zip(free, loose, strict=False):
-            values[one] = value
+        values |= zip(free, loose, strict=False)
         left = [one for one in free if one not in values]
         return values, table[left[0]] if left else None, word.strip('"'), False
 

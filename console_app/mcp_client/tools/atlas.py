@@ -116,7 +116,6 @@ def with_injected(
 
 
 def catalogue_of(statuses: Sequence[ServerStatus], specs: Sequence[ToolSpec]) -> dict[str, Any]:
-    """Return the servers and tools that are on, in Atlas's shape."""
     servers: list[dict[str, Any]] = []
     for status in statuses:
         tools = [

@@ -135,7 +135,6 @@ def _bounded(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _block_in_words(block: Any, faults: Sequence[Misfit], place: Path) -> dict[str, Any]:
-    """Return a text that names a block and what it holds."""
     kind: Any = safe_text.as_object(block).get("type")
     if not kind:
         said = "without a type"

@@ -127,7 +127,6 @@ def _is_file(block: ContentBlock) -> bool:
 
 
 def block_text(block: ContentBlock, files: ResultFiles) -> tuple[str, Artifact | None]:
-    """Return one block as text, and the file or link it stands for. Writes files."""
     match block.type:
         case "text":
             return block.text, None

@@ -1,11 +1,8 @@
 """Judges the schemas of a server's tools and the results that should fit them, within bounds.
 
-A model's API refuses every tool over one schema that is not valid. Small schemas are checked against JSON Schema
-itself, at 50 µs a part; large ones only for what endpoints stumble over.
-
-The SDK judges results with `jsonschema` alone, on the event loop: a pattern like `(a+)+$`, or references that double
-with each level, would stop the console for good. Here the same judging counts its steps and tries only tame patterns. A
-result that can't be judged within the bound is taken as one without a schema would be.
+A model's API refuses every tool over one schema that is not valid. Small ones are checked against JSON Schema itself,
+at 50 µs a part; large ones only for what endpoints stumble over. The SDK judges results on the event loop: a pattern
+like `(a+)+$`, or references that double with each level, would stop the console for good. Here that counts its steps.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """The guard: a process that outlives the console only long enough to end the servers it left behind.
 
-Run by path with `python -I -S`, so it starts in some 10 ms and imports nothing of ours. Its stdin is a pipe that only
-the console holds. Lines `+PGID` and `-PGID` say which keepers of servers are alive. The end of the pipe means that the
-console is gone, however it died. The keepers see that, too, and end their servers; what outlives them is left to the
-guard. Every group gets SIGTERM and, a moment later, SIGKILL; and so does, where /proc shows environments, any process
-that carries the marker given as the first argument.
+Run by path with `python -I -S`, so it starts in some 10 ms. Its stdin is a pipe that only the console holds: lines
+`+PGID` and `-PGID` say which keepers of servers are alive, and its end that the console is gone. What outlives the
+keepers gets SIGTERM and then SIGKILL, as does, where /proc shows it, whatever carries the marker that is given.
 """
 
 import os

@@ -196,6 +196,5 @@ class ProgressFlood:
         return lines
 
     def replaced(self) -> int:
-        """Return how many notices were replaced since this was last asked."""
         count, self._replaced = self._replaced, 0
         return count

@@ -178,7 +178,6 @@ class ServerProcess(asyncio.SubprocessProtocol):
         self._guard.watch(self.pid)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """Take output of the server: protocol lines on stdout, anything on stderr."""
         if fd != 1:
             self._log.write(data)
             return
@@ -199,7 +198,6 @@ class ServerProcess(asyncio.SubprocessProtocol):
             self._log.flush()
 
     def process_exited(self) -> None:
-        """Take note that the program has ended; what it left in the pipe is still read."""
         self._exited.set()
         asyncio.get_running_loop().call_later(_LAST_OUTPUT, self._end_output)
 
@@ -220,7 +218,6 @@ class ServerProcess(asyncio.SubprocessProtocol):
         pipe.write(data)
 
     async def receive(self) -> bytes | Oversized | None:
-        """Return the next line of output, or None once there will be no more."""
         while not self._lines:
             if self.output_ended:
                 return None

@@ -13,18 +13,10 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 import anyio
+import mcp_types as types
 from anyio.abc import ObjectSendStream
 from anyio.streams.memory import MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp_types import (
-    INTERNAL_ERROR,
-    METHOD_NOT_FOUND,
-    ErrorData,
-    JSONRPCError,
-    JSONRPCMessage,
-    JSONRPCRequest,
-    jsonrpc_message_adapter,
-)
 from pydantic import ValidationError
 
 from console_app.mcp_client.transport.cutting import LARGE, fewer, forgiven
@@ -61,7 +53,9 @@ class _SilentServer:
     """
 
     def __init__(
-        self, write: Callable[[JSONRPCRequest], Awaitable[None]], deliver: Callable[[JSONRPCMessage], Awaitable[None]]
+        self,
+        write: Callable[[types.JSONRPCRequest], Awaitable[None]],
+        deliver: Callable[[types.JSONRPCMessage], Awaitable[None]],
     ) -> None:
         self._write = write
         self._deliver = deliver
@@ -69,17 +63,17 @@ class _SilentServer:
         self._alive = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
-    def sent(self, message: JSONRPCMessage) -> None:
-        if isinstance(message, JSONRPCRequest) and message.method == "server/discover" and self._task is None:
+    def sent(self, message: types.JSONRPCMessage) -> None:
+        if isinstance(message, types.JSONRPCRequest) and message.method == "server/discover" and self._task is None:
             self._probe = message.id
-            ping = JSONRPCRequest(jsonrpc="2.0", id=_PING, method="ping", params=message.params)
+            ping = types.JSONRPCRequest(jsonrpc="2.0", id=_PING, method="ping", params=message.params)
             self._task = asyncio.create_task(self._watch(message.id, ping), name="mcp-silent-server")
 
-    def heard(self, message: JSONRPCMessage) -> bool:
+    def heard(self, message: types.JSONRPCMessage) -> bool:
         """Take note of a message from the server; return whether it is for us alone."""
         identifier = getattr(message, "id", None)
         if identifier == _PING and not hasattr(message, "method"):
-            if isinstance(message, JSONRPCError) and message.error.code == METHOD_NOT_FOUND:
+            if isinstance(message, types.JSONRPCError) and message.error.code == types.METHOD_NOT_FOUND:
                 self.close()  # it says so of what it doesn't know, and speaks a protocol without pings: it will answer
             self._alive.set()
             return True
@@ -92,13 +86,13 @@ class _SilentServer:
         if self._task is not None:
             self._task.cancel()
 
-    async def _watch(self, probe: int | str, ping: JSONRPCRequest) -> None:
+    async def _watch(self, probe: int | str, ping: types.JSONRPCRequest) -> None:
         await asyncio.sleep(_PATIENCE)
         await self._write(ping)
         await self._alive.wait()
         await asyncio.sleep(_BEHIND)
-        unknown = ErrorData(code=METHOD_NOT_FOUND, message="Method not found")
-        await self._deliver(JSONRPCError(jsonrpc="2.0", id=probe, error=unknown))
+        unknown = types.ErrorData(code=types.METHOD_NOT_FOUND, message="Method not found")
+        await self._deliver(types.JSONRPCError(jsonrpc="2.0", id=probe, error=unknown))
 
 
 class StdioFault(Exception):
@@ -124,7 +118,7 @@ class StdioConversation:
         to_sdk, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         writer = _StdioWriter(self._process)
 
-        async def deliver(message: JSONRPCMessage) -> None:
+        async def deliver(message: types.JSONRPCMessage) -> None:
             with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # the session is gone
                 await to_sdk.send(SessionMessage(message))
 
@@ -255,16 +249,16 @@ class _StdioWriter(ObjectSendStream[SessionMessage]):
 def decode(line: bytes) -> WireMessage:
     """Return the message that one line holds. Raises ValueError or RecursionError when it is none."""
     try:
-        return WireMessage(jsonrpc_message_adapter.validate_json(line, by_name=False), raw=line)
+        return WireMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False), raw=line)
     except ValueError:
         if not line.startswith(b"{"):
             raise
-        return WireMessage(jsonrpc_message_adapter.validate_json(forgiven(line), by_name=False))  # slower
+        return WireMessage(types.jsonrpc_message_adapter.validate_json(forgiven(line), by_name=False))  # slower
 
 
 def _failure(request: int, message: str) -> SessionMessage:
-    error = ErrorData(code=INTERNAL_ERROR, message=message)
-    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=request, error=error))
+    error = types.ErrorData(code=types.INTERNAL_ERROR, message=message)
+    return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=request, error=error))
 
 
 def _problem_of_an_answer(error: ValidationError) -> str:

@@ -22,9 +22,7 @@ class WireMessage(SessionMessage):
 class MessagesIn(Protocol):
     """The messages from a server, in their order."""
 
-    async def receive(self) -> SessionMessage | Exception:
-        """Return the next message, or why there is none. Raises anyio.EndOfStream."""
-        ...
+    async def receive(self) -> SessionMessage | Exception: ...  # why there is none; raises anyio.EndOfStream
 
     async def aclose(self) -> None: ...
 

@@ -73,7 +73,6 @@ def _finder(request: dict[str, Any]) -> Callable[[str], int] | None:
 
 
 def _around(lines: list[str], number: int, size: int) -> dict[str, Any]:
-    """Return the lines before and behind a match, with their numbers."""
     if not size:
         return {}
     first = max(1, number - size)
@@ -141,7 +140,6 @@ def _lines(folder: int, name: str) -> list[str] | None:
 
 
 def _shown(line: str, at: int) -> str:
-    """Return the line, or the part of a long one around its match."""
     if len(line) <= LONGEST_SHOWN:
         return line
     start = max(0, at - _CONTEXT)

@@ -147,31 +147,24 @@ class _Reader:
                     for found in _COMMENT.finditer(token.content):
                         if note := _NOTE.sub("", found[1].strip(), count=1):
                             self.slides[-1].notes.append(note)
+                case "bullet_list_open":
+                    self._lists.append(0)
+                case "ordered_list_open":
+                    self._lists.append(int(token.attrGet("start") or 1))
+                case "bullet_list_close" | "ordered_list_close":
+                    self._lists.pop()
+                case "list_item_open":
+                    self._fresh_item = True
+                case "blockquote_open" | "blockquote_close":
+                    self._quotes += token.nesting
+                case "table_open":
+                    self._rows = []
+                case "tr_open":
+                    self._rows.append([])
+                case "table_close":
+                    self._add(SlideTable(tuple(map(tuple, self._rows))))
                 case _:
-                    self._structure(token)
-
-    def _structure(self, token: Token) -> None:
-        match token.type:
-            case "bullet_list_open":
-                self._lists.append(0)
-            case "ordered_list_open":
-                self._lists.append(int(token.attrGet("start") or 1))
-            case "bullet_list_close" | "ordered_list_close":
-                self._lists.pop()
-            case "list_item_open":
-                self._fresh_item = True
-            case "blockquote_open":
-                self._quotes += 1
-            case "blockquote_close":
-                self._quotes -= 1
-            case "table_open":
-                self._rows = []
-            case "tr_open":
-                self._rows.append([])
-            case "table_close":
-                self._add(SlideTable(tuple(map(tuple, self._rows))))
-            case _:
-                pass
+                    pass
 
     def _inline(self, token: Token, around: Token) -> None:
         runs = tuple(_runs(token.children or ()))
