@@ -10,7 +10,7 @@ from console_app.mcp_client.offering import typed_names
 from console_app.tui.prompt.completion import Completion, Token
 from console_app.tui.prompt.prompt_box import choices
 from console_app.tui.ui import Ui
-from console_app.tui.widgets.fuzzy import best
+from console_app.tui.widgets.pick_list import best
 
 
 class CommandLine:

@@ -26,9 +26,9 @@ from console_app.console import Connecting, Listing
 from console_app.domain import FanoutError, amounts, one_line, plural, web_address
 from console_app.domain.settings import VENDOR_URLS
 from console_app.tui.widgets.dialog import Dialog
-from console_app.tui.widgets.fuzzy import best
 from console_app.tui.widgets.hinted_input import HintedInput
 from console_app.tui.widgets.key_hints import KeyHints
+from console_app.tui.widgets.pick_list import best
 
 MOST_SHOWN = 200
 _UNLISTED = "listed once the address answers, or typed"

@@ -257,13 +257,8 @@ def chop(pieces: Sequence[Piece], width: int) -> list[Row]:
     text = "".join(piece[0] for piece in pieces)
     if len(text) <= width and text.isascii():
         return [Row(list(pieces))]
-    rows: list[Row] = []
-    start = 0
-    parts = Parts(pieces)
-    for end in chop_ends(text, width):
-        rows.append(Row(parts.between(start, end), "" if rows else "\n"))
-        start = end
-    return rows
+    parts, cuts = Parts(pieces), pairwise([0, *chop_ends(text, width)])
+    return [Row(parts.between(start, end), "" if start else "\n") for start, end in cuts]
 
 
 def chop_text(text: str, width: int) -> list[str]:

@@ -26,6 +26,10 @@ LINE_CONTRAST = 1.6  # of rules and idle lanes, which carry no meaning alone
 
 Inked = Callable[..., Style]
 """Make the style of an ink by its name, with keywords for emphasis."""
+_SIXTEEN = (  # the terminal's colours as tools mean them
+    *("#3a3a3a", "#d75f5f", "#87af5f", "#d7af5f", "#5f87d7", "#af5faf", "#5fafaf", "#bcbcbc"),
+    *("#767676", "#ff7b72", "#a8d080", "#f0cf7a", "#82aaff", "#d687d6", "#7fd7d7", "#ffffff"),
+)
 _BLACK, _WHITE = Color(0, 0, 0), Color(255, 255, 255)
 
 
@@ -148,7 +152,7 @@ def _palette_on(variables: Mapping[str, str], ground: Color) -> Palette:
 
     mark = ground + _color(variables, "screen-selection-background", "#0178d47f")
     selection = Style(color=readable(text, mark).rich_color, bgcolor=mark.rich_color)
-    return _styled(style, _sixteen(ground), selection)
+    return _styled(style, tuple(readable(Color.parse(value), ground).rich_color for value in _SIXTEEN), selection)
 
 
 def _styled(style: Inked, ansi: tuple[RichColor, ...], selection: Style) -> Palette:
@@ -203,15 +207,6 @@ def _ansi_palette(variables: Mapping[str, str], dark: bool) -> Palette:
     palette = replace(palette, syntax=syntax, draws=False)
     heavy = {"base": palette.strong, "muted": palette.strong, "faint": palette.base}
     return replace(palette, chosen=replace(palette, **heavy))
-
-
-def _sixteen(ground: Color) -> tuple[RichColor, ...]:
-    """The sixteen terminal colours as tools mean them, each readable on `ground`."""
-    hexes = (
-        *("#3a3a3a", "#d75f5f", "#87af5f", "#d7af5f", "#5f87d7", "#af5faf", "#5fafaf", "#bcbcbc"),
-        *("#767676", "#ff7b72", "#a8d080", "#f0cf7a", "#82aaff", "#d687d6", "#7fd7d7", "#ffffff"),
-    )
-    return tuple(readable(Color.parse(value), ground).rich_color for value in hexes)
 
 
 def _color(variables: Mapping[str, str], name: str, default: str) -> Color:

@@ -29,7 +29,7 @@ from console_app.domain import FanoutError, one_line
 from console_app.tui.prompt.completion import Completion, Completions, Token, token_before
 from console_app.tui.prompt.file_index import FileIndex
 from console_app.tui.prompt.prompt import Prompt
-from console_app.tui.widgets.fuzzy import best
+from console_app.tui.widgets.pick_list import best
 from console_app.tui.widgets.typed_app import typed_app
 
 GAP = "   "

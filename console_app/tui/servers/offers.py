@@ -18,7 +18,7 @@ from console_app.tui.commands.registry import CommandRegistry
 from console_app.tui.prompt.completion import Completions, Token
 from console_app.tui.servers.completing import ServerCompletion, proposals
 from console_app.tui.ui import Ui
-from console_app.tui.widgets.fuzzy import best
+from console_app.tui.widgets.pick_list import best
 
 if TYPE_CHECKING:
     from console_app.config.servers import Item

@@ -62,7 +62,8 @@ class EdgeFilter(LineFilter):
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         text = "".join([segment[0] for segment in segments])
-        if _is_clean(text) and not any(map(_is_more, segments)):
+        more = any(one.control or (one.style is not None and one.style.link is not None) for one in segments)
+        if _is_clean(text) and not more:
             return segments if _UNMARKED.fullmatch(text) else [_Marked(*segment) for segment in segments]
         return [
             _picture(segment)
@@ -99,10 +100,6 @@ def _is_clean(text: str) -> bool:
     return (text.isascii() and text.isprintable()) or (
         safe_text.is_safe(text) and "\n" not in text and "\t" not in text
     )
-
-
-def _is_more(segment: Segment) -> bool:
-    return bool(segment.control) or (segment.style is not None and segment.style.link is not None)
 
 
 def _printable(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -12,12 +12,22 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
+from textual.fuzzy import FuzzySearch
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from console_app.domain import one_line
 from console_app.tui.widgets.dialog import Dialog
-from console_app.tui.widgets.fuzzy import best
+
+
+def best(query: str, names: Iterable[str], limit: int) -> list[str]:
+    """`names` that match `query` fuzzily, best first; all of them, in their order, for an empty query."""
+    if not query:
+        return list(names)[:limit]
+    match, begin = FuzzySearch().match, query.casefold()
+    doubled = ((match(query, name)[0] * (1 + name.casefold().startswith(begin)), name) for name in names)
+    scored = [(score, -order, name) for order, (score, name) in enumerate(doubled)]
+    return [name for score, _, name in sorted(scored, reverse=True) if score > 0][:limit]
 
 
 def list_keys(dialog: str) -> list[Binding]:

@@ -316,7 +316,11 @@ class UserBlock(Block):
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
         ground = palette.on_raised
         room = max(room_of(width) - 1, 1)
-        rows = [*self._source(room, ground), *self._words(room, ground), *self._attached(room, palette)]
+        rows = [*self._words(room, ground), *self._attached(room, palette)]
+        if self.source:
+            name, _, rest = one_line(self.source, 400).partition(" ")
+            pieces = [(name, ground.accent), (f" {rest}" if rest else "", ground.muted)]
+            rows.insert(0, Row(crop([*pieces, ("  written by the server", ground.muted)], room)))
         if self.steered and rows:
             first = [(WHILE_IT_RAN, ground.muted), *rows[0].pieces]
             rows[0] = Row(first, rows[0].joint, rows[0].gutter + len(WHILE_IT_RAN))
@@ -327,14 +331,6 @@ class UserBlock(Block):
         for row in rows:
             row.fill = ground.base
         return [framed(row, width, palette, left) for row in rows]
-
-    def _source(self, room: int, ground: Palette) -> list[Row]:
-        if not self.source:
-            return []
-        name, _, rest = one_line(self.source, 400).partition(" ")
-        pieces: list[Piece] = [(name, ground.accent), (f" {rest}" if rest else "", ground.muted)]
-        pieces.append(("  written by the server", ground.muted))
-        return [Row(crop(pieces, room))]
 
     def _words(self, room: int, ground: Palette) -> list[Row]:
         if not self.text and (self.source or self.attachments):

@@ -235,7 +235,10 @@ class MarkdownRows:
             case "hr":
                 self._emit([Row([("─" * max(min(self._room(), PROSE_WIDTH), 1), self._palette.faint)])], token.map)
             case "bullet_list_open" | "ordered_list_open":
-                self._open_list(token)
+                ordered, number = token.type == "ordered_list_open", int(token.attrs.get("start", 1))
+                if self._first_number is not None:
+                    number, self._first_number = self._first_number, None
+                self._lists.append(_List(ordered, number, sum(not one.ordered for one in self._lists)))
             case "bullet_list_close" | "ordered_list_close":
                 self._lists.pop()
             case "list_item_open":
@@ -312,13 +315,6 @@ class MarkdownRows:
         for number in range(code.closed_slices):
             rows += code_rows(code.slice_pieces(number, ground), room, self._palette)
         self._emit(rows or code_rows([[]], room, self._palette), span)
-
-    def _open_list(self, token: Any) -> None:
-        ordered = token.type == "ordered_list_open"
-        number = int(token.attrs.get("start", 1)) if ordered else 0
-        if self._first_number is not None:
-            number, self._first_number = self._first_number, None
-        self._lists.append(_List(ordered, number, sum(not one.ordered for one in self._lists)))
 
     def _open_item(self) -> None:
         current = self._lists[-1]

@@ -27,10 +27,13 @@ _LONGEST_NAME = 40  # characters of a column's name
 _MOST_COLUMNS = 40
 
 
-@dataclass(frozen=True)
 class Delimited:
-    text: str
-    mark: str
+    """A text, and what stands between its fields."""
+
+    def __init__(self, text: str, mark: str) -> None:
+        self.text = text
+        self._reader = csv.reader(StringIO(text.rstrip("\n"), newline="\n"), delimiter=mark)
+        self._known: list[list[str]] = []
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -44,14 +47,6 @@ class Delimited:
 
     def rows(self, first: int, last: int) -> list[list[str]]:
         return self._read(first + 1, last + 1)
-
-    @cached_property
-    def _reader(self) -> Iterator[list[str]]:
-        return csv.reader(StringIO(self.text.rstrip("\n"), newline="\n"), delimiter=self.mark)
-
-    @cached_property
-    def _known(self) -> list[list[str]]:
-        return []
 
     def _read(self, first: int, last: int) -> list[list[str]]:
         self._known.extend(islice(self._reader, max(last - len(self._known), 0)))

@@ -9,8 +9,7 @@ from textual import getters
 from console_app.console import Models
 from console_app.domain import FanoutError
 from console_app.tui.themes import LoadedTheme
-from console_app.tui.widgets.fuzzy import best
-from console_app.tui.widgets.pick_list import Choice, PickList
+from console_app.tui.widgets.pick_list import Choice, PickList, best
 from console_app.tui.widgets.typed_app import typed_app
 
 
