@@ -109,11 +109,13 @@ document.addEventListener("click", (event) => {
   const block = button.closest(".asks"), { do: what, of, how, stamp } = button.dataset;
   if (block) {
     const [at, seen] = [button.getBoundingClientRect(), board.getBoundingClientRect()];
-    if (at.top < seen.top || at.bottom > seen.bottom) return button.scrollIntoView({ block: "nearest" });
+    if (at.top < seen.top - 1 || at.bottom > seen.bottom + 1) return button.scrollIntoView({ block: "nearest" });
     if (performance.now() - moved < STILL) return say("The board has just changed: look again.");
   }
   send({ do: what, of, how, stamp, words: block?.querySelector("input")?.value });
 });
+const resized = new ResizeObserver(() => { moved = performance.now(); }); // what grows below moves the board as well
+for (const one of [board, document.querySelector("footer")]) resized.observe(one);
 document.addEventListener("toggle", ({ target }) => {
   if (target.matches?.("details.call") && target.open) send({ do: "open", of: target.id });
 }, true);
