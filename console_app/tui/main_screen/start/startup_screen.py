@@ -92,6 +92,7 @@ class StartupScreen(MainScreen):
         self._working_folder = working_folder
         self.ready = False  # to be written in
         self.sent: list[str] = []  # the oldest first
+        self.begins = False  # Enter was pressed in an empty prompt
 
     def compose(self) -> ComposeResult:
         yield StatusBar()
@@ -124,8 +125,7 @@ class StartupScreen(MainScreen):
         if writes_text(event):
             return event.character != "@" and (bool(self.prompt.text) or event.character not in set("/?"))
         action = self.action_of(event)
-        sends = action == "submit" and not self.prompt.completing and bool(self.prompt.text.strip())
-        return action in WRITING or sends or self._takes_back(event)
+        return action in WRITING or (action == "submit" and not self.prompt.completing) or self._takes_back(event)
 
     def _takes_back(self, event: events.Key) -> bool:
         active = self.active_bindings.get(event.key)
@@ -141,6 +141,10 @@ class StartupScreen(MainScreen):
         self.prompt.remember(event)
         self.sent.append(event.text)
         self._show_sent()
+
+    @on(Prompt.BeginRequested)
+    def _begin(self) -> None:
+        self.begins = True
 
     def action_stop(self) -> None:
         """Escape: the message that would be first goes back to the prompt; while something is written there, none."""
