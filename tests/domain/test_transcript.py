@@ -101,7 +101,21 @@ def test_a_result_that_was_read_from_a_file_is_held_once() -> None:
     assert t.calls["a"].content is t.history[0].content
 
 
-things = st.sampled_from(["announced", "ready", "requested", "started", "finished", "restarted", "dropped", "undone"])
+things = st.sampled_from(
+    [
+        "announced",
+        "ready",
+        "requested",
+        "started",
+        "asked",
+        "answered",
+        "asks",
+        "finished",
+        "restarted",
+        "dropped",
+        "undone",
+    ]
+)
 
 
 @given(st.lists(st.tuples(things, st.sampled_from("abc")), max_size=30))
@@ -116,11 +130,15 @@ def test_open_calls_are_those_without_a_result(changes: list[tuple[str, str]]) -
                 "started": ev.CallStarted(call_id=call_id),
                 "finished": ev.CallFinished(call_id=call_id, outcome=Outcome.SUCCEEDED, content=""),
                 "restarted": ev.CallRestarted(call_id=call_id, attempt=2),
+                "asked": ev.CallAsked(call_id=call_id, what="Which?"),
+                "answered": ev.CallAnswered(call_id=call_id, what="Which?", how="accepted"),
+                "asks": ev.QuestionAsked(call_id=call_id, question="Which?"),
                 "dropped": ev.CallDropped(call_id=call_id),
                 "undone": ev.TurnUndone(undone=1),
             }[kind]
         )
         assert set(t.open_calls) == {one.id for one in t.calls.values() if one.state is not CallState.FINISHED}
+        assert t.waiting == {one.id for one in t.calls.values() if one.waits_for_you}
 
 
 def test_the_stored_message_is_the_truth() -> None:

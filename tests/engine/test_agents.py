@@ -25,7 +25,7 @@ from console_app.engine.history import normalise
 from console_app.sessions.repair import closing_events
 from tests.engine.peers import Line, Model, Tools, calls, ending, only, outcomes, play, spec, tool_texts
 from tests.engine.strict_history import check_events, check_messages
-from tests.engine.virtual_time import run
+from tests.engine.virtual_time import at_rest, run
 
 AGENT = "fanout_agent"
 
@@ -496,7 +496,7 @@ def test_an_agent_of_others_is_an_agent_like_any(do: str, background: bool) -> N
         finished = {event.call_id: event.outcome for event in only(events, ev.CallFinished) if event.agent}
         assert finished["t1"] is (Outcome.INTERRUPTED if do else Outcome.SUCCEEDED)
         assert not engine.transcript.open_calls
-        await asyncio.sleep(1)  # of virtual time: what was stopped is closed behind its end
+        await at_rest()  # what was stopped is closed behind its end
         assert [one.closed for one in made] == [True]
 
     run(scene)

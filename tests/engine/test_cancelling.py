@@ -32,7 +32,7 @@ from tests.engine.peers import (
     tool_texts,
 )
 from tests.engine.strict_history import check_history, check_turn
-from tests.engine.virtual_time import run
+from tests.engine.virtual_time import at_rest, run
 
 
 def others() -> set[asyncio.Task[object]]:
@@ -333,7 +333,7 @@ def test_a_provider_that_goes_on_after_esc_starts_nothing_more() -> None:
                 turn.cancel()
 
         events = await play(engine, react=esc)
-        await asyncio.sleep(1)
+        await at_rest()
         assert not tools.ran
         assert engine.history[1].content == "a"
         check_turn(engine, events)

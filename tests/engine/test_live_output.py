@@ -23,11 +23,13 @@ class Writer(Tools):
         super().__init__()
         self._write = write
         self._rounds = rounds
+        self.written = asyncio.Event()
 
     async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
         for _ in range(self._rounds):
             self._write(reporter)
             await asyncio.sleep(0.001)
+        self.written.set()
         return ToolResult(outcome=Outcome.SUCCEEDED, content="done")
 
 
@@ -106,7 +108,7 @@ def test_a_reader_who_is_far_behind_is_told_how_much_he_missed() -> None:
         engine = engine_of(Model(calls({})), tools)
         seen: list[ev.Event] = []
         async with engine.start("go") as turn:
-            await asyncio.sleep(FLOOD)
+            await tools.written.wait()
             async for event in turn:
                 seen.append(event)
         told = only(seen, ev.CallOutput)

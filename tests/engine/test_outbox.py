@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from console_app.domain import events as ev
 from console_app.domain.chunks import SLICE, CallDelta, CallOpened, FinishChunk, TextChunk
 from console_app.domain.ports import CallReporter, Invocation
@@ -11,7 +9,7 @@ from console_app.domain.tools import Outcome, ToolResult
 from console_app.engine.activity import FLOOD, HIGH, MOST, Outbox
 from tests.engine.peers import Model, Tools, calls, engine_of, only
 from tests.engine.strict_history import check_turn
-from tests.engine.virtual_time import run
+from tests.engine.virtual_time import at_rest, run
 
 
 def test_the_answer_is_read_no_further_than_the_screen_can_follow() -> None:
@@ -21,7 +19,7 @@ def test_the_answer_is_read_no_further_than_the_screen_can_follow() -> None:
         engine = engine_of(model)
         seen: list[ev.Event] = []
         async with engine.start("go") as turn:
-            await asyncio.sleep(1)
+            await at_rest()
             assert not sent
             waiting = turn._outbox  # pyright: ignore[reportPrivateUsage]
             assert HIGH <= len(waiting) <= HIGH + SLICE
@@ -39,7 +37,7 @@ def test_text_that_comes_in_large_pieces_is_read_no_further_either() -> None:
         model = Model([*[TextChunk(piece)] * (4 * SLICE), lambda: sent.append(1), FinishChunk("stop")])
         engine = engine_of(model)
         async with engine.start("go") as turn:
-            await asyncio.sleep(1)
+            await at_rest()
             assert not sent
             async for _ in turn:
                 pass
@@ -56,7 +54,7 @@ def test_arguments_that_come_in_large_pieces_are_read_no_further_either() -> Non
         model = Model([CallOpened(0, "a", "demo_do"), *pieces, lambda: sent.append(1), FinishChunk("tool_calls")])
         engine = engine_of(model)
         async with engine.start("go") as turn:
-            await asyncio.sleep(1)
+            await at_rest()
             assert not sent
             async for _ in turn:
                 pass
@@ -80,7 +78,7 @@ def test_of_a_flood_the_newest_is_told_and_how_many_it_stands_for() -> None:
         engine = engine_of(Model(calls({})), Flood())
         seen: list[ev.Event] = []
         async with engine.start("go") as turn:
-            await asyncio.sleep(1)
+            await at_rest()
             async for event in turn:
                 seen.append(event)
         assert len(seen) < FLOOD + 50
@@ -113,7 +111,7 @@ def test_the_newest_is_told_as_soon_as_the_reader_has_caught_up_while_the_call_r
         engine = engine_of(Model(calls({})), tools)
         seen: list[ev.Event] = []
         async with engine.start("go") as turn:
-            await asyncio.sleep(1)
+            await at_rest()
             while not (seen and isinstance(seen[-1], ev.CallLog) and seen[-1].text == f"line {3 * FLOOD - 1}"):
                 seen += await turn.next_slice(SLICE)
             assert not only(seen, ev.CallFinished)

@@ -23,7 +23,7 @@ from console_app.domain.tools import Outcome, ToolAnnotations
 from console_app.engine import Turn
 from tests.engine.peers import Line, Model, Tools, call, engine_of, play, spec
 from tests.engine.strict_history import check_events, check_history, check_turn
-from tests.engine.virtual_time import run
+from tests.engine.virtual_time import at_rest, run
 
 DOINGS = ["succeed", "fail", "raise", "error", "exit", "self_cancel", "hang", "stubborn", "chatty"]
 TODO = "fanout_update_todo_list"
@@ -229,7 +229,7 @@ def test_every_call_has_one_result_whatever_happens(
             _check_untouched(batch, user, events, mode, policy, end, completion)
         for event in tools.events.values():
             event.set()
-        await asyncio.sleep(1)
+        await at_rest()
         assert asyncio.all_tasks() == {asyncio.current_task()}
         again = await play(engine, "and now?")
         check_events(again)

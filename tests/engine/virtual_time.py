@@ -56,6 +56,11 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         super()._run_once()  # type: ignore[misc]
 
 
+async def at_rest() -> None:
+    """Returns on such a loop when all else waits for somebody, or for a time far off: nobody waits a second for it."""
+    await asyncio.sleep(1)
+
+
 def run(work: Callable[[], Coroutine[Any, Any, T]], at_tick: dict[int, Callable[[], None]] | None = None) -> T:
     """Runs `work` to its end on a loop of its own."""
     with asyncio.Runner(loop_factory=lambda: VirtualLoop(at_tick)) as runner:

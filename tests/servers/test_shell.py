@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import psutil
 import pytest
 
 from console_app.servers.parts.shell import commands
-from tests.patience import PATIENCE
+from tests.patience import until_there
 from tests.servers.stdio_client import StdioClient
 
 
@@ -162,28 +161,14 @@ def test_what_a_command_leaves_behind_ends_with_it(
         assert sleepers() <= before
         # Cancelled, and with the server killed.
         slow = shell.send("tools/call", name="run", arguments={"command": started})
-        until_there(work / "started")
+        until_there((work / "started").exists, "the start")
         shell.write(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}\n' % slow)
-        until_none(before)
+        until_there(lambda: sleepers() <= before, "the end of them")
         (work / "started").unlink()
         shell.send("tools/call", name="run", arguments={"command": started})
-        until_there(work / "started")
+        until_there((work / "started").exists, "the start")
         shell.kill()
-        until_none(before)
-
-
-def until_there(path: Path) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not path.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def until_none(before: set[int]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not sleepers() <= before:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+        until_there(lambda: sleepers() <= before, "the end of them")
 
 
 def test_a_command_in_the_background_is_read_and_stopped(shell: StdioClient, work: Path) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import shlex
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ from console_app.engine import ApprovalGate, Engine, Rule
 from console_app.workplace import WorkingFolder
 from tests.engine.peers import Model, Tools, calls, engine_of, only, outcomes, play, spec, tool_texts
 from tests.engine.strict_history import check_turn
+from tests.patience import until_so
 
 Table = dict[str, list[dict[str, Any]]]
 
@@ -246,23 +245,15 @@ async def test_hooks_of_one_event_run_side_by_side_and_leave_nothing_behind(tmp_
 async def test_a_hook_ends_with_its_turn(tmp_path: Path) -> None:
     made = engine(tmp_path, at("PreToolUse", "echo $$ > pid; sleep 1000"), calls({"n": "a"}))
     async with made.start("go") as turn:
-        await _until(lambda: (tmp_path / "pid").exists() and bool((tmp_path / "pid").read_text()))
+        await until_so(lambda: (tmp_path / "pid").exists() and bool((tmp_path / "pid").read_text()), "its pid")
         turn.cancel()
         async for _ in turn:
             pass
     await _ended(int((tmp_path / "pid").read_text()))
 
 
-async def _until(true: Callable[[], bool]) -> None:
-    for _ in range(1_000):
-        if true():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it never came")
-
-
 async def _ended(pid: int) -> None:
-    await _until(lambda: not _alive(pid))
+    await until_so(lambda: not _alive(pid), "its end")
 
 
 def _alive(pid: int) -> bool:

@@ -53,7 +53,8 @@ class Transcript:
     def __init__(self) -> None:
         self.turns: list[TurnView] = []
         self.calls: dict[str, CallView] = {}
-        self.open_calls: dict[str, CallView] = {}  # those without a result: few, where `calls` may be thousands
+        self.open_calls: dict[str, CallView] = {}  # those without a result
+        self.waiting: set[str] = set()  # of them, those that need the user: few, where others may be thousands
         self.history: list[UserMessage | AssistantMessage | ToolMessage] = []
         self.usage = SessionUsage()
         self.session: ev.SessionStarted | None = None
@@ -308,6 +309,10 @@ class Transcript:
             self.open_calls.pop(call.id, None)
         else:
             self.open_calls[call.id] = call
+        if call.waits_for_you:
+            self.waiting.add(call.id)
+        else:
+            self.waiting.discard(call.id)
 
     def _kept(self, event: ev.AnswerKept) -> None:
         if (step := self.step) is None:
@@ -420,6 +425,7 @@ class Transcript:
 
     def _forget(self, call_id: str) -> CallView | None:
         self.open_calls.pop(call_id, None)
+        self.waiting.discard(call_id)
         self.shortened.pop(call_id, None)
         return self.calls.pop(call_id, None)
 

@@ -82,8 +82,9 @@ class BoardArea(Vertical):
     def sync(self) -> None:
         """Show what waits now: a call may have begun or ceased to."""
         queue, calls = self._services.human.open, self._transcript.calls
-        waiting = self._pending.of([*self._transcript.open_calls.values()])
-        asking = [call for call in self._transcript.open_calls.values() if call.asks]
+        calls = [*self._transcript.open_calls.values()] if self._transcript.waiting else []
+        waiting = self._pending.of(calls)
+        asking = [call for call in calls if call.asks]
         ids, fresh = {one.call.id for one in waiting}, {*(call.id for call in asking), *queue}
         if ids - self._waiting or fresh - self._asking:
             self._put_off = False

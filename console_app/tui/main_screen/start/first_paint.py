@@ -22,6 +22,7 @@ from textual.app import ReturnType
 from textual.widget import Widget
 
 from console_app.tui.main_screen.start.startup_screen import StartupScreen
+from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.terminal.key_order import KeysInOrder
 from console_app.tui.textual_internals import end_work
 
@@ -151,6 +152,8 @@ class StartupApp(KeysInOrder[ReturnType]):
             await _done_with_keys(chat.prompt_field)
             for text in opened.sent:
                 chat.prompt_area.take(text)
+            if opened.begins and not (opened.sent or chat.prompt.text):
+                chat.prompt.post_message(Prompt.BeginRequested())
         await self.let_go()
         end_work(opened)  # before its widgets go: a list of files may come just now
         opened.remove_children()  # the screen itself stays below: Textual never takes away the first

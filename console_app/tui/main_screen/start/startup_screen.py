@@ -89,6 +89,7 @@ class StartupScreen(MainScreen):
         self._working_folder = working_folder
         self.ready = False  # to be written in
         self.sent: list[str] = []  # the oldest first
+        self.begins = False  # Enter was pressed in an empty prompt
 
     def compose(self) -> ComposeResult:
         yield StatusBar()
@@ -121,7 +122,7 @@ class StartupScreen(MainScreen):
         if writes_text(event):
             return event.character != "@" and (bool(self.prompt.text) or event.character not in set("/?"))
         if (action := self.action_of(event)) == "submit":
-            return not self.prompt.completing and bool(self.prompt.text.strip())
+            return not self.prompt.completing
         active = self.active_bindings.get(event.key)
         takes_back = active is not None and active.node is self and active.binding.action == "stop"
         return action in WRITING or (bool(self.sent) and takes_back)
@@ -136,6 +137,10 @@ class StartupScreen(MainScreen):
         self.prompt.remember(event)
         self.sent.append(event.text)
         self._show_sent()
+
+    @on(Prompt.BeginRequested)
+    def _begin(self) -> None:
+        self.begins = True
 
     def action_stop(self) -> None:
         """Escape: the message that would be first goes back to the prompt; while something is written there, none."""
