@@ -19,7 +19,6 @@ from console_app.batch import CLOSING, ChangeNotes, TextStream, noted_nowhere
 from console_app.domain import FanoutError, batch
 from console_app.domain.tools import Frozen
 
-
 # Messages are JSON without keys, environment or settings files. What a lost answer said comes again with the next one,
 # since workers keep results until the client has them on its disk.
 
