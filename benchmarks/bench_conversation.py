@@ -27,7 +27,7 @@ from benchmarks.console import parser
 from console_app.domain import AssistantMessage, Outcome, ToolCall, ToolMessage, UserMessage
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript
-from console_app.engine.calls.gathered_output import GatheredOutput
+from console_app.engine.calls.call_execution import GatheredOutput
 from console_app.sessions import Library, Store
 from console_app.tui.lineview import ConversationView, EventRouter, Finder
 from console_app.tui.timeline.screen import TimelineScreen

@@ -101,8 +101,7 @@ class JsonLines:
     def _meant(self, message: Message) -> Message | None:
         """Return the message as the SDK is to have it, or None. It knows no `$/` methods: cancelling a prompt's request
         becomes a `session/cancel`, any other runs to its end."""
-        method, params = message.get("method"), message.get("params")
-        known = cast("dict[str, Any]", params) if isinstance(params, dict) else {}
+        method, known = message.get("method"), safe_text.as_object(message.get("params"))
         if method == AGENT_METHODS["session_prompt"]:
             self._prompts[message.get("id")] = known.get("sessionId")
         if method == AGENT_METHODS["initialize"]:

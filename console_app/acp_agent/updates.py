@@ -194,8 +194,7 @@ class Updates:
     def _end(self, call: CallView) -> None:
         self._news.pop(call.id, None)
         self._told.discard(call.id)
-        diffs = self._diffs.pop(call.id, [])
-        self._update(call.id, **tool_calls.ending(call, diffs))
+        self._update(call.id, **tool_calls.ending(call, self._diffs.pop(call.id, [])))
 
     def _drop(self, call_id: str) -> None:
         if call_id in self._told:

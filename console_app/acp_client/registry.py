@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from console_app.config.files import disk
-from console_app.domain import UsageError, one_line
+from console_app.domain import UsageError, one_line, safe_text
 from console_app.mcp_client import transport
 
 _LARGEST = 4_000_000  # bytes of a registry
@@ -55,8 +55,8 @@ async def listed_agents(source: str) -> list[ListedAgent]:
             found = json.loads(text)
         except (ValueError, RecursionError):
             raise UsageError(f"{one_line(source, 200)} is no registry of agents: it is no JSON") from None
-    entries = _list(found if isinstance(found, list) else _table(found).get("agents"))
-    return [agent for entry in map(_table, entries) if (agent := _agent(entry)) is not None]
+    entries = _list(found if isinstance(found, list) else safe_text.as_object(found).get("agents"))
+    return [agent for entry in map(safe_text.as_object, entries) if (agent := _agent(entry)) is not None]
 
 
 def agent_named(agents: Sequence[ListedAgent], name: str) -> ListedAgent:
@@ -75,16 +75,16 @@ def agent_named(agents: Sequence[ListedAgent], name: str) -> ListedAgent:
 
 
 def _agent(entry: Mapping[str, Any]) -> ListedAgent | None:
-    name, forms = entry.get("id"), _table(entry.get("distribution"))
+    name, forms = entry.get("id"), safe_text.as_object(entry.get("distribution"))
     if not isinstance(name, str) or one_line(name, 60) != name:
         return None
     description = one_line(str(entry.get("description") or entry.get("name") or ""), 300)
     for runner, program in _RUNNERS.items():
-        form = _table(forms.get(runner))
+        form = safe_text.as_object(forms.get(runner))
         if isinstance(package := form.get("package"), str) and not package.startswith("-"):
             return ListedAgent(name, description, (*program, package, *_texts(form.get("args"))), _env(form))
     here = f"{platform.system().lower()}-{_MACHINES.get(platform.machine().lower(), platform.machine().lower())}"
-    form = _table(_table(forms.get("binary")).get(here))
+    form = safe_text.as_object(safe_text.as_object(forms.get("binary")).get(here))
     archive, inside = form.get("archive"), form.get("cmd")
     if isinstance(archive, str) and isinstance(inside, str) and inside:
         return ListedAgent(
@@ -94,15 +94,11 @@ def _agent(entry: Mapping[str, Any]) -> ListedAgent | None:
 
 
 def _env(form: Mapping[str, Any]) -> dict[str, str]:
-    return {name: value for name, value in _table(form.get("env")).items() if isinstance(value, str)}
+    return {name: value for name, value in safe_text.as_object(form.get("env")).items() if isinstance(value, str)}
 
 
 def _texts(value: Any) -> list[str]:
     return [one for one in _list(value) if isinstance(one, str)]
-
-
-def _table(value: Any) -> Mapping[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _list(value: Any) -> Sequence[Any]:

@@ -13,7 +13,7 @@ from console_app._version import __version__
 from console_app.acp_client.serving import Served
 from console_app.acp_client.updates import AgentCall, AgentUpdates
 from console_app.acp_client.wire import AUTHENTICATION, AgentError, AgentRefusal, Peer
-from console_app.domain import Outcome, agents, one_line
+from console_app.domain import Outcome, agents, one_line, safe_text
 from console_app.domain import events as ev
 from console_app.domain.tools import ServerIdentity
 from console_app.mcp_client import transport
@@ -215,8 +215,7 @@ class AgentSession:
     def _told(self, method: str, params: dict[str, Any]) -> None:
         if method != "session/update" or not self._id or params.get("sessionId") != self._id:
             return
-        said: Any = params.get("update")
-        update = cast("dict[str, Any]", said) if isinstance(said, dict) else {}
+        update = safe_text.as_object(params.get("update"))
         self._offered |= _known(update)
         if update.get("sessionUpdate") == "current_mode_update" and isinstance(self._offered.get("modes"), dict):
             self._offered["modes"] = {**self._offered["modes"], "currentModeId": update.get("currentModeId")}
@@ -233,8 +232,8 @@ class AgentSession:
 
     async def _permitted(self, params: dict[str, Any]) -> dict[str, Any]:
         options = [one for one in _mappings(params.get("options")) if isinstance(one.get("optionId"), str)]
-        about, updates = params.get("toolCall"), self._updates
-        call = updates.call(cast("dict[str, Any]", about) if isinstance(about, dict) else {}, begin=True)
+        updates = self._updates
+        call = updates.call(safe_text.as_object(params.get("toolCall")), begin=True)
         if call is None or call.finished or not options:
             return _CANCELLED
         updates.flush()

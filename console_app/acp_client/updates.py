@@ -84,7 +84,7 @@ class AgentUpdates:
             case "plan":
                 self._plan(update.get("entries"))
             case "usage_update":
-                cost = _mapping(update.get("cost"))
+                cost = safe_text.as_object(update.get("cost"))
                 amount = cost.get("amount")
                 if isinstance(amount, int | float) and cost.get("currency", "USD") == "USD" and amount > self.spent:
                     self._host.tell(ev.UsageReported(input_tokens=0, output_tokens=0, cost=amount - self.spent))
@@ -95,7 +95,9 @@ class AgentUpdates:
                 pass  # what it offers, its title, and what newer versions of the protocol add
 
     def report_usage(self, said: Any) -> None:
-        tokens = {name: value for name, value in _mapping(said).items() if isinstance(value, int) and value >= 0}
+        tokens = {
+            name: value for name, value in safe_text.as_object(said).items() if isinstance(value, int) and value >= 0
+        }
         if tokens:
             self._host.tell(
                 ev.UsageReported(
@@ -146,7 +148,9 @@ class AgentUpdates:
                 content=one_line(str(entry.get("content", "")), 300),
                 status=_TODO.get(str(entry.get("status")), ev.TodoStatus.PENDING),
             )
-            for entry in map(_mapping, (cast("list[Any]", entries) if isinstance(entries, list) else [])[:MOST_LISTED])
+            for entry in map(
+                safe_text.as_object, (cast("list[Any]", entries) if isinstance(entries, list) else [])[:MOST_LISTED]
+            )
         ]
         self._host.tell(ev.TodoChanged(items=tuple(items)))
 
@@ -216,11 +220,11 @@ class AgentUpdates:
         self._host.tell(ev.CallStarted(call_id=call.id))
 
     def _tell_output(self, call: AgentCall, said: Mapping[str, Any]) -> None:
-        delta = _mapping(said.get("_meta")).get(
-            "terminal_output_delta", _mapping(said.get("_meta")).get("terminal_output")
+        delta = safe_text.as_object(said.get("_meta")).get(
+            "terminal_output_delta", safe_text.as_object(said.get("_meta")).get("terminal_output")
         )
         if delta is not None:
-            about = _mapping(delta)
+            about = safe_text.as_object(delta)
             piece = str(about.get("data", about.get("delta", about.get("output", "")))) if about else str(delta)
         elif said.get("status") == "in_progress" and call.content:
             text = _without_fence(_result_of(call.content))
@@ -282,15 +286,15 @@ class AgentUpdates:
 def _own_name(said: Mapping[str, Any]) -> str:
     if isinstance(name := said.get("name"), str) and name:
         return name
-    for about in _mapping(said.get("_meta")).values():
-        if isinstance(name := _mapping(about).get("toolName"), str) and name:
+    for about in safe_text.as_object(said.get("_meta")).values():
+        if isinstance(name := safe_text.as_object(about).get("toolName"), str) and name:
             return name
     return ""
 
 
 def _result_of(content: Sequence[Any]) -> str:
     parts: list[str] = []
-    for one in map(_mapping, content):
+    for one in map(safe_text.as_object, content):
         match one.get("type"):
             case "diff":
                 path = one_line(str(one.get("path", "")), 500)
@@ -305,14 +309,14 @@ def _result_of(content: Sequence[Any]) -> str:
 
 
 def _text(content: Any) -> str:
-    block = _mapping(content)
+    block = safe_text.as_object(content)
     match block.get("type"):
         case "text":
             return str(block.get("text", ""))
         case "resource_link":
             return str(block.get("uri", ""))
         case "resource":
-            return str(_mapping(block.get("resource")).get("text", ""))
+            return str(safe_text.as_object(block.get("resource")).get("text", ""))
         case "image" | "audio" as kind:
             return f"[{kind}]"
         case _:
@@ -330,7 +334,3 @@ def _raw(output: Any) -> str:
 def _without_fence(text: str) -> str:
     fenced = _FENCED.match(text)
     return fenced[1] if fenced is not None else text
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

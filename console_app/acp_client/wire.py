@@ -9,7 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
-from console_app.domain import FanoutError, one_line
+from console_app.domain import FanoutError, one_line, safe_text
 from console_app.mcp_client import transport
 
 MOST_STRAY = 200  # lines in a row that are no messages: then it speaks something else
@@ -68,8 +68,7 @@ class Peer:
             self._fail(error.detail)
 
     def _take(self, message: dict[str, Any]) -> None:
-        method, number, params = message.get("method"), message.get("id"), message.get("params")
-        given: dict[str, Any] = cast("dict[str, Any]", params) if isinstance(params, dict) else {}
+        method, number, given = message.get("method"), message.get("id"), safe_text.as_object(message.get("params"))
         if not isinstance(method, str):
             waiting, answered = self._open.get(number, _NOBODY) if isinstance(number, int) else _NOBODY
             if waiting is not None and not waiting.done():
@@ -160,7 +159,7 @@ def _messages(line: bytes) -> list[dict[str, Any]]:
 def _settle(waiting: asyncio.Future[Any], message: dict[str, Any]) -> None:
     error, result = message.get("error"), message.get("result")
     if error is not None:
-        about: dict[str, Any] = cast("dict[str, Any]", error) if isinstance(error, dict) else {}
+        about = safe_text.as_object(error)
         data = about.get("data")
         details = cast("dict[str, Any]", data).get("details") if isinstance(data, dict) else data
         words = ": ".join(str(one) for one in (about.get("message"), details) if one)

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from console_app.cluster.engine import ClusterEngine, ClusterError, WorkerUnreachable
-from console_app.cluster.messages import Opening, versions
+from console_app.cluster.engine import ClusterEngine, ClusterError, Opening, WorkerUnreachable, versions
 from console_app.config.machine import extras
 from console_app.domain import FanoutError, UsageError, batch, one_line, web_address
 from console_app.wiring import Setup
@@ -140,7 +139,7 @@ class DaskCluster:
 
     async def _problem(self, worker: str) -> str:
         from console_app.cluster import node
-        from console_app.cluster.messages import OpenedNode
+        from console_app.cluster.engine import OpenedNode
 
         try:
             there = await self._run(worker, node.worker_versions)

@@ -16,7 +16,7 @@ from distributed import Scheduler, Worker, WorkerPlugin
 
 from console_app import batch_worker, wiring
 from console_app.batch import LocalEngine
-from console_app.cluster.messages import OpenedNode, Opening, Orders, Told, versions
+from console_app.cluster.engine import OpenedNode, Opening, Orders, Told, versions
 from console_app.domain import FanoutError, batch
 from console_app.engine import ManualCall, find_tools
 from console_app.headless import needed_servers, servers

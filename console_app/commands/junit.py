@@ -42,8 +42,7 @@ def report(suite: str, cases: Sequence[Case], *, seconds: float) -> str:
     for case in cases:
         one = ElementTree.SubElement(whole, "testcase", classname=suite, name=case.name, time=f"{case.seconds:.3f}")
         if case.problems:
-            failure = ElementTree.SubElement(one, "failure", message=case.problems[0])
-            failure.text = "\n".join(case.problems)
+            ElementTree.SubElement(one, "failure", message=case.problems[0]).text = "\n".join(case.problems)
         elif case.skipped:
             ElementTree.SubElement(one, "skipped", message=case.skipped)
     return ElementTree.tostring(whole, encoding="unicode", xml_declaration=True) + "\n"

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from console_app.console.services import Services as Services
     from console_app.console.services import Timers as Timers
     from console_app.console.services import Timing as Timing
+    from console_app.console.talk.conversation import Around as Around
     from console_app.console.talk.conversation import Conversation as Conversation
     from console_app.console.talk.question_queue import PendingQuestion as PendingQuestion
     from console_app.console.talk.question_queue import QuestionQueue as QuestionQueue
     from console_app.console.talk.question_queue import Reply as Reply
-    from console_app.console.talk.queued import Around as Around
     from console_app.console.talk.sessions import READ_ONLY as READ_ONLY
     from console_app.console.talk.sessions import Disk as Disk
     from console_app.console.talk.sessions import full_looks as full_looks

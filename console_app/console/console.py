@@ -24,7 +24,7 @@ from console_app.domain import FanoutError, UsageError, event_news, one_line, po
 from console_app.domain.transcript import MANUAL
 
 if TYPE_CHECKING:
-    from console_app.console.talk.queued import Around
+    from console_app.console.talk.conversation import Around
     from console_app.domain import Attachment, Event
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.cluster.engine import ClusterEngine
-from console_app.cluster.messages import OpenedNode, Opening, Orders
+from console_app.cluster.engine import ClusterEngine, OpenedNode, Opening, Orders
 from console_app.cluster.node import ClusterNode
 from console_app.command_line import parse_arguments
 from console_app.domain.batch import GivenCall, ItemResult, WorkItem

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from console_app.domain import events as ev
 from console_app.domain.safe_text import LONGEST_LINE, SGR, is_safe
-from console_app.domain.transcript.output import MOST_KEPT, OutputTail
+from console_app.domain.transcript.views import MOST_KEPT, OutputTail
 from tests.each import each
 
 RED, END = "\x1b[31m", "\x1b[0m"

@@ -10,7 +10,7 @@ from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import Outcome, ToolResult
 from console_app.engine import Turn
 from console_app.engine.activity import FLOOD
-from console_app.engine.calls.gathered_output import MOST_AT_ONCE, MOST_THEN, PLENTY
+from console_app.engine.calls.call_execution import MOST_AT_ONCE, MOST_THEN, PLENTY
 from tests.engine.peers import Model, Tools, calls, engine_of, only, outcomes, play, tool_texts
 from tests.engine.strict_history import check_turn
 from tests.engine.virtual_time import run

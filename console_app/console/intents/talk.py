@@ -41,8 +41,7 @@ async def undo(console: Console, rest: str) -> None:
         turn, services = console.ui.transcript.turn, console.services
         if console.conversation.busy:
             raise UsageError("a turn still runs", "Files can go back once it has ended.")
-        calls = [] if turn is None else turn.calls
-        changed = files.histories(calls, services.working_folder)
+        changed = files.histories([] if turn is None else turn.calls, services.working_folder)
         if not changed:
             console.ui.toast("No call of the last turn changed a file with the files server.")
             return
@@ -56,8 +55,7 @@ async def undo(console: Console, rest: str) -> None:
 
 async def diff(console: Console, _rest: str) -> None:
     services, turns = console.services, console.ui.transcript.turns
-    calls = [call for turn in turns for call in turn.calls]
-    changed = files.histories(calls, services.working_folder)
+    changed = files.histories([call for turn in turns for call in turn.calls], services.working_folder)
     kept, folder = services.replaced_files, services.working_folder
     await report_once_read(console, "Diff", lambda: asyncio.to_thread(files.diff_report, changed, kept, folder))
 

@@ -8,12 +8,11 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import nullcontext, suppress
-from dataclasses import replace
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from console_app.console.talk.queued import Around, Queued, Sent
 from console_app.console.ui_port import UiPort
 from console_app.domain import Attachment, Event, FanoutError, UsageError, UserMessage, one_line
 from console_app.domain import events as ev
@@ -26,6 +25,29 @@ if TYPE_CHECKING:
     from console_app.console.files import Attachments
     from console_app.domain import ports
     from console_app.engine import Compacting, Engine, Rerun
+
+
+Around = Callable[[], AbstractAsyncContextManager[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """A prompt in the queue. Only names in `typed` count; the rest was pasted. `message` is ready to go. The turn runs
+    within `around`, which may raise UsageError."""
+
+    text: str
+    typed: str | None = None
+    message: UserMessage | None = None
+    around: Around = nullcontext
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A prompt whose turn has not begun: it waits for servers to connect, say, or for what it names at one."""
+
+    text: str
+    since: float  # seconds of the conversation's clock
+
 
 CLOSING = 4.0  # seconds that running calls get to end when the conversation closes
 STEERED = "It joins at the next step."

@@ -12,11 +12,11 @@ from console_app.domain.events import TodoItem
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState
-from console_app.domain.transcript.output import OutputTail
 from console_app.domain.transcript.views import (
     AgentWork,
     CallView,
     LogLine,
+    OutputTail,
     SessionUsage,
     StepView,
     SupersededRun,

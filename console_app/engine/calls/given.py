@@ -4,10 +4,10 @@ be a quotation, and any call that changes, runs or sends something may have been
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from console_app.domain import AssistantMessage, Message, Outcome, ToolMessage, ToolSpec, UserMessage, ports
+from console_app.domain import AssistantMessage, Message, Outcome, ToolMessage, ToolSpec, UserMessage, ports, safe_text
 from console_app.domain import schema as json_schema
 from console_app.domain.tools import FAILED
 from console_app.engine.calls.call_execution import CallExecution
@@ -122,14 +122,10 @@ def _found_by_provider(content: str) -> GivenText:
 
 def _found(message: AssistantMessage) -> Iterator[str]:
     for one in message.reasoning:
-        block, cited = _object(one.data.get("block")), _object(one.data.get("text"))
+        block, cited = safe_text.as_object(one.data.get("block")), safe_text.as_object(one.data.get("text"))
         ran = str(block.get("type", "")).endswith(("_result", "_call", "_list_tools"))
         for key in _FOUND:
             yield from (one for one, said in _strings(block.get(key) if ran else cited.get(key), said=True) if said)
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _of_tool(spec: ToolSpec) -> list[GivenText]:

@@ -311,9 +311,7 @@ class Approvals:
         asked, since it is about later calls."""
         answered = 0
         for call_id, waiting in self._waiting.items():
-            if not self.waits(call_id):
-                continue
-            if self._renew(waiting) or waiting.repeats:
+            if not self.waits(call_id) or self._renew(waiting) or waiting.repeats:
                 continue
             verdict = self._check(waiting.spec, waiting.call.arguments or {}, waiting.call.asks)
             if verdict.action != "ask" and verdict.by is ev.DecidedBy.RULE:

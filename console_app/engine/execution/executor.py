@@ -19,8 +19,7 @@ from console_app.domain import events as ev
 from console_app.domain.transcript import MOST_LIMITS, ends_at
 from console_app.engine.activity import GRACE, Activity, usage_reported
 from console_app.engine.calls import results
-from console_app.engine.calls.call_execution import MOST_SENT, CallExecution
-from console_app.engine.calls.gathered_output import GatheredOutput
+from console_app.engine.calls.call_execution import MOST_SENT, CallExecution, GatheredOutput
 from console_app.engine.calls.slots import agents_at_once, limits_of
 from console_app.engine.execution.approval import Approvals
 from console_app.engine.execution.builtin_specs import is_agent
