@@ -17,8 +17,7 @@ from console_app import resources
 from console_app.config.files import Paths
 from console_app.config.machine import page_in_use
 from console_app.config.settings import read_startup_settings
-from console_app.tui.app import FanoutApp
-from console_app.tui.main_screen.start.first_paint import StartupParts
+from console_app.tui.app import FanoutApp, StartupParts
 
 if TYPE_CHECKING:
     from console_app.console import Services

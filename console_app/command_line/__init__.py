@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from console_app.command_line.commands import CONSOLE as CONSOLE
     from console_app.command_line.completion import SCRIPTS as SCRIPTS
     from console_app.command_line.completion import answer as answer
-    from console_app.command_line.man_page import page as page
+    from console_app.command_line.help_text import page as page
     from console_app.command_line.parser import parse_arguments as parse_arguments
 else:
     from console_app.door import door

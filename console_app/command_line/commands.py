@@ -60,7 +60,7 @@ class CommandSpec:
         return next((one for one in self.actions if one.name == name), None)
 
     def all_flags(self) -> Iterator[Flag]:
-        """Return the command's own options and those of its actions."""
+        """Yield the command's own options and those of its actions."""
         yield from self.flags
         for action in self.actions:
             yield from action.flags
@@ -70,6 +70,8 @@ _ID = Words("ID", help="a session; the beginning of its ID will do", least=1, mo
 _FILE_OUT = flag("-o", "--output", metavar="FILE", completes="file", help="a new file, not standard output")
 _CALLS_FROM = flag("--from", metavar="FILE", completes="file", dest="from_file", help="calls in bulk, one a line")
 _JUNIT = flag("--junit", metavar="FILE", completes="file", help="a JUnit report too, as CI reads it")
+_SERVER = Words("NAME", completes="server", help="the server")
+_ONLY = Words("NAME", completes="server", help="only these servers")
 
 _MCP = CommandSpec(
     "mcp",
@@ -78,19 +80,14 @@ _MCP = CommandSpec(
         CommandSpec(
             "list",
             "connect to the servers and say how each does",
-            Words("NAME", completes="server", help="only these servers"),
+            _ONLY,
             (switch("--check", help="exit 1 when a server failed"), of.JSON, _JUNIT, *of.SERVERS, *of.GENERAL),
         ),
-        CommandSpec(
-            "get",
-            "what mcp.json says of a server",
-            Words("NAME", completes="server", help="the server"),
-            (of.JSON, of.MCP_CONFIG, *of.GENERAL),
-        ),
+        CommandSpec("get", "what mcp.json says of a server", _SERVER, (of.JSON, of.MCP_CONFIG, *of.GENERAL)),
         CommandSpec(
             "test",
             "connect, list what each server offers, and exit 1 when one fails",
-            Words("NAME", completes="server", help="only these servers"),
+            _ONLY,
             (of.JSON, _JUNIT, *of.SERVERS, *of.GENERAL),
         ),
         CommandSpec(
@@ -122,7 +119,7 @@ _MCP = CommandSpec(
         CommandSpec(
             "auth",
             "sign in to a server through the browser",
-            Words("NAME", completes="server", help="the server"),
+            _SERVER,
             (switch("--sign-out", help="forget the sign-in"), of.MCP_CONFIG, *of.GENERAL),
         ),
         CommandSpec(
@@ -240,23 +237,14 @@ _AGENTS = CommandSpec(
         ),
     ),
 )
+_PROVIDER = Words("PROVIDER", "provider", help="as openai or anthropic", most=1, listed=False)
 _AUTH = CommandSpec(
     "auth",
     "keep a provider's key, or forget it",
     notes=("A key is typed unseen or read from standard input: never an argument, which others could see.",),
     actions=(
-        CommandSpec(
-            "set",
-            "keep a key in the keyring or a private file",
-            Words("PROVIDER", "provider", help="as openai or anthropic", most=1, listed=False),
-            of.GENERAL,
-        ),
-        CommandSpec(
-            "remove",
-            "forget a key",
-            Words("PROVIDER", "provider", help="as openai or anthropic", most=1, listed=False),
-            of.GENERAL,
-        ),
+        CommandSpec("set", "keep a key in the keyring or a private file", _PROVIDER, of.GENERAL),
+        CommandSpec("remove", "forget a key", _PROVIDER, of.GENERAL),
         CommandSpec("list", "the names of the keys that are kept", None, (of.JSON, *of.GENERAL)),
     ),
 )

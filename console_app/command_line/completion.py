@@ -168,8 +168,7 @@ complete -c fanout -f -k -a '(__fanout_complete)'
 
 
 def answer(arguments: Sequence[str]) -> str:
-    """Return what `fanout __complete SHELL ...` prints; it gets `bash LINE POINT BREAKS`, or a shell and the words so
-    far."""
+    """Return what `fanout __complete SHELL ...` prints; it gets `bash LINE POINT BREAKS`, or a shell and words."""
     shell, *rest = arguments or ("",)
     kept, words = "", rest or [""]
     if shell == "bash" and len(rest) == 3 and rest[1].isdecimal():
@@ -190,7 +189,8 @@ def candidates(words: Sequence[str]) -> Iterator[Candidate]:
     shown = action or command
     flags = list((shown if shown.flags or not command.actions else command).flags)
     if "--" not in before:
-        if (flag := _open_flag(before, flags)) is not None:
+        flag = _named(before[-1], flags) if before else None
+        if flag is not None and flag.takes_value:
             yield from _values(flag, before, current, "")
             return
         name, equals, value = current.partition("=")
@@ -248,12 +248,6 @@ def _command_of(before: Sequence[str]) -> tuple[CommandSpec, CommandSpec | None,
     while (found := find_word(rest, (action or command).flags)) is not None:
         typed, rest = typed + 1, found[1]
     return command, action, typed
-
-
-def _open_flag(before: Sequence[str], flags: Iterable[Flag]) -> Flag | None:
-    """Return the option whose value comes next, None for none."""
-    flag = _named(before[-1], flags) if before else None
-    return flag if flag is not None and flag.takes_value else None
 
 
 def _named(name: str, flags: Iterable[Flag]) -> Flag | None:

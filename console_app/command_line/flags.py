@@ -13,7 +13,7 @@ Completes = Literal["", "file", "folder", "model", "server", "tool", "session", 
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """One option, as argparse wants it, and what completes its value."""
+    """An option, as argparse wants it, and what completes its value."""
 
     names: tuple[str, ...]
     help: str
@@ -55,60 +55,41 @@ def one_of(name: str, metavar: str, choices: tuple[str, ...], *, help: str, **op
     return Flag((name,), help, {"metavar": metavar, "choices": choices, **options})
 
 
-def _number(text: str, name: str, least: float, most: float) -> float:
-    value = float(text)
-    if not least <= value <= most:
-        raise ValueError(name)
-    return value
+def _number(name: str, least: float, most: float) -> Callable[[str], float]:
+    """Make a reader of numbers in these bounds: argparse says "invalid NAME value"."""
+
+    def read(text: str) -> float:
+        value = float(text)
+        if not least <= value <= most:
+            raise ValueError(name)
+        return value
+
+    read.__name__ = name
+    return read
 
 
-def seconds(text: str) -> float:
-    """Read seconds: zero or more, and not without end."""
-    return _number(text, "seconds", 0, 1e12)
+def _whole(name: str, least: int, most: float) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        return int(_number(name, least, most)(str(int(text))))
 
-
-def dollars(text: str) -> float:
-    """Read dollars: zero or more, and not without end."""
-    return _number(text, "dollars", 0, 1e12)
-
-
-def speed(text: str) -> float:
-    """Read a factor from 0.01 to 10,000."""
-    return _number(text, "speed", 0.01, 10_000)
-
-
-def count(text: str) -> int:
-    """Read a whole number from one."""
-    return int(_number(str(int(text)), "count", 1, 1e12))
-
-
-def port(text: str) -> int:
-    """Read a port; 0 stands for any that is free."""
-    return int(_number(str(int(text)), "port", 0, 65535))
-
-
-def minutes(text: str) -> float:
-    """Read minutes: zero or more, up to a week."""
-    return _number(text, "minutes", 0, 7 * 24 * 60)
+    read.__name__ = name
+    return read
 
 
 def screen_size(text: str) -> tuple[int, int]:
     """Read columns and rows, as 100x30."""
     columns, _, rows = text.partition("x")
-    return int(_number(columns, "columns", 60, 240)), int(_number(rows, "rows", 15, 80))
+    return int(_number("columns", 60, 240)(columns)), int(_number("rows", 15, 80)(rows))
 
 
-_TYPES: dict[Callable[[str], object], str] = {  # argparse says "invalid NAME value"
-    seconds: "number of seconds",
-    dollars: "number of dollars",
-    speed: "number from 0.01 to 10000",
-    count: "number from 1",
-    port: "port from 0 to 65535",
-    minutes: "number of minutes",
-    screen_size: "size from 60x15 to 240x80",
-}
-for _type, _name in _TYPES.items():
-    _type.__name__ = _name
+seconds = _number("number of seconds", 0, 1e12)
+dollars = _number("number of dollars", 0, 1e12)
+speed = _number("number from 0.01 to 10000", 0.01, 10_000)
+minutes = _number("number of minutes", 0, 7 * 24 * 60)
+count = _whole("number from 1", 1, 1e12)
+port = _whole("port from 0 to 65535", 0, 65535)  # 0 stands for any that is free
+screen_size.__name__ = "size from 60x15 to 240x80"
+
 
 GENERAL = (
     flag("-C", "--cwd", metavar="DIR", completes="folder", help="work in this folder"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from console_app._version import __version__
 from console_app.command_line.commands import COMMANDS, CONSOLE, EXIT_CODES, CommandSpec
 from console_app.command_line.flags import Flag
 
@@ -86,10 +87,6 @@ def _console_lines() -> Iterator[str]:
     yield "examples:"
     yield from (f"  {note}" for note in CONSOLE.notes)
     yield ""
-    yield from _exit_codes()
-
-
-def _exit_codes() -> Iterator[str]:
     line = "exit codes:"
     for code, meaning in EXIT_CODES:
         entry = f" {code} {meaning}{'' if code == EXIT_CODES[-1][0] else ','}"
@@ -107,3 +104,102 @@ def _columns(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
 def _row(left: str, right: str) -> str:
     gap = "" if len(left) < _COLUMN - 2 else "\n" + " " * (_COLUMN + 2)
     return f"  {left:<{_COLUMN - 2}}{gap}{right}"
+
+
+_ENVIRONMENT = {
+    "OPENAI_API_KEY, OPENAI_BASE_URL": "the key and the endpoint of the provider openai",
+    "ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL": "the key and the endpoint of the provider anthropic",
+    "OLLAMA_HOST": "where Ollama answers",
+    "FANOUT_HOME": "one folder for configuration, data and state",
+    "FANOUT_SERVE_TOKEN": "the token that fanout serve asks browsers for",
+    "FANOUT_SETTING": "the value of any setting, in capitals, as FANOUT_MODEL",
+    "NO_COLOR": "no colours",
+    "VISUAL, EDITOR": "the editor that Ctrl+G opens",
+}
+
+
+def pages() -> dict[str, str]:
+    """Return every page by the name of its file."""
+    return {"fanout.1": page(CONSOLE), **{f"fanout-{name}.1": page(one) for name, one in COMMANDS.items()}}
+
+
+def page(command: CommandSpec) -> str:
+    """Return the page of a command in man(7)."""
+    return "".join(f"{line}\n" for line in _page_lines(command))
+
+
+def _page_lines(command: CommandSpec) -> Iterator[str]:
+    name = "-".join(filter(None, ("fanout", command.name)))
+    about = command.about.rstrip(".")
+    yield f'.TH {name.upper()} 1 "" "Fanout {__version__}" "User Commands"'
+    yield ".SH NAME"
+    yield f"{_text(name)} \\- {_text(about[:1].lower() + about[1:])}"
+    yield ".SH SYNOPSIS"
+    for action in command.actions or (None,):
+        yield ".nf"
+        yield _text(usage(command, action))
+        yield ".fi"
+    if command is CONSOLE:
+        yield from _console()
+    elif command.words is not None and command.words.help:
+        yield ".SH DESCRIPTION"
+        yield from _entry(command.words.metavar, command.words.help)
+    for action in command.actions:
+        yield f'.SH "{action.name.upper()}"'
+        yield _text(f"{action.about[:1].upper()}{action.about[1:]}.")
+        if action.words is not None and action.words.help:
+            yield from _entry(action.words.metavar, action.words.help)
+        yield from _options(action.flags)
+        yield from _examples(action.notes)
+    if command.flags:
+        yield ".SH OPTIONS"
+        yield from _options(command.flags)
+    if command.notes:
+        yield ".SH EXAMPLES"
+        yield from _examples(command.notes)
+    yield ".SH EXIT STATUS"
+    for code, meaning in EXIT_CODES:
+        yield from _entry(str(code), meaning)
+    yield ".SH SEE ALSO"
+    others = ["fanout", *(f"fanout-{other}" for other in COMMANDS)]
+    yield from (f".BR {_text(other)} (1){',' if other != others[-1] else ''}" for other in others if other != name)
+
+
+def _console() -> Iterator[str]:
+    yield ".SH DESCRIPTION"
+    yield "Without a command the console opens. A prompt on the command line is sent as it does:"
+    yield "it is quoted and holds a space, or stands behind a lone"
+    yield ".BR \\-\\- ."
+    yield ".SH COMMANDS"
+    for one in COMMANDS.values():
+        yield from _entry(one.name, one.about)
+    yield ".SH ENVIRONMENT"
+    for name, about in _ENVIRONMENT.items():
+        yield from _entry(name, about)
+    yield ".SH FILES"
+    yield ".B fanout config path"
+    yield "lists every file that is read or written."
+
+
+def _options(flags: tuple[Flag, ...]) -> Iterator[str]:
+    for flag in flags:
+        yield from _entry(option(flag).strip(), flag.help)
+
+
+def _entry(term: str, about: str) -> Iterator[str]:
+    yield ".TP"
+    yield f".B {_text(term)}"
+    yield _text(about)
+
+
+def _examples(notes: tuple[str, ...]) -> Iterator[str]:
+    for number, note in enumerate(notes):
+        yield ".sp" if number else '.\\"'
+        yield ".nf"
+        yield _text(note)
+        yield ".fi"
+
+
+def _text(text: str) -> str:
+    escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("`", "\\(ga").replace("'", "\\(aq")
+    return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped.replace('"', "\\(dq")

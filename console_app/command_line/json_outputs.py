@@ -339,7 +339,7 @@ OUTPUTS: dict[str, Printed] = {
 
 
 def schema(name: str) -> dict[str, Any]:
-    """The JSON schema of an output, draft 2020-12; its `$id` ends with its version."""
+    """Return the JSON schema of an output, draft 2020-12; its `$id` ends with its version."""
     printed = OUTPUTS[name]
     made = TypeAdapter[Any](printed.type).json_schema(mode="serialization")
     return {

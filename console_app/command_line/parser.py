@@ -20,7 +20,7 @@ _WRONG_VALUE = re.compile(r"argument (\S+): invalid (.+) value: ('.*')", re.DOTA
 
 
 class Parser(argparse.ArgumentParser):
-    """The options of one command; its complaint is one line, its help ours."""
+    """Reads the options of one command; its complaint is one line, its help ours."""
 
     def __init__(self, command: CommandSpec, action: CommandSpec | None = None) -> None:
         super().__init__(prog=program(command, action), allow_abbrev=False)
@@ -88,7 +88,14 @@ def _parsed(command: CommandSpec, action: CommandSpec | None, arguments: Sequenc
     if unknown:
         near = _nearest(unknown[0].partition("=")[0], [name for flag in shown.flags for name in flag.names])
         parser.error(f"unrecognized arguments: {' '.join(unknown)}" + (f"; did you mean {near}?" if near else ""))
-    _take_words(parser, shown, parsed, [*others, *arguments[cut + 1 :]])
+    words, takes = [*others, *arguments[cut + 1 :]], shown.words or Words("", most=0)
+    if len(words) < takes.least:
+        parser.error(f"{shown.name} needs {takes.metavar}")
+    if takes.most is not None and len(words) > takes.most:
+        parser.error(f"unexpected argument {words[takes.most]!r}")
+    if takes.choices and words and words[0] not in takes.choices:
+        parser.error(f"no {takes.dest} {words[0]!r}; there are {', '.join(takes.choices)}")
+    setattr(parsed, takes.dest, words if takes.listed else next(iter(words), None))
     return parsed
 
 
@@ -100,17 +107,6 @@ def _by_new_names(command: CommandSpec, arguments: Sequence[str]) -> Iterator[st
         if (new := renamed.get(name)) is not None:
             sys.stderr.write(f"fanout: {name} is called {new} now; the next release doesn't know the old name.\n")
         yield word if new is None else f"{new}{equals}{value}"
-
-
-def _take_words(parser: Parser, shown: CommandSpec, parsed: argparse.Namespace, words: list[str]) -> None:
-    takes = shown.words or Words("", most=0)
-    if len(words) < takes.least:
-        parser.error(f"{shown.name} needs {takes.metavar}")
-    if takes.most is not None and len(words) > takes.most:
-        parser.error(f"unexpected argument {words[takes.most]!r}")
-    if takes.choices and words and words[0] not in takes.choices:
-        parser.error(f"no {takes.dest} {words[0]!r}; there are {', '.join(takes.choices)}")
-    setattr(parsed, takes.dest, words if takes.listed else next(iter(words), None))
 
 
 def _parse_console(arguments: Sequence[str]) -> argparse.Namespace:

@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Awaitable, Callable
 from enum import IntEnum
-from types import TracebackType
 from typing import TypeVar
 
 from console_app.domain.ending_signals import ending_signals
@@ -39,28 +38,26 @@ class Interrupted(Exception):
 
 
 class TimeToEnd:
-    """One budget for all that a run waits for at its end. Without `begin` each may take its own time."""
+    """Budgets all that a run waits for at its end. Without `begin` each may take its own time."""
 
     def __init__(self) -> None:
         self.begun = asyncio.Event()
         self._until = 0.0
 
     def begin(self, since: float | None = None) -> None:
-        """The work was ended from outside, at `since` of `time.monotonic`, now if None. Only the first counts."""
+        """Begin at `since` of `time.monotonic`, now if None: the work was ended from outside. Only the first counts."""
         if not self.begun.is_set():
             self._until = (time.monotonic() if since is None else since) + HURRIED
             self.begun.set()
 
     def left(self, most: float, least: float = 0.2) -> float:
-        """Seconds that something may take which would otherwise get `most`."""
+        """Return the seconds that something may take which would otherwise get `most`."""
         return max(least, min(most, self._until - time.monotonic())) if self.begun.is_set() else most
 
 
 class Interrupts:
     """A context in which `ending_signals` set `asked` and call `on_interrupt`, in place of killing the process.
-
-    `to_end` begins once the work has ended for a signal or a time limit.
-    """
+    `to_end` begins once the work has ended for a signal or a time limit."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
@@ -74,16 +71,14 @@ class Interrupts:
             self._loop.add_signal_handler(number, self._received)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for number in self._signals:
             self._loop.remove_signal_handler(number)
             if self.asked.is_set():
                 signal.signal(number, signal.SIG_IGN)  # the process is ending anyway, within the deadline
 
     async def race(self, work: Awaitable[T]) -> T:
-        """The result of `work`, or Interrupted as soon as a signal comes; `work` is cancelled then."""
+        """Return the result of `work`, or raise Interrupted as soon as a signal comes; `work` is cancelled then."""
         task, asked = asyncio.ensure_future(work), asyncio.ensure_future(self.asked.wait())
         try:
             await asyncio.wait((task, asked), return_when=asyncio.FIRST_COMPLETED)
@@ -108,7 +103,7 @@ class Interrupts:
 
 
 def end_within(seconds: float, code: int) -> None:
-    """Ends the process at the latest then, past whatever thread Python would wait for."""
+    """End the process at the latest then, past whatever thread Python would wait for."""
     timer = threading.Timer(seconds, os._exit, (code,))
     timer.daemon = True
     timer.start()

@@ -16,9 +16,10 @@ from console_app.mcp_client import Hub
 
 
 def read_calls(words: Sequence[str]) -> list[ManualCall]:
-    """`SERVER.TOOL JSON SERVER.TOOL JSON ...` as calls; JSON left out is {}. Raises UsageError."""
+    """Read `SERVER.TOOL JSON SERVER.TOOL JSON ...` as calls; JSON left out is {}. Raises UsageError."""
+    usage = 'As: fanout call calculator.evaluate \'{"expression": "1+1"}\''
     if not words:
-        raise UsageError("call needs SERVER.TOOL JSON", 'As: fanout call calculator.evaluate \'{"expression": "1+1"}\'')
+        raise UsageError("call needs SERVER.TOOL JSON", usage)
     calls: list[ManualCall] = []
     for number, word in enumerate(words):
         if word.lstrip().startswith("{"):
@@ -26,9 +27,7 @@ def read_calls(words: Sequence[str]) -> list[ManualCall]:
                 raise UsageError(f"the arguments {word} belong to no tool", "Write SERVER.TOOL JSON.")
             calls[-1] = ManualCall(calls[-1].label, _arguments(word, calls[-1].label))
         elif "." not in word:
-            raise UsageError(
-                f'"{word}" is no SERVER.TOOL', 'As: fanout call calculator.evaluate \'{"expression": "1+1"}\''
-            )
+            raise UsageError(f'"{word}" is no SERVER.TOOL', usage)
         else:
             calls.append(ManualCall(word, {}))
     return calls
@@ -47,7 +46,7 @@ def _arguments(text: str, label: str) -> dict[str, Any]:
 
 
 def needed_servers(choice: ServerChoice, calls: Sequence[ManualCall]) -> ServerChoice:
-    """Only the servers that the calls name, so that no other is started. Raises UsageError for one that isn't there."""
+    """Choose only the servers that the calls name, so that no other is started. Raises UsageError for one not there."""
     needed = [server for server in choice.servers if any(call.label.startswith(f"{server.name}.") for call in calls)]
     for call in calls:
         if not any(call.label.startswith(f"{server.name}.") for server in needed):
@@ -65,10 +64,8 @@ class NamedTools:
         self._missing: dict[str, str] = {}  # label -> why
 
     async def one_is_there(self) -> None:
-        """Returns once a call can be made, or can't for the reason that its server is down.
-
-        Raises UsageError when no call names a tool that is there, or might be.
-        """
+        """Return once a call can be made, or can't for the reason that its server is down. Raises UsageError when no
+        call names a tool that is there, or might be."""
         coming = {asyncio.create_task(self._servers_of(call.label)): call.label for call in self._calls}
         try:
             for task in asyncio.as_completed(coming):
@@ -83,7 +80,7 @@ class NamedTools:
         raise UsageError(f"no tool is called {call.label}", call.nearest(self._known))
 
     async def tool_of(self, call: ManualCall) -> ToolSpec:
-        """The tool of a call as soon as its server has it, or what stands for it where it isn't there."""
+        """Return the tool of a call as soon as its server has it, or a stand-in for it where it isn't there."""
         await self._servers_of(call.label)
         if (spec := self._listed(call.label)) is None:
             why = self._down(call.label) or self._left_out(call.label)
@@ -119,11 +116,11 @@ class NamedTools:
         ]
 
     def tools(self) -> Sequence[ToolSpec]:
-        """All of them, as far as they are there."""
+        """Return all tools, as far as they are there."""
         return [*self._hub.tools(), *self._stand_ins()]
 
     async def call(self, invocation: ports.Invocation, reporter: ports.CallReporter) -> ToolResult:
-        """Runs one call; of a tool that isn't there the result says why."""
+        """Run one call; of a tool that isn't there the result says why."""
         why = self._missing.get(invocation.spec.label)
         if why is not None:
             return ToolResult(outcome=Outcome.FAILED, content=why, error=why)

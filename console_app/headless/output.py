@@ -23,9 +23,7 @@ _FULL = 1_000_000  # bytes waiting before `drain` holds the producer back
 
 class OutputStreams:
     """Holds two ordered streams. `lost` is set (on the event loop) when nobody reads standard output any more.
-
-    `redactor` is applied to every error line and every report. The text of a conversation goes out as it was said.
-    """
+    `redactor` is applied to every error line and every report. The text of a conversation goes out as it was said."""
 
     def __init__(self, stdout: int = STDOUT, stderr: int = STDERR, redactor: Redactor | None = None) -> None:
         self._redactor = redactor or Redactor()
@@ -49,19 +47,19 @@ class OutputStreams:
         self._thread.start()
 
     def out(self, text: str) -> None:
-        """Queues `text`, already safe, for standard output."""
+        """Queue `text`, already safe, for standard output."""
         self._put(self._stdout, text)
 
     def error_line(self, text: str) -> None:
-        """Queues one line for standard error; what is foreign in it is made visible."""
+        """Queue one line for standard error; the foreign in it is made visible."""
         self._put(self._stderr, visible(self._redactor.clean(text)).rstrip("\n") + "\n")
 
     def report(self, line: str) -> None:
-        """Queues a line about servers, settings or this machine, already safe, for standard output."""
+        """Queue a line about servers, settings or this machine, already safe, for standard output."""
         self.out(self._redactor.clean(line) + "\n")
 
     async def drain(self, most: int = _FULL) -> None:
-        """Waits while more than `most` bytes are queued: a slow reader slows the turn and doesn't fill the memory."""
+        """Wait while more than `most` bytes are queued: a slow reader slows the turn and doesn't fill the memory."""
         while self._size > most and not self.lost.is_set() and not self._hurried:
             self._drained.clear()
             await self._drained.wait()
@@ -72,14 +70,14 @@ class OutputStreams:
         self._drained.set()
 
     async def finish(self) -> None:
-        """Waits until everything is written, or can't be."""
+        """Wait until everything is written, or can't be."""
         self._hurried = False
         while self._size and not self._hurried:  # what is for standard error too, where nobody reads the rest
             self._drained.clear()
             await self._drained.wait()
 
     def close(self) -> None:
-        """Lets the thread end once everything is written. Waits for nothing."""
+        """Let the thread end once everything is written. Wait for nothing."""
         self._unwatch()
         with self._changed:
             self._closed = True

@@ -34,10 +34,8 @@ STEP_LIMIT = "The step limit was reached: the answer is what could be said by th
 
 
 class _Printing(UiPort):
-    """Prints the events of a run, as its UiPort. Nobody is there to be asked.
-
-    `error` is the fault that kept the run from its end, if there was one.
-    """
+    """Prints the events of a run, as its UiPort. Nobody is there to be asked. `error` is the fault that kept the run
+    from its end, if there was one."""
 
     def __init__(self, output: OutputStreams, transcript: Transcript, writer: Writer) -> None:
         self._output = output
@@ -47,7 +45,6 @@ class _Printing(UiPort):
 
     @property
     def transcript(self) -> Transcript:
-        """The conversation as far as it was printed."""
         return self._transcript
 
     def show(self, event: Event) -> None:
@@ -55,18 +52,18 @@ class _Printing(UiPort):
         self._writer.write(event)
 
     async def next_slice(self) -> None:
-        """A slow reader slows the turn and doesn't fill the memory."""
+        """Wait for a slow reader, who slows the turn and doesn't fill the memory."""
         await self._output.drain()
 
     def tell(self, level: Level, text: str) -> None:
-        """A line to standard error; an error is the run's own, printed at its end."""
+        """Write a line to standard error; an error is the run's own, printed at its end."""
         if level == "error":
             self.error = self.error or text
         else:
             self._output.error_line(one_line(text, 400))
 
     def toast(self, text: str, seconds: float = 4) -> None:
-        """Nobody looks."""
+        """Do nothing: nobody looks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +85,16 @@ async def run_turn(
     shows_output: bool = False,
     library: Library | None = None,
 ) -> RunEnding:
-    """One turn, kept in `library`. `results_only` is for calls without a model: their results are printed as text.
-    `shows_output`: so is what calls write while they run, to standard error."""
+    """Run one turn, kept in `library`. `results_only` is for calls without a model: their results are printed as text.
+    With `shows_output`, lines that calls write while they run go to standard error."""
     transcript = Transcript.after(engine.transcript)
-    writer = _writer(output, output_format, transcript, engine, results_only, shows_output)
+    writer: Writer
+    if output_format == "stream-json":
+        writer = StreamJsonWriter(output)
+    elif output_format == "json":
+        writer = JsonWriter(output, lambda told: report(transcript, session_id=engine.session_id, notices=told))
+    else:
+        writer = ResultsWriter(output, transcript) if results_only else TextWriter(output, transcript, shows_output)
     printing = _Printing(output, transcript, writer)
     conversation = Conversation(engine, library, printing)
     if library is not None:
@@ -123,23 +126,6 @@ async def run_turn(
         await conversation.close()
     writer.finish()
     return _ending(conversation.last_turn, transcript, printing.error, output, interrupts, results_only)
-
-
-def _writer(
-    output: OutputStreams,
-    output_format: OutputFormat,
-    transcript: Transcript,
-    engine: Engine,
-    results_only: bool,
-    shows_output: bool,
-) -> Writer:
-    match output_format:
-        case "stream-json":
-            return StreamJsonWriter(output)
-        case "json":
-            return JsonWriter(output, lambda told: report(transcript, session_id=engine.session_id, notices=told))
-        case "text":
-            return ResultsWriter(output, transcript) if results_only else TextWriter(output, transcript, shows_output)
 
 
 async def _stop_when_lost(output: OutputStreams, conversation: Conversation) -> None:
@@ -176,13 +162,9 @@ def _ending(
     if outcome == "cancelled":
         return RunEnding(Exit.INTERRUPTED, "Cancelled.")
     if results_only:
-        return _results_ending(transcript)
+        failed = any(call.outcome != "succeeded" and not call.parent for call in transcript.calls.values())
+        return RunEnding(Exit.FAILED if failed or not transcript.calls else Exit.DONE)
     return RunEnding(Exit.DONE)
-
-
-def _results_ending(transcript: Transcript) -> RunEnding:
-    failed = [call for call in transcript.calls.values() if call.outcome != "succeeded" and not call.parent]
-    return RunEnding(Exit.FAILED if failed or not transcript.calls else Exit.DONE)
 
 
 def _approval_line(turn: Turn) -> str:
@@ -199,21 +181,14 @@ def _approval_line(turn: Turn) -> str:
             f"--dialect {form} says that it does."
         )
     for tool, rule, of_text in missed:
-        match rule:
-            case "":
-                continue
-            case Unwritten.REQUIRED:
-                parts.append(f"{tool} always asks: to allow it, take it out of require_approval in mcp.json.")
-            case Unwritten.MUST_ASK if not of_text:
-                parts.append(
-                    f"A call of {tool} was mended to be read, which a person has to see: run it in the console."
-                )
-            case Unwritten.MUST_ASK:
-                parts.append(
-                    f"A call of {tool} may be quoted in the answer's text: a person has to see it, in the console."
-                )
-            case Unwritten.CHANGED:
-                parts.append(f"{tool} is not what you trusted any more: the console shows how it changed (/mcp).")
-            case _:
-                parts.append(f"The rule “{one_line(rule, 100)}” asks for {tool}: to allow it, take the rule out.")
+        mended = "was mended to be read, which a person has to see: run it in the console"
+        quoted = "may be quoted in the answer's text: a person has to see it, in the console"
+        why: dict[str, str] = {
+            "": "",
+            Unwritten.REQUIRED: f"{tool} always asks: to allow it, take it out of require_approval in mcp.json.",
+            Unwritten.MUST_ASK: f"A call of {tool} {quoted if of_text else mended}.",
+            Unwritten.CHANGED: f"{tool} is not what you trusted any more: the console shows how it changed (/mcp).",
+        }
+        asked = f"The rule “{one_line(rule, 100)}” asks for {tool}: to allow it, take the rule out."
+        parts += filter(None, [why.get(rule, asked)])
     return " ".join(parts)

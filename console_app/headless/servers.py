@@ -18,7 +18,7 @@ _PATIENCE = 5.0  # seconds of waiting for servers before it is said which
 
 @asynccontextmanager
 async def running(hub: Hub, to_end: TimeToEnd | None = None) -> AsyncGenerator[Hub]:
-    """Starts the servers, in the background, and closes them at the end; in a hurry once `to_end` has begun."""
+    """Start the servers, in the background, and close them at the end; in a hurry once `to_end` has begun."""
     to_end = to_end or TimeToEnd()
     await hub.start()
     early = asyncio.create_task(_closed_early(hub, to_end), name="servers-end")
@@ -40,7 +40,7 @@ async def _closed_early(hub: Hub, to_end: TimeToEnd) -> None:
 
 
 async def settled(hub: Hub, output: OutputStreams) -> None:
-    """Waits until every server is ready or has failed; says in one line each which failed, and which it waits for."""
+    """Wait until every server is ready or has failed; say in one line each which failed, and which it waits for."""
     ready = asyncio.ensure_future(hub.ready())
     try:
         await asyncio.wait((ready,), timeout=_PATIENCE)
@@ -56,7 +56,7 @@ async def settled(hub: Hub, output: OutputStreams) -> None:
 
 @asynccontextmanager
 async def told_of(hub: Hub, output: OutputStreams) -> AsyncGenerator[None]:
-    """The same beside other work."""
+    """Tell of servers as `settled` does, beside other work."""
     telling = asyncio.ensure_future(settled(hub, output))
     try:
         yield
@@ -67,7 +67,7 @@ async def told_of(hub: Hub, output: OutputStreams) -> AsyncGenerator[None]:
 
 
 async def timed(hub: Hub) -> dict[str, float]:
-    """Seconds from now until each server had settled and its lists were there."""
+    """Return the seconds from now until each server had settled and its lists were there."""
     loop = asyncio.get_running_loop()
     began = loop.time()
 
@@ -79,19 +79,15 @@ async def timed(hub: Hub) -> dict[str, float]:
 
 
 def down(statuses: Sequence[ServerStatus]) -> dict[str, str]:
-    """The servers that could not be started, with the line that says why."""
-    failed = (status for status in statuses if status.state in _DOWN)
-    return {status.name: _failure(status) for status in failed}
+    """Return the servers that could not be started, with the line that says why."""
+    lines: dict[str, str] = {}
+    for one in statuses:
+        if one.state in _DOWN:
+            hint = f". To sign in: fanout mcp auth {one.name}" if one.state is ServerState.NEEDS_SIGN_IN else ""
+            lines[one.name] = one_line(f"Server {one.name} {one.state}: {one.reason}{hint}", 400)
+    return lines
 
 
 def failures(statuses: Sequence[ServerStatus]) -> list[str]:
-    """One line for each server that could not be started."""
+    """Return one line for each server that could not be started."""
     return list(down(statuses).values())
-
-
-def _failure(status: ServerStatus) -> str:
-    return one_line(f"Server {status.name} {status.state}: {status.reason}{_hint(status)}", 400)
-
-
-def _hint(status: ServerStatus) -> str:
-    return f". To sign in: fanout mcp auth {status.name}" if status.state is ServerState.NEEDS_SIGN_IN else ""

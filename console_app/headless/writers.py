@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol, assert_never
+from typing import Any, Literal, Protocol, TypeVar, assert_never
 
 from pydantic import BaseModel, ConfigDict
 
@@ -37,11 +37,9 @@ OutputFormat = Literal["text", "json", "stream-json"]
 
 
 class SafeStream:
-    """Makes text safe while it streams: what a character means can depend on the one that comes after it.
-
-    A CR LF, or an emoji joined of several characters, may be cut between two pieces; `visible` on each piece alone
-    would mark its joiners as foreign. So the few characters that could still belong together are held back.
-    """
+    """Makes text safe while it streams: what a character means can depend on the one that comes after it. A CR LF, or
+    an emoji joined of several characters, may be cut between two pieces; `visible` on each piece alone would mark its
+    joiners as foreign. So the few characters that could still belong together are held back."""
 
     def __init__(self) -> None:
         self._held = ""
@@ -54,7 +52,7 @@ class SafeStream:
         return visible(text[:cut])
 
     def flush(self) -> str:
-        """The rest, at the end of the text."""
+        """Return the rest, at the end of the text."""
         text, self._held = self._held, ""
         return visible(text)
 
@@ -74,12 +72,10 @@ class Writer(Protocol):
     """Prints a run."""
 
     def write(self, event: ev.Event) -> None:
-        """One event, in order."""
-        ...
+        """Take one event, in order."""
 
     def finish(self) -> None:
-        """The run is over, however it ended."""
-        ...
+        """Print the rest: the run is over, however it ended."""
 
 
 def _tell_page(output: OutputStreams, event: ev.Event) -> None:
@@ -96,7 +92,7 @@ def _tell_page(output: OutputStreams, event: ev.Event) -> None:
 
 
 class StreamJsonWriter:
-    """Every event a line of JSON, at once."""
+    """Prints every event as a line of JSON, at once."""
 
     def __init__(self, output: OutputStreams) -> None:
         self._output = output
@@ -110,7 +106,7 @@ class StreamJsonWriter:
 
 
 class JsonWriter:
-    """One JSON object when the run is over; `report` makes it, with what the notices said."""
+    """Prints one JSON object when the run is over; `report` makes it, with the texts of the notices."""
 
     def __init__(self, output: OutputStreams, report: Callable[[Sequence[str]], dict[str, Any]]) -> None:
         self._output = output
@@ -127,8 +123,8 @@ class JsonWriter:
 
 
 class TextWriter:
-    """The answer as it streams; a line to standard error for each call that ended and each notice. With `shows_output`,
-    so is each line that a call writes while it runs."""
+    """Prints the answer as it streams, and a line to standard error for each call that ended and each notice. With
+    `shows_output`, so is each line that a call writes while it runs."""
 
     def __init__(self, output: OutputStreams, transcript: Transcript, shows_output: bool = False) -> None:
         self._output = output
@@ -294,11 +290,11 @@ class Questions:
         self._answered: tuple[str, str, str] | None = None
 
     def over(self) -> None:
-        """A call has ended: the same question would be another one."""
+        """Count the same question as another one: a call has ended."""
         self._answered = None
 
     def line(self, event: ev.CallAnswered) -> str:
-        """The line of a question that is over; "" when it was told right before."""
+        """Return the line of a question that is over; "" when it was told right before."""
         call = self._transcript.calls.get(event.call_id)
         if call is None or self._answered == (call.server, event.what, event.how):
             return ""
@@ -308,12 +304,7 @@ class Questions:
 
 def report(transcript: Transcript, *, session_id: str, notices: Sequence[str] = ()) -> dict[str, Any]:
     """Return what a `json` run prints. `answer` is the text of the last answer; `messages` is the history it leaves."""
-
-    answers = [
-        message.content
-        for message in transcript.history
-        if isinstance(message, AssistantMessage) and message.label is None
-    ]
+    answers = [one.content for one in transcript.history if isinstance(one, AssistantMessage) and one.label is None]
     usage, session, turn = transcript.usage, transcript.session, transcript.turn
     compaction = transcript.compaction
     return RunReport(
@@ -323,35 +314,17 @@ def report(transcript: Transcript, *, session_id: str, notices: Sequence[str] = 
         outcome=turn.outcome if turn else None,
         error=turn.error if turn else None,
         answer=answers[-1] if answers else "",
-        calls=tuple(_call_report(call) for call in transcript.calls.values()),
-        usage=UsageReport(
-            input_tokens=usage.input_tokens,
-            output_tokens=usage.output_tokens,
-            cached_tokens=usage.cached_tokens,
-            cost=usage.cost,
-        ),
-        compaction=compaction and CompactionReport(summary=compaction.summary, covers=compaction.covers),
+        calls=tuple(_report(CallReport, call, call_id=call.id) for call in transcript.calls.values()),
+        usage=_report(UsageReport, usage),
+        compaction=compaction and _report(CompactionReport, compaction),
         messages=tuple(transcript.history),
         notices=tuple(notices),
     ).model_dump()
 
 
-def _call_report(call: CallView) -> CallReport:
-
-    return CallReport(
-        call_id=call.id,
-        name=call.name,
-        server=call.server,
-        tool=call.tool,
-        arguments=call.arguments,
-        outcome=call.outcome,
-        content=call.content,
-        error=call.error,
-        artifacts=call.artifacts,
-        structured=call.structured,
-        duration_ms=call.duration_ms,
-        parent=call.parent,
-    )
+def _report(kind: type[Reported], source: object, **more: str) -> Reported:
+    """Make a report of what `source` calls as the report's fields, and of `more`."""
+    return kind(**{name: getattr(source, name) for name in kind.model_fields if name not in more}, **more)
 
 
 def _label(call: CallView) -> str:
@@ -360,6 +333,9 @@ def _label(call: CallView) -> str:
 
 class Output(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+Reported = TypeVar("Reported", bound=Output)
 
 
 class CallReport(Output):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
 from functools import partial
 
 from console_app.console import ApprovalDecision, Console, Pending, PendingQuestion, Scope, files
@@ -21,8 +20,7 @@ from console_app.domain import (
 )
 from console_app.domain.schema import forms
 from console_app.domain.transcript import CallView
-from console_app.line_console.dialogue import Dialogue
-from console_app.line_console.values import fill_in
+from console_app.line_console.dialogue import Dialogue, fill_in
 from console_app.line_console.wording import CallNumbers, brief_arguments, change_lines, label_of
 
 MOMENT = 0.2  # seconds that other news wait for the file of a call
@@ -33,14 +31,12 @@ _NUMBERS = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*,?")
 class LineApprovals:
     """Asks for approval of the calls of one console, and acts on the answers that are typed."""
 
-    def __init__(self, console: Console, numbers: CallNumbers, dialogue: Dialogue, line: Callable[[], int]) -> None:
-        """`line` gives the number of the line that is acted on."""
+    def __init__(self, console: Console, numbers: CallNumbers, dialogue: Dialogue) -> None:
         self._pending = console.pending
         self._permissions = console.permissions
         self._calls = console.calls
         self._numbers = numbers
         self._dialogue = dialogue
-        self._line = line
         self._folder = console.services.working_folder  # of relative paths of calls
         self._due: list[CallView] = []  # that began to wait
         self._saying: asyncio.Task[None] | None = None  # says them
@@ -80,7 +76,7 @@ class LineApprovals:
         self._shown[call.id] = pending.fingerprint or ""
         lines = pending.lines(change)
         self._displayed[call.id] = displayed.digest(lines)
-        self._said_at[call.id] = self._dialogue.newest()
+        self._said_at[call.id] = self._dialogue.typed.newest()
         first, *reasons = pending.reasons()
         own = lines[: len(lines) - len(change.lines)] if change is not None else lines
         said = "\n".join(filter(None, (displayed.as_text(own), *(change_lines(change) if change is not None else ()))))
@@ -96,7 +92,6 @@ class LineApprovals:
         self._dialogue.say("\n".join((head, *reasons, part, ending)))
 
     def _ways(self, pending: Pending) -> str:
-        """Return the commands that decide about a call; no rule lets one run that always asks."""
         number = self._numbers.of(pending.call.id)
         if pending.form:
             said = pending.answers
@@ -111,7 +106,7 @@ class LineApprovals:
         """Say the rest of a waiting call, which can be approved only then. Return False where nothing was left out."""
         if call.state is not CallState.WAITING or (rest := self._left.pop(call.id, None)) is None:
             return False
-        self._said_at[call.id] = self._dialogue.newest()
+        self._said_at[call.id] = self._dialogue.typed.newest()
         self._dialogue.say(f"{rest}\n{self._ways(self._pending.one(call))}")
         return True
 
@@ -189,7 +184,6 @@ class LineApprovals:
             self._decide(calls, decision, words=comment.strip())
 
     async def _asked(self, calls: list[CallView]) -> str:
-        """List the calls that wait, and return what was typed in answer."""
         if not calls:
             self._dialogue.say("No call waits for approval.")
             return ""
@@ -221,7 +215,7 @@ class LineApprovals:
         call = self._numbers.call(word)
         if call_description.refusal(call, call_description.Act.APPROVE):
             raise UsageError(f"call {word} doesn't wait for approval", "/approve lists those that do.")
-        if call.id not in self._said_at or self._line() <= self._said_at[call.id]:
+        if call.id not in self._said_at or self._dialogue.typed.number <= self._said_at[call.id]:
             raise UsageError(f"that was typed before call {word} was said", "Nothing was decided; type it again.")
         return call
 
@@ -229,13 +223,11 @@ class LineApprovals:
 class LineQuestions:
     """Prints the questions of one console and replies to them. Servers ask here once `changed` listens to them."""
 
-    def __init__(self, console: Console, numbers: CallNumbers, dialogue: Dialogue, line: Callable[[], int]) -> None:
-        """`line` gives the number of the line that is acted on."""
+    def __init__(self, console: Console, numbers: CallNumbers, dialogue: Dialogue) -> None:
         self._human = console.services.human
         self._calls = console.calls
         self._numbers = numbers
         self._dialogue = dialogue
-        self._line = line
         self._said: list[PendingQuestion] = []
         self._said_at = 0  # the newest line that was typed when something was asked last
 
@@ -243,12 +235,12 @@ class LineQuestions:
         """Say which questions of servers are new."""
         for asked in self._human.open:
             if asked not in self._said:
-                self._said_at = self._dialogue.newest()
+                self._said_at = self._dialogue.typed.newest()
                 self._dialogue.say(f"Server {_about(asked)}\n/answer answers it, /decline says no.")
         self._said = list(self._human.open)
 
     def say(self, call: CallView) -> None:
-        self._said_at = self._dialogue.newest()
+        self._said_at = self._dialogue.typed.newest()
         self._dialogue.say(
             f"Call {self._numbers.of(call.id)} asks you: {displayed.folded_text(call.question)}\n/answer answers it."
         )
@@ -269,7 +261,7 @@ class LineQuestions:
 
     async def decline(self, _console: Console, _rest: str) -> None:
         """/decline: no answer is given, or a no."""
-        if self._line() <= self._said_at:
+        if self._dialogue.typed.number <= self._said_at:
             raise UsageError("that was typed before something was asked", "Nothing was declined; type it again.")
         picked = await self._picked()
         if isinstance(picked, PendingQuestion):

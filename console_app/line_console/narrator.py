@@ -34,9 +34,7 @@ log = logging.getLogger(__name__)
 
 class LineUi(UiPort):
     """Folds events into the transcript of `numbers` and says them; choices are numbered lists, and nothing disappears.
-
-    `draft` is a message that was given back, for /draft and /editor.
-    """
+    `draft` is a message that was given back, for /draft and /editor."""
 
     approvals: LineApprovals  # these two are there once the console is
     questions: LineQuestions
@@ -89,7 +87,7 @@ class LineUi(UiPort):
     async def next_slice(self) -> None:
         """Waits for room: a terminal that takes no more slows the turn and doesn't fill the memory."""
         await self.approvals.say_due()
-        await self.dialogue.keeps_up()
+        await self.dialogue.output.drain()
 
     async def show_stored(self, events: Sequence[ev.Event]) -> None:
         """Says the end of a long conversation; /read says any turn."""

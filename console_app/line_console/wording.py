@@ -17,11 +17,9 @@ _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
 
 
 class CallNumbers:
-    """Numbers the calls of one console, over all its sessions. `transcript` is that of the session that is open.
-
-    A call gets its number when it is first told of, and no other call gets it again. So a number that was typed can
-    never reach another call, however late it is read.
-    """
+    """Numbers the calls of one console, over all its sessions. `transcript` is that of the session that is open. A call
+    gets its number when it is first told of, and no other call gets it again. So a number that was typed can never
+    reach another call, however late it is read."""
 
     def __init__(self) -> None:
         self.transcript = Transcript()
@@ -106,7 +104,7 @@ def came_of(call: CallView) -> str:
 
 
 def uncoloured(text: str) -> str:
-    """Without the codes of a terminal's colours, which would be read out letter by letter."""
+    """Take out the codes of a terminal's colours, which would be read out letter by letter."""
     return _COLOURS.sub("", text)
 
 

@@ -1,5 +1,9 @@
 """The Textual app: registers themes and pushes the chat screen; and leaves the terminal as it found it.
 
+Imports, settings, servers and the engine take twice as long as an empty Textual app takes to open. So there is first a
+screen of the same look that can only be written in, while a thread loads the rest. Then the chat screen takes its
+place, with the text that was written. It gets every key that means more than writing, in the order of the keys.
+
 An internal error is told and survived where that can be; else the terminal is given back and one file says what
 happened.
 """
@@ -12,6 +16,8 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,17 +29,20 @@ from textual.dom import DOMNode
 from textual.filter import LineFilter
 from textual.notifications import Notify
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.worker import WorkerFailed
 
 from console_app.config.machine import page_in_use
 from console_app.console import files
-from console_app.tui.main_screen.start.first_paint import LONGEST_JOIN, StartupApp, StartupParts
-from console_app.tui.main_screen.start.survival import Survival, line_of
+from console_app.tui.main_screen.base import Survival, line_of
+from console_app.tui.main_screen.start.startup_screen import StartupScreen
+from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.style_sheet import StyleSheet
 from console_app.tui.terminal.driver_choice import driver_class
 from console_app.tui.terminal.edge import EDGE
+from console_app.tui.terminal.key_order import KeysInOrder
 from console_app.tui.terminal.questions import is_light_by_environment
-from console_app.tui.textual_internals import driver_of, end_by_error, forget_toasts
+from console_app.tui.textual_internals import driver_of, end_by_error, end_work, forget_toasts
 from console_app.tui.themes import LoadedTheme, load_themes, themes_named
 from console_app.tui.widgets.motion import Blinking, use_motion
 from console_app.tui.widgets.too_small import is_covered
@@ -45,6 +54,10 @@ if TYPE_CHECKING:
     from console_app.tui.main_screen.screen import ChatScreen
     from console_app.tui.terminal.canvas import Canvas
 
+INTERRUPT, QUIT_IF_EMPTY = "screen.interrupt", "delete_or_quit"  # what Ctrl+C and Ctrl+D do in the prompt
+MOMENT = 0.01  # seconds
+LONGEST_WAIT = 5.0  # seconds for a widget to be done with its keys
+LONGEST_JOIN = 2.0  # seconds that the end of the program waits for what is still being loaded
 DEFAULT_THEME = "fanout-dark"
 LIGHT_THEME = "fanout-light"  # in place of the default in a light terminal, where nobody chose one
 # In their places where a terminal has sixteen colours: mixed ones come out unreadable.
@@ -59,7 +72,21 @@ ENDING_SIGNALS = ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGINT")  # in the program's 
 log = logging.getLogger(__name__)
 
 
-class FanoutApp(StartupApp[int]):
+@dataclass(frozen=True, slots=True)
+class StartupParts:
+    """Holds what the first paint needs to know; the rest comes from `load`."""
+
+    load: Callable[[], Services]  # called in a thread; what it raises ends the console
+    history_path: Path
+    theme_dirs: Sequence[Path]  # as in Services; so are those that follow
+    theme: str
+    working_folder: Path
+    keymap: Mapping[str, str] = field(default_factory=dict[str, str])
+    write_crash_report: Callable[[BaseException], Path | None] | None = None
+    theme_is_set: bool = True  # False: nobody said one, so that the terminal's background decides
+
+
+class FanoutApp(KeysInOrder[int]):
     """The console. Its result is the exit code: 0, or 128 and the number of the signal that ended it."""
 
     TITLE = "fanout"
@@ -73,7 +100,13 @@ class FanoutApp(StartupApp[int]):
         """Open on services that are there, or, with `StartupParts`, at once; they are loaded after the first paint."""
         parts = start if isinstance(start, StartupParts) else None
         # The main screen's sheet is named here because Textual reads none for a default screen.
-        super().__init__(parts, driver_class=driver_class(), css_path=["app.tcss", "main_screen/main_screen.tcss"])
+        super().__init__(driver_class=driver_class(), css_path=["app.tcss", "main_screen/main_screen.tcss"])
+        self._parts = parts
+        self._startup_screen: StartupScreen | None = None
+        self._unpainted = ExitStack()  # holds the first paint back until what was typed before it is in it
+        self._moving = False  # from the startup screen to the chat screen
+        self._loader: threading.Thread | None = None
+        self.failure: BaseException | None = None  # why there is nothing to talk to
         self._services: Services | None = None
         self._prompt = prompt
         self._few_colours = False
@@ -94,12 +127,14 @@ class FanoutApp(StartupApp[int]):
         self.stylesheet = StyleSheet(variables=self.get_css_variables())
 
     def get_default_screen(self) -> Screen[Any]:
-        """Return the chat screen, on top of which dialogs come. Where services are still to come, it is the one before
-        it."""
-        return self.startup_screen() if self._make_chat is None else self._make_chat()
-
-    def load(self, parts: StartupParts) -> Callable[[], ChatScreen]:
-        return self._chat_on(parts.load())
+        """Return the chat screen, or where services are still to come the one before it; earlier keys wait for it."""
+        if self._make_chat is not None:
+            return self._make_chat()
+        assert self._parts is not None
+        self.hold_keys()
+        self._unpainted.enter_context(self.batch_update())
+        self._startup_screen = StartupScreen(self._parts.history_path, self._parts.working_folder)
+        return self._startup_screen
 
     def _chat_on(self, services: Services) -> Callable[[], ChatScreen]:
         """Return a function that makes the chat screen, to be called on the event loop."""
@@ -169,6 +204,78 @@ class FanoutApp(StartupApp[int]):
         if not self.is_headless:
             self.run_worker(partial(files.copy_in_tmux, text, os.environ), group="tmux", exclusive=True)
 
+    # -- the first paint
+
+    async def on_startup_screen_ready(self, message: StartupScreen.Ready) -> None:
+        """Begin the slow work when the prompt is painted."""
+        message.stop()
+        await self.let_go()
+        self._unpainted.close()
+        # The first frame reaches the terminal before a thread takes turns with the one that writes it.
+        # Not by Textual's timer: one that is late before it begins never comes.
+        message.screen.call_after_refresh(asyncio.get_running_loop().call_later, MOMENT, self._begin)
+
+    # -- keys
+
+    def must_wait(self, event: events.Key | events.Paste) -> bool:
+        """Tell whether a key must wait for the chat screen. Ctrl+D quits all the same, on an empty prompt."""
+        screen = self._startup_screen
+        if screen is None or (screen.writes(event) and not self._moving):
+            return False
+        if screen.ready and screen.action_of(event) == QUIT_IF_EMPTY:
+            screen.prompt.call_later(self._quit_if_empty, event)
+        return True
+
+    def _quit_if_empty(self, event: events.Key | events.Paste) -> None:
+        screen = self._startup_screen
+        if screen is not None and not screen.prompt.text and self.held[:1] == [event]:
+            self.exit()
+
+    # -- loading
+
+    def _begin(self) -> None:
+        self._loader = threading.Thread(target=self._load, args=(asyncio.get_running_loop(),), daemon=True)
+        self._loader.start()
+
+    def _load(self, loop: asyncio.AbstractEventLoop) -> None:
+        assert self._parts is not None
+        try:
+            outcome = self._chat_on(self._parts.load())
+        except BaseException as error:  # nobody else would hear of it, and the console would wait for ever
+            outcome = error
+        with suppress(RuntimeError):  # the loop is closed: it was quit meanwhile
+            loop.call_soon_threadsafe(self.call_later, self._finish_loading, outcome)
+
+    async def _finish_loading(self, outcome: Callable[[], ChatScreen] | BaseException) -> None:
+        if self.return_code is not None:
+            return  # it was quit meanwhile
+        if isinstance(outcome, BaseException):
+            self.failure = outcome
+            self.exit()
+            return
+        self._moving = True
+        if self.key_under_way:  # its binding acts when the key has come up to the app, which is busy here
+            asyncio.get_running_loop().call_later(MOMENT, self.call_later, self._finish_loading, outcome)
+            return
+        opened, self._startup_screen = self._startup_screen, None
+        assert opened is not None
+        self.hold_keys()
+        await _done_with_keys(opened.prompt)
+        with self.batch_update():  # or a frame would show the chat screen half made
+            chat = outcome()
+            await self.push_screen(chat)
+            if not chat.query("#prompt"):
+                return  # it was quit meanwhile
+            chat.prompt.take_over(opened.prompt)
+            await _done_with_keys(chat.prompt_field)
+            for text in opened.sent:
+                chat.prompt_area.take(text)
+            if opened.begins and not (opened.sent or chat.prompt.text):
+                chat.prompt.post_message(Prompt.BeginRequested())
+        await self.let_go()
+        end_work(opened)  # before its widgets go: a list of files may come just now
+        opened.remove_children()  # the screen itself stays below: Textual never takes away the first
+
     # -- the end
 
     def exit(self, result: int | None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
@@ -219,8 +326,14 @@ class FanoutApp(StartupApp[int]):
         ends = self._ending is not None and isinstance(event, events.InputEvent | events.Paste)
         leaves = isinstance(event, events.Key) and event.key in ("ctrl+c", "ctrl+d")
         unseen = isinstance(event, events.Key | events.Paste) and not leaves
-        if not (ends or (unseen and self.screen_stack and is_covered(self.screen))):
-            await super().on_event(event)
+        if ends or (unseen and self.screen_stack and is_covered(self.screen)):
+            return
+        await super().on_event(event)
+        screen = self._startup_screen
+        if screen is None or not screen.ready or (held := self.held)[-1:] != [event]:
+            return
+        if [screen.action_of(key) for key in held[-2:]] == [INTERRUPT, INTERRUPT]:
+            self.exit()  # although nothing else acts yet
 
     def _end_within(self, seconds: float, code: int) -> None:
         def end_now() -> None:
@@ -235,7 +348,6 @@ class FanoutApp(StartupApp[int]):
     # -- internal errors
 
     async def _dispatch_action(self, namespace: DOMNode, action_name: str, params: Any) -> bool:
-        """Say in a line on the screen that a key's action failed."""
         try:
             return await super()._dispatch_action(namespace, action_name, params)
         except Exception as error:
@@ -251,8 +363,7 @@ class FanoutApp(StartupApp[int]):
         return True
 
     def _handle_exception(self, error: Exception) -> None:
-        """Go on after an error in the task of a dialog, which ends alone. Any other has broken a part that can't be
-        missed."""
+        """Go on after an error in the task of a dialog, which ends alone. Any other has broken a part for good."""
         cause = error.error if isinstance(error, WorkerFailed) else error
         if isinstance(cause, NoMatches) and not self.is_running:
             log.debug("work went on while the console ended, and a part of it was gone", exc_info=cause)
@@ -276,10 +387,7 @@ class FanoutApp(StartupApp[int]):
 
     def _install_signal_handlers(self) -> dict[int, Any]:
         """Have a signal end the app like a key does; Textual alone would leave the terminal raw. Return the handlers
-        from before.
-
-        Plain handlers, as the event loop's own would never run while it hangs.
-        """
+        from before. Plain handlers, as the event loop's own would never run while it hangs."""
         if threading.current_thread() is not threading.main_thread():
             return {}
         loop = asyncio.get_running_loop()
@@ -300,3 +408,13 @@ class FanoutApp(StartupApp[int]):
         restore: Callable[[], None] | None = getattr(driver_of(self), "restore_now", None)
         if restore is not None:
             restore()
+
+
+async def _done_with_keys(widget: Widget) -> None:
+    """Return when `widget` has taken every key that was sent to it so far."""
+    done = asyncio.Event()
+    if widget.call_later(done.set):
+        try:
+            await asyncio.wait_for(done.wait(), LONGEST_WAIT)
+        except TimeoutError:
+            log.warning("%s did not take its keys", widget)

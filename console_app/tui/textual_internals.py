@@ -103,8 +103,7 @@ INTERNALS: Final[dict[str, str]] = {
 
 
 def end_by_error(app: App[Any], error: Exception) -> bool:
-    """End the app as Textual's `_handle_exception` does, but without the traceback. Tell whether this error was the
-    first."""
+    """End the app as Textual's `_handle_exception` does, without the traceback. Tell whether it was the first error."""
     app._return_code = 1
     first = app._exception is None
     if first:
@@ -131,10 +130,8 @@ def keymap_of(app: App[Any]) -> dict[str, str]:
 
 
 def forget_toasts(app: App[Any], text: str) -> None:
-    """Take away, when the next toast comes, those that say just this or have the same words before the first colon.
-
-    A warning or an error goes only for the same text.
-    """
+    """Take away, when the next toast comes, those that say just this or have the same words before the first colon. A
+    warning or an error goes only for the same text."""
     topic = text.partition(": ")[0] + ": " if ": " in text else None
     for notification in [
         one

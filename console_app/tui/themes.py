@@ -49,8 +49,7 @@ class LoadedTheme:
 
 
 def load_themes(folders: Sequence[Path]) -> tuple[list[LoadedTheme], list[str]]:
-    """Return the themes of `folders`, by name (a later folder overrides an earlier), and a line for each unusable
-    file."""
+    """Return the themes of `folders`, by name (later ones override), and a line for each file that is no theme."""
     return _load(_files(folders))
 
 
@@ -69,9 +68,7 @@ def _load(files: Iterable[Path]) -> tuple[list[LoadedTheme], list[str]]:
 
 def themes_named(names: Sequence[str], folders: Sequence[Path]) -> list[LoadedTheme]:
     """Return the themes of these names as far as there are any, in a fraction of the time that loading all takes.
-
-    `folders` as for `load_themes`; a file of the first of them, the bundled one, is called as its theme.
-    """
+    `folders` as for `load_themes`; a file of the first of them, the bundled one, is called as its theme."""
     bundled, *own = folders
     known = {entry.theme.name: entry for entry in load_themes(own)[0]}
     files = [bundled / f"{name}.toml" for name in names if name not in known and name.replace("-", "").isalnum()]
@@ -80,10 +77,8 @@ def themes_named(names: Sequence[str], folders: Sequence[Path]) -> list[LoadedTh
 
 @lru_cache(64)
 def read_theme(text: str) -> LoadedTheme:
-    """Read a theme file, and check it by hand: importing pydantic would take longer than the first paint.
-
-    Raises TOMLDecodeError, BadPalette.
-    """
+    """Read a theme file, and check it by hand: importing pydantic would take longer than the first paint. Raises
+    TOMLDecodeError, BadPalette."""
     table = tomllib.loads(text)
     if problems := _problems(table):
         more = f"; {len(problems) - 1} more like it" if len(problems) > 1 else ""

@@ -15,8 +15,7 @@ T = TypeVar("T")
 
 
 class Ui(UiPort, Protocol):
-    """Shows dialogs and the prompt for the rooms and commands. A worker that `open` starts runs whatever awaits a
-    dialog."""
+    """Shows dialogs and the prompt for the rooms and commands. `open` starts the worker for what awaits a dialog."""
 
     @property
     def app(self) -> App[int]: ...

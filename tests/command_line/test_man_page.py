@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from console_app.command_line import COMMANDS
-from console_app.command_line.man_page import pages
+from console_app.command_line.help_text import pages
 from tests.headless.inside import Inside
 
 PAGES = pages()

@@ -12,7 +12,7 @@ from console_app.acp_agent.session import editor_ways
 from console_app.console.intents.intent import Cannot, Key, Slash, Ways
 from console_app.console.intents.table import INTENTS, slash_commands
 from console_app.domain.safe_text import one_line
-from console_app.line_console.commands import LineWays
+from console_app.line_console.console import LineWays
 from console_app.page import LivePage
 from console_app.tui.approvals.board import ApprovalBoard
 from console_app.tui.lineview import ConversationView

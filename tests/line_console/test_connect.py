@@ -6,7 +6,7 @@ import os
 import termios
 from pathlib import Path
 
-from console_app.line_console.typed_lines import TypedLines
+from console_app.line_console.dialogue import TypedLines
 from tests.console.local_endpoints import endpoint
 from tests.console.test_connecting import KEY, Console
 from tests.line_console.test_typed_ahead import opened

@@ -22,7 +22,7 @@ from console_app.domain.tools import ToolAnnotations, ToolSpec
 from console_app.engine import ApprovalGate
 from console_app.headless import OutputStreams
 from console_app.line_console.console import LineConsole
-from console_app.line_console.typed_lines import TypedLines
+from console_app.line_console.dialogue import TypedLines
 from tests.patience import PATIENCE
 from tests.tui.parts import Tools, WrittenModel, calls, echo, say, services
 

@@ -31,7 +31,7 @@ import os, sys
 from pathlib import Path
 from console_app import resources
 from console_app.tui.app import FanoutApp
-from console_app.tui.main_screen.start.first_paint import StartupParts
+from console_app.tui.app import StartupParts
 
 def load():
     print(*sys.modules, sep="\\n", file=open(os.environ["MODULES"], "w"))

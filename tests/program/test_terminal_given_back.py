@@ -26,7 +26,7 @@ READY = "Ask, or / for commands"
 FAULTY = """
 import sys
 from console_app.tui.main_screen.screen import ChatScreen
-from console_app.tui.main_screen.shown_conversation import ShownConversation
+from console_app.tui.main_screen.console_ui import ShownConversation
 def fault(*_, **__): raise RuntimeError("the fault sk-canary-0123456789abcdef")
 {method} = fault
 sys.argv = ["fanout", "--no-mcp"]

@@ -17,7 +17,7 @@ from textual.events import Paste
 from textual.pilot import Pilot
 
 from console_app.console.files import clipboard
-from console_app.tui.prompt.file_index import FileIndex
+from console_app.tui.prompt.prompt_box import FileIndex
 from tests.console.test_attachments import png
 from tests.console.test_clipboard import X11, copied, environ, program
 from tests.patience import PATIENCE

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import Outcome
-from console_app.tui.main_screen.bars.background_line import BackgroundLine
+from console_app.tui.main_screen.bars.activity_line import BackgroundLine
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, say, see, seen, until
 
 

@@ -9,7 +9,7 @@ import pytest
 from textual import events
 
 from console_app.tui.prompt import prompt
-from console_app.tui.prompt.pastes import looks_dropped, mentions_of
+from console_app.tui.prompt.prompt import looks_dropped, mentions_of
 from tests.patience import PATIENCE
 from tests.tui.parts import WrittenModel, app, chat, say, see, until
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from console_app.tui.prompt.completion import Token, token_before
-from console_app.tui.prompt.file_index import FileIndex
+from console_app.tui.prompt.prompt_box import FileIndex
 
 
 def write(folder: Path, *names: str) -> None:

@@ -18,10 +18,9 @@ from console_app.console.files import clipboard
 from console_app.console.services import Services
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError
-from console_app.tui.app import FanoutApp
+from console_app.tui.app import FanoutApp, StartupParts
 from console_app.tui.main_screen.over.help import HelpScreen
 from console_app.tui.main_screen.screen import ChatScreen
-from console_app.tui.main_screen.start.first_paint import StartupParts
 from console_app.tui.main_screen.start.startup_screen import StartupScreen
 from console_app.tui.servers.screen import ServersScreen
 from tests.console.test_clipboard import X11, copied, environ, program

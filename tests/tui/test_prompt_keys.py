@@ -15,8 +15,7 @@ from console_app.tui.app import FanoutApp
 from console_app.tui.lineview import CallBlock
 from console_app.tui.main_screen.start.welcome import DEMO
 from console_app.tui.prompt.completion import Completion, Completions, Token
-from console_app.tui.prompt.pastes import Pastes
-from console_app.tui.prompt.prompt import Prompt
+from console_app.tui.prompt.prompt import Pastes, Prompt
 from console_app.tui.prompt.prompt_box import Later, PromptBox
 from tests.patience import PATIENCE
 from tests.tui.parts import Server, Tools, WrittenModel, app, calls, chat, echo, say, see, until

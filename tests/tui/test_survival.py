@@ -13,7 +13,7 @@ from console_app.config.secrets import Redactor
 from console_app.tui.lineview.blocks.notices import NoticeBlock
 from console_app.tui.lineview.lines import Line
 from console_app.tui.lineview.palette import Palette
-from console_app.tui.main_screen.start.survival import MANY, Survival
+from console_app.tui.main_screen.base import MANY, Survival
 from tests.tui.parts import app, chat, see
 
 

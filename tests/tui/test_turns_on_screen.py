@@ -16,7 +16,7 @@ from console_app.domain.ports import CallReporter, Invocation
 from console_app.tui.main_screen import console_ui
 from console_app.tui.main_screen.bars.status_bar import StatusBar
 from console_app.tui.main_screen.console_ui import MOST_UNPAINTED
-from console_app.tui.prompt.queue_strip import QueueStrip
+from console_app.tui.prompt.prompt_box import QueueStrip
 from tests.patience import PATIENCE
 from tests.tui.parts import (
     Answer,

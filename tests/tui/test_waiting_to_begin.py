@@ -9,7 +9,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from console_app.tui.app import FanoutApp
-from console_app.tui.prompt.queue_strip import QueueStrip
+from console_app.tui.prompt.prompt_box import QueueStrip
 from tests.tui.parts import NOW, Server, WrittenModel, app, chat, say, see, seen, until
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -47,14 +48,13 @@ class RunningList(RowList):
         return self._items[self.cursor].id if 0 <= self.cursor < len(self._items) else None
 
     def show(self, items: Sequence[batch.RunningItem], now: float) -> None:
-        """These run now."""
         before = self.selected
         self._items, self._now = items, now
         place = next((at for at, item in enumerate(items) if item.id == before), max(self.cursor, 0))
         self.set_count(len(items), place)
 
     def paint_row(self, row: int, width: int, palette: Palette) -> Line:
-        """`ID  TIME  LANES  what the newest call is`."""
+        """Draw `ID  TIME  LANES  the newest call`."""
         item = self._items[row]
         name = _column(one_line(item.id), _ID, palette.strong)
         took = _column(batch.duration(max(self._now - item.started_at, 0.0)), _TIME, palette.muted)
@@ -126,16 +126,15 @@ class BatchApp(App[None]):
         yield KeyHints()
 
     def on_mount(self) -> None:
-        """Looks at once, and goes on looking."""
         self._look()
         self.set_interval(CALM if is_still(self) else _LOOK, self._look)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Textual's own, and behind them the gate to the terminal."""
+        """Return Textual's own filters, and behind them the gate to the terminal."""
         return [*super().get_line_filters(), EDGE]
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """None of Textual's own."""
+        """Offer none of Textual's own."""
         return ()
 
     @property
@@ -144,7 +143,7 @@ class BatchApp(App[None]):
         return getattr(driver_of(self), "canvas", None)
 
     async def run_async(self, **options: Any) -> Any:
-        """Runs until `exit`; the terminal is as it was before."""
+        """Run until `exit`; the terminal is as it was before."""
         try:
             return await super().run_async(**options)
         finally:
@@ -156,7 +155,7 @@ class BatchApp(App[None]):
                 restore()
 
     def happened(self, item_id: str, event: Event) -> None:
-        """An event of the turn of the item that is watched."""
+        """Show an event of the turn of the item that is watched."""
         if self.is_running and isinstance(self.screen, ItemScreen) and self.screen.item_id == item_id:
             self.screen.happened(event)
 
@@ -165,18 +164,18 @@ class BatchApp(App[None]):
         base = self.screen_stack[0]
         base.query_one("#head", Static).update(Content(f"{one_line(now.name, 40)} · {now.line}"))
         base.query_one(ProgressBar).update(total=max(now.total, 1), progress=now.ended + now.earlier)
-        base.query_one("#causes", Static).update(Content("\n".join(_causes(now))))
+        causes = [f"✗ {one.count} {one.status.replace('_', ' ')}: {one.words}" for one in now.causes[:_CAUSES]]
+        base.query_one("#causes", Static).update(Content("\n".join(causes)))
         self._list.show(now.running, now.at)
         shown = self.screen
         if isinstance(shown, ItemScreen) and shown.is_mounted and all(one.id != shown.item_id for one in now.running):
             shown.ended(Path(now.results).name)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """The keys of the list are for the list."""
+        """Keep the keys of the list for the list."""
         return action not in ("open", "stop_item") or len(self.screen_stack) == 1
 
     def action_open(self) -> None:
-        """The item under the cursor, as a conversation."""
         if (item := self._list.selected) is not None:
             self.push_screen(ItemScreen(self._feed, item))
 
@@ -185,24 +184,17 @@ class BatchApp(App[None]):
             self._feed.stop_item(item)
 
     def action_stop_all(self) -> None:
-        """Ends the run, asked for twice."""
+        """End the run, asked for twice."""
         if self._stopping:
             self._feed.stop_all()
             return
         self._stopping = True
         self.notify("Again to stop the whole batch; the same command goes on with it later.", markup=False, timeout=4)
-        self.set_timer(4, self._forget)
-
-    def _forget(self) -> None:
-        self._stopping = False
+        self.set_timer(4, partial(setattr, self, "_stopping", False))
 
     def on_running_list_clicked(self, event: RunningList.Clicked) -> None:
         if event.again:
             self.action_open()
-
-
-def _causes(run: batch.BatchSnapshot) -> list[str]:
-    return [f"✗ {cause.count} {cause.status.replace('_', ' ')}: {cause.words}" for cause in run.causes[:_CAUSES]]
 
 
 class BatchFeed(Protocol):
@@ -214,10 +206,11 @@ class BatchFeed(Protocol):
 
     def watch(self, item_id: str | None) -> None:
         """Has the app be told the turn events of one running item, its first ones too."""
+        """Have the app told the turn events of one running item, its first ones too."""
         ...
 
     def stop_item(self, item_id: str) -> bool:
-        """Stops one item; False when it doesn't run any more."""
+        """Stop one item; False when it doesn't run any more."""
         ...
 
     def stop_all(self) -> None:
@@ -236,7 +229,7 @@ class ItemScreen(Screen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "stop", "stop this item", id="batch.stop_item"),
-        Binding("escape,q", "leave", "back", id="batch.back", priority=True),
+        Binding("escape,q", "dismiss(None)", "back", id="batch.back", priority=True),
     ]
 
     def __init__(self, feed: BatchFeed, item_id: str) -> None:
@@ -253,11 +246,10 @@ class ItemScreen(Screen[None]):
         yield KeyHints()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Nothing is looked for or copied in part here: those keys of the view do nothing, and are not named."""
+        """Leave out the keys of the view that look for something or copy a part."""
         return action not in ("find_step", "copy_part", "close_find")
 
     def on_mount(self) -> None:
-        """Have the events of the item sent here from now on."""
         self._feed.watch(self.item_id)
 
     def on_unmount(self) -> None:
@@ -276,6 +268,3 @@ class ItemScreen(Screen[None]):
     def action_stop(self) -> None:
         if not self._feed.stop_item(self.item_id):
             self.notify("It doesn't run any more.", markup=False)
-
-    def action_leave(self) -> None:
-        self.dismiss()

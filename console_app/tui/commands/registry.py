@@ -8,14 +8,12 @@ from console_app.console import Console
 from console_app.console.intents import Bound, Commands, parse
 from console_app.mcp_client.offering import typed_names
 from console_app.tui.prompt.completion import Completion, Token
-from console_app.tui.prompt.prompt_box import choices
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.pick_list import best
 
 
 class CommandLine:
-    """Runs the slash commands that are typed in one console. `is_prompt` tells whether a name can only be a server's
-    prompt."""
+    """Runs the slash commands typed in one console. `is_prompt` tells whether a name can only be a prompt's."""
 
     def __init__(
         self, console: Console, own: Commands, ui: Ui, commands: CommandRegistry, is_prompt: Callable[[str], bool]
@@ -27,7 +25,7 @@ class CommandLine:
         self._is_prompt = is_prompt
 
     def read(self, text: str) -> tuple[str, str] | None:
-        """(name, rest) of a prompt that is a command; None for one that only looks like it."""
+        """Return (name, rest) of a prompt that is a command; None for one that only looks like it."""
         asked = typed_names.command_of(text)
         return asked if asked is not None and self._is_prompt(asked[0]) else parse(text)
 
@@ -38,8 +36,7 @@ class CommandLine:
         return command
 
     def run(self, command: Bound, rest: str = "") -> None:
-        """Runs a command with the text behind its name. One that may ask takes the place of another that asks; no
-        command ends another's work."""
+        """Run a command with the text behind its name. One that may ask takes the place of another that asks."""
         if (work := self._own.do(command, rest)) is not None:
             (self._ui.open if command.intent.asks else self._ui.open_beside)(work)
 
@@ -51,7 +48,10 @@ class CommandLine:
                 for one in self._commands.match(token.query)
             ]
         command = self._commands.get(token.command)
-        return choices(token.query, command.choices(self._console)) if command else ()
+        if command is None:
+            return ()
+        names = best(token.query, command.choices(self._console), 12)
+        return [Completion(name, name, runs=True) for name in names]
 
 
 MOST_MATCHES = 50  # of a list that scrolls
@@ -73,18 +73,18 @@ class CommandRegistry:
         return self._commands.listed
 
     def offer(self, commands: Iterable[Bound]) -> None:
-        """Takes the commands that servers offer, in place of those they offered before; their names hold a colon."""
+        """Take the commands that servers offer, in place of those they offered before; their names hold a colon."""
         self._offered = {command.intent.name: command for command in commands}
 
     def get(self, name: str) -> Bound | None:
         return self._commands.get(name.lower()) or self._offered.get(name)
 
     def match(self, query: str, limit: int = MOST_MATCHES) -> list[Bound]:
-        """Commands whose name fits `query`, best first."""
+        """Return the commands whose name fits `query`, best first."""
         table = self._offered if ":" in query else {one.intent.name: one for one in self}
         return [table[name] for name in best(query, table, limit)]
 
     def missing(self, name: str) -> str:
-        """One line about a name that no command has."""
+        """Say in a line that no command has this name."""
         hits = best(name.lower(), [one.intent.name for one in self], 1)
         return self._commands.missing(name.lower(), hits[0] if hits else "")

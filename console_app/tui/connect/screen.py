@@ -50,8 +50,7 @@ VENDORS = (
 
 
 class ConnectScreen(Dialog[str | None]):
-    """Connects a model. The result says in words what was kept where, and is None for Escape. The conversation has the
-    model then."""
+    """Connects a model. The result says what was kept where, and is None for Escape."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "../forms/form.tcss", "connect.tcss"]
     DEFAULT_CLASSES = "dialog form"
@@ -81,7 +80,6 @@ class ConnectScreen(Dialog[str | None]):
         self._seconds: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        """Three fields, the list, a line of what came of it."""
         with Vertical(id="box") as dialog:
             dialog.border_title = "Connect a model"
             with Horizontal(classes="row"):
@@ -101,7 +99,6 @@ class ConnectScreen(Dialog[str | None]):
             yield KeyHints()
 
     def on_mount(self) -> None:
-        """Looks at this machine while you may type already."""
         self._fill()
         self._say("Looking for models on this machine …")
         self.run_worker(self._look, group="look")
@@ -112,16 +109,16 @@ class ConnectScreen(Dialog[str | None]):
         self._places = [
             KnownAddress(one.url, f"on this machine: {one.name}, {_amount(one.models)}", one.models is None)
             for one in found
-        ] + list(VENDORS)
+        ]
+        self._places += VENDORS
         if self._listing is None:
             self._fill()
             if at is not None:
                 self._options.highlighted = at + len(found)  # what you moved to is further down now
             if not self._busy:
                 nothing = "Nothing answers at the usual ports of this machine. Type an address, or take one."
-                self._say(
-                    f"Found on this machine: {len(found)}. Enter takes the highlighted one." if found else nothing
-                )
+                some = f"Found on this machine: {len(found)}. Enter takes the highlighted one."
+                self._say(some if found else nothing)
 
     # -- fields
 
@@ -134,7 +131,7 @@ class ConnectScreen(Dialog[str | None]):
 
     @on(Input.Changed, "#address")
     def _address_changed(self, event: Input.Changed) -> None:
-        """A key stays with the host that it went to."""
+        """Keep a key with the host that it went to."""
         event.stop()
         if self._given_for and self._input("key").value and _origin(event.value) != _origin(self._given_for):
             self._input("key").value, self._given_for = "", ""
@@ -168,7 +165,6 @@ class ConnectScreen(Dialog[str | None]):
         return f"{none} Enter tries {typed}." if typed else f"{none} Type the name of a model; enter tries it."
 
     def _forget(self) -> None:
-        """Drop the list of models where it was fetched for another address or key."""
         if self._listing is not None and self._typed != self._listed_for:
             self._listing = None
             self._fill()
@@ -197,8 +193,7 @@ class ConnectScreen(Dialog[str | None]):
         self._mark()
 
     def _mark(self) -> None:
-        """Highlight what Enter would take. While an address is typed, that is no place of the list but the one with
-        this address."""
+        """Highlight what Enter would take. While an address is typed, that is only the place with this address."""
         options, typed = self._options, self._typed[0]
         if self._listing is None and typed and not self._moved:
             urls = [place.url for place in self._places]
@@ -207,10 +202,10 @@ class ConnectScreen(Dialog[str | None]):
             options.highlighted = 0 if options.option_count else None
 
     def action_move(self, delta: int) -> None:
-        """Up, Down: in the list, whichever field has the focus."""
         options = self._options
         if count := options.option_count:
-            options.highlighted = ((options.highlighted if options.highlighted is not None else -1) + delta) % count
+            at = options.highlighted
+            options.highlighted = ((-1 if at is None else at) + delta) % count
             self._moved = self._listing is None
 
     @on(OptionList.OptionSelected)
@@ -223,8 +218,7 @@ class ConnectScreen(Dialog[str | None]):
             self.action_go_on()
 
     def _take(self, place: KnownAddress) -> None:
-        """Put its address into the field, and go on to the key where one is needed, else to the models that it
-        lists."""
+        """Put its address into the field, and go on to the key where one is needed, else to its models."""
         self._input("address").value = place.url
         if place.wants_key and not self._typed[1]:
             self._input("key").focus()
@@ -235,8 +229,7 @@ class ConnectScreen(Dialog[str | None]):
     # -- going on
 
     def action_go_on(self) -> None:
-        """Enter: takes the highlighted address, where you moved to it or typed none, lists the models of the one that
-        is typed, or tries the model."""
+        """Take the highlighted address, list the models of the one that is typed, or try the model."""
         if self._busy:
             return
         address, _ = self._typed
@@ -303,7 +296,7 @@ class ConnectScreen(Dialog[str | None]):
             self._say(f"{self._doing} {monotonic() - self._since:.0f} s")
 
     def _refused(self, error: FanoutError) -> None:
-        """Nothing that was typed is touched."""
+        """Say why, and touch nothing that was typed."""
         self._keeping = False
         self._is_busy(False)
         self._say(error.line, "-wrong")
@@ -337,9 +330,7 @@ class ConnectScreen(Dialog[str | None]):
 
 
 def _amount(models: Sequence[str] | None) -> str:
-    if models is None:
-        return "needs a key"
-    return plural(len(models), "model")
+    return "needs a key" if models is None else plural(len(models), "model")
 
 
 def _origin(address: str) -> tuple[str, str, int | None]:

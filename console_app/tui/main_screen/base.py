@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
+from collections import deque
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual import events, getters, messages
@@ -11,6 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets.text_area import Selection
 
+from console_app.domain import one_line
 from console_app.tui.main_screen.start.welcome import Welcome
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import PromptBox
@@ -85,13 +89,12 @@ class MainScreen(Screen[None]):
     welcome = getters.query_one(Welcome)
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Refresh no styles the first time, when all widgets have theirs from being mounted: looking at them takes a
-        fifth of the time of the first paint."""
+        """Refresh no styles the first time: widgets have theirs from being mounted, and it delays the first paint."""
         event.refresh_styles, self._resumed = self._resumed, True
         self.remove_class("-under-dialog")
 
     def on_screen_suspend(self) -> None:
-        """A dialog above shows the toasts; seen through it, they would stand there twice."""
+        """Hide the toasts: a dialog above shows them; seen through it, they would stand there twice."""
         self.add_class("-under-dialog")
 
     async def _message_loop_exit(self) -> None:
@@ -104,10 +107,8 @@ class MainScreen(Screen[None]):
             event.prevent_default()
 
     async def _on_update(self, message: messages.Update) -> None:
-        """Paint at once what is typed.
-
-        Textual's timer comes up to two of its periods after the frame before, and frames of a stream come all the time.
-        """
+        """Paint at once what is typed. Textual's timer comes up to two of its periods after the frame before, and
+        frames of a stream come all the time."""
         await super()._on_update(message)
         prompt = message.widget
         if isinstance(prompt, Prompt) and not self._prompt_due:
@@ -125,3 +126,31 @@ class MainScreen(Screen[None]):
         self._prompt_due = False
         update_now(self)
         self._prompt_painted = time.monotonic()
+
+
+MANY = 12  # errors
+SOON = 10.0  # seconds
+
+log = logging.getLogger(__name__)
+
+
+class Survival:
+    """Counts internal errors."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._times: deque[float] = deque(maxlen=MANY)
+
+    def goes_on(self, error: BaseException) -> bool:
+        """Tell whether the console goes on after `error`, which is logged."""
+        now = self._clock()
+        self._times.append(now)
+        if len(self._times) == MANY and now - self._times[0] < SOON:
+            return False
+        log.error("the console went on after an internal error", exc_info=error)
+        return True
+
+
+def line_of(error: BaseException) -> str:
+    """Say in a line that the console survived an error."""
+    return f"Fanout made a mistake and went on: {one_line(repr(error), 160)}. /log has the details."

@@ -3,6 +3,7 @@ decide on them to the conversation. Never from somebody who is typing is the foc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from textual import events, on
@@ -16,13 +17,13 @@ from console_app.tui.approvals.board import ApprovalBoard
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.bars.find_bar import FindBar
 from console_app.tui.main_screen.bars.todo_pane import TodoPane
-from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.dialogs import Dialogs
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import PromptBox
 from console_app.tui.questions.board import HumanBoard
 from console_app.tui.questions.question_board import QuestionBoard
 from console_app.tui.terminal.key_names import nothing_here, writes_text
+from console_app.tui.ui import Ui
 from console_app.tui.widgets.folding_board import FoldingBoard
 
 BOTH = 40  # lines in which a board and what is read have room side by side
@@ -33,17 +34,17 @@ Board = ApprovalBoard | HumanBoard | QuestionBoard
 
 
 class BoardArea(Vertical):
-    """Holds the boards of one main screen, in step with a transcript and with the questions of servers.
-
-    Each takes room only while something waits for it. Approvals come first, then servers, and the model's questions
-    last. A server's question stays in its place for as long as you are at it.
-    """
+    """Holds the boards of one main screen, in step with a transcript and with the questions of servers. Each takes room
+    only while something waits for it. Approvals come first, then servers, and the model's questions last. A server's
+    question stays in its place for as long as you are at it."""
 
     DEFAULT_CSS = "BoardArea { height: auto; }"
 
-    def __init__(self, ui: ConsoleUi, console: Console, dialogs: Dialogs) -> None:
+    def __init__(self, ui: Ui, refuse: Callable[[str], None], console: Console, dialogs: Dialogs) -> None:
+        """`refuse` says why a key did nothing."""
         super().__init__()
         self._ui = ui
+        self._refuse = refuse
         self._services = console.services
         self._conversation = console.conversation
         self._permissions = console.permissions
@@ -138,7 +139,7 @@ class BoardArea(Vertical):
         ]
 
     def on_key(self, event: events.Key) -> None:
-        """A letter that is no key there is refused, and none counts right behind it: it must not be written into the
+        """Refuse a letter that is no key there, and let none count right behind it: it must not be written into the
         prompt, nor what follows decide. A question takes letters for its answer."""
         if not writes_text(event) or event.key in self.screen.active_bindings:
             return
@@ -149,7 +150,7 @@ class BoardArea(Vertical):
         elif not self.todo.has_focus:
             return
         event.stop()
-        self._ui.refuse(nothing_here(event))
+        self._refuse(nothing_here(event))
 
     def on_mount(self) -> None:
         """Name the file of rules that are to stay, and share the room again when others give or take some."""
@@ -163,11 +164,8 @@ class BoardArea(Vertical):
             self._share_room(None)
 
     def _share_room(self, _: object) -> None:
-        """Share the lines between the boards and the conversation, where there are few.
-
-        While you read in the conversation it has the board's lines, and those of the prompt's frame, as a board has
-        that has the keys.
-        """
+        """Share the lines between the boards and the conversation, where there are few. While you read in the
+        conversation it has the board's lines, and those of the prompt's frame, as a board has that has the keys."""
         spare = self._spare()
         folded = self._reading and spare < BOTH
         waits = self.wanted is not None
@@ -186,7 +184,7 @@ class BoardArea(Vertical):
 
     @on(ApprovalBoard.EditRequested)
     def _edit_requested(self, event: ApprovalBoard.EditRequested) -> None:
-        if (call := self._ui.shown.transcript.calls.get(event.call_id)) is not None:
+        if (call := self._transcript.calls.get(event.call_id)) is not None:
             self.edit_waiting(call)
 
     def edit_waiting(self, call: CallView) -> None:
@@ -227,7 +225,6 @@ class BoardArea(Vertical):
 
     @on(FoldingBoard.Left)
     def _left(self) -> None:
-        """Escape on a board."""
         self._put_off = True
         self.screen.set_focus(self._prompt)
         self.sync()  # another board may have waited for this one

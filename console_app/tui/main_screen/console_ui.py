@@ -15,25 +15,90 @@ from textual.screen import Screen
 
 from console_app.console import Console, Services
 from console_app.domain import CallState, Event, Level, call_description, event_news, one_line, plural, ports
+from console_app.domain import events as ev
 from console_app.domain.transcript import CallView, Transcript
 from console_app.tui.approvals import board
-from console_app.tui.lineview import ConversationView
+from console_app.tui.lineview import ConversationView, EventRouter, Waits
 from console_app.tui.main_screen.agent_pane import AgentPane
-from console_app.tui.main_screen.bars.activity_line import ActivityLine
-from console_app.tui.main_screen.bars.background_line import BackgroundLine
+from console_app.tui.main_screen.bars.activity_line import ActivityLine, BackgroundLine
 from console_app.tui.main_screen.bars.find_bar import FindBar
 from console_app.tui.main_screen.bars.status_bar import Status, StatusBar
-from console_app.tui.main_screen.base import MainScreen
-from console_app.tui.main_screen.shown_conversation import ShownConversation
-from console_app.tui.main_screen.start.survival import Survival, line_of
+from console_app.tui.main_screen.base import MainScreen, Survival, line_of
+from console_app.tui.main_screen.board_area import BoardArea
 from console_app.tui.prompt.draft_keeping import DraftKeeping
 from console_app.tui.prompt.prompt import Prompt
-from console_app.tui.prompt.queue_strip import QueueStrip
+from console_app.tui.prompt.prompt_box import QueueStrip
 from console_app.tui.terminal.attention import Attention
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.textual_internals import driver_of
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.key_hints import KeyHints
+
+STORED_SLICE = 400  # events of a stored session between two looks at the keys: some 10 ms
+
+
+class ShownConversation:
+    """Shows the conversation of one chat screen in its widgets. After `clear`, `transcript` is a new one."""
+
+    def __init__(
+        self, view: ConversationView, boards: BoardArea, prompt: Prompt, console: Console, agent: AgentPane
+    ) -> None:
+        self.view, self.agent, self.boards = view, agent, boards
+        self._prompt = prompt
+        self._loading = False
+        self._begin()
+        console.services.human.listen(self._asked)
+
+    def _asked(self) -> None:
+        # Servers ask from tasks of their own: what comes of it on screen is the screen's.
+        self.view.call_later(self.boards.sync)
+
+    def _begin(self) -> None:
+        self.transcript = Transcript()
+        self._router = EventRouter(self.view, self.transcript)
+        self.boards.follow(self.transcript, self._prompt)
+
+    def sending(self, text: str | None, waits: Waits) -> None:
+        """Show a prompt that is sent and has no turn yet, behind a stored conversation once that is there."""
+        if not self._loading:
+            self._router.sending(text, waits)
+
+    def show(self, event: ev.Event) -> None:
+        self._router.show(event)
+        self.agent.happened(event)
+        news = event_news.News.of(event)
+        if news & event_news.News.TODO:
+            self.boards.todo.show(self.transcript.todo)
+        if news & (event_news.News.WAITS | event_news.News.DECIDED | event_news.News.OVER | event_news.News.ENDS):
+            self.boards.sync()
+
+    def take_unpainted(self, most: int) -> bool:
+        """Tell whether `most` characters of an answer came since this was last true, and count anew then."""
+        if full := self._router.unpainted >= most:
+            self._router.unpainted = 0
+        return full
+
+    def clear(self) -> None:
+        """Forget the conversation. Everything from here on belongs to another session."""
+        self.view.clear()
+        self._begin()
+        self.boards.sync()
+        self.boards.todo.show(())
+
+    async def show_stored(self, stored: Sequence[ev.Event]) -> None:
+        """Show the conversation that `stored` tells of in place of this one, in slices so that keys pass."""
+        self.clear()
+        router = self._router
+        self._loading = True
+        try:
+            for at in range(0, len(stored), STORED_SLICE):
+                for event in stored[at : at + STORED_SLICE]:
+                    router.show(event)
+                await asyncio.sleep(0)
+        finally:
+            self._loading = False
+        self.boards.todo.show(self.transcript.todo)
+
 
 REFUSED_EVERY = 2.0  # seconds between two hints about keys that mean nothing
 MOST_UNPAINTED = 2**16  # characters of an answer that one frame may have to paint, some 0.2 s of work
@@ -136,7 +201,6 @@ class ConsoleUi(Ui):
         return True
 
     def leave_agents(self) -> None:
-        """Go back to the user's own conversation."""
         while self.leave_agent():
             pass
 
@@ -304,7 +368,7 @@ class ConsoleUi(Ui):
             self.tell_notices()
 
     def key_of(self, intent: str) -> str:
-        """The key that does what a slash command does, or the command itself where none is bound."""
+        """Return the key that does what a slash command does, or the command itself where none is bound."""
         for one in self._screen.active_bindings.values():
             if one.binding.action == f"command('{intent}')":
                 return key_name(one.binding.key)

@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from textual import getters
 from textual.app import App, SuspendNotSupported
 
 from console_app.config.settings import OwnSettings
-from console_app.console import Console, files
+from console_app.console import Console, Models, files
 from console_app.console.reports import call_text
 from console_app.domain import ApprovalMode, Artifact, FanoutError, one_line
 from console_app.domain.transcript import CallView, Transcript
@@ -20,7 +21,8 @@ from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.themes import LoadedTheme
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.motion import use_motion
-from console_app.tui.widgets.pick_list import Choice, PickList
+from console_app.tui.widgets.pick_list import Choice, PickList, best
+from console_app.tui.widgets.typed_app import typed_app
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -46,8 +48,7 @@ class Dialogs:
         await self._ui.push(HelpScreen(key_sections(self._ui.app, places), commands))
 
     async def commands(self, registry: CommandRegistry, keys: Mapping[str, str], run: Callable[[Bound], None]) -> None:
-        """Offer the commands to pick from, with the `keys` that do the same. Each is listed once, whatever else it is
-        called."""
+        """Offer the commands to pick from, each listed once, with the `keys` that do the same."""
         choices = [
             Choice(f"/{one.name}", f"{key} · {one.about}" if (key := keys.get(one.name)) else one.about)
             for one in (command.intent for command in registry)
@@ -59,8 +60,6 @@ class Dialogs:
 
     async def pick_model(self) -> str | None:
         """Return the model that the user picks, as `PROVIDER/MODEL`."""
-        from console_app.tui.main_screen.over.pickers import ModelPicker
-
         return await self._ui.push(ModelPicker(self._services.models))
 
     async def connect(self) -> None:
@@ -75,8 +74,6 @@ class Dialogs:
 
     async def theme(self, themes: Sequence[LoadedTheme], _console: Console, name: str) -> None:
         """Switch to the theme called `name`, or let the user pick one of `themes`."""
-        from console_app.tui.main_screen.over.pickers import ThemePicker
-
         names = [theme.theme.name for theme in themes]
         if name and name not in names:
             self._ui.tell("error", f"There is no theme {one_line(name, 40)}. There are: {', '.join(names)}.")
@@ -195,7 +192,7 @@ class Dialogs:
 
     async def files(self, files: Sequence[Artifact], server: str) -> None:
         """Open a file or a link of a result of `server`; of several the one that is picked."""
-        from console_app.tui.servers.open_files import choose_and_open
+        from console_app.tui.servers.resource_screen import choose_and_open
 
         read = partial(self._offers.read, server) if server and self._services.hub is not None else None
         await choose_and_open(self._ui.app, files, self._ui.toast, read)
@@ -234,3 +231,68 @@ async def edit(app: App[int], text: str, *, suffix: str = ".md") -> str:
 def _suspended(app: App[int]) -> Generator[None]:
     with app.batch_update(), app.suspend():
         yield
+
+
+class ModelPicker(PickList):
+    """The result is `PROVIDER/MODEL`. The list is asked for while the dialog is open already."""
+
+    def __init__(self, models: Models) -> None:
+        current = models.name
+        super().__init__(
+            "Model",
+            [Choice(current)] if current else [],
+            current=current,
+            hint="type to search",
+            note="Loading models…",
+            free_text=True,
+        )
+        self._models = models
+        self._listed = False
+        self._wanted = ""  # typed and entered while the list was not there yet
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.run_worker(self._ask, exclusive=True)
+
+    async def _ask(self) -> None:
+        note = "Not listed? Type provider/model"
+        try:
+            names = await self._models.known()
+            if self._models.silent:
+                first, *more = self._models.silent
+                together = f"{first} and {len(more)} more" if more else first
+                note = f"No list from {together}: /doctor says why"
+        except FanoutError as error:
+            names, note = [*filter(None, [self._models.name])], error.line
+        self.offer([Choice(name) for name in names], note)
+        self._listed = True
+        if self._wanted:
+            self.dismiss(next(iter(best(self._wanted, names, 1)), self._wanted))
+
+    def typed(self, text: str) -> None:
+        """Wait for the list with a part of a name, so that it means a model that there is."""
+        if self._listed or "/" in text:
+            self.dismiss(text)
+        else:
+            self._wanted = text
+            self.offer([], f"taking the first model like {text} once they are listed · esc cancel")
+
+
+class ThemePicker(PickList):
+    """The result is a theme's name; the app already wears it."""
+
+    app = getters.app(typed_app)
+
+    def __init__(self, themes: Sequence[LoadedTheme], current: str) -> None:
+        super().__init__(
+            "Theme", [Choice(theme.theme.name, theme.about) for theme in themes], current=current, hint="type to search"
+        )
+        self._before = current
+
+    def highlighted(self, choice: Choice | None) -> None:
+        if choice is not None and self.app.theme != choice.value:
+            self.app.theme = choice.value
+
+    def action_leave(self) -> None:
+        self.app.theme = self._before
+        super().action_leave()

@@ -16,14 +16,12 @@ from textual.widgets import TextArea
 from console_app.console import Around, Console
 from console_app.tui.commands.registry import CommandLine
 from console_app.tui.lineview import ConversationView
-from console_app.tui.main_screen.bars.activity_line import ActivityLine
-from console_app.tui.main_screen.bars.background_line import BackgroundLine
+from console_app.tui.main_screen.bars.activity_line import ActivityLine, BackgroundLine
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.start.welcome import Welcome
 from console_app.tui.prompt.draft_keeping import DraftKeeping
 from console_app.tui.prompt.prompt import Prompt
-from console_app.tui.prompt.prompt_box import PromptBox
-from console_app.tui.prompt.queue_strip import QueueStrip
+from console_app.tui.prompt.prompt_box import PromptBox, QueueStrip
 from console_app.tui.servers.offers import ServerOffers
 
 
@@ -57,9 +55,7 @@ class PromptArea(Vertical):
 
     def _place_toasts(self, screen: Screen[object]) -> None:
         """Place toasts over the conversation, and over nothing that is written in: the prompt, a board, the find bar.
-
-        Where the conversation has no room at all, they stand over the status bar.
-        """
+        Where the conversation has no room at all, they stand over the status bar."""
         below = [screen.size.height - shown.region.bottom for shown in screen.query("#conversation, #welcome")
                  if shown.region]  # fmt: skip
         margin = Spacing(0, 0, min(below, default=screen.size.height - 1), 0)
@@ -87,13 +83,11 @@ class PromptArea(Vertical):
         return self.query_one(PromptBox).prompt
 
     def look_again(self) -> None:
-        """Complete anew, since there may be other completions now."""
         if self.is_attached and self.query("#prompt"):  # else it is going away
             self.query_one(PromptBox).look_again()
 
     def send(self, text: str, typed: str | None = None, *, around: Around = nullcontext) -> None:
-        """Send a prompt, now or after the turn that runs. `typed` is the part that was not pasted, and the turn runs
-        within `around`."""
+        """Send a prompt, now or after the turn that runs, within `around`. `typed` is the part that was not pasted."""
         idle = not self._conversation.busy
         if self._program.send(text, typed=typed, around=around) and idle:
             # Who sends wants to see what comes of it, wherever they were reading.
@@ -102,8 +96,7 @@ class PromptArea(Vertical):
             self._ui.open_beside(files.look)
 
     def take(self, text: str, typed: str | None = None, taken: Callable[[], None] = lambda: None) -> bool:
-        """Send the text, or run the command that it is. `taken` is called before that, if it can be. Return whether it
-        could."""
+        """Send the text, or run the command that it is, after calling `taken`. Return False where it can't be."""
         command = self._command_line.read(text)
         if command is None and not self._program.may_send():
             return False

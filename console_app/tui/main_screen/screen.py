@@ -18,17 +18,15 @@ from console_app.tui.approvals.mode_switch import ModeSwitch, strip
 from console_app.tui.commands.registry import CommandLine, CommandRegistry
 from console_app.tui.lineview import CallBlock, ConversationView
 from console_app.tui.main_screen.agent_pane import AgentPane
-from console_app.tui.main_screen.bars.activity_line import ActivityLine
-from console_app.tui.main_screen.bars.background_line import BackgroundLine
+from console_app.tui.main_screen.bars.activity_line import ActivityLine, BackgroundLine
 from console_app.tui.main_screen.bars.find_bar import FindBar
 from console_app.tui.main_screen.bars.status_bar import StatusBar
 from console_app.tui.main_screen.base import IDLE, MainScreen
 from console_app.tui.main_screen.board_area import BoardArea
-from console_app.tui.main_screen.console_ui import ConsoleUi
+from console_app.tui.main_screen.console_ui import ConsoleUi, ShownConversation
 from console_app.tui.main_screen.dialogs import Dialogs
 from console_app.tui.main_screen.over.copying import copy_part, name_of
 from console_app.tui.main_screen.prompt_area import PromptArea
-from console_app.tui.main_screen.shown_conversation import ShownConversation
 from console_app.tui.main_screen.start.welcome import Welcome
 from console_app.tui.main_screen.ways import screen_ways
 from console_app.tui.prompt.prompt import Prompt
@@ -98,13 +96,12 @@ class ChatScreen(MainScreen):
         yield (view := ConversationView(id="conversation", clock=self.services.clock))
         yield AgentPane(self.services.clock)
         yield FindBar(view)
-        yield BoardArea(self.ui, self.console, self.dialogs)
+        yield BoardArea(self.ui, self.ui.refuse, self.console, self.dialogs)
         yield PromptArea(self.ui, self.console, self.command_line, self.offers)
         yield KeyHints(self._hints, self.services.timing.now)
         yield TooSmall()
 
     def on_mount(self) -> None:
-        """Paints first; everything that takes time comes after."""
         if not self.query("#prompt"):
             return  # left (by a signal, say) before there was anything to see
         services, boards = self.services, self.boards
@@ -139,7 +136,6 @@ class ChatScreen(MainScreen):
             await self.ui.drafts.close()
 
     async def on_unmount(self) -> None:
-        """End everything that runs before the program ends."""
         await self.end()
 
     def _begin(self) -> None:
@@ -168,7 +164,6 @@ class ChatScreen(MainScreen):
 
     @on(ConversationView.CallAction)
     def _call_action(self, event: ConversationView.CallAction) -> None:
-        """Act on a call as its key asked, if it is still there."""
         ui, call = self.ui, self.ui.shown.transcript.calls.get(event.call_id)
         if call is None:
             return
@@ -216,7 +211,6 @@ class ChatScreen(MainScreen):
 
     @on(ConversationView.Typed)
     def _typed(self, event: ConversationView.Typed) -> None:
-        """Give words that were typed on a panel to the prompt."""
         self.set_focus(self.prompt)
         self.prompt.write(event.text)
 
@@ -242,7 +236,6 @@ class ChatScreen(MainScreen):
 
     @on(ConversationView.BelowChanged)
     def _below_changed(self, event: ConversationView.BelowChanged) -> None:
-        """Tell a reader further up how much is new below."""
         what = f"{event.new} new below" if event.new else "more below"
         self.prompt.border_title = f"↓ {what} · pgdn" if event.more else ""
 
@@ -255,7 +248,6 @@ class ChatScreen(MainScreen):
             self.ui.open(copy_part, self.ui, block)
 
     def on_text_selected(self) -> None:
-        """Say how text that was selected with the mouse is copied."""
         if text := self.get_selected_text():
             self.ui.toast(f"{plural(len(text), 'character')} selected. Ctrl+C copies.", 2)
 
@@ -270,7 +262,6 @@ class ChatScreen(MainScreen):
 
     @on(Prompt.Left)
     def _left(self) -> None:
-        """Go to the board that waits for you, else to the conversation."""
         if not self._go_to_what_waits() and self.ui.talking and not self.view.enter():
             self.view.focus()
 
@@ -284,10 +275,8 @@ class ChatScreen(MainScreen):
 
     def on_key(self, event: events.Key) -> None:
         """Write a typed character into the prompt wherever the focus is, unless it is a key of the panel or board
-        there.
-
-        The prompt and other fields stop what they write, so with the focus on one this is a key typed before it came.
-        """
+        there. The prompt and other fields stop what they write, so with the focus on one this is a key typed before it
+        came."""
         if not writes_text(event) or event.key in self.active_bindings:
             return
         event.stop()
@@ -304,7 +293,6 @@ class ChatScreen(MainScreen):
             self.command_line.run(command)
 
     def action_commands(self) -> None:
-        """Ctrl+P: the commands, each with the key that does the same."""
         bound = {one.binding.action: key_name(one.binding.key) for one in self.active_bindings.values()}
         names = [command.intent.name for command in self.commands.own]
         keys = {name: bound.get(f"command('{name}')", "") for name in names}
@@ -314,8 +302,7 @@ class ChatScreen(MainScreen):
         self.prompt_area.stop()
 
     def action_close(self) -> None:
-        """Escape while nothing runs: closes the completion list or an agent, else goes back to the prompt; twice in an
-        empty one rewinds."""
+        """Escape at rest: closes completions or an agent, else goes to the prompt; twice in an empty one rewinds."""
         if self.prompt_field.close_completion() or self.ui.leave_agent():
             return
         now, prompt = self.services.timing.now(), self.prompt
@@ -373,8 +360,7 @@ class ChatScreen(MainScreen):
             self.console.calls.newest_to_background()
 
     def action_go(self, place: Place, number: int) -> None:
-        """Go to a panel, a page, a turn or a failed call so many on, to a call of the newest answer, or to the next
-        failure. Where there is none, that is said."""
+        """Go to a panel, page, turn or failed call so many on, to a call of the newest answer, or the next failure."""
         view, talking, missing = self.view, self.ui.talking, ""
         match place:
             case "page":
@@ -404,7 +390,6 @@ class ChatScreen(MainScreen):
         self.view.toggle_all()
 
     def action_cycle_mode(self) -> None:
-        """Shift+Tab: ask, auto, plan, yolo, ask."""
         self.modes.next()
 
     def _show_mode(self, mode: ApprovalMode | None) -> None:
@@ -438,8 +423,7 @@ class ChatScreen(MainScreen):
                 return True
 
     def _hints(self) -> Sequence[tuple[str, str]]:
-        """Return three to five hints for now: of what has the focus, else of what the prompt can do. Each is named by
-        the id of its binding or by the character that the prompt has a use for."""
+        """Return some hints for now, each by its binding's id or by a character that the prompt has a use for."""
         ui, conversation = self.ui, self.console.conversation
         board, view = ui.shown.boards.wanted, ui.view
         decides = board is not None and board.can_focus  # in a replay nobody does

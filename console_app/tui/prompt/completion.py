@@ -33,7 +33,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One thing to choose: `insert` takes the token's place; `runs` says that Enter may send it right away."""
+    """Something to choose: `insert` takes the token's place; `runs` says that Enter may send it right away."""
 
     label: str
     insert: str
@@ -51,7 +51,7 @@ class Completions:
 
 
 def token_before(line: str, column: int, first_line: bool) -> Token | None:
-    """The token that ends at `column` of `line`; commands are only read at the start of a prompt."""
+    """Return the token that ends at `column` of `line`; commands are only read at the start of a prompt."""
     before = line[:column]
     if first_line and before.startswith("/"):
         if match := _COMMAND.fullmatch(before):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,11 +21,9 @@ PAUSE = 0.3  # seconds between two writes while someone types
 
 
 class DraftKeeping:
-    """Keeps the draft of one prompt on disk, for the session that it is meant for.
-
-    `speaking` returns the id of the session that the engine speaks in, "" before it has begun. `opening` means that a
-    stored session is being opened, and what is written until then belongs to it. Nothing is kept before `restore`.
-    """
+    """Keeps the draft of one prompt on disk, for the session that it is meant for. `speaking` returns the id of the
+    session that the engine speaks in, "" before it has begun. `opening` means that a stored session is being opened,
+    and what is written until then belongs to it. Nothing is kept before `restore`."""
 
     def __init__(
         self, library: Library | None, speaking: Callable[[], str], folder: Path, prompt: Prompt, *, opening: bool
@@ -47,16 +45,14 @@ class DraftKeeping:
         self._out_of_date: list[str] = []  # names whose drafts are now kept under another
 
     def changed(self) -> None:
-        """The text has changed: it is written soon."""
+        """Write the text soon: it has changed."""
         if self._timer is None:
             self._timer = self._prompt.set_timer(PAUSE, self._write)
 
     @contextmanager
     def on_the_way(self) -> Generator[None]:
-        """While a stored session opens, keep the text that is written for that session.
-
-        The text from before stays with the session before, or comes back where `switched` was not called.
-        """
+        """While a stored session opens, keep the text that is written for that session. The text from before stays with
+        the session before, or comes back where `switched` was not called."""
         if not self._opening:
             self._left, self._reading = self._prompt.hand_over(), True
         try:
@@ -75,21 +71,22 @@ class DraftKeeping:
         self._rename(self._new)
         self.changed()
 
-    def switched(self) -> Coroutine[object, object, None]:
-        """The stored session is shown. Await it for its draft."""
+    async def switched(self) -> None:
+        """Bring the draft of the stored session that is shown by now."""
         self._notice_begin()
         before, now = self._kept_for, self._shown()
         if self._opening:
             self._opening, self._kept_for = False, now
-            return self.restore()
-        if before == now or not now or self._left is None:
-            return self._nothing()
-        left = self._draft(self._left.shown, self._left.selection.end)
-        self._left, self._kept_for = None, now
-        return self._take_turns(before, left, self._number())
+        elif before == now or not now or self._left is None:
+            return
+        else:
+            left = self._draft(self._left.shown, self._left.selection.end)
+            self._left, self._kept_for = None, now
+            await asyncio.to_thread(self._keep, before, left, self._number())
+        await self.restore()
 
     async def opening_is_over(self) -> None:
-        """The stored session is shown by now, or can't be: then a new one begins, with its draft."""
+        """Begin a new session with its draft where the stored one can't be shown."""
         if self._opening:
             self._opening = False
             await self.restore()
@@ -109,20 +106,13 @@ class DraftKeeping:
             self._prompt.move_cursor(draft.cursor)
 
     async def close(self) -> None:
-        """The console ends: what stands there is on disk when this returns. Asked again, it was done already."""
+        """Have on disk what stands in the prompt, as the console ends. Asked again, it was done already."""
         if self._closed:
             return
         self._closed = True
         self._stay()
         if self._prompt.text or not self._reading:
             await self._keep_now()
-
-    async def _take_turns(self, before: str, left: PromptDraft, number: int) -> None:
-        await asyncio.to_thread(self._keep, before, left, number)
-        await self.restore()
-
-    async def _nothing(self) -> None:
-        pass
 
     def _write(self) -> None:
         self._timer = None
@@ -136,8 +126,7 @@ class DraftKeeping:
         await asyncio.to_thread(self._keep, self._kept_for, draft, self._number())
 
     def _shown(self) -> str:
-        """Return the name of the drafts that this console keeps now. Those of a session that it only reads belong to
-        another."""
+        """Return the name of the drafts that are kept now. Those of a session that is only read belong to another."""
         if self._library is None:
             return ""
         return self._new if self._library.read_only else self._library.session_id
@@ -148,7 +137,7 @@ class DraftKeeping:
             self._rename(name)
 
     def _rename(self, now: str) -> None:
-        """The same text is kept under another name from here on."""
+        """Keep the same text under another name from here on."""
         before, self._kept_for = self._kept_for, now
         if before != now:
             self._out_of_date.append(before)

@@ -3,9 +3,8 @@
 It knows nothing of turns. It says what was sent, that completion keys were pressed, or that you want out of it; the
 screen decides what that means.
 
-The prompts you sent, kept in a file between sessions: one JSON string a line, so that any text fits a line.
-
-Reading tolerates a line it can't read (another console may be writing, or a disk filled up).
+The prompts you sent are kept in a file between sessions: one JSON string a line, so that any text fits a line. A line
+that can't be read is passed over, as another console may be writing, or a disk filled up.
 """
 
 from __future__ import annotations
@@ -14,12 +13,15 @@ import asyncio
 import json
 import logging
 import os
+import re
+import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
+from urllib.parse import unquote, urlsplit
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -30,9 +32,88 @@ from textual.widgets.text_area import Location, Selection
 
 from console_app.config.files import disk
 from console_app.config.secrets import has_key
+from console_app.console import files
 from console_app.domain import visible
-from console_app.tui.prompt.pastes import Pastes, looks_dropped, mentions_of
 from console_app.tui.terminal.key_names import writes_text
+
+MOST_LINES = 8  # of a paste that is put into the prompt as it is
+MOST_CHARACTERS = 2000
+
+_PLACEHOLDER = re.compile(r"\[Pasted [0-9,]+ (?:lines|characters)(?: #[0-9]+)?\]")
+
+
+class Pastes:
+    """The long pastes of a session, by placeholder."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    def take(self, text: str) -> str:
+        """Return what a pasted `text` puts into the prompt: the text, or a placeholder where it is long."""
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        lines = text.count("\n") + (not text.endswith("\n"))
+        if lines <= MOST_LINES and len(text) <= MOST_CHARACTERS:
+            return visible(text)
+        size = f"{lines:,} lines" if lines > 1 else f"{len(text):,} characters"
+        placeholder, number = f"[Pasted {size}]", 1
+        while self._texts.get(placeholder, text) != text:
+            number += 1
+            placeholder = f"[Pasted {size} #{number}]"
+        self._texts[placeholder] = text
+        return placeholder
+
+    def behind(self, text: str) -> dict[str, str]:
+        """Return the pastes whose placeholders stand in `text`."""
+        return {name: self._texts[name] for name in _PLACEHOLDER.findall(text) if name in self._texts}
+
+    def put_back(self, text: str, pastes: Mapping[str, str]) -> str:
+        """Return `text` with placeholders of this session in place of those of another, whose `pastes` these are."""
+        return _PLACEHOLDER.sub(lambda m: self.take(pastes[m.group()]) if m.group() in pastes else m.group(), text)
+
+    def expand(self, text: str) -> str:
+        """Return `text` with every placeholder of this session written out."""
+        if not self._texts:
+            return text
+        return _PLACEHOLDER.sub(lambda match: self._texts.get(match.group(), match.group()), text)
+
+
+LONGEST_PASTE = 8_000  # characters of a paste that may be paths
+MOST_DROPPED = 20  # files
+_BEGINS = ("/", "~/", "'/", '"/', "file://")
+
+
+def looks_dropped(text: str) -> bool:
+    """Tell whether a paste may be paths, so that a look at the disk is worth it."""
+    return len(text) <= LONGEST_PASTE and text.strip().startswith(_BEGINS)
+
+
+def mentions_of(text: str) -> str:
+    """Return mentions that attach the files of the paths; "" where the paste is anything else. This asks the disk."""
+    text = text.strip()
+    readings = [[_plain(line) for line in text.splitlines() if line.strip()]]
+    try:
+        readings.append([_plain(word) for word in shlex.split(text)])
+    except ValueError:
+        pass  # a quote that nobody closes
+    for paths in readings:
+        if 0 < len(paths) <= MOST_DROPPED and all(map(_is_there, paths)):
+            return "".join(f"@{files.written_path(path)} " for path in paths)
+    return ""
+
+
+def _plain(written: str) -> str:
+    written = written.strip()
+    if written.startswith("file://"):
+        return unquote(urlsplit(written).path)
+    return os.path.expanduser(written)
+
+
+def _is_there(path: str) -> bool:
+    try:
+        return os.path.isabs(path) and os.path.exists(path)
+    except ValueError:
+        return False
+
 
 PLACEHOLDER = "Ask, or / for commands, @ for files"
 
@@ -120,7 +201,7 @@ class Prompt(TextArea):
     # -- what others put in
 
     def put(self, text: str) -> None:
-        """Replaces the text, with the cursor at its end."""
+        """Replace the text, with the cursor at its end."""
         self.recalled = None
         self.load_text(visible(text))
         self.move_cursor(self.document.end)
@@ -138,7 +219,6 @@ class Prompt(TextArea):
         self.selection = other.selection
 
     def expanded(self) -> str:
-        """The text with pastes written out."""
         return self.pastes.expand(self.text)
 
     def hand_over(self) -> Submitted:
@@ -148,7 +228,7 @@ class Prompt(TextArea):
         return sent
 
     def remember(self, sent: Submitted) -> None:
-        """It was taken: it goes into the history."""
+        """Take a text that was sent into the history."""
         self.sent.add(sent.shown, sent.text)
 
     def give_back(self, sent: Submitted) -> None:
@@ -163,7 +243,9 @@ class Prompt(TextArea):
     async def _on_key(self, event: events.Key) -> None:
         self.touched_at = self._clock()
         key = "shift+enter" if event.key == "shift+\r" else event.key
-        if (key == "enter" or (key == "question_mark" and not self.text)) and self._is_bound(key):
+        active = self.screen.active_bindings.get(key)
+        bound = active is not None and active.node is self  # also after the user's configuration
+        if bound and (key == "enter" or (key == "question_mark" and not self.text)):
             event.prevent_default()  # the text area would write it; the binding has it
             return
         if event.is_printable and not writes_text(event):
@@ -187,8 +269,7 @@ class Prompt(TextArea):
             )
 
     async def _attach_dropped(self, pasted: str, shown: str, start: Location, end: Location) -> None:
-        """Replace a paste of paths, where it still stands, by what names the files. No key waits for the disk, which
-        may be slow."""
+        """Replace a paste of paths, where it still stands, by mentions. No key waits for the disk."""
         mentions = await asyncio.to_thread(mentions_of, pasted)
         if mentions and self.get_text_range(start, end) == shown:
             self.replace(mentions, start, end)
@@ -199,7 +280,7 @@ class Prompt(TextArea):
             self.move_cursor(result.end_location)
 
     def attach(self, mention: str) -> None:
-        """Puts what names a file at the cursor, as a word of its own."""
+        """Put a mention of a file at the cursor, as a word of its own."""
         row, column = min(self.selection)
         before = self.document[row][:column]
         self.write(f"{'' if not before or before[-1].isspace() else ' '}{mention} ")
@@ -211,7 +292,6 @@ class Prompt(TextArea):
             self.post_message(self.PasteRequested())
 
     def action_submit(self) -> None:
-        """Sends; a backslash at the end becomes a new line; an open completion list takes the key."""
         if self.pasting:
             self.notify("The clipboard is still being read. Enter again once it is there.", markup=False)
         elif self.completing:
@@ -228,7 +308,7 @@ class Prompt(TextArea):
         self._replace_via_keyboard("\n", *self.selection)
 
     def action_older_or_up(self) -> None:
-        """Up: in the list, in the text, and from its first line into the history."""
+        """Go up in the list, in the text, and from its first line into the history."""
         if self.completing:
             self.post_message(self.CompletionMoved(-1))
         elif not self.navigator.is_first_wrapped_line(self.cursor_location):
@@ -240,7 +320,7 @@ class Prompt(TextArea):
             self.show_older()
 
     def action_newer_or_down(self) -> None:
-        """Down: in the list, in the text, and from its last line back through the history."""
+        """Go down in the list, in the text, and from its last line back through the history."""
         if self.completing:
             self.post_message(self.CompletionMoved(1))
         elif not self.navigator.is_last_wrapped_line(self.cursor_location):
@@ -249,7 +329,7 @@ class Prompt(TextArea):
             self.recall(newer)
 
     def show_older(self) -> None:
-        """Puts the prompt before this one in its place."""
+        """Put the prompt before this one in its place."""
         if (older := self.sent.older(self.text)) is not None:
             self.recall(older)
 
@@ -266,7 +346,7 @@ class Prompt(TextArea):
             self.post_message(self.FindRequested())
 
     async def action_left_or_background(self) -> None:
-        """Ctrl+B: a character to the left; with nothing written, the newest running call goes to the background."""
+        """Go a character to the left; with nothing written, send the newest running call to the background."""
         if self.text:
             self.action_cursor_left()
         else:
@@ -277,11 +357,6 @@ class Prompt(TextArea):
             self.action_delete_right()
         else:
             self.post_message(self.QuitRequested())
-
-    def _is_bound(self, key: str) -> bool:
-        """Tell whether `key` is a command of the prompt, also after the user's configuration."""
-        active = self.screen.active_bindings.get(key)
-        return active is not None and active.node is self
 
 
 MOST_PROMPTS = 1000  # prompts, the newest
@@ -301,13 +376,12 @@ class PromptHistory:
 
     @property
     def entries(self) -> list[str]:
-        """All prompts, oldest first."""
         if self._entries is None:
             self._entries = self._read()
         return self._entries
 
     def add(self, text: str, stored: str | None = None) -> None:
-        """`text` was sent; `stored` is what the file keeps of it where that differs (a paste written out)."""
+        """Remember a `text` that was sent; `stored` is kept in the file where that differs (a paste written out)."""
         self._place, self._draft = None, ""
         if not text.strip() or (self.entries and self.entries[-1] == text):
             return
@@ -318,7 +392,7 @@ class PromptHistory:
         self._append(stored if len(stored) <= LONGEST else text[:LONGEST])
 
     def older(self, current: str) -> str | None:
-        """The prompt before the place, or None at the oldest; `current` is kept to come back to."""
+        """Return the prompt before the place, or None at the oldest; `current` is kept to come back to."""
         if self._place is None:
             self._draft, self._place = current, len(self.entries)
         if self._place == 0:
@@ -337,7 +411,6 @@ class PromptHistory:
         return self._draft
 
     def leave(self) -> None:
-        """Something was typed: the place is below the newest again."""
         self._place = None
 
     def _read(self) -> list[str]:

@@ -1,5 +1,4 @@
-"""Frame the prompt with its completion list and a line of attachments: find completions, and put the choice into the
-text."""
+"""Frame the prompt with its completion list and a line of attachments: find completions, and put the choice in."""
 
 from __future__ import annotations
 
@@ -16,6 +15,7 @@ from textual import getters, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.fuzzy import FuzzySearch
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
@@ -27,10 +27,93 @@ from console_app.config.machine import page_in_use
 from console_app.console import files
 from console_app.domain import FanoutError, one_line
 from console_app.tui.prompt.completion import Completion, Completions, Token, token_before
-from console_app.tui.prompt.file_index import FileIndex
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.widgets.pick_list import best
 from console_app.tui.widgets.typed_app import typed_app
+
+MOST_FILES = 200_000
+LONGEST_WALK = 20.0  # seconds
+FRESH_FOR = 20.0  # seconds that a walk is used before the next one begins
+LOOK_AGAIN = 0.01  # seconds between two looks at a walk that goes on
+SCORED = 400  # candidates that get a score; the rest only had the right letters
+
+
+class FileIndex:
+    """Fuzzy look-up of paths under `folder`, relative to it, with `/` between their parts. `close` ends the walk."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._paths: list[str] = []  # grows while the first walk goes on
+        self._walked_at = float("-inf")
+        self._walk: asyncio.Task[files.Walk] | None = None
+        self._closed = False
+        self._search = FuzzySearch()
+        self._narrowed: tuple[str, list[str], int, Sequence[str]] = ("", [], 0, ())  # what the last query left
+
+    def close(self) -> None:
+        """End the walk that goes on."""
+        self._closed = True
+
+    async def find(self, query: str, limit: int = 8) -> list[str]:
+        """Return the best `limit` paths for `query`, of all, or of those found so far where these are as many."""
+        self._refresh()
+        while True:
+            done = self._walk is None or self._walk.done()
+            hits = await asyncio.to_thread(self._find, query, limit)
+            if done or len(hits) >= limit or self._walk is None:
+                return hits
+            await asyncio.wait({self._walk}, timeout=LOOK_AGAIN)
+
+    async def grown(self) -> bool:
+        """Wait for the walk that goes on, and tell whether there are more paths by now than the last `find` saw."""
+        if self._walk is not None:
+            await asyncio.wait({self._walk})
+        _, paths, known, _ = self._narrowed
+        return paths is not self._paths or known < len(paths)
+
+    def _refresh(self) -> None:
+        if self._walk is not None or self._closed or time.monotonic() - self._walked_at <= FRESH_FOR:
+            return
+        into: list[str] = [] if self._paths else self._paths
+        walking = asyncio.to_thread(files.walk, self._folder, MOST_FILES, LONGEST_WALK, into, self._goes_on)
+        self._walk = asyncio.create_task(walking, name="files")
+
+        def walked(_task: asyncio.Task[files.Walk]) -> None:
+            self._paths, self._walk, self._walked_at = into, None, time.monotonic()
+
+        self._walk.add_done_callback(walked)
+
+    def _goes_on(self) -> bool:
+        return not self._closed
+
+    def _find(self, query: str, limit: int) -> list[str]:
+        paths = self._paths
+        known = len(paths)
+        if not query:
+            return paths[:limit]
+        folded = query.casefold()
+        before, of, count, hits = self._narrowed
+        narrows = before and of is paths and folded.startswith(before)  # this query adds letters to the last one
+        fit = [*hits, *paths[count:known]] if narrows else paths[:known]
+        hits = [path for path in fit if _has_letters(folded, path.casefold())]
+        self._narrowed = (folded, paths, known, hits)
+        hits = sorted(hits, key=len)[:SCORED]
+        scored = [(self._score(query, path), -len(path), path) for path in hits]
+        return [path for _, _, path in sorted(scored, reverse=True)[:limit]]
+
+    def _score(self, query: str, path: str) -> float:
+        name = path.rstrip("/").rpartition("/")[2]
+        return max(self._search.match(query, path)[0], 1.5 * self._search.match(query, name)[0])
+
+
+def _has_letters(query: str, path: str) -> bool:
+    place = 0
+    for letter in query:
+        place = path.find(letter, place) + 1
+        if not place:
+            return False
+    return True
+
 
 GAP = "   "
 MOST = 500  # cells that a chip takes at most, which no terminal has
@@ -53,7 +136,6 @@ class AttachmentChips(Widget):
     chips: reactive[tuple[files.Chip, ...]] = reactive(())
 
     def show(self, chips: Sequence[files.Chip]) -> None:
-        """Show the attachments that go along now."""
         self.set_class(bool(chips), "-some")
         self.chips = tuple(chips)
 
@@ -83,10 +165,8 @@ class AttachmentChips(Widget):
 
 
 def _piece(chip: files.Chip, room: int) -> Content:
-    """Draw one chip in at most `room` cells.
-
-    The folders of a path give way first, then its details from the last one on. The reason why it can't go stays.
-    """
+    """Draw one chip in at most `room` cells. The folders of a path give way first, then its details from the last one
+    on. The reason why it can't go stays."""
     mark, ink = ("! ", "$warning") if chip.refused else ("+ ", "$primary")
     name, said = one_line(chip.name), one_line(chip.about).split(" · ")
     short = cell_len(_shortened(name, 0))
@@ -102,7 +182,7 @@ def _piece(chip: files.Chip, room: int) -> Content:
 
 
 def _shortened(path: str, room: int) -> str:
-    """Shorten the path by so many of its first folders that it takes `room` cells. Its last part is whole."""
+    """Shorten the path by so many of its first folders that it takes `room` cells. Its last part stays whole."""
     parts = path.split("/")
     ways = (path, *(f"…/{'/'.join(parts[n:])}" for n in range(1, len(parts)) if parts[n:] != [""]))
     return next((way for way in ways if cell_len(way) <= room), min(ways, key=cell_len))
@@ -111,21 +191,6 @@ def _shortened(path: str, room: int) -> str:
 NOTHING = "There is nothing on the clipboard."
 STARTING = "Still starting: paste the picture again in a moment."
 IN_A_BROWSER = "Pictures of a browser's clipboard don't come through: name the picture's file with @."
-
-
-async def on_clipboard(keep: Callable[[bytes], Awaitable[str]] | None) -> tuple[str, str, str]:
-    """Return the name of the clipboard's picture once `keep` has it, else its text, else the reason why there is
-    neither."""
-    if page_in_use() is not None:
-        return "", "", IN_A_BROWSER  # the desktop of this machine is not that of who looks at the page
-
-    try:
-        clip = await files.read_clipboard(os.environ)
-        if clip.picture:
-            return ("", "", STARTING) if keep is None else (await keep(clip.picture), "", "")
-    except FanoutError as error:
-        return "", "", error.line
-    return "", clip.text, NOTHING
 
 
 WIDEST_LABEL = 48  # cells
@@ -155,19 +220,17 @@ class CompletionPopup(OptionList, can_focus=False):
 
     @property
     def is_open(self) -> bool:
-        """Tell whether the list is on screen."""
         return self.has_class("-open")
 
     @property
     def completions(self) -> Sequence[Completion]:
-        """Return the completions that the list shows."""
         return self._completions
 
     def show(
         self, completions: Sequence[Completion], highlight: bool = True, title: str = "", *, more: bool = False
     ) -> None:
-        """Opens with `completions`, or closes when there are none. What you moved to stays chosen while it is there:
-        when there are `more` for the same text, and for any text where nothing else would be chosen."""
+        """Open with `completions`, or close when there are none. The one that you moved to stays chosen while it is
+        there: when there are `more` for the same text, and for any text where nothing else would be chosen."""
         self._moved = self._moved and more
         moved_to = self.chosen if self._moved or not highlight else None
         self._completions = completions
@@ -181,7 +244,6 @@ class CompletionPopup(OptionList, can_focus=False):
             self.highlighted = completions.index(moved_to) if moved_to in completions else first
 
     def move(self, delta: int) -> None:
-        """Up or down, round the ends."""
         if self._completions:
             place = -1 if self.highlighted is None and delta > 0 else self.highlighted or 0
             self.highlighted = (place + delta) % len(self._completions)
@@ -264,7 +326,6 @@ class PromptBox(Vertical):
 
     @property
     def prompt(self) -> Prompt:
-        """The text area."""
         return self.query_one(Prompt)
 
     @property
@@ -272,7 +333,6 @@ class PromptBox(Vertical):
         return self.query_one(CompletionPopup)
 
     def compose(self) -> ComposeResult:
-        """The list above, the prompt below."""
         yield CompletionPopup()
         yield AttachmentChips()
         prompt = Prompt(self._history_path, id="prompt", clock=self._clock)
@@ -280,11 +340,10 @@ class PromptBox(Vertical):
         yield prompt
 
     def on_unmount(self) -> None:
-        """No walk goes on behind the console."""
         self._files.close()
 
     def close_completion(self) -> bool:
-        """Escape: closes the list until the text changes; False when it was not open."""
+        """Close the list until the text changes; return False when it was not open."""
         if not self.popup.is_open:
             return False
         self._closed_for = self.prompt.text
@@ -301,12 +360,20 @@ class PromptBox(Vertical):
         self.run_worker(self._paste, group="paste")
 
     async def _paste(self) -> None:
-        """Paste the desktop's clipboard: a picture as its file's name, or a text. Without either, paste what was copied
-        here."""
-
-        prompt = self.prompt
+        """Paste a picture as its file's name, or a text, from the desktop's clipboard, else what was copied here."""
+        prompt, picture, text = self.prompt, "", ""
+        why = NOTHING if page_in_use() is None else IN_A_BROWSER  # there the desktop is not that of who looks
         try:
-            picture, text, why = await on_clipboard(self._keep)
+            if why == NOTHING:
+                clip = await files.read_clipboard(os.environ)
+                if not clip.picture:
+                    text = clip.text
+                elif self._keep is None:
+                    why = STARTING
+                else:
+                    picture = await self._keep(clip.picture)
+        except FanoutError as error:
+            why = error.line
         finally:
             prompt.pasting = False
         if picture:
@@ -337,10 +404,8 @@ class PromptBox(Vertical):
     async def _show_chips(self, look: Look) -> None:
         await asyncio.sleep(PAUSE)
         chips = await look(self.prompt.text)
-        self._half_typed = self._listing()
-        self.query_one(AttachmentChips).show(
-            [chip for chip in chips if not (chip.missing and chip.name in self._half_typed)]
-        )
+        self._half_typed = half = self._listing()
+        self.query_one(AttachmentChips).show([chip for chip in chips if not (chip.missing and chip.name in half)])
 
     def _listing(self) -> Sequence[str]:
         """Return the name behind `@` before the cursor while files are listed or looked for that it may become."""
@@ -352,14 +417,13 @@ class PromptBox(Vertical):
         return [mention.shown for mention in files.file_mentions(f"@{token.query}")]
 
     def _look_if_left(self) -> None:
-        """Look for the file again once its name is no more half typed: it is missing now, where there is no such
-        file."""
+        """Look for the file again once its name is no more half typed: it is missing now, where there is none."""
         if self._half_typed and not self._listing():
             self._half_typed = ()
             self._look_what_goes_along()
 
     def look_again(self) -> None:
-        """There may be something to complete now where there was nothing."""
+        """Complete where there may be something now, and was nothing before."""
         if not self.popup.is_open and self.prompt.text:
             self._look_now()
         self._look_what_goes_along()
@@ -381,22 +445,16 @@ class PromptBox(Vertical):
             if self._token is not None and token.start != self._token.start:
                 self._show((), None)  # what is listed would take the place of other text
             else:
-                self._drop_what_fits_no_more(token)
+                # Completions for less text must not be taken while the search, or a server, is slow.
+                listed, query = self.popup.completions, token.query
+                begins = token.kind == "value"
+                fits = [one.insert.startswith(query) if begins else best(query, [one.insert], 1) for one in listed]
+                self._show([one for one, fit in zip(listed, fits, strict=True) if fit], token)
             self._search = self.run_worker(partial(self._find, token), group="completion", exclusive=True)
         else:
             if self._search is not None:
                 self._search.cancel()
             self._show(self._completer(token), token)
-
-    def _drop_what_fits_no_more(self, token: Token) -> None:
-        """Drop completions that were listed for less text: they must not be taken while the search, or a server, is
-        slow."""
-        listed = self.popup.completions
-        if token.kind == "value":
-            fitting = [one for one in listed if one.insert.startswith(token.query)]
-        else:
-            fitting = [one for one in listed if best(token.query, [one.insert], 1)]
-        self._show(fitting, token)
 
     async def _find(self, token: Token) -> None:
         self._seeking = token
@@ -411,9 +469,8 @@ class PromptBox(Vertical):
 
     async def _list(self, token: Token) -> None:
         paths = await self._files.find(token.query) if token.kind == "file" else []
-        named = [
-            Completion(path, f"@{files.written_path(path)}" + ("" if path.endswith("/") else " ")) for path in paths
-        ]
+        blank = {True: "", False: " "}
+        named = [Completion(path, f"@{files.written_path(path)}{blank[path.endswith('/')]}") for path in paths]
         async for found in self._later(token):
             prompt = self.prompt
             row, column = prompt.cursor_location
@@ -481,6 +538,35 @@ class PromptBox(Vertical):
         self.post_message(self.prompt.hand_over())
 
 
-def choices(query: str, names: Sequence[str]) -> list[Completion]:
-    """Argument completions for `query` out of `names`."""
-    return [Completion(name, name, runs=True) for name in best(query, names, 12)]
+MOST_LINES = 3
+
+
+class QueueStrip(Widget):
+    """Shows `messages`, oldest first; hidden while there are none."""
+
+    DEFAULT_CSS = """
+    QueueStrip { height: auto; padding: 0 2; color: $muted; text-wrap: nowrap; display: none; }
+    QueueStrip.-waiting { display: block; }
+    """
+
+    messages: reactive[tuple[str, ...]] = reactive((), layout=True)
+    paused: reactive[bool] = reactive(False)
+
+    def show(self, messages: Sequence[str], paused: bool) -> None:
+        """Show the messages that wait now; `paused` when a stopped turn holds them back."""
+        self.set_class(bool(messages), "-waiting")
+        self.paused = paused
+        self.messages = tuple(messages)
+
+    def render(self) -> Content:
+        """Draw the oldest messages, how many more there are, and which key does what."""
+        width = max(self.content_size.width - 2, 10)
+        lines = [
+            Content.styled("▸ ", "$primary") + Content.styled(one_line(text, width), "$foreground")
+            for text in self.messages[:MOST_LINES]
+        ]
+        more = len(self.messages) - MOST_LINES
+        count = f"and {more} more · " if more > 0 else ""
+        how = "paused: enter to send · ↑ to edit" if self.paused else "queued · ↑ to edit"
+        lines.append(Content.styled(f"  {count}{how}", "$muted"))
+        return Content("\n").join(lines)

@@ -38,7 +38,6 @@ class Due:
     stopped: bool = False
 
     def stop(self) -> None:
-        """It doesn't come."""
         self.stopped = True
 
 
@@ -69,7 +68,6 @@ class SteppedTime(Timing):
         return due
 
     def end(self) -> None:
-        """Nobody sleeps any more."""
         self.ended = True
         self.rests.set()
 
@@ -112,7 +110,7 @@ async def record(
     size: tuple[int, int] = SIZE,
     speed: float = 1.0,
 ) -> Recording:
-    """Plays `events` in a console on `services`; columns and rows of `size`. Raises what ends the console."""
+    """Play `events` in a console on `services`; columns and rows of `size`. Raises what ends the console."""
     time = SteppedTime()
     app = FanoutApp(services(SteppedReplay(events, speed, time), time))
     screens: list[Screen] = []
@@ -130,7 +128,7 @@ async def record(
 
 
 async def _settled(app: FanoutApp, view: ConversationView) -> tuple[Row, ...]:
-    """The screen once all messages are through, and what they set going, however many rounds that takes."""
+    """Return the screen once all messages are through, and what they set going, however many rounds that takes."""
     rows, same = _rows(app), 0
     while same < _STILL:
         for _ in range(_MESSAGES):

@@ -69,32 +69,28 @@ class Recording:
 
 
 def row_of(segments: Iterable[Segment]) -> Row:
-    """A line of a screen, neighbours of one look joined."""
-    return tuple(_joined(segments))
-
-
-def _joined(segments: Iterable[Segment]) -> Iterator[StyledRun]:
+    """Return a line of a screen, neighbours of one look joined."""
+    runs: list[StyledRun] = []
     at, begin, text, look = 0, 0, "", Look()
     for segment in segments:
         shown = segment.text if segment.text.isprintable() else one_line(segment.text)
-        this = look_of(segment.style)
+        this = _look_of(segment.style)
         if this != look and text:
-            yield StyledRun(begin, at - begin, text, look)
+            runs.append(StyledRun(begin, at - begin, text, look))
             begin, text = at, ""
         text, look, at = text + shown, this, at + cell_len(segment.text)
-    if text:
-        yield StyledRun(begin, at - begin, text, look)
+    return (*runs, StyledRun(begin, at - begin, text, look)) if text else tuple(runs)
 
 
-def look_of(style: Style | None) -> Look:
-    """Return the look of Rich's style; a dim one is drawn nearer to its ground."""
+def _look_of(style: Style | None) -> Look:
     if style is None:
         return Look()
     ink, ground = _hex(style.color), _hex(style.bgcolor)
     if style.reverse:
         ink, ground = ground or "#000000", ink or "#ffffff"
-    if style.dim and ink and ground:
-        ink = _mixed(ink, ground)
+    if style.dim and ink and ground:  # drawn nearer to its ground
+        pairs = ((int(ink[at : at + 2], 16), int(ground[at : at + 2], 16)) for at in (1, 3, 5))
+        ink = "#" + "".join(f"{(one * 3 + other * 2) // 5:02x}" for one, other in pairs)
     return Look(ink, ground, bool(style.bold), bool(style.italic), bool(style.underline), bool(style.strike))
 
 
@@ -102,33 +98,21 @@ def _hex(color: Color | None) -> str:
     return "" if color is None or color.is_default else color.get_truecolor().hex
 
 
-def _mixed(first: str, second: str) -> str:
-    pairs = ((int(first[at : at + 2], 16), int(second[at : at + 2], 16)) for at in (1, 3, 5))
-    return "#" + "".join(f"{(one * 3 + other * 2) // 5:02x}" for one, other in pairs)
-
-
 def as_cast(recording: Recording) -> str:
-    """JSON lines."""
-    return "".join(json.dumps(line) + "\n" for line in _lines(recording))
-
-
-def _lines(recording: Recording) -> Iterator[object]:
-    yield {"version": 2, "width": recording.columns, "height": recording.lines, "env": {"TERM": "xterm-256color"}}
+    """Write a recording as JSON lines, as asciinema plays them."""
+    size = {"width": recording.columns, "height": recording.lines}
+    lines: list[object] = [{"version": 2, **size, "env": {"TERM": "xterm-256color"}}]
     before: tuple[Row, ...] = ()
     for screen in recording.screens:
-        changed = [
-            f"\x1b[{line};1H{_painted(row)}"
-            for line, row in enumerate(screen.rows, 1)
-            if line > len(before) or before[line - 1] != row
-        ]
-        start = "" if before else "\x1b[?25l\x1b[2J"
-        yield [screen.at, "o", start + "".join(changed)]
+        text = "" if before else "\x1b[?25l\x1b[2J"
+        for line, row in enumerate(screen.rows, 1):
+            if line > len(before) or before[line - 1] != row:
+                painted = "".join(f"\x1b[{_codes(run.look)}m{run.text}" for run in row)
+                text += f"\x1b[{line};1H{painted}\x1b[0m\x1b[K"
+        lines.append([screen.at, "o", text])
         before = screen.rows
-    yield [recording.seconds, "o", "\x1b[0m"]
-
-
-def _painted(row: Row) -> str:
-    return "".join(f"\x1b[{_codes(run.look)}m{run.text}" for run in row) + "\x1b[0m\x1b[K"
+    lines.append([recording.seconds, "o", "\x1b[0m"])
+    return "".join(json.dumps(line) + "\n" for line in lines)
 
 
 def _codes(look: Look) -> str:
@@ -150,7 +134,7 @@ Times = list[tuple[float, float]]
 
 
 def as_svg(recording: Recording) -> str:
-    """The whole file, of `MOST` bytes at most unless a single screen is larger."""
+    """Write the whole file, of `MOST` bytes at most unless a single screen is larger."""
     text = _drawn(recording)
     while len(text) > MOST and len(recording.screens) > 2:
         recording = recording.thinned()
@@ -163,7 +147,8 @@ def _drawn(recording: Recording) -> str:
     looks: dict[Look, str] = {}
     drawn = [_row(line, row, looks) for line, row in shown]
     width, height = recording.columns * WIDTH + 2 * MARGIN, recording.lines * HEIGHT + 2 * MARGIN
-    ground = _ground(recording)
+    first = next((run for screen in recording.screens for row in screen.rows for run in row), None)
+    ground = (first.look.ground if first is not None else "") or _GROUND  # the margin has that of the first cell
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
         f'height="{height:g}" role="img" aria-label="A recorded Fanout session">',
@@ -176,12 +161,15 @@ def _drawn(recording: Recording) -> str:
         f'<g transform="translate({MARGIN:g} {MARGIN:g})">',
     ]
     for number, (row, times) in enumerate(zip(drawn, shown.values(), strict=True)):
-        parts.append(f"<g{_moves(number, times, recording.seconds)}>{row}</g>")
+        last = " z" if times[-1][1] == recording.seconds else ""
+        stays = times == [(0.0, recording.seconds)]
+        moves = "" if stays else f' class="m{last}" style="animation-name:k{number}"'
+        parts.append(f"<g{moves}>{row}</g>")
     return "\n".join([*parts, "</g>", "</svg>"]) + "\n"
 
 
 def _shown(recording: Recording) -> dict[tuple[int, Row], Times]:
-    """Each row that was anywhere, with the times it was there."""
+    """Return each row that was anywhere, with the times it was there."""
     found: dict[tuple[int, Row], Times] = {}
     for number, screen in enumerate(recording.screens):
         last = number + 1 == len(recording.screens)
@@ -196,21 +184,10 @@ def _shown(recording: Recording) -> dict[tuple[int, Row], Times]:
     return found
 
 
-def _always(times: Times, seconds: float) -> bool:
-    return times == [(0.0, seconds)]
-
-
-def _moves(number: int, times: Times, seconds: float) -> str:
-    if _always(times, seconds):
-        return ""
-    last = " z" if times[-1][1] == seconds else ""
-    return f' class="m{last}" style="animation-name:k{number}"'
-
-
 def _motion(shown: Iterable[Times], seconds: float) -> Iterator[str]:
     yield f".m{{visibility:hidden;animation:{seconds:g}s step-end infinite}}"
     for number, times in enumerate(shown):
-        if not _always(times, seconds):
+        if times != [(0.0, seconds)]:
             yield f"@keyframes k{number}{{{''.join(_steps(times, seconds))}}}"
     yield "@media (prefers-reduced-motion:reduce){.m{animation:none}.z{visibility:visible}}"
 
@@ -252,9 +229,3 @@ def _css(look: Look) -> str:
         f"text-decoration:{lines}" if lines else "",
     )
     return ";".join(rule for rule in rules if rule)
-
-
-def _ground(recording: Recording) -> str:
-    """The colour of the screen's first cell, which the margin is given."""
-    first = next((run for screen in recording.screens for row in screen.rows for run in row), None)
-    return first.look.ground or _GROUND if first is not None else _GROUND

@@ -1,4 +1,4 @@
-"""One prompt of a server, opened: what it is for and takes, how it went lately, and what it makes, once it was run."""
+"""Show one prompt of a server: what it is for and takes, how it went lately, and what it makes, once it was run."""
 
 from __future__ import annotations
 
@@ -13,16 +13,14 @@ from textual.binding import Binding, BindingType
 from console_app.domain import FanoutError, amounts, one_line, plural
 from console_app.mcp_client import Hub, PromptArgument, PromptMessage, ServerPrompt
 from console_app.mcp_client.offering import typed_names
-from console_app.tui.forms.values_form import ValuesForm
+from console_app.tui.forms.values_form import Propose, ValuesForm
 from console_app.tui.lineview import ResultBody, ResultKind, brief_arguments, kind_of
 from console_app.tui.lineview.lines import Piece, clean
 from console_app.tui.lineview.palette import Palette
-from console_app.tui.servers.completing import proposals
-from console_app.tui.servers.tree_dialog import TreeDialog
+from console_app.tui.servers.tree_dialog import TreeDialog, described, section
 from console_app.tui.servers.uses import OfferUse, uses_in_brief, uses_of
 from console_app.tui.widgets.folding_tree import FoldingTree, Node
 
-LONGEST = 20_000  # characters of a description
 MOST_USES = 50  # of the newest that are listed
 MOST_LINES = 2_000  # of a message that is shown
 
@@ -34,12 +32,13 @@ class PromptScreen(TreeDialog[str]):
         Binding("enter,r", "run", "run", tooltip="fill it in and run it", id="offer.run"),
         Binding("a", "attach", "use", tooltip="put its command into the prompt", id="offer.use"),
         Binding("c", "copy", "copy", tooltip="copy what it made", id="offer.copy"),
-        Binding("escape,q", "leave", "back", id="offer.back"),
+        Binding("escape,q", "dismiss(None)", "back", id="offer.back"),
     ]
 
-    def __init__(self, hub: Hub, typed: str, prompt: ServerPrompt) -> None:
+    def __init__(self, hub: Hub, propose: Propose, typed: str, prompt: ServerPrompt) -> None:
         super().__init__(prompt.server, prompt.name)
         self._hub = hub
+        self._propose = propose
         self._typed = typed
         self._prompt = prompt
         self._values: Mapping[str, str] = {}
@@ -55,8 +54,11 @@ class PromptScreen(TreeDialog[str]):
         if (seen := (traffic.revision, self._is_asked, id(self._result))) == self._seen:
             return
         self._seen = seen
-        uses = _uses_node(uses_of(traffic, "prompts/get", self._prompt.name))
-        self.query_one(FoldingTree).show([*self._about, *self._result, uses])
+        uses = uses_of(traffic, "prompts/get", self._prompt.name)
+        newest = uses[: -MOST_USES - 1 : -1]
+        words = uses_in_brief(uses) if uses else "none since it was connected; enter runs it"
+        last = section("Last uses", words, (lambda: [_use(use) for use in newest]) if newest else None, "uses")
+        self.query_one(FoldingTree).show([*self._about, *self._result, last])
         self.refresh_bindings()
 
     def action_run(self) -> None:
@@ -66,8 +68,7 @@ class PromptScreen(TreeDialog[str]):
     async def _ask(self) -> None:
         prompt = self._prompt
         if prompt.arguments:
-            propose = partial(proposals, self._hub, prompt)
-            form = ValuesForm(f"/{self._typed}", prompt.description, prompt.arguments, self._values, propose)
+            form = ValuesForm(f"/{self._typed}", prompt.description, prompt.arguments, self._values, self._propose)
             values = await self.app.push_screen_wait(form)
             if values is None:
                 return
@@ -77,24 +78,16 @@ class PromptScreen(TreeDialog[str]):
         self.look()
         try:
             self._made, self._problem = await self._hub.get_prompt(prompt, self._values), ""
-            self._result = [self._what_it_makes()]
+            characters = sum(len(one.text) + sum(len(part.text) for part in one.contents) for one in self._made)
+            tokens = plural(max(characters // amounts.CHARACTERS_A_TOKEN, 1), "token")
+            words = f"~{tokens} in {plural(len(self._made), 'message')}, once sent"
+            nodes = [node for message in self._made for node in self._message(message)]
+            self._result = [section("What it makes", words, lambda: nodes, "made")]
         except FanoutError as error:
             self._made, self._problem = (), error.line
             self._result = [_line(f"✗ {one_line(error.line, 400)}", lambda palette: palette.error)]
         self._is_asked = False
         self.look()
-
-    def _what_it_makes(self) -> Node:
-        characters = sum(len(one.text) + sum(len(part.text) for part in one.contents) for one in self._made)
-        tokens = max(characters // amounts.CHARACTERS_A_TOKEN, 1)
-        words = f"~{plural(tokens, 'token')} in {plural(len(self._made), 'message')}"
-        nodes = [node for message in self._made for node in self._message(message)]
-        return Node(
-            lambda palette: [("What it makes", palette.heading), (f"  {words}, once sent", palette.muted)],
-            lambda: nodes,
-            open=True,
-            key="made",
-        )
 
     def _message(self, message: PromptMessage) -> list[Node]:
         tree = self.query_one(FoldingTree)
@@ -109,13 +102,12 @@ class PromptScreen(TreeDialog[str]):
         self.dismiss(f"/{self._typed} {typed_names.written_arguments(self._values)}".rstrip() + " ")
 
     def action_copy(self) -> None:
-        """c: the texts of all messages."""
         texts = [text for one in self._made for text in (one.text, *(part.text for part in one.contents)) if text]
         self.app.copy_to_clipboard("\n\n".join(texts))
         self.notify("Copied.", markup=False, timeout=2)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Nothing can be copied before it was run."""
+        """Leave out copying before it was run."""
         return bool(self._made) if action == "copy" else True
 
 
@@ -137,19 +129,10 @@ def rendered(title: str, found: ResultKind, width: int, palette: Palette) -> Nod
 
 
 def _about(prompt: ServerPrompt) -> list[Node]:
-    text = clean(prompt.description[:LONGEST]).strip() or "No description."
-    title = one_line(prompt.title, 200)
     needed = sum(one.required for one in prompt.arguments)
     words = f"{plural(len(prompt.arguments), 'argument')}, {needed} required" if prompt.arguments else "takes nothing"
-    return [
-        Node(lambda ink: [(f"{title}\n" if title else "", ink.strong), (text, ink.base)], key="description"),
-        Node(
-            lambda ink: [("Arguments", ink.heading), (f"  {words}", ink.muted)],
-            (lambda: [_argument(one) for one in prompt.arguments]) if prompt.arguments else None,
-            open=True,
-            key="arguments",
-        ),
-    ]
+    below = (lambda: [_argument(one) for one in prompt.arguments]) if prompt.arguments else None
+    return [described(prompt.title, prompt.description), section("Arguments", words, below, "arguments")]
 
 
 def _argument(one: PromptArgument) -> Node:
@@ -168,24 +151,14 @@ def _line(text: str, ink: Callable[[Palette], Style]) -> Node:
     return Node(lambda palette: [(text, ink(palette))], key="result")
 
 
-def _uses_node(uses: Sequence[OfferUse]) -> Node:
-    """Return the section of the last uses, the newest first."""
-    words = uses_in_brief(uses) if uses else "none since it was connected; enter runs it"
-    newest = list(reversed(uses[-MOST_USES:]))
-    return Node(
-        lambda palette: [("Last uses", palette.heading), (f"  {words}", palette.muted)],
-        (lambda: [_use(use) for use in newest]) if newest else None,
-        open=True,
-        key="uses",
-    )
-
-
 def _use(use: OfferUse) -> Node:
     answer = use.answer
     failed = answer is not None and answer.kind == "error"
     word = "✗ failed" if failed else "✓ done" if answer is not None else "○ open"
     took = amounts.measured(answer.seconds) if answer is not None and answer.seconds is not None else ""
-    said = one_line(str(answer.data["error"].get("message", "")), 200) if failed and answer is not None else ""
+    said = amounts.size(answer.size) if answer is not None else ""
+    if failed and answer is not None:
+        said = one_line(str(answer.data["error"].get("message", "")), 200) or said
 
     def paint(palette: Palette) -> Sequence[Piece]:
         ink = palette.error if failed else palette.success if answer is not None else palette.muted
@@ -194,10 +167,7 @@ def _use(use: OfferUse) -> Node:
             (f"{word:<9}", ink),
             (f"{took:>8}  ", palette.base),
             (brief_arguments(use.arguments, 60) or "no arguments", palette.base),
-            (
-                f"  {said or (amounts.size(answer.size) if answer is not None else '')}",
-                palette.error if failed else palette.muted,
-            ),
+            (f"  {said}", palette.error if failed else palette.muted),
         ]
 
     return Node(paint, key=("use", use.at))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import ClassVar, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal
 
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -13,17 +16,23 @@ from textual.content import Content
 from textual.types import CSSPathType
 from textual.widgets import Static
 
+from console_app.config.machine import page_in_use
+from console_app.console.files import open_file
 from console_app.console.servers import Watching
 from console_app.domain import Artifact, Attachment, FanoutError, amounts, one_line, plural
 from console_app.mcp_client import Hub, read_attachments
-from console_app.tui.lineview import kind_of
-from console_app.tui.servers.open_files import choose_and_open
+from console_app.tui.lineview import is_web_link, kind_of
 from console_app.tui.servers.prompt_screen import rendered
 from console_app.tui.servers.uses import uses_in_brief, uses_of
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.folding_tree import FoldingTree
 from console_app.tui.widgets.key_hints import KeyHints
+from console_app.tui.widgets.pick_list import Choice, PickList
 from console_app.tui.widgets.text_view import TextView
+
+if TYPE_CHECKING:
+    from textual import work
+from textual.app import App
 
 LARGEST_RENDERED = 200_000  # characters: more is shown as it came
 MOST_SHOWN = 1_000_000  # characters: laying out more would be felt at the keyboard
@@ -44,7 +53,7 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         Binding("w", "watch", "watch/stop", tooltip="be told when it changes, or no longer", id="resource.watch"),
         Binding("r", "read", "read again", id="resource.read"),
         Binding("v", "raw", "raw", tooltip="as it came, or as what it is", id="resource.raw"),
-        Binding("escape,q", "leave", "back", id="resource.back"),
+        Binding("escape,q", "dismiss(None)", "back", id="resource.back"),
     ]
 
     def __init__(self, hub: Hub, watching: Watching, server: str, uri: str, about: str = "") -> None:
@@ -61,7 +70,6 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         self._is_more = False  # than text: it is shown as what it is
 
     def compose(self) -> ComposeResult:
-        """Lay out what it is, what it holds, and the keys."""
         with Vertical(id="box") as dialog:
             title = f"{one_line(self._server, 40)} · {one_line(self._uri, 120)}"
             dialog.border_title = Content(title)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
@@ -71,7 +79,6 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
             yield KeyHints()
 
     def on_mount(self) -> None:
-        """Read it; keep looking whether it changes."""
         self.action_read()
         self.set_interval(LOOK, self._tell)
 
@@ -88,7 +95,9 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         self._reading = False
         if not self._problem:
             self._watching.seen(self._server, self._uri)
-        self.query_one(TextView).set_text(_first(self._text))
+        text = self._text
+        more = f"\n… {amounts.size(len(text) - MOST_SHOWN)} more are not shown; c copies all."
+        self.query_one(TextView).set_text(text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + more)
         self._lay_out()
         self._tell()
         self.refresh_bindings()
@@ -115,7 +124,6 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         return "\n\n".join(one.text for one in self._parts)
 
     def _tell(self) -> None:
-        """Fill the line above the text: the newest thing to know, then what it is."""
         mark = self._watching.mark(self._server, self._uri)
         uses = uses_of(self._hub.traffic(self._server), "resources/read", self._uri)
         tokens = plural(max(len(self._text) // amounts.CHARACTERS_A_TOKEN, 1), "token")
@@ -137,7 +145,6 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         self.dismiss("attach")
 
     def action_copy(self) -> None:
-        """c: the whole text."""
         self.app.copy_to_clipboard(self._text)
         self.notify("Copied.", markup=False, timeout=2)
 
@@ -148,10 +155,8 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
             partial(choose_and_open, self.app, saved, lambda text: self.notify(text, markup=False)), group="open"
         )
 
-    def action_watch(self) -> None:
-        self.run_worker(self._watch, exclusive=True, group="watch")
-
-    async def _watch(self) -> None:
+    @work(exclusive=True, group="watch")
+    async def action_watch(self) -> None:
         try:
             on = await self._watching.switch(self._server, self._uri)
         except FanoutError as error:
@@ -159,9 +164,6 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
             return
         self.notify("You will be told when it changes." if on else "No longer watched.", markup=False, timeout=3)
         self._tell()
-
-    def action_leave(self) -> None:
-        self.dismiss(None)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         match action:
@@ -175,13 +177,49 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
                 return True
 
 
-def _first(text: str) -> str:
-    if len(text) <= MOST_SHOWN:
-        return text
-    return f"{text[:MOST_SHOWN]}\n… {amounts.size(len(text) - MOST_SHOWN)} more are not shown; c copies all."
-
-
 def _facts(one: Attachment) -> str:
     return " · ".join(
         part for part in (one_line(one.mime, 60), amounts.size(one.size) if one.size else "empty") if part
     )
+
+
+Tell = Callable[[str], None]
+Read = Callable[[str], Awaitable[object]]
+
+
+async def choose_and_open(app: App[int], files: Sequence[Artifact], tell: Tell, read: Read | None = None) -> None:
+    """Open the only one of `files`, or the one that is picked; `read` shows what can only be read at its server. Where
+    one can't be opened, that is said, and its path or address is on the clipboard."""
+    table = {one.path or one.uri: one for one in files if one.path or one.uri}
+    if not table:
+        tell("Nothing of it was saved.")
+        return
+    picked: str | None = next(iter(table))
+    if len(table) > 1 or not table[picked].path:  # an address is shown before it is opened
+        facts = {
+            where: (one.name, one.mime, amounts.size(one.size) if one.size else "") for where, one in table.items()
+        }
+        choices = [Choice(where, " · ".join(filter(None, about))) for where, about in facts.items()]
+        picked = await app.push_screen_wait(PickList("Open", choices))
+    if picked is None:
+        return
+    path, shown = table[picked].path, one_line(picked, 160)
+    if not path and is_web_link(picked):
+        app.open_url(picked)
+        tell(f"Opened {one_line(picked, 100)}")
+    elif not path and read is not None:
+        await read(picked)
+    elif path and (page := page_in_use()) is not None:
+        try:
+            if Path(path).is_file():
+                page.save_file(path)
+                tell(f"Downloading {shown}")
+            else:
+                tell(f"Not downloaded: {shown} is gone")
+        except OSError as error:
+            tell(f"Not downloaded: {one_line(str(error), 100)}")
+    elif problem := await asyncio.to_thread(open_file, path) if path else "it is no web address":
+        app.copy_to_clipboard(picked)
+        tell(f"Not opened: {problem}. Copied instead: {one_line(picked, 200)}")
+    else:
+        tell(f"Opened {shown}")

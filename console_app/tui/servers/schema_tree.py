@@ -41,10 +41,7 @@ def _json_node(key: str, value: Any, depth: int) -> Node:
         count, (begin, end) = len(held), ("{}" if isinstance(value, dict) else "[]")
 
         def paint(palette: Palette) -> Sequence[Piece]:
-            return [
-                (one_line(key, 80), palette.syntax["key"]),
-                (f"  {begin}{count:,}{end}", palette.muted),
-            ]
+            return [(one_line(key, 80), palette.syntax["key"]), (f"  {begin}{count:,}{end}", palette.muted)]
 
         opened = depth < OPEN_DEPTH and count <= MOST_OPEN
         return Node(paint, lambda: json_nodes(value, depth + 1), open=opened)
@@ -64,12 +61,9 @@ def _scalar(key: str, value: Any) -> Paint:
     return paint
 
 
-def schema_nodes(schema: json_schema.Schema) -> list[Node]:
+def schema_nodes(schema: json_schema.Schema, root: json_schema.Schema | None = None, depth: int = 0) -> list[Node]:
     """Return what a schema says of an object's properties, and whatever else it says."""
-    return _inside(schema, schema, 0)
-
-
-def _inside(schema: json_schema.Schema, root: json_schema.Schema, depth: int) -> list[Node]:
+    root = schema if root is None else root
     return [
         _heading(place, root, depth) if place.is_heading else _place(place, root, depth)
         for place in words.inside(schema, root)
@@ -90,11 +84,8 @@ def _place(place: words.SchemaPart, root: json_schema.Schema, depth: int) -> Nod
     own, found = json_schema.as_schema(place.schema), json_schema.followed(json_schema.as_schema(place.schema), root)
 
     def paint(palette: Palette) -> Sequence[Piece]:
-        about = (
-            json_schema.text(own, "description")
-            or json_schema.text(found, "description")
-            or json_schema.text(found, "title")
-        )
+        said = ((own, "description"), (found, "description"), (found, "title"))
+        about = next(filter(None, (json_schema.text(one, word) for one, word in said)), "")
         return [
             (one_line(place.name, 80), palette.strong),
             (f"  {words.type_words(found) if place.schema is not False else 'nothing'}", palette.secondary),
@@ -104,7 +95,7 @@ def _place(place: words.SchemaPart, root: json_schema.Schema, depth: int) -> Nod
         ]
 
     folds = bool(words.inside(found, root))
-    below: Callable[[], Sequence[Node]] | None = (lambda: _inside(found, root, depth + 1)) if folds else None
+    below: Callable[[], Sequence[Node]] | None = (lambda: schema_nodes(found, root, depth + 1)) if folds else None
     return Node(paint, below, open=folds and depth < OPEN_DEPTH - 1)
 
 

@@ -2,34 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+import re
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, cast, get_args
 
-from textual import events, on
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.content import Content
 from textual.types import CSSPathType
-from textual.widgets import Input
+from textual.widgets import Input, Static, TextArea
 
+from console_app.config.servers import Typed
+from console_app.console.reports import tail
 from console_app.console.servers import Offered, ServerSwitches
-from console_app.domain import FanoutError, one_line
-from console_app.tui.servers.server_form import ServerForm
-from console_app.tui.servers.server_log import ServerLogDialog
-from console_app.tui.servers.tree import ItemRow, NoteRow, Row, ServerRow, SwitchTree
-from console_app.tui.servers.tree_view import INDENT, SWITCH_CELLS, Details, ServerTree, identity
+from console_app.domain import FanoutError, Level, one_line, safe_text, visible
+from console_app.tui.servers.tree import (
+    INDENT,
+    SWITCH_CELLS,
+    Details,
+    ItemRow,
+    NoteRow,
+    Row,
+    ServerRow,
+    ServerTree,
+    SwitchTree,
+    identity,
+)
 from console_app.tui.terminal.key_names import key_name, writes_text
 from console_app.tui.textual_internals import own_bindings
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.hinted_input import HintedInput
 from console_app.tui.widgets.key_hints import KeyHints
+from console_app.tui.widgets.pick_list import Choice, PickList
 from console_app.tui.widgets.row_list import RowList
 from console_app.tui.widgets.text_dialog import Confirm, ConfirmChoice, TextDialog
 
 if TYPE_CHECKING:
     from console_app.tui.servers.offers import ServerOffers
     from console_app.tui.servers.workbench import Workbench
+
 
 LOOK = 0.2  # seconds between two looks at what the servers do
 P = ParamSpec("P")
@@ -81,14 +96,13 @@ class ServersScreen(Dialog[bool]):
         super().__init__()
         self._switches = switches
         self._offers = offers
-        self._tree = ServerTree(SwitchTree(switches, offers.mark if offers is not None else None), clock)
+        self._tree = ServerTree(SwitchTree(switches, *([] if offers is None else [offers.mark])), clock)
         self._details = Details(self._tree, searches)
         self._seen: object = None
         self._saved = False
         self._first = on_server
 
     def compose(self) -> ComposeResult:
-        """Lay out the search, the tree, what the cursor is on, and the keys."""
         with Vertical(id="box") as dialog:
             dialog.border_title = "Servers"
             yield HintedInput(hint="/ to search servers, tools and descriptions", id="search")
@@ -109,12 +123,8 @@ class ServersScreen(Dialog[bool]):
 
     def _look(self) -> None:
         statuses = tuple(self._switches.statuses())
-        seen = (
-            self._switches.revision,
-            statuses,
-            self._offers.watching.revision if self._offers is not None else 0,
-            self._news,
-        )
+        watched = self._offers.watching.revision if self._offers is not None else 0
+        seen = (self._switches.revision, statuses, watched, self._news)
         moving = any(not status.state.settled for status in statuses)
         if seen != self._seen:
             self._seen = seen
@@ -147,7 +157,12 @@ class ServersScreen(Dialog[bool]):
 
     @property
     def _server(self) -> str:
-        return _server_of(self._tree.row)
+        row = self._tree.row
+        if isinstance(row, ServerRow):
+            return row.status.name
+        if isinstance(row, ItemRow):
+            return row.item.server
+        return "" if row is None else row.server
 
     @property
     def _bench(self) -> Workbench | None:
@@ -163,7 +178,6 @@ class ServersScreen(Dialog[bool]):
 
     @on(RowList.Clicked)
     def _clicked(self, event: RowList.Clicked) -> None:
-        """Turn a switch that was clicked, or open a server where the cursor was there already."""
         event.stop()
         row = self._tree.rows[event.row]
         at = event.cell - (INDENT if isinstance(row, ItemRow) else 0)
@@ -185,7 +199,7 @@ class ServersScreen(Dialog[bool]):
         self._tree.focus()
 
     def on_key(self, event: events.Key) -> None:
-        """A letter that is no key of this screen begins a search; the arrows leave it."""
+        """Begin a search with a letter that is no key of this screen; leave it with the arrows."""
         if self.focused is self._search:
             if event.key in ("down", "up"):
                 event.stop()
@@ -199,7 +213,6 @@ class ServersScreen(Dialog[bool]):
         self._search.focus()
 
     def action_next_place(self) -> None:
-        """Tab: from the search to the tree and back."""
         (self._tree if self.focused is self._search else self._search).focus()
 
     # -- switches
@@ -210,7 +223,6 @@ class ServersScreen(Dialog[bool]):
             self._show()
 
     def action_all(self, on: bool) -> None:
-        """+ and -: everything that is listed below the servers that are open."""
         self._tree.switches.set_all(self._tree.rows, on)
         self._show()
 
@@ -225,7 +237,6 @@ class ServersScreen(Dialog[bool]):
         return self._offers.bench is not None if row.item.kind == "tool" else row.on
 
     def action_use(self) -> None:
-        """Enter on a tool, a prompt or a resource: it is opened, read, or goes into the prompt."""
         if isinstance(row := self._tree.row, ItemRow):
             self.run_worker(partial(self._use, row.item), exclusive=True)
 
@@ -308,7 +319,7 @@ class ServersScreen(Dialog[bool]):
         self._work(self._switches.rest, self._server)
 
     def action_help(self) -> None:
-        """F1: every key of this screen, those too that the hints have no room for."""
+        """Show every key of this screen, those too that the hints have no room for."""
         rows: dict[str, list[str]] = {}
         for _, binding in own_bindings(self):
             if binding.id:
@@ -368,15 +379,15 @@ class ServersScreen(Dialog[bool]):
             self._work(self._switches.remove, name)
 
     def _work(self, work: Callable[P, Coroutine[Any, Any, None]], *args: P.args, **named: P.kwargs) -> None:
-        """Run something that takes a while, and say its error in one line. The app runs it, as it may outlive this
-        screen."""
-        self.app.run_worker(partial(self._report_errors, partial(work, *args, **named)), name="servers")
+        """Run something that takes a while, in the app, as it may outlive this screen. Say its error in one line."""
 
-    async def _report_errors(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        try:
-            await work()
-        except FanoutError as error:
-            self._fail(error)
+        async def run() -> None:
+            try:
+                await work(*args, **named)
+            except FanoutError as error:
+                self._fail(error)
+
+        self.app.run_worker(run, name="servers")
 
     def _fail(self, error: FanoutError) -> None:
         self.app.notify(one_line(error.line, 400), severity="error", markup=False, timeout=10)
@@ -410,13 +421,156 @@ class ServersScreen(Dialog[bool]):
                 return True
 
 
-def _server_of(row: Row | None) -> str:
-    match row:
-        case ServerRow():
-            return row.status.name
-        case ItemRow():
-            return row.item.server
-        case NoteRow():
-            return row.server
-        case None:
-            return ""
+LEVELS: tuple[Level, ...] = get_args(Level)
+_LINE = re.compile(r"\d\d:\d\d:\d\d \[(\w+)\] ")
+_ABOUT = {
+    "debug": "everything",
+    "info": "what a server says when it is asked for nothing else",
+    "warning": "warnings and errors",
+    "error": "errors alone",
+}
+
+
+class ServerLogDialog(TextDialog):
+    """Shows the log from a level on. `set_level` asks the server for lines from that level on; raises FanoutError."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("v", "level", "level", id="log.level")]
+
+    def __init__(self, name: str, path: Path, level: Level, set_level: Callable[[Level], Awaitable[None]]) -> None:
+        title = f"Log of {one_line(name, 40)}"
+        super().__init__(title, lambda: from_level(tail(path), self._level), at_end=True, every=0.5)
+        self._level: Level = level
+        self._set_level = set_level
+
+    def on_mount(self) -> None:
+        self._name_level()
+        super().on_mount()
+
+    def _name_level(self) -> None:
+        dialog = self.query_one("#box")
+        dialog.border_subtitle = f"{self._level} and above · v level · c copy · esc close"
+
+    @work(exclusive=True)
+    async def action_level(self) -> None:
+        choices = [Choice(level, _ABOUT.get(level, "")) for level in LEVELS]
+        note = "The server is told too: lines below it are no longer written."
+        picked = await self.app.push_screen_wait(PickList("Log level", choices, current=self._level, note=note))
+        if picked is None:
+            return
+        self._level = cast("Level", picked)
+        self._name_level()
+        self._show()
+        try:
+            await self._set_level(self._level)
+        except FanoutError as error:
+            self.notify(one_line(error.line, 300), severity="warning", markup=False)
+
+
+def from_level(text: str, level: Level) -> str:
+    """Return the lines of a log without those marked as below `level`. Lines without a mark are standard error."""
+    least = LEVELS.index(level)
+    if not least:
+        return text
+    lines: list[str] = []
+    dropping = False
+    for line in text.split("\n"):
+        if (marked := _LINE.match(line)) is not None:
+            dropping = marked[1] in LEVELS and LEVELS.index(cast("Level", marked[1])) < least
+        elif not line.startswith((" ", "\t")):
+            dropping = False  # only what is indented goes on from the line above
+        if not dropping:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+class ServerForm(Dialog[tuple[str, dict[str, Any]] | None]):
+    """Gives (name, entry for mcp.json), or None for Escape. The name of a server that is there can't be changed."""
+
+    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "../forms/form.tcss"]
+    DEFAULT_CLASSES = "dialog form"
+    AUTO_FOCUS = "Input"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "save", "save", id="server_form.save", priority=True),
+        Binding("tab", "app.focus_next", "next field", id="server_form.next", priority=True),
+        Binding("escape", "dismiss(None)", "back", id="server_form.back"),
+    ]
+
+    def __init__(self, name: str, written: Mapping[str, Any], taken: set[str], file: Path) -> None:
+        super().__init__()
+        self._server = name
+        self._written = written
+        self._taken = taken
+        self._file = file
+        self._first = Typed.of(name, written)
+        self._tried = False
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="box") as dialog:
+            dialog.border_title = "Change a server" if self._server else "Add a server"
+            dialog.border_subtitle = Content(one_line(str(self._file), 60))  # pyright: ignore[reportAttributeAccessIssue]
+            yield Static("Name", classes="label")
+            yield Input(
+                visible(self._first.name),
+                id="name",
+                disabled=bool(self._server),
+                placeholder="server name",
+                select_on_focus=False,
+            )
+            yield Static(classes="problem", id="name-problem")
+            yield Static("Command or address", classes="label")
+            yield HintedInput(
+                self._first.target,
+                id="target",
+                hint="npx -y some-server   or   https://example.org/mcp",
+                select_on_focus=False,
+            )
+            yield Static(classes="problem", id="target-problem")
+            yield Static(classes="note", id="explained")
+            yield Static(Content("Environment or headers, NAME=value a line; ${VAR} is filled in"), classes="label")
+            yield TextArea(self._first.lines, id="lines", compact=True)
+            yield Static(classes="problem", id="lines-problem")
+            yield KeyHints()
+
+    def on_mount(self) -> None:
+        if self._server:
+            self.query_one("#target", Input).focus()
+        self._tell()
+
+    @property
+    def _typed(self) -> Typed:
+        return Typed(
+            self._server or self.query_one("#name", Input).value.strip(),
+            self.query_one("#target", Input).value,
+            self.query_one("#lines", TextArea).text,
+        )
+
+    @on(Input.Submitted)
+    def _entered(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_save()
+
+    @on(Input.Changed)
+    @on(TextArea.Changed)
+    def _tell(self) -> dict[str, str]:
+        typed = self._typed
+        wrong = typed.problems(self._taken)
+        if not safe_text.is_safe(typed.name):
+            wrong.setdefault("name", "has characters that can't be seen")
+        for field in ("name", "target", "lines"):
+            # Before the first try a field that is still empty is no mistake.
+            text = wrong.get(field, "") if self._tried or wrong.get(field, "")[:9] != "is needed" else ""
+            line = self.query_one(f"#{field}-problem", Static)
+            line.update(Content(f"✗ {text}"))
+            line.set_class(bool(text), "-said")
+        self.query_one("#explained", Static).update(Content(one_line(typed.explained(), 300)))
+        return wrong
+
+    def action_save(self) -> None:
+        self._tried = True
+        wrong = self._tell()
+        if wrong:
+            self.query_one(f"#{next(iter(wrong))}").focus()
+        else:
+            typed = self._typed
+            self.dismiss((typed.name, typed.fields(self._written)))

@@ -13,10 +13,8 @@ from console_app.mcp_client import RawMessage, Traffic
 
 @dataclass(slots=True)
 class OfferUse:
-    """One request for a prompt or a resource: `at` in seconds since the epoch, `arguments` as they were filled in.
-
-    `answer` is None while there is none.
-    """
+    """A request for a prompt or a resource: `at` in seconds since the epoch, `arguments` as they were filled in.
+    `answer` is None while there is none."""
 
     at: float
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])

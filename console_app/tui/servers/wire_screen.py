@@ -9,7 +9,7 @@ from bisect import bisect_left
 from pathlib import Path
 from typing import ClassVar
 
-from textual import on
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -47,7 +47,6 @@ class WireList(RowList):
 
     @property
     def message(self) -> RawMessage | None:
-        """The one under the cursor."""
         rows = self._wire.rows
         return rows[self.cursor] if 0 <= self.cursor < len(rows) else None
 
@@ -64,7 +63,36 @@ class WireList(RowList):
         self.set_count(len(rows), at)
 
     def paint_row(self, row: int, width: int, palette: Palette) -> Line:
-        return _paint_row(self._wire.rows[row], width, palette, self._redact, chosen=row == self.cursor)
+        """Return one message as a line: time, direction, method, id, how long the answer took, size, how it begins."""
+        message, chosen = self._wire.rows[row], row == self.cursor
+        arrow, ink = ("→", palette.accent) if message.sent else ("←", palette.secondary)
+        kind = "" if message.kind in ("request", "notification") else f" {message.kind}"
+        at = time.strftime("%H:%M:%S", time.localtime(message.at)) + f".{int(message.at % 1 * 1000):03}"
+        id = "" if message.id is None else f"#{one_line(str(message.id), 8)}"
+        took = amounts.measured(message.seconds) if message.seconds is not None else ""
+        left: list[Piece] = [
+            ("▌" if chosen else " ", palette.primary),
+            (f"{at} ", palette.muted),
+            (f"{arrow} ", ink),
+            (one_line(message.method or "?", METHOD), palette.strong if chosen else palette.base),
+            (kind, palette.error if message.kind == "error" else palette.success),
+        ]
+        room = min(17 + METHOD + 7, width - 23)  # what stands behind it is left whole
+        gap = room - pieces_width(left)
+        if width < WIDE and gap > SUBJECT and (about := one_line(self._redact(wire_text.subject(message)), gap - 1)):
+            left.append((f" {about}", palette.muted))
+            gap = room - pieces_width(left)
+        if gap > 0:
+            left.append((" " * gap, palette.base))
+        left = crop(left, room)
+        left += [
+            (f" {id:<6}", palette.muted),
+            (f"{took:>7}", palette.base),
+            (f" {amounts.size(message.size):>7}", palette.muted),
+        ]
+        if width >= WIDE:
+            left.append((f"  {one_line(wire_text.brief(message, self._redact), width)}", palette.muted))
+        return fit(crop(left, width - 1), width, palette.base)
 
 
 class WireScreen(Dialog[None]):
@@ -96,7 +124,6 @@ class WireScreen(Dialog[None]):
         self._paused = False
 
     def compose(self) -> ComposeResult:
-        """Lay out the filter, the messages, what was kept, and the keys."""
         with Vertical(id="box") as dialog:
             dialog.border_title = Content(f"Wire of {one_line(self._server, 60)}")  # pyright: ignore[reportAttributeAccessIssue]
             yield HintedInput(hint="/ to filter: words in the method or the message", id="search")
@@ -105,7 +132,6 @@ class WireScreen(Dialog[None]):
             yield KeyHints()
 
     def on_mount(self) -> None:
-        """Look at once, and go on looking."""
         self._look()
         self.set_interval(LOOK, self._look)
 
@@ -157,14 +183,11 @@ class WireScreen(Dialog[None]):
         self.query_one("#search", Input).focus()
 
     def action_next_place(self) -> None:
-        """Tab: from the filter to the list and back."""
         search = self.query_one("#search", Input)
         (self._list if self.focused is search else search).focus()
 
-    def action_method(self) -> None:
-        self.run_worker(self._pick_method, exclusive=True)
-
-    async def _pick_method(self) -> None:
+    @work(exclusive=True)
+    async def action_method(self) -> None:
         counted = self._rows.methods()
         choices = [Choice(ALL, ""), *(Choice(name or "?", plural(count, "message")) for name, count in counted.items())]
         picked = await self.app.push_screen_wait(PickList("Method", choices, current=self._rows.method or ALL))
@@ -175,10 +198,8 @@ class WireScreen(Dialog[None]):
         self._paused = not self._paused
         self._look()
 
-    def action_export(self) -> None:
-        self.run_worker(self._export, exclusive=True, group="export")
-
-    async def _export(self) -> None:
+    @work(exclusive=True, group="export")
+    async def action_export(self) -> None:
         rows = list(self._rows.rows)
         path = wire_text.export_path(self._folder, self._server)
         try:
@@ -193,7 +214,6 @@ class WireScreen(Dialog[None]):
         self._filter(self.query_one("#search", Input).value, self._rows.method)
 
     def action_leave(self) -> None:
-        """Escape: out of the filter, else out."""
         search = self.query_one("#search", Input)
         if search.value or self._rows.method:
             search.value = ""
@@ -205,13 +225,13 @@ class WireScreen(Dialog[None]):
             self.dismiss(None)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Letters belong to the filter while it has the focus."""
+        """Give letters to the filter while it has the focus."""
         typing = self.focused is not None and self.focused.id == "search"
         return not typing or action in ("leave", "next_place")
 
 
 class MessageScreen(Dialog[None]):
-    """One message as a folding tree."""
+    """Shows one message as a folding tree."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "servers.tcss"]
     DEFAULT_CLASSES = "dialog -tall workbench"
@@ -219,7 +239,7 @@ class MessageScreen(Dialog[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("c", "copy", "copy", tooltip="copy its JSON", id="message.copy"),
-        Binding("escape,q,enter", "leave", "back", id="message.back"),
+        Binding("escape,q,enter", "dismiss(None)", "back", id="message.back"),
     ]
 
     def __init__(self, server: str, message: RawMessage, redact: wire_text.Redact) -> None:
@@ -229,7 +249,6 @@ class MessageScreen(Dialog[None]):
         self._data = wire_text.redacted(message.data, redact)
 
     def compose(self) -> ComposeResult:
-        """Lay out what it is, what it holds, and the keys."""
         one = self._message
         way = f"→ to {one_line(self._server, 40)}" if one.sent else f"← from {one_line(self._server, 40)}"
         facts = [way, one.kind, time.strftime("%H:%M:%S", time.localtime(one.at)), amounts.size(one.size)]
@@ -244,38 +263,3 @@ class MessageScreen(Dialog[None]):
     def action_copy(self) -> None:
         self.app.copy_to_clipboard(json.dumps(self._data, ensure_ascii=False, indent=2))
         self.notify("Copied.", markup=False, timeout=2)
-
-    def action_leave(self) -> None:
-        self.dismiss(None)
-
-
-def _paint_row(message: RawMessage, width: int, palette: Palette, redact: wire_text.Redact, *, chosen: bool) -> Line:
-    """Return one message as a line: time, direction, method, id, how long the answer took, size, how it begins."""
-    arrow, ink = ("→", palette.accent) if message.sent else ("←", palette.secondary)
-    kind = "" if message.kind in ("request", "notification") else f" {message.kind}"
-    at = time.strftime("%H:%M:%S", time.localtime(message.at)) + f".{int(message.at % 1 * 1000):03}"
-    id = "" if message.id is None else f"#{one_line(str(message.id), 8)}"
-    took = amounts.measured(message.seconds) if message.seconds is not None else ""
-    left: list[Piece] = [
-        ("▌" if chosen else " ", palette.primary),
-        (f"{at} ", palette.muted),
-        (f"{arrow} ", ink),
-        (one_line(message.method or "?", METHOD), palette.strong if chosen else palette.base),
-        (kind, palette.error if message.kind == "error" else palette.success),
-    ]
-    room = min(17 + METHOD + 7, width - 23)  # what stands behind it is left whole
-    gap = room - pieces_width(left)
-    if width < WIDE and gap > SUBJECT and (about := one_line(redact(wire_text.subject(message)), gap - 1)):
-        left.append((f" {about}", palette.muted))
-        gap = room - pieces_width(left)
-    if gap > 0:
-        left.append((" " * gap, palette.base))
-    left = crop(left, room)
-    left += [
-        (f" {id:<6}", palette.muted),
-        (f"{took:>7}", palette.base),
-        (f" {amounts.size(message.size):>7}", palette.muted),
-    ]
-    if width >= WIDE:
-        left.append((f"  {one_line(wire_text.brief(message, redact), width)}", palette.muted))
-    return fit(crop(left, width - 1), width, palette.base)

@@ -6,9 +6,8 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from rich.style import Style
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
@@ -19,10 +18,10 @@ from console_app.domain.transcript import CallView
 from console_app.engine import ApprovalGate
 from console_app.mcp_client import Hub
 from console_app.tui.lineview import brief_arguments, state_of, state_style
-from console_app.tui.lineview.lines import Piece, clean
+from console_app.tui.lineview.lines import Piece
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.servers.schema_tree import schema_nodes
-from console_app.tui.servers.tree_dialog import TreeDialog
+from console_app.tui.servers.tree_dialog import TreeDialog, described, section
 from console_app.tui.servers.uses import calls_in_brief
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.folding_tree import FoldingTree, Node
@@ -31,19 +30,12 @@ if TYPE_CHECKING:
     from console_app.console.servers import Offered
     from console_app.mcp_client import ServerStatus
 
-
-class Run(Protocol):
-    """Fills in the form of a tool and runs it; returns whether anything was sent."""
-
-    def __call__(self, label: str, arguments: Mapping[str, Any] | None = None) -> Awaitable[bool]: ...
+MOST_CALLS = 50  # of the newest that are listed
 
 
 class Workbench:
-    """The workbench of one console.
-
-    `statuses` are the servers as their screen shows them, `calls` those of the session; `run` fills in the form of a
-    tool and runs it.
-    """
+    """The workbench of one console. `statuses` are the servers as their screen shows them, `calls` those of the
+    session; `run` fills in the form of a tool and runs it."""
 
     def __init__(
         self,
@@ -53,7 +45,7 @@ class Workbench:
         statuses: Callable[[], Sequence[ServerStatus]],
         gate: ApprovalGate,
         calls: Callable[[], Mapping[str, CallView]],
-        run: Run,
+        run: Callable[[str, Mapping[str, Any] | None], Awaitable[bool]],
         redact: Callable[[str], str],
         folder: Path,
         clock: Callable[[], float],
@@ -114,84 +106,41 @@ class Workbench:
             self._ui.toast(one_line(error.line, 300), seconds=8)
 
 
-MOST_CALLS = 50  # of the newest that are listed
-LONGEST = 20_000  # characters of a description
-
-
-@dataclass(frozen=True, slots=True)
-class PastCall:
-    """The key of a past call's row."""
-
-    call_id: str
-
-
 def nodes_of(spec: ToolSpec, gate: ApprovalGate, *, on: bool) -> list[Node]:
     """Return the sections but for the calls, in the order in which they are asked for."""
+    nodes = [described(spec.annotations.title, spec.description)]
+    nodes += [
+        Node(lambda ink, name=name, text=text: [(f"{name:<9}", ink.muted), (text, ink.base)], key=("fact", name, text))
+        for name, text in facts_of_tool(spec, gate, on=on)
+    ]
+    if spec.changed:
+        lines = [one_line(line, 400) for line in spec.changed.splitlines()]
+        inks = [{"+": "success", "-": "error"}.get(line[:1], "muted") for line in lines]
+        below = [
+            Node(lambda palette, line=line, ink=ink: [(line, getattr(palette, ink))])
+            for line, ink in zip(lines, inks, strict=True)
+        ]
+        title = "Changed since you trusted it"
+        nodes.append(Node(lambda palette: [(title, palette.warning)], lambda: below, open=True, key="changed"))
     return [
-        _description(spec),
-        *_facts(spec, gate, on=on),
-        *_changed(spec),
+        *nodes,
         _schema("Input", spec.input_schema, "takes nothing"),
         _schema("Output", spec.output_schema, "not declared"),
     ]
 
 
-def _description(spec: ToolSpec) -> Node:
-    text = clean(spec.description[:LONGEST]).strip() or "No description."
-    title = one_line(spec.annotations.title, 200)
-    return Node(
-        lambda palette: [(f"{title}\n" if title else "", palette.strong), (text, palette.base)], key="description"
-    )
-
-
-def _facts(spec: ToolSpec, gate: ApprovalGate, *, on: bool) -> list[Node]:
-    return [_fact(name, text) for name, text in facts_of_tool(spec, gate, on=on)]
-
-
-def _fact(name: str, text: str) -> Node:
-    return Node(lambda palette: [(f"{name:<9}", palette.muted), (text, palette.base)], key=("fact", name, text))
-
-
-def _changed(spec: ToolSpec) -> list[Node]:
-    if not spec.changed:
-        return []
-    lines = [one_line(line, 400) for line in spec.changed.splitlines()]
-
-    def below() -> list[Node]:
-        return [Node(lambda palette, line=line: [(line, _diff_ink(line, palette))]) for line in lines]
-
-    return [Node(lambda palette: [("Changed since you trusted it", palette.warning)], below, open=True, key="changed")]
-
-
-def _diff_ink(line: str, palette: Palette) -> Style:
-    return {"+": palette.success, "-": palette.error}.get(line[:1], palette.muted)
-
-
 def _schema(title: str, schema: dict[str, object] | None, nothing: str) -> Node:
     nodes = schema_nodes(schema) if schema else []
-    if not nodes:
-        return Node(lambda palette: [(title, palette.heading), (f"  {nothing}", palette.muted)], key=title)
     count, needed = len(json_schema.properties(schema or {})), len(json_schema.required(schema or {}))
-    words = plural(count, "field") if count else "see below"
-    words += f", {needed} required" if needed else ""
-    return Node(
-        lambda palette: [(title, palette.heading), (f"  {words}", palette.muted)], lambda: nodes, open=True, key=title
-    )
+    words = (plural(count, "field") if count else "see below") + (f", {needed} required" if needed else "")
+    return section(title, words if nodes else nothing, (lambda: nodes) if nodes else None, title)
 
 
 def calls_node(calls: Sequence[CallView], now: float) -> Node:
     """Return the section of the last calls, the newest first."""
-    if not calls:
-        none = "none in this session; enter runs it"
-        return Node(lambda palette: [("Last calls", palette.heading), (f"  {none}", palette.muted)], key="calls")
-    newest = list(reversed(calls[-MOST_CALLS:]))
-    words = calls_in_brief(calls)
-    return Node(
-        lambda palette: [("Last calls", palette.heading), (f"  {words}", palette.muted)],
-        lambda: [_call(call, now) for call in newest],
-        open=True,
-        key="calls",
-    )
+    newest = calls[: -MOST_CALLS - 1 : -1]
+    words = calls_in_brief(calls) if calls else "none in this session; enter runs it"
+    return section("Last calls", words, (lambda: [_call(call, now) for call in newest]) if newest else None, "calls")
 
 
 def _call(call: CallView, now: float) -> Node:
@@ -213,7 +162,7 @@ def _call(call: CallView, now: float) -> Node:
             (f"  {one_line(result, 100)}" if result else "", palette.error if failed else palette.muted),
         ]
 
-    return Node(paint, key=PastCall(call.id))
+    return Node(paint, key=("call", call.id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +189,7 @@ class ToolScreen(TreeDialog[ToolRun]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "again", "run again with these", id="tool.again"),
         Binding("enter,r", "run", "run", tooltip="fill in its form and run it", id="tool.run"),
-        Binding("escape,q", "leave", "back", id="tool.back"),
+        Binding("escape,q", "dismiss(None)", "back", id="tool.back"),
     ]
 
     def __init__(self, spec: ToolSpec, source: ToolSource) -> None:
@@ -273,12 +222,8 @@ class ToolScreen(TreeDialog[ToolRun]):
 
     @property
     def _call(self) -> CallView | None:
-        """The past call under the cursor."""
         node = self.query_one(FoldingTree).node
-        key = node.key if node is not None else None
-        if not isinstance(key, PastCall):
-            return None
-        return next((call for call in self._calls if call.id == key.call_id), None)
+        return next((one for one in self._calls if node is not None and node.key == ("call", one.id)), None)
 
     def action_run(self) -> None:
         if not self._source.is_on():
@@ -294,5 +239,5 @@ class ToolScreen(TreeDialog[ToolRun]):
             self.action_run()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Run again only where the cursor is on a call."""
+        """Let a call run again only where the cursor is on one."""
         return self._call is not None if action == "again" and self.is_mounted else True

@@ -53,7 +53,7 @@ def preview_lines(
 
 
 def _lines(message: ev.MessageAdded) -> list[_Line]:
-    """A message may have thousands of calls: a line is made only where it is shown."""
+    """Make a line only where it is shown, since a message may have thousands of calls."""
     mark, style = _WHO[message.role]
     text = message.source or message.content
     if message.role == "tool":
@@ -72,16 +72,13 @@ def _came(outcome: Outcome | None, text: str) -> str:
     word = "" if outcome is None else outcome.value.replace("_", " ")
     if outcome is Outcome.SUCCEEDED:
         return f"{word}: {text[:400]}"
-    said = (
-        ""
-        if outcome is Outcome.CANCELLED
-        else results.own_error(results.without_remarks(text).removeprefix(ToModel.DENIED)).strip()
-    )
+    own = results.own_error(results.without_remarks(text).removeprefix(ToModel.DENIED)).strip()
+    said = "" if outcome is Outcome.CANCELLED else own
     return f"{word}: {said[:400]}" if said else f"{word} by you"
 
 
 def plain(markdown: str) -> str:
-    """Its words, without the marks that a conversation shows as styles; of nothing but marks, these."""
+    """Return the words of Markdown, without the marks that a conversation shows as styles; marks alone stay."""
     words: list[str] = []
     for token in parser().parse(markdown):
         for part in token.children or [token]:
@@ -112,8 +109,7 @@ Action = Literal["resume", "rename", "delete", "fork", "export"]
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """Names the session that was picked and what to do with it. `query` is what was typed, for when the list comes
-    back."""
+    """Names the session that was picked, what to do with it, and the `query` for when the list comes back."""
 
     info: SessionInfo
     action: Action
@@ -121,14 +117,14 @@ class Picked:
 
 
 class SessionsScreen(Dialog[Picked | None]):
-    """The result says what to do; nothing is changed here."""
+    """Lists sessions. The result says what to do; nothing is changed here."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "sessions.tcss"]
     DEFAULT_CLASSES = "dialog -tall"
     AUTO_FOCUS = "Input"
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "close", id="sessions.close"),
+        Binding("escape", "dismiss(None)", "close", id="sessions.close"),
         *list_keys("sessions"),
         Binding("enter", "choose('resume')", "resume", id="sessions.resume", priority=True),
         Binding("f2", "choose('rename')", "rename", id="sessions.rename", priority=True),
@@ -149,7 +145,6 @@ class SessionsScreen(Dialog[Picked | None]):
         self._shown: list[SearchHit] = []
 
     def compose(self) -> ComposeResult:
-        """The field, the list, and a line of how many there are."""
         with DialogBox("enter open · f2 rename · f4 fork · f5 export · f8 delete · esc close") as dialog:
             dialog.border_title = "Sessions"
             yield HintedInput(self._query, hint="type to search titles and everything said")
@@ -160,17 +155,12 @@ class SessionsScreen(Dialog[Picked | None]):
             yield Static(classes="dialog--note")
 
     def on_mount(self) -> None:
-        """Select the newest session, or list those that fit the words typed before."""
         self._look()
 
     def on_resize(self) -> None:
         self._fill()
 
-    def action_leave(self) -> None:
-        self.dismiss(None)
-
     def action_move(self, delta: int) -> None:
-        """Up, down, a page of them."""
         move_highlight(self.query_one(OptionList), delta)
 
     def action_choose(self, action: Action) -> None:
@@ -211,7 +201,6 @@ class SessionsScreen(Dialog[Picked | None]):
         self._fill()
 
     async def _preview(self) -> None:
-        """Preview what was said and called in the highlighted session."""
         at, shown = self.query_one(OptionList).highlighted, self.query_one("#preview", Static)
         if at is None or at >= len(self._shown):
             shown.update("")
@@ -264,7 +253,6 @@ def _row(found: SearchHit, width: int, now: float, current: str) -> Content:
 
 
 def _snippet(text: str, width: int) -> Content:
-    """The words that were found, bold in their surroundings."""
     parts: list[Content] = []
     room = width
     for number, part in enumerate(text.replace("\x02", "\x01").split("\x01")):
@@ -276,18 +264,13 @@ def _snippet(text: str, width: int) -> Content:
 
 
 def folder(path: str, room: int) -> str:
-    """A working folder by its end."""
+    """Name a working folder by its end."""
     text = one_line(path, 400).replace(str(Path.home()), "~", 1)
     return text if len(text) <= room else f"…{text[1 - room :]}"
 
 
-def size(count: int) -> str:
-    """Bytes for people."""
-    return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{max(count / 1e3, 0.1):.1f} kB"
-
-
 def when(at: float, now: float) -> str:
-    """A time for people, in at most ten characters."""
+    """Write a time for people, in at most ten characters."""
     ago = now - at
     if ago < 60:
         return "just now"
@@ -299,14 +282,12 @@ def when(at: float, now: float) -> str:
 
 
 async def browse(console: Console, ui: Ui, query: str = "") -> None:
-    """Opens the list with `query` typed; to be run by `Ui.open`."""
+    """Open the list with `query` typed; to be run by `Ui.open`."""
     library, select = console.sessions.stored(), ""
     while library is not None:
-        picked = await ui.push(
-            SessionsScreen(
-                library.store, current=library.session_id, query=query, select=select, clock=console.services.clock
-            )
-        )
+        store, clock = library.store, console.services.clock
+        screen = SessionsScreen(store, current=library.session_id, query=query, select=select, clock=clock)
+        picked = await ui.push(screen)
         if picked is None:
             return
         query, select = picked.query, picked.info.id

@@ -28,13 +28,12 @@ class ReadView(ConversationView):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer no key that would act on the console."""
-        return action not in ("call", "menu", "files", "copy", "filter", "failed") and super().check_action(
-            action, parameters
-        )
+        acts = ("call", "menu", "files", "copy", "filter", "failed")
+        return action not in acts and super().check_action(action, parameters)
 
 
 class Column(Vertical):
-    """One of the two conversations below its title."""
+    """Shows one of the two conversations below its title."""
 
     def __init__(self, title: str, happened: Sequence[Event]) -> None:
         super().__init__()
@@ -100,25 +99,24 @@ class CompareScreen(Screen[None]):
         yield KeyHints()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Nothing is looked for, copied or explained here."""
+        """Leave out the keys that look for something, copy or explain."""
         return action not in ("find_step", "copy_part", "close_find", "command")
 
     async def on_mount(self) -> None:
-        """Fill the columns, and go to where they part."""
         self._show(self._columns[1])
         for column in self._columns:
             await column.load()
         one, other = ([call for turn in column.transcript.turns for call in turn.calls] for column in self._columns)
-        part = next((pair for pair in zip(one, other, strict=False) if _differ(*pair)), None)
-        for column, call in zip(self._columns, part or (), strict=False):
+        facts = ("name", "arguments", "content", "by_user")
+        pairs = zip(one, other, strict=False)
+        part = next((pair for pair in pairs if any(getattr(pair[0], of) != getattr(pair[1], of) for of in facts)), ())
+        for column, call in zip(self._columns, part, strict=False):
             column.reveal(call)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Show one column where two have no room."""
         self.set_class(event.size.width < WIDE, "-narrow")
 
     def action_other(self) -> None:
-        """Go to the other conversation."""
         self._show(next(one for one in self._columns if not one.has_class("-shown")))
 
     def _show(self, column: Column) -> None:
@@ -127,10 +125,5 @@ class CompareScreen(Screen[None]):
         column.view.focus()
 
     def action_differences(self) -> None:
-        """Show what differs in lines."""
         dialog = TextDialog("Differences", lambda: self._differences)
         self.app.push_screen(dialog)  # pyright: ignore[reportUnknownMemberType]
-
-
-def _differ(one: CallView, other: CallView) -> bool:
-    return any(getattr(one, name) != getattr(other, name) for name in ("name", "arguments", "content", "by_user"))

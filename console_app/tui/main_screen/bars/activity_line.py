@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from textual import getters
+from textual.binding import Binding
 from textual.content import Content
+from textual.message import Message
 from textual.widget import Widget
 
 from console_app.console import Doing
-from console_app.domain import amounts
+from console_app.domain import CallState, amounts, call_description, one_line
+from console_app.domain.transcript import CallView, Transcript
 from console_app.tui.lineview import spinner
 from console_app.tui.widgets.motion import is_still
 from console_app.tui.widgets.typed_app import typed_app
@@ -18,8 +21,7 @@ LATE = "taking longer than expected"
 
 
 class ActivityLine(Widget):
-    """Paints what `at` gives. It has no clock: `look` is called by the one of the conversation, and where something
-    begins or ends. It takes a line only while something runs, so that a small terminal loses none to it at rest."""
+    """Paints what `at` gives, while something runs. It has no clock: that of the conversation calls `look`."""
 
     DEFAULT_CSS = """
     ActivityLine {
@@ -79,5 +81,87 @@ class ActivityLine(Widget):
 
 
 def _kind(doing: Doing | None) -> str:
-    """Name what is done, without the figures that change meanwhile."""
     return "" if doing is None else f"{doing.moves}{doing.what.split(' ')[0]}"
+
+
+LONGEST_NAME = 24
+
+
+class BackgroundLine(Widget, can_focus=True):
+    """Paints the calls of `transcript` that run in the background, if any. The conversation's clock calls `look`."""
+
+    DEFAULT_CSS = """
+    BackgroundLine { height: auto; max-height: 1; padding: 0 2; color: $muted; text-wrap: nowrap; display: none; }
+    BackgroundLine.-running { display: block; }
+    """
+    BINDINGS = [  # noqa: RUF012 (Textual's own way)
+        Binding("left", "choose(-1)", "previous", id="background.previous", show=False),
+        Binding("right", "choose(1)", "next", id="background.next", show=False),
+        Binding("x", "end", "stop", id="background.end"),
+        Binding("enter", "go", "go to it", id="background.go"),
+        Binding("escape,down", "screen.close_find", "back", id="background.leave", show=False),
+    ]
+
+    class Chosen(Message):
+        """A key was pressed for a call: to end it, or to go to it."""
+
+        def __init__(self, call: CallView, end: bool) -> None:
+            super().__init__()
+            self.call = call
+            self.end = end
+
+    def __init__(self, transcript: Callable[[], Transcript]) -> None:
+        super().__init__()
+        self._transcript = transcript
+        self._calls: list[CallView] = []
+        self._chosen = 0
+        self._told: tuple[object, ...] = ()
+        self._now = 0.0
+
+    def look(self, now: float) -> bool:
+        """Show what runs there at `now`, and tell whether anything does."""
+        calls = self._transcript().open_calls.values()
+        self._calls = [call for call in calls if call.detached and call.state is CallState.RUNNING]
+        self._chosen = min(self._chosen, max(len(self._calls) - 1, 0))
+        told = (int(now), self._chosen, *(call.id for call in self._calls)) if self._calls else ()
+        if told != self._told:
+            self._told, self._now = told, now
+            self.set_class(bool(self._calls), "-running")
+            self.refresh()
+            if not self._calls and self.has_focus:
+                self.screen.focus_previous()
+        return bool(self._calls)
+
+    def render(self) -> Content:
+        parts = [Content.styled(f"{len(self._calls)} in the background: ", "$muted")]
+        for number, call in enumerate(self._calls):
+            chosen = self.has_focus and number == self._chosen
+            age = amounts.seconds(self._now - (call.started_at or self._now))
+            parts += [Content.styled(" · ", "$muted")] if number else []
+            parts.append(Content.styled(f"{name_of(call)} {age}", "bold $foreground" if chosen else "$foreground"))
+        keys = "   x stop · enter go to it" if self.has_focus else ""
+        return Content("").join([*parts, Content.styled(keys, "$muted")])
+
+    def action_choose(self, delta: int) -> None:
+        self._chosen = min(max(self._chosen + delta, 0), max(len(self._calls) - 1, 0))
+        self.refresh()
+
+    def action_end(self) -> None:
+        self._tell(end=True)
+
+    def action_go(self) -> None:
+        self._tell(end=False)
+
+    def on_click(self) -> None:
+        self._tell(end=False)
+
+    def _tell(self, *, end: bool) -> None:
+        if self._calls:
+            self.post_message(self.Chosen(self._calls[self._chosen], end))
+
+
+def name_of(call: CallView) -> str:
+    """Return what says most of a call: the value of its main argument, else its tool."""
+    arguments = call.arguments or {}
+    value = arguments[call_description.main_argument(arguments)] if arguments else ""
+    return one_line(value if isinstance(value, str) and value.strip() else call.tool or call.name, LONGEST_NAME)

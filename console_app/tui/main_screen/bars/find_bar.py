@@ -102,7 +102,6 @@ class FindBar(Horizontal):
         self._look(field.value)
 
     def on_mount(self) -> None:
-        """Count matches in what arrives while the bar is open."""
         self._recounting = self.set_interval(RECOUNT, self._recount, pause=True)
 
     def _recount(self) -> None:
@@ -126,7 +125,6 @@ class FindBar(Horizontal):
         return self._from is self._view
 
     def action_settle(self) -> None:
-        """Enter: the focus goes to the conversation, at the match."""
         if self._finder.place:
             self.screen.set_focus(self._view)  # not `focus`, which comes later, and shows where its block begins
             self._view.call_later(self._finder.show)
@@ -135,8 +133,7 @@ class FindBar(Horizontal):
         self._then_tell(partial(self._finder.step, delta))
 
     def jump(self, kind: Kind, delta: int) -> str:
-        """Go to the turn or the failed call before or behind the selection. Return "", or the reason why that can't
-        be."""
+        """Go to the turn or failed call before or behind the selection. Return "", or why that can't be."""
         view = self._view
         at = len(view.blocks) if view.cursor is None else view.cursor.index
         if kind == "turn" and view.cursor is None and view.top < view.max_scroll_y:

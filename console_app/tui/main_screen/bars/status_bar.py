@@ -35,8 +35,7 @@ _MODE_INKS = {
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Holds everything that the bar says. `context_window` is None when it is unknown, and `cost` when no price is
-    known."""
+    """Holds everything that the bar says; `context_window` and `cost` are None where they are unknown."""
 
     model: str = ""
     provider: str = ""
@@ -117,7 +116,6 @@ def _part(content: Content, name: str) -> Content:
 
 
 def _model(status: Status, cells: int) -> Content:
-    """Name the model, and its provider in as many cells."""
     name, host = one_line(status.model, NAME_CELLS), one_line(status.provider, cells) if cells else ""
     model = _line((name, "$foreground"), *(((f" · {host}", "$muted"),) if host else ()))
     model = _part(model, "model")
@@ -180,13 +178,11 @@ class StatusBar(Widget):
             self.part = part
 
     def on_click(self, event: events.Click) -> None:
-        """Report a click on a part, so that its setting can be changed."""
         part = event.style.meta.get(PART)
         if isinstance(part, str):
             self.post_message(self.Clicked(part))
 
     def render(self) -> Content:
-        """Draw the parts that fit, with the cost at the end of the line."""
         status, width = self.status, self.content_size.width
         if status is None:
             return NAME

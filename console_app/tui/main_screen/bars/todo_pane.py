@@ -121,12 +121,10 @@ class TodoPane(Vertical, can_focus=True):
             self.refresh_pane()
 
     def action_fold(self) -> None:
-        """o: one line, until it is asked for again."""
         self._folded = True
         self.post_message(self.Left())
 
     def action_leave(self) -> None:
-        """Escape: first out of the line, then out of the pane."""
         if self.has_class("-writing"):
             self._stop_writing()
         else:
@@ -167,7 +165,6 @@ class TodoPane(Vertical, can_focus=True):
         self.refresh_pane()
 
     def on_descendant_blur(self) -> None:
-        """Paint the list again when its line loses the focus."""
         self.call_later(self.refresh_pane)
 
     def _put(self, item: ev.TodoItem) -> None:

@@ -36,7 +36,6 @@ class CallMenu(Dialog[str | None]):
             yield OptionList(*(Option(row) for row in rows), markup=False)
 
     def on_key(self, event: events.Key) -> None:
-        """Do what a letter does on the row."""
         if (act := next((one for one in self._acts if one.key == event.key), None)) is not None:
             event.stop()
             self.dismiss(act.action)

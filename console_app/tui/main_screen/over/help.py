@@ -58,7 +58,7 @@ class HelpScreen(Dialog[None]):
     AUTO_FOCUS = "Input"
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,f1", "leave", "close", id="help.close"),
+        Binding("escape,f1", "dismiss(None)", "close", id="help.close"),
         Binding("down", "scroll(1)", "down", id="help.down", show=False, priority=True),
         Binding("up", "scroll(-1)", "up", id="help.up", show=False, priority=True),
         Binding("pagedown", "scroll(10)", "page down", id="help.page_down", show=False, priority=True),
@@ -105,9 +105,6 @@ class HelpScreen(Dialog[None]):
 
     def action_scroll(self, lines: int) -> None:
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
-
-    def action_leave(self) -> None:
-        self.dismiss(None)
 
 
 def help_lines(sections: Sequence[KeySection], wanted: str, width: int) -> list[Content]:

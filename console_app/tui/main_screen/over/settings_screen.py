@@ -100,7 +100,6 @@ class SettingsScreen(Dialog[None]):
         return action != "leave" or parameters[0] == ("cancel" if self._changing else "close")
 
     def action_leave(self, _what: str = "") -> None:
-        """Escape: first out of the field for a value."""
         if self._changing:
             self._stop_changing()
         else:
@@ -248,10 +247,8 @@ class SettingsScreen(Dialog[None]):
         self._note(said)
 
     async def _outlasting(self, about: str, work: Callable[[], Awaitable[T]]) -> T:
-        """Return the result of `work`, which the app runs: it takes effect although this screen is closed.
-
-        Whatever there is to say of it then is a toast `about` it.
-        """
+        """Return the result of `work`, which the app runs: it takes effect although this screen is closed. Whatever
+        there is to say of it then is a toast `about` it."""
         done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
         async def run() -> None:

@@ -23,8 +23,7 @@ from console_app.tui.main_screen.bars.status_bar import StatusBar
 from console_app.tui.main_screen.base import IDLE, MainScreen
 from console_app.tui.main_screen.start.welcome import Welcome
 from console_app.tui.prompt.prompt import Prompt
-from console_app.tui.prompt.prompt_box import PromptBox
-from console_app.tui.prompt.queue_strip import QueueStrip
+from console_app.tui.prompt.prompt_box import PromptBox, QueueStrip
 from console_app.tui.terminal.key_names import writes_text
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.too_small import TooSmall
@@ -101,7 +100,6 @@ class StartupScreen(MainScreen):
         yield TooSmall()
 
     def on_mount(self) -> None:
-        """Look as the chat screen does when nothing runs."""
         self.set_focus(self.prompt)
         self.ready = True
         self.post_message(self.Ready(self))
@@ -111,10 +109,8 @@ class StartupScreen(MainScreen):
         return bool(self.sent) if action == "stop" else action not in IN_A_TURN
 
     def writes(self, event: events.Key | events.Paste) -> bool:
-        """Tell whether `event` only writes in the prompt, sends a message or takes one back.
-
-        Such an event opens no completions, picks nothing, and runs nothing.
-        """
+        """Tell whether `event` only writes in the prompt, sends a message or takes one back. Such an event opens no
+        completions, picks nothing, and runs nothing."""
         if self.focused is not self.prompt:
             return False
         if isinstance(event, events.Paste):

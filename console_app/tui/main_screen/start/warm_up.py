@@ -21,18 +21,17 @@ MODULES = (  # in the order in which a session is likely to need them
     "console_app.tui.timeline.screen",
     "console_app.tui.main_screen.over.help",
     "console_app.tui.main_screen.over.call_menu",
+    "console_app.tui.main_screen.dialogs",
     "console_app.tui.forms.call_form",
     "console_app.tui.forms.values_form",
     "console_app.tui.main_screen.over.copying",
-    "console_app.tui.main_screen.dialogs",
-    "console_app.tui.main_screen.over.pickers",
     "console_app.tui.approvals.permissions_screen",
     "console_app.tui.main_screen.over.settings_screen",
     "tomlkit",
     "console_app.tui.sessions.browse",
     "console_app.tui.sessions.compare",
     "console_app.tui.connect.screen",
-    "console_app.tui.servers.open_files",
+    "console_app.tui.servers.resource_screen",
     "console_app.console.files.clipboard",
     "console_app.tui.servers.prompt_screen",
     "console_app.tui.servers.resource_screen",
@@ -45,7 +44,7 @@ MODULES = (  # in the order in which a session is likely to need them
 
 
 class WarmUp:
-    """One run of these imports, for a thread; `stop` ends it before its next import."""
+    """Runs these imports, for a thread; `stop` ends it before its next import."""
 
     def __init__(self) -> None:
         self._stopped = threading.Event()

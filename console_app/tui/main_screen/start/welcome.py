@@ -46,8 +46,7 @@ LOW = 20  # rows of a terminal up to which nothing stands between what is told
 
 
 class Notices(Widget):
-    """Shows notices behind a mark each, with their further rows behind it too. Only those of something wrong stand
-    out."""
+    """Shows notices behind a mark each, their further rows behind it too. Those of something wrong stand out."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -99,7 +98,6 @@ class Welcome(Vertical):
         yield Notices()
 
     def on_resize(self) -> None:
-        """Leave out the empty lines where the page gets low."""
         self.set_class(self.screen.size.height <= LOW, "-low")
 
     def tell(self, model: str, provider: str) -> None:
