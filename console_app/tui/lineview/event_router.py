@@ -356,6 +356,9 @@ class EventRouter:
             below = (one for one in panels if one.call.behind is None or one.call.behind > begin)
             panel = next(below, None)
             before = group.header if group is not None and [panel] == group.panels[:1] else panel
+            if panel is not None and before is panel:
+                self._calls[panel.call.id].apart = True
+                self._call_changed(panel.call.id)
             self._step.answers[begin] = AssistantBlock()
             self._view.add_block(self._step.answers[begin], before=before)
         return self._step.answers[begin]
@@ -400,7 +403,7 @@ class EventRouter:
         self._calls[call.id] = block
         above = group.panels[-1] if group.panels else group.members[0]
         spoken = max(self._step.answers.values(), key=lambda one: one.index, default=above)
-        between = spoken.index > above.index
+        block.apart = between = spoken.index > above.index
         self._place_behind(spoken if between else above, block)
         group.panels.append(block)
         if group.fold is not None and between:

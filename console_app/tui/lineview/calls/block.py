@@ -81,6 +81,7 @@ class CallBlock(Panel):
         super().__init__(call)
         self.group = group
         self.detail = CallDetail(call)
+        self.apart = False  # text of the answer stands right above it
         self.says = ""  # of a key that wants a second press
         self._inside: EdgedRows | None = None  # the detail, as last painted
 
@@ -114,7 +115,7 @@ class CallBlock(Panel):
 
     @property
     def gap(self) -> int:
-        return 0 if self.group.has_header else 1
+        return 0 if self.group.has_header and not self.apart else 1
 
     @property
     def copy_text(self) -> str:
