@@ -82,7 +82,7 @@ class BoardArea(Vertical):
 
     def sync(self) -> None:
         """Show what waits now: a call may have begun or ceased to."""
-        queue, calls = self._services.human.open, self._transcript.calls
+        queue, known = self._services.human.open, self._transcript.calls
         calls = [*self._transcript.open_calls.values()] if self._transcript.waiting else []
         waiting = self._pending.of(calls)
         asking = [call for call in calls if call.asks]
@@ -92,8 +92,11 @@ class BoardArea(Vertical):
         self._waiting, self._asking = ids, fresh
         focused = self.screen.focused
         here = next((one for one in self._boards if focused is not None and one in focused.ancestors_with_self), None)
-        label = {call_id: call.label for call_id, call in calls.items()}
-        self.human.show(queue, lambda call_id: label.get(call_id, ""), hidden=bool(waiting) and here is not self.human)
+        self.human.show(
+            queue,
+            lambda call_id: known[call_id].label if call_id in known else "",
+            hidden=bool(waiting) and here is not self.human,
+        )
         self.approvals.show(() if here is self.human and self.human.is_asking else waiting)
         self.questions.show(() if waiting or self.human.is_asking else asking)
         if wanted := self.wanted:
