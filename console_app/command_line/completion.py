@@ -207,25 +207,13 @@ def candidates(words: Sequence[str]) -> Iterator[Candidate]:
         if command.actions and action is None:
             yield from _starting(current, ((one.name, one.about) for one in command.actions))
             return
-    if shown.words is not None:
-        yield from _words(shown.words, typed, before, current)
+    if shown.words is not None and (shown.words.most is None or typed < shown.words.most):
+        yield from _values(shown.words, before, current, "")
 
 
-def _words(takes: Words, typed: int, before: Sequence[str], current: str) -> Iterator[Candidate]:
-    if takes.most is not None and typed >= takes.most:
-        return
-    if takes.choices:
-        yield from _starting(current, ((choice, "") for choice in takes.choices))
-    yield from _kind(takes.completes, before, current, "")
-
-
-def _values(flag: Flag, before: Sequence[str], current: str, prefix: str) -> Iterator[Candidate]:
-    yield from _starting(prefix + current, ((prefix + choice, "") for choice in flag.choices))
-    yield from _kind(flag.completes, before, current, prefix)
-
-
-def _kind(kind: str, before: Sequence[str], current: str, prefix: str) -> Iterator[Candidate]:
-    if kind in ("file", "folder"):
+def _values(takes: Flag | Words, before: Sequence[str], current: str, prefix: str) -> Iterator[Candidate]:
+    yield from _starting(prefix + current, ((prefix + choice, "") for choice in takes.choices))
+    if (kind := takes.completes) in ("file", "folder"):
         yield f":{kind}", ""
     elif kind == "command":
         yield from _starting(current, ((one.name, one.about) for one in COMMANDS.values()))

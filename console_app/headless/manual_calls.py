@@ -116,11 +116,9 @@ class NamedTools:
         ]
 
     def tools(self) -> Sequence[ToolSpec]:
-        """Return all tools, as far as they are there."""
         return [*self._hub.tools(), *self._stand_ins()]
 
     async def call(self, invocation: ports.Invocation, reporter: ports.CallReporter) -> ToolResult:
-        """Run one call; of a tool that isn't there the result says why."""
         why = self._missing.get(invocation.spec.label)
         if why is not None:
             return ToolResult(outcome=Outcome.FAILED, content=why, error=why)

@@ -47,7 +47,6 @@ class LineApprovals:
 
     @property
     def waiting(self) -> list[CallView]:
-        """The calls that wait, in call order."""
         return [call for call in self._numbers.transcript.calls.values() if call.state is CallState.WAITING]
 
     def ask(self, call: CallView) -> None:
@@ -232,7 +231,6 @@ class LineQuestions:
         self._said_at = 0  # the newest line that was typed when something was asked last
 
     def changed(self) -> None:
-        """Say which questions of servers are new."""
         for asked in self._human.open:
             if asked not in self._said:
                 self._said_at = self._dialogue.typed.newest()

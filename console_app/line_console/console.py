@@ -82,9 +82,7 @@ class LineWays:
             "call": Slash(self._call),
             "timeline": Slash(self._timeline),
             "sessions": Slash(self._sessions),
-            "resume": Slash(
-                lambda console, rest: console.sessions.resume(rest) if rest else self._sessions(console, "")
-            ),
+            "resume": Slash(self._resume),
             "find": Slash(self._find),
             "clear": Cannot("nothing is drawn here; /new starts another session"),
             "copy": Slash(self._copy),
@@ -590,7 +588,6 @@ class LineConsole:
 
     @contextmanager
     def terminal_given_away(self) -> Generator[None]:
-        """Another program has the terminal."""
         with self._typed.left_alone(), self.dialogue.silent():
             yield
 

@@ -79,7 +79,6 @@ class Dialogue:
         return True
 
     def leave(self) -> bool:
-        """Leaves the question that waits; False when none does."""
         return self.take(LEAVE, self._asked_at + 1)
 
     async def ask(self, question: str, *, secret: bool = False) -> str | None:

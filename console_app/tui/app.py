@@ -401,7 +401,6 @@ class FanoutApp(KeysInOrder[int]):
 
     @property
     def canvas(self) -> Canvas | None:
-        """The terminal's own pictures, where there is a terminal."""
         return getattr(driver_of(self), "canvas", None)
 
     def _restore_now(self) -> None:

@@ -24,7 +24,6 @@ class StyleSheet(Stylesheet):
         self._parse_cache = _parsed(frozenset(variables.items()))
 
     def set_variables(self, variables: dict[str, str]) -> None:
-        """Use the variables of another theme."""
         self._parse_cache = LRUCache(1)  # this one is emptied
         super().set_variables(variables)
         self._parse_cache = _parsed(frozenset(variables.items()))

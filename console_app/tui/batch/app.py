@@ -44,7 +44,6 @@ class RunningList(RowList):
 
     @property
     def selected(self) -> str | None:
-        """The id of the item under the cursor."""
         return self._items[self.cursor].id if 0 <= self.cursor < len(self._items) else None
 
     def show(self, items: Sequence[batch.RunningItem], now: float) -> None:
@@ -130,20 +129,16 @@ class BatchApp(App[None]):
         self.set_interval(CALM if is_still(self) else _LOOK, self._look)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return Textual's own filters, and behind them the gate to the terminal."""
         return [*super().get_line_filters(), EDGE]
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """Offer none of Textual's own."""
         return ()
 
     @property
     def canvas(self) -> Canvas | None:
-        """The terminal's own pictures, where there is a terminal."""
         return getattr(driver_of(self), "canvas", None)
 
     async def run_async(self, **options: Any) -> Any:
-        """Run until `exit`; the terminal is as it was before."""
         try:
             return await super().run_async(**options)
         finally:
@@ -155,7 +150,6 @@ class BatchApp(App[None]):
                 restore()
 
     def happened(self, item_id: str, event: Event) -> None:
-        """Show an event of the turn of the item that is watched."""
         if self.is_running and isinstance(self.screen, ItemScreen) and self.screen.item_id == item_id:
             self.screen.happened(event)
 
@@ -172,7 +166,6 @@ class BatchApp(App[None]):
             shown.ended(Path(now.results).name)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keep the keys of the list for the list."""
         return action not in ("open", "stop_item") or len(self.screen_stack) == 1
 
     def action_open(self) -> None:
@@ -184,7 +177,6 @@ class BatchApp(App[None]):
             self._feed.stop_item(item)
 
     def action_stop_all(self) -> None:
-        """End the run, asked for twice."""
         if self._stopping:
             self._feed.stop_all()
             return
@@ -246,7 +238,6 @@ class ItemScreen(Screen[None]):
         yield KeyHints()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave out the keys of the view that look for something or copy a part."""
         return action not in ("find_step", "copy_part", "close_find")
 
     def on_mount(self) -> None:

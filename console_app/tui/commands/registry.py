@@ -69,7 +69,6 @@ class CommandRegistry:
 
     @property
     def own(self) -> Sequence[Bound]:
-        """The console's commands, and those that people wrote."""
         return self._commands.listed
 
     def offer(self, commands: Iterable[Bound]) -> None:

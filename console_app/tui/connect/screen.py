@@ -82,16 +82,15 @@ class ConnectScreen(Dialog[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="box") as dialog:
             dialog.border_title = "Connect a model"
-            with Horizontal(classes="row"):
-                yield Static("Address", classes="label")
-                hint = "http://127.0.0.1:1234/v1, or one of the list"
-                yield HintedInput(id="address", hint=hint, select_on_focus=False)
-            with Horizontal(classes="row"):
-                yield Static("Key", classes="label")
-                yield HintedInput(id="key", hint="where it asks for one", password=True, select_on_focus=False)
-            with Horizontal(classes="row"):
-                yield Static("Model", classes="label")
-                yield HintedInput(id="model", hint=_UNLISTED, select_on_focus=False)
+            hint = "http://127.0.0.1:1234/v1, or one of the list"
+            for label, field in (
+                ("Address", HintedInput(id="address", hint=hint, select_on_focus=False)),
+                ("Key", HintedInput(id="key", hint="where it asks for one", password=True, select_on_focus=False)),
+                ("Model", HintedInput(id="model", hint=_UNLISTED, select_on_focus=False)),
+            ):
+                with Horizontal(classes="row"):
+                    yield Static(label, classes="label")
+                    yield field
             options = OptionList(id="places", markup=False)
             options.can_focus = False
             yield options
@@ -319,7 +318,6 @@ class ConnectScreen(Dialog[str | None]):
         self.refresh_bindings()
 
     def action_leave(self, _what: str = "") -> None:
-        """Leave by Escape. Settings that are being written are written all the same."""
         if self._busy:
             if self._work is not None and not self._keeping:
                 self._work.cancel()

@@ -135,7 +135,7 @@ log = logging.getLogger(__name__)
 
 
 class Survival:
-    """Counts internal errors."""
+    """Counts internal errors: the console goes on after one, unless they come so fast that it is of no use."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

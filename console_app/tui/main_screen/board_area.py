@@ -112,7 +112,6 @@ class BoardArea(Vertical):
 
     @property
     def wanted(self) -> Board | None:
-        """The board that waits for you."""
         if self.approvals.is_waiting:
             return self.approvals
         if self.human.is_asking:

@@ -8,18 +8,20 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from textual.app import App
+from textual import getters
+from textual.app import App, ComposeResult
 from textual.binding import Binding
+from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import Screen
+from textual.widgets import Static
 
 from console_app.console import Console, Services
-from console_app.domain import CallState, Event, Level, call_description, event_news, one_line, plural, ports
+from console_app.domain import CallState, Event, Level, amounts, call_description, event_news, one_line, plural, ports
 from console_app.domain import events as ev
 from console_app.domain.transcript import CallView, Transcript
 from console_app.tui.approvals import board
 from console_app.tui.lineview import ConversationView, EventRouter, Waits
-from console_app.tui.main_screen.agent_pane import AgentPane
 from console_app.tui.main_screen.bars.activity_line import ActivityLine, BackgroundLine
 from console_app.tui.main_screen.bars.find_bar import FindBar
 from console_app.tui.main_screen.bars.status_bar import Status, StatusBar
@@ -33,6 +35,77 @@ from console_app.tui.terminal.key_names import key_name
 from console_app.tui.textual_internals import driver_of
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.key_hints import KeyHints
+
+QUIET_AFTER = 60.0  # seconds without news of it that are said
+
+
+class AgentPane(Vertical):
+    """Shows what the transcript has of an agent, and what it does from then on. `agent` is its path, "" if closed."""
+
+    DEFAULT_CSS = """
+    AgentPane { height: 1fr; display: none; }
+    AgentPane > #agent-title { height: 1; padding: 0 1; background: $panel; color: $foreground; text-wrap: nowrap; }
+    AgentPane > ConversationView { height: 1fr; }
+    """
+    view = getters.query_one("#agent", ConversationView)
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self._clock = clock
+        self._router: EventRouter | None = None
+        self._call: CallView | None = None
+        self._said: list[tuple[str, str, float]] = []  # what was said to which agent, and when
+        self.agent = ""
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="agent-title", markup=False)
+        yield ConversationView(id="agent", clock=self._clock)
+
+    def show(self, call: CallView, transcript: Transcript) -> None:
+        """Show the agent that is the work of a call; `transcript` is that of the whole session."""
+        self._call, self.agent = call, call.runs
+        self.view.clear()
+        self._router = EventRouter(self.view, transcript.agent(call.runs), agent=call.runs, above=transcript)
+        self._router.catch_up()
+        own = transcript.agent(call.runs)
+        read = {message.content for message in own.history}
+        if own.turn is not None and own.turn.outcome is None:
+            for agent, text, at in self._said:
+                if agent == self.agent and text not in read:
+                    self._router.said(text, at)
+        self.view.action_scroll_end()
+        self.look(self._clock())
+        self.view.wake()
+
+    def close(self) -> None:
+        self._call, self._router, self.agent = None, None, ""
+        self.view.clear()
+
+    def happened(self, event: Event) -> None:
+        """Show an event of the session, which its transcript has already."""
+        if self._router is not None and (event.agent == self.agent or event.agent.startswith(f"{self.agent}/")):
+            self._router.show(event)
+
+    def said(self, text: str) -> None:
+        """Show words that were said to the agent until it has read them, and then say when that was."""
+        if self._router is not None:
+            self.view.action_scroll_end()
+            self._router.said(text, at := self._clock())
+            self._said.append((self.agent, text, at))
+
+    def look(self, now: float) -> bool:
+        """Say in the title how far it is; True while that changes."""
+        if (call := self._call) is None:
+            return False
+        runs, quiet = call.state is CallState.RUNNING, now - call.news_at
+        took = amounts.seconds((call.finished_at or now) - (call.started_at or call.announced_at))
+        news = f"no news for {amounts.seconds(quiet)}" if runs and quiet > QUIET_AFTER else ""
+        state = call_description.in_words(call)
+        facts = [f"Agent {one_line(self.agent, 60)}", state, news, call_description.agent_work(call), took]
+        keys = "ctrl+s says it what you wrote · esc back" if runs else "esc back"
+        self.query_one("#agent-title", Static).update(Content(" · ".join([one for one in facts if one] + [keys])))
+        return runs
+
 
 STORED_SLICE = 400  # events of a stored session between two looks at the keys: some 10 ms
 
@@ -401,7 +474,6 @@ class ConsoleUi(Ui):
         await self.push(TextDialog(title, read, at_end=at_end, every=every))
 
     async def choose(self, title: str, options: Mapping[str, str], *, current: str = "") -> str | None:
-        """Opens a list; the current option is highlighted, else the first."""
         from console_app.tui.widgets.pick_list import Choice, PickList
 
         choices = [Choice(value, about) for value, about in options.items()]
@@ -414,13 +486,11 @@ class ConsoleUi(Ui):
         return await self.push(PickList(title, (), hint=hint, free_text=True))
 
     async def trusts(self, text: str) -> bool:
-        """Asks with y and n, each meant for it."""
         from console_app.tui.widgets.text_dialog import ConsentDialog
 
         return await self.push(ConsentDialog(self._services.redact(text), self._services.timing))
 
     def give_back(self, text: str) -> bool:
-        """Puts it back into the prompt, unless something else is written there."""
         if self.written:
             return False
         self._screen.prompt.recall(text)
@@ -434,7 +504,6 @@ class ConsoleUi(Ui):
 
     @property
     def written(self) -> str:
-        """Return the text of the prompt."""
         return self._screen.prompt.text
 
     def put(self, text: str) -> None:

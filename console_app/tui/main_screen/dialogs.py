@@ -59,7 +59,6 @@ class Dialogs:
             run(command)
 
     async def pick_model(self) -> str | None:
-        """Return the model that the user picks, as `PROVIDER/MODEL`."""
         return await self._ui.push(ModelPicker(self._services.models))
 
     async def connect(self) -> None:
@@ -129,7 +128,6 @@ class Dialogs:
         return True
 
     async def history(self) -> None:
-        """Put an older prompt into the prompt."""
         newest_first = dict.fromkeys(reversed(self._prompt().sent.entries))
         note = "" if newest_first else "no prompt was sent yet"
         choices = [Choice(prompt) for prompt in newest_first]
@@ -145,7 +143,6 @@ class Dialogs:
             self._ui.toast(error.line, seconds=10)
 
     async def servers(self, name: str) -> None:
-        """Show the servers with their switches, on the one called `name`."""
         from console_app.tui.servers.screen import ServersScreen
 
         switches, clock = self._services.servers, self._services.clock
@@ -186,7 +183,6 @@ class Dialogs:
             await self.inspect(call)
 
     async def inspect(self, call: CallView) -> None:
-        """Show everything that a call sent and received."""
         exchange = self._services.exchange
         await self._ui.report(one_line(call.label, 60), lambda: call_text(call, exchange(call.id)), every=0.5)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Literal, assert_never
 
@@ -10,25 +10,24 @@ from textual import events, getters, on
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.message import Message
+from textual.widget import Widget
 
 from console_app.console import MODES, Console, Services
-from console_app.console.intents import INTENTS, Commands
-from console_app.domain import ApprovalMode, CallState, one_line, plural
+from console_app.console.intents import INTENTS, RUNNING, Cannot, Commands, Key, Slash, Ways
+from console_app.domain import ApprovalMode, CallState, UsageError, one_line, plural
 from console_app.tui.approvals.mode_switch import ModeSwitch, strip
 from console_app.tui.commands.registry import CommandLine, CommandRegistry
 from console_app.tui.lineview import CallBlock, ConversationView
-from console_app.tui.main_screen.agent_pane import AgentPane
 from console_app.tui.main_screen.bars.activity_line import ActivityLine, BackgroundLine
 from console_app.tui.main_screen.bars.find_bar import FindBar
 from console_app.tui.main_screen.bars.status_bar import StatusBar
 from console_app.tui.main_screen.base import IDLE, MainScreen
 from console_app.tui.main_screen.board_area import BoardArea
-from console_app.tui.main_screen.console_ui import ConsoleUi, ShownConversation
+from console_app.tui.main_screen.console_ui import AgentPane, ConsoleUi, ShownConversation
 from console_app.tui.main_screen.dialogs import Dialogs
 from console_app.tui.main_screen.over.copying import copy_part, name_of
 from console_app.tui.main_screen.prompt_area import PromptArea
 from console_app.tui.main_screen.start.welcome import Welcome
-from console_app.tui.main_screen.ways import screen_ways
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.servers.workbench import Workbench
@@ -108,8 +107,7 @@ class ChatScreen(MainScreen):
         self.ui.shown = ShownConversation(self.conversation, boards, self.prompt, self.console, self.agent)
         panel = ("On a panel", self.conversation)
         places = [("Everywhere", self), panel, *boards.places, ("In the prompt", self.prompt)]
-        ways = screen_ways(self.ui, self.dialogs, boards, self.modes, self.commands, self._find, places, self._themes)
-        self.own_commands.use(ways)
+        self.own_commands.use(self._ways(places))
         services.on_servers_changed(self._servers_changed)
         self.ui.drafts = self.prompt_area.drafts
         self.ui.tell_notices()
@@ -159,6 +157,97 @@ class ChatScreen(MainScreen):
         self.offers.changed()
         for area in self.query(PromptArea):  # none any more while the console closes
             self.call_later(area.look_again)
+
+    # -- its way of each intent
+
+    def _ways(self, places: Sequence[tuple[str, Widget]]) -> Ways:
+        """Return how the screen has each intent. `places` are the widgets whose keys help lists, each with a title."""
+        ui, dialogs, themes = self.ui, self.dialogs, self._themes
+
+        async def model(console: Console, rest: str) -> None:
+            await console.use_model(rest or await dialogs.pick_model())
+
+        async def call(console: Console, rest: str) -> None:
+            if "{" in rest:
+                console.call_by_hand(rest)
+            else:
+                await dialogs.call(rest)
+
+        async def sessions(console: Console, rest: str) -> None:
+            from console_app.tui.sessions.browse import browse
+
+            await browse(console, ui, rest)
+
+        async def resume(console: Console, rest: str) -> None:
+            await (console.sessions.resume(rest) if rest else sessions(console, ""))
+
+        async def timeline(_console: Console, _rest: str) -> None:
+            at = ui.view.cursor
+            await dialogs.timeline(
+                ui.shown.transcript, ui.view.go_to_call, at.call if isinstance(at, CallBlock) else None
+            )
+
+        async def copy(_console: Console, rest: str) -> None:
+            from console_app.tui.main_screen.over.copying import copy_answer
+
+            await copy_answer(ui, rest)
+
+        def clear(console: Console, _rest: str) -> None:
+            if console.conversation.busy:
+                raise UsageError(f"{RUNNING}; then /clear")
+            ui.shown.view.clear()
+            ui.toast("Cleared. The model still knows the conversation; /new starts another.")
+
+        def permissions(console: Console, _rest: str) -> None:
+            from console_app.tui.approvals.permissions_screen import PermissionsScreen
+
+            ui.app.push_screen(PermissionsScreen(console.permissions, self.modes, ui.changed))
+
+        help_, servers = _waiting(lambda _: dialogs.help(self.commands.own, places)), _waiting(dialogs.servers)
+        return {
+            **{name: Key(f"panel.{name}") for name, one in INTENTS.items() if one.act is not None},
+            "help": help_,
+            "keys": help_,
+            "model": Slash(model),
+            "connect": _waiting(lambda _: dialogs.connect()),
+            "mode": Key("chat.mode"),
+            "plan": Slash(lambda _, __: self.modes.toggle_plan()),
+            "permissions": Slash(permissions),
+            "theme": Slash(partial(dialogs.theme, themes), lambda _: [one.theme.name for one in themes]),
+            "mcp": servers,
+            "tools": servers,
+            "call": Slash(call),
+            "timeline": Slash(timeline),
+            "compare": _waiting(dialogs.compare),
+            "sessions": Slash(sessions),
+            "resume": Slash(resume),
+            "find": Slash(lambda _, rest: self._find(rest)),
+            "clear": Slash(clear),
+            "copy": Slash(copy),
+            "config": Slash(partial(dialogs.settings, themes)),
+            "todo": Slash(lambda _, __: self.boards.todo.open()),
+            "editor": _waiting(lambda _: dialogs.editor()),
+            "status": Cannot("the line at the top shows it all the time"),
+            "quit": _waiting(lambda _: ui.app.run_action("screen.quit")),
+            "stop": Key("chat.stop"),
+            "steer": Key("chat.steer"),
+            "go": Key("prompt.send"),
+            "unsend": Key("prompt.older"),
+            "draft": Cannot("a message that is given back stands in the prompt"),
+            "read": Cannot("the conversation stands on the screen"),
+            "results": Key("panel.send"),
+            "approve": Key("board.once"),
+            "deny": Key("board.deny"),
+            "allow": Key("board.session"),
+            "answer": Key("asked.enter"),
+            "decline": Key("asked.no"),
+            "calls": Key("panel.filter"),
+            "show": Key("panel.toggle"),
+            "edit": Key("panel.edit"),
+            "result": Key("panel.edit"),
+            "inspect": Key("panel.inspect"),
+            "files": Key("panel.files"),
+        }
 
     # -- the conversation's panels
 
@@ -443,3 +532,10 @@ class ChatScreen(MainScreen):
             return [*review, *calls, *(IDLE if self.services.replay is None else WATCHED)]
         doing = self.console.activity.at(view.now)
         return [*review, *calls, ("chat.stop", "stop" if doing is None else doing.stop), ("prompt.send", "queue")]
+
+
+def _waiting(dialog: Callable[[str], Awaitable[object]]) -> Slash:
+    async def run(_console: Console, rest: str) -> None:
+        await dialog(rest)
+
+    return Slash(run)

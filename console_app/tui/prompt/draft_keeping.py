@@ -45,7 +45,6 @@ class DraftKeeping:
         self._out_of_date: list[str] = []  # names whose drafts are now kept under another
 
     def changed(self) -> None:
-        """Write the text soon: it has changed."""
         if self._timer is None:
             self._timer = self._prompt.set_timer(PAUSE, self._write)
 

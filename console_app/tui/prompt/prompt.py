@@ -43,7 +43,10 @@ _PLACEHOLDER = re.compile(r"\[Pasted [0-9,]+ (?:lines|characters)(?: #[0-9]+)?\]
 
 
 class Pastes:
-    """The long pastes of a session, by placeholder."""
+    """Keeps the long pastes of a session by their placeholders, which stand in the prompt until it is sent.
+
+    Behind a placeholder the text stays as it was copied, for it goes to the model and never to the terminal.
+    """
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
@@ -88,7 +91,11 @@ def looks_dropped(text: str) -> bool:
 
 
 def mentions_of(text: str) -> str:
-    """Return mentions that attach the files of the paths; "" where the paste is anything else. This asks the disk."""
+    """Return mentions that attach the files of the paths; "" where the paste is anything else. This asks the disk.
+
+    Files that are dropped on a terminal arrive so: plain, in quotes, with backslashes as for a shell, or as file URLs;
+    several in one line with blanks between, or in a line each.
+    """
     text = text.strip()
     readings = [[_plain(line) for line in text.splitlines() if line.strip()]]
     try:
@@ -201,7 +208,6 @@ class Prompt(TextArea):
     # -- what others put in
 
     def put(self, text: str) -> None:
-        """Replace the text, with the cursor at its end."""
         self.recalled = None
         self.load_text(visible(text))
         self.move_cursor(self.document.end)
@@ -329,7 +335,6 @@ class Prompt(TextArea):
             self.recall(newer)
 
     def show_older(self) -> None:
-        """Put the prompt before this one in its place."""
         if (older := self.sent.older(self.text)) is not None:
             self.recall(older)
 

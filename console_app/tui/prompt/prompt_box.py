@@ -39,7 +39,11 @@ SCORED = 400  # candidates that get a score; the rest only had the right letters
 
 
 class FileIndex:
-    """Fuzzy look-up of paths under `folder`, relative to it, with `/` between their parts. `close` ends the walk."""
+    """Looks up paths under `folder`, relative to it, with `/` between their parts. `close` ends the walk.
+
+    A home folder or a network disk may take long, and the keys must not wait for it. So a look-up answers from what was
+    found so far once that is enough, and a walk that is old is used until the next one is done.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -559,7 +563,6 @@ class QueueStrip(Widget):
         self.messages = tuple(messages)
 
     def render(self) -> Content:
-        """Draw the oldest messages, how many more there are, and which key does what."""
         width = max(self.content_size.width - 2, 10)
         lines = [
             Content.styled("▸ ", "$primary") + Content.styled(one_line(text, width), "$foreground")

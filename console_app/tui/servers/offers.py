@@ -1,13 +1,14 @@
 """The things that servers offer, as the main screen uses them: prompts as commands, resources to read and to watch.
 
-The screens that show one of them are loaded when it is opened.
+The screens that show one of them are loaded when it is opened. Known completions are shown at once. Those that a
+server has to be asked for come later, and whoever types on withdraws the question.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -35,16 +36,13 @@ MOST_VALUES = 100
 LONGEST_SEARCHED = 300  # characters of a URI that a search looks at
 
 log = logging.getLogger(__name__)
-Best = Callable[[str, Iterable[str], int], list[str]]
-"""Returns the names that fit a query, at most so many of them, the best first."""
 
 
 class ServerCompletion:
     """The completions of one hub; every method may be cancelled at any point."""
 
-    def __init__(self, hub: Hub, best: Best) -> None:
+    def __init__(self, hub: Hub) -> None:
         self._hub = hub
-        self._best = best
 
     async def later(self, token: Token) -> AsyncIterator[Completions]:
         """Yield what can stand in place of a `value` or `file` token, more of it each time."""
@@ -73,7 +71,7 @@ class ServerCompletion:
         servers = {typed[name]: name for name in counts if name in typed}
         found = [
             Completion(f"{key}:", f"@{key}:", plural(counts[servers[key]], "resource"))
-            for key in self._best(query, servers, MOST_BESIDE_FILES)
+            for key in best(query, servers, MOST_BESIDE_FILES)
         ]
         if query:
             found += self._matching(query, self._hub.resources(), typed, MOST_BESIDE_FILES - len(found))
@@ -109,7 +107,7 @@ class ServerCompletion:
                 f"{self._hub.mention(table[key].server, table[key].uri)} ",
                 facts_of(table[key]),
             )
-            for key in self._best(query, table, max(limit, 0))
+            for key in best(query, table, max(limit, 0))
         ]
 
     async def _in_templates(self, server: str, uri: str) -> list[Completion]:
@@ -178,7 +176,7 @@ class ServerOffers:
         self._ui = ui
         self._commands = commands
         self._send = send
-        self._completion = ServerCompletion(hub, best) if hub is not None else None
+        self._completion = ServerCompletion(hub) if hub is not None else None
         self.watching = console.watching
         self.bench: Workbench | None = None  # once there is a conversation in which tools can run
         self.file = console.server_files  # says when mcp.json changes

@@ -107,7 +107,6 @@ class PromptScreen(TreeDialog[str]):
         self.notify("Copied.", markup=False, timeout=2)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave out copying before it was run."""
         return bool(self._made) if action == "copy" else True
 
 

@@ -188,8 +188,11 @@ Read = Callable[[str], Awaitable[object]]
 
 
 async def choose_and_open(app: App[int], files: Sequence[Artifact], tell: Tell, read: Read | None = None) -> None:
-    """Open the only one of `files`, or the one that is picked; `read` shows what can only be read at its server. Where
-    one can't be opened, that is said, and its path or address is on the clipboard."""
+    """Open the only one of `files`, or the one that is picked; `read` shows what can only be read at its server.
+
+    The desktop is only given a saved file (never executable), or a web address that was shown; a browser's page gets
+    the file as a download. Where one can't be opened, as over ssh, its path or address is on the clipboard.
+    """
     table = {one.path or one.uri: one for one in files if one.path or one.uri}
     if not table:
         tell("Nothing of it was saved.")

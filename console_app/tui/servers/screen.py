@@ -282,7 +282,6 @@ class ServersScreen(Dialog[bool]):
             self.notify("Saved.", markup=False, timeout=2)
 
     def action_leave(self) -> None:
-        """Escape: out of the search, else out; asks when something would be lost."""
         if self._search.value:
             self._search.value = ""
             self._tree.focus()
@@ -393,7 +392,6 @@ class ServersScreen(Dialog[bool]):
         self.app.notify(one_line(error.line, 400), severity="error", markup=False, timeout=10)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Return whether a key does something where the cursor is."""
         searching = self.focused is not None and self.focused is self._search
         if action in ("leave", "next_place", "save"):
             return True

@@ -1,6 +1,6 @@
-"""The tree of servers and what they offer, with its switches: what is on, what you changed, what a search leaves.
+"""The tree of servers and what they offer: its switches, the widget that shows it, and the lines on one of its rows.
 
-Pure state. Nothing is applied here: `selection` is what saving would make of it.
+Nothing is applied here: `SwitchTree.selection` is what saving would make of it.
 """
 
 from __future__ import annotations
@@ -88,7 +88,6 @@ class SwitchTree:
         self._flipped &= names
 
     def forget(self) -> None:
-        """Drop the changes that were not saved."""
         self._flipped.clear()
         self._flipped_items.clear()
 
@@ -105,7 +104,6 @@ class SwitchTree:
         return (key not in self._switches.selection.off) != (key in self._flipped_items)
 
     def mark(self, server: str) -> Mark:
-        """Return the three-state switch of a server."""
         if not self.is_on(server):
             return "off"
         items = self._items.get(server, ())
@@ -331,13 +329,10 @@ def state_pieces(status: ServerStatus, now: float, palette: Palette) -> list[Pie
 
 def _details(row: Row | None, width: int, height: int, palette: Palette) -> list[Line]:
     """Say more of a row, in at most `height` lines."""
-    if row is None or (isinstance(row, NoteRow) and not row.warns):
-        return [fit([], width, palette.base)] * height
+    lines: list[list[Piece]] = []
     if isinstance(row, NoteRow):
-        lines = _wrapped([(row.text, palette.warning)], width - 2, height)
-        shown = [fit([(" ", palette.base), *line], width, palette.base) for line in lines]
-        return shown + [fit([], width, palette.base)] * (height - len(shown))
-    if isinstance(row, ItemRow):
+        lines = _wrapped([(row.text, palette.warning)], width - 2, height) if row.warns else []
+    elif isinstance(row, ItemRow):
         head: list[Piece] = [
             (one_line(f"{row.item.server} · {row.item.name}", 120), palette.strong),
             (f"  {row.item.kind}", palette.muted),
@@ -345,7 +340,7 @@ def _details(row: Row | None, width: int, height: int, palette: Palette) -> list
         ]
         about = one_line(row.item.about, 2000) or "No description."
         lines = [head, *_wrapped([(about, palette.base)], width - 2, height - 1)]
-    else:
+    elif row is not None:
         lines = _server_details(row.status, width, height, palette)
     shown = [fit([(" ", palette.base), *crop(line, width - 2)], width, palette.base) for line in lines[:height]]
     return shown + [fit([], width, palette.base)] * (height - len(shown))

@@ -225,7 +225,6 @@ class WireScreen(Dialog[None]):
             self.dismiss(None)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Give letters to the filter while it has the focus."""
         typing = self.focused is not None and self.focused.id == "search"
         return not typing or action in ("leave", "next_place")
 

@@ -84,13 +84,11 @@ class Workbench:
         return False
 
     async def wire(self, server: str) -> None:
-        """Show a server's messages as they pass."""
         from console_app.tui.servers.wire_screen import WireScreen
 
         await self._ui.push(WireScreen(server, self._hub.traffic(server), self._redact, self._folder))
 
     async def about(self, server: str) -> None:
-        """Show all that is known of a server."""
         from console_app.tui.widgets.text_dialog import TextDialog
 
         def report() -> str:
@@ -239,5 +237,4 @@ class ToolScreen(TreeDialog[ToolRun]):
             self.action_run()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Let a call run again only where the cursor is on one."""
         return self._call is not None if action == "again" and self.is_mounted else True

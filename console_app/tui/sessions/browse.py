@@ -264,7 +264,6 @@ def _snippet(text: str, width: int) -> Content:
 
 
 def folder(path: str, room: int) -> str:
-    """Name a working folder by its end."""
     text = one_line(path, 400).replace(str(Path.home()), "~", 1)
     return text if len(text) <= room else f"…{text[1 - room :]}"
 

@@ -27,7 +27,6 @@ class ReadView(ConversationView):
     """A conversation that is only read: no key acts on its calls."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer no key that would act on the console."""
         acts = ("call", "menu", "files", "copy", "filter", "failed")
         return action not in acts and super().check_action(action, parameters)
 
@@ -55,7 +54,6 @@ class Column(Vertical):
             await asyncio.sleep(0)
 
     def reveal(self, call: CallView) -> None:
-        """Bring a call into view and select it."""
         for block in self.view.blocks:
             if isinstance(block, CallBlock) and block.call is call:
                 self.view.reveal(block)
@@ -99,7 +97,6 @@ class CompareScreen(Screen[None]):
         yield KeyHints()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave out the keys that look for something, copy or explain."""
         return action not in ("find_step", "copy_part", "close_find", "command")
 
     async def on_mount(self) -> None:

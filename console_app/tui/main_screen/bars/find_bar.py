@@ -58,7 +58,6 @@ class FindBar(Horizontal):
         self._from: Widget | None = None  # what had the focus before it opened
 
     def search(self, view: ConversationView) -> None:
-        """Search another view from now on."""
         self.close()
         self._view, self._finder = view, Finder(view)
 

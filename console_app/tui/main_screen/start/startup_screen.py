@@ -105,7 +105,6 @@ class StartupScreen(MainScreen):
         self.post_message(self.Ready(self))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Tell which keys do something: those that the hints name."""
         return bool(self.sent) if action == "stop" else action not in IN_A_TURN
 
     def writes(self, event: events.Key | events.Paste) -> bool:

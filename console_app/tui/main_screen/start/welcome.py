@@ -110,7 +110,6 @@ class Welcome(Vertical):
         self._paint()
 
     def offer(self, servers: Collection[str]) -> None:
-        """Offer the prompt that one of these servers could do."""
         self.example = example_for(servers)
         self._paint()
 
@@ -125,5 +124,4 @@ class Welcome(Vertical):
             self.query_one(".welcome--try", Static).update(self._to_do)
 
     def notices(self, lines: Sequence[tuple[Level, str]]) -> None:
-        """Show the notices from before there was a conversation."""
         self.query_one(Notices).tell(lines)
