@@ -271,10 +271,6 @@ class BatchView:
     summed_ms: int | None = None
 
     @property
-    def started_at(self) -> float | None:
-        return min((c.started_at for c in self.calls if c.started_at is not None), default=None)
-
-    @property
     def is_open(self) -> bool:
         return any(call.state is not CallState.FINISHED for call in self.calls)
 

@@ -326,15 +326,14 @@ def paint_step(row: StepRow, width: int, now: float, palette: Palette) -> Line:
     return fit(crop(pieces, width), width, palette.base)
 
 
-def paint_axis(columns: ChartColumns, width: int, window: Window, palette: Palette) -> Line:
+def axis(columns: ChartColumns, window: Window, palette: Palette) -> list[Piece]:
     """The labels of the ticks, each beginning where its tick is, and how far that reaches."""
     line = [" "] * columns.bar
     for cell, label in ticks(window, columns.bar):
         text = f"{GRID}{label}"
         if cell + len(text) <= columns.bar and all(spot == " " for spot in line[cell : cell + len(text) + 1]):
             line[cell : cell + len(text)] = text
-    start = " " * (columns.label + 2)
-    return fit([(start, palette.base), ("".join(line), palette.muted)], width, palette.base)
+    return [(" " * (columns.label + 2), palette.base), ("".join(line), palette.muted)]
 
 
 def time_of(call: CallView, now: float) -> str:

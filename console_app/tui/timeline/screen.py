@@ -107,17 +107,18 @@ class TimelineChart(RowList):
 
 
 class Lines(Widget):
-    """A few lines that are painted by a function of width and palette."""
+    """A line whose pieces a function of width and palette gives, as far as they fit."""
 
     DEFAULT_CSS = "Lines { height: 1; width: 1fr; }"
 
-    def __init__(self, chart: TimelineChart, paint: Callable[[int, Palette], Line], *, id: str) -> None:
+    def __init__(self, chart: TimelineChart, paint: Callable[[int, Palette], list[Piece]], *, id: str) -> None:
         super().__init__(id=id)
         self._chart = chart
         self._paint = paint
 
     def render_line(self, y: int) -> Strip:
-        return self._paint(self.size.width, self._chart.palette)
+        width, palette = self.size.width, self._chart.palette
+        return fit(crop(self._paint(width, palette), width), width, palette.base)
 
 
 class TimelineScreen(Dialog[TimelineResult | None]):
@@ -176,7 +177,7 @@ class TimelineScreen(Dialog[TimelineResult | None]):
     def on_mount(self) -> None:
         """One clock, as long as something moves."""
         self._timer = self.set_interval(self._pace(live=True), self._tick)
-        self._picked = next((turn for turn in self.turns[:-1] if _has(turn, self._at)), None)
+        self._picked = next((turn for turn in self.turns[:-1] if any(one is self._at for one in turn.calls)), None)
         self._show()
         if self._at is not None:
             self._chart.go_to(self._at)
@@ -226,23 +227,20 @@ class TimelineScreen(Dialog[TimelineResult | None]):
         for line in self.query(Lines):
             line.refresh()
 
-    def _sums(self, width: int, palette: Palette) -> Line:
+    def _sums(self, width: int, palette: Palette) -> list[Piece]:
         turn = self._chart.turn
         if turn is None or not self._chart.rows:
             text = "No call yet. The chart fills as they come." if turn else "No turn has called a tool yet."
-            return fit([(f" {text}", palette.muted)], width, palette.base)
-        sums = chart.summary(self._chart.figures(turn), palette, width - 2)
-        return fit(crop([(" ", palette.base), *sums], width), width, palette.base)
+            return [(f" {text}", palette.muted)]
+        return [(" ", palette.base), *chart.summary(self._chart.figures(turn), palette, width - 2)]
 
-    def _axis(self, width: int, palette: Palette) -> Line:
-        if not self._chart.rows:
-            return fit([], width, palette.base)
-        return chart.paint_axis(self._chart.columns, width, self._chart.window, palette)
+    def _axis(self, width: int, palette: Palette) -> list[Piece]:
+        return chart.axis(self._chart.columns, self._chart.window, palette) if self._chart.rows else []
 
-    def _detail(self, width: int, palette: Palette) -> Line:
+    def _detail(self, width: int, palette: Palette) -> list[Piece]:
         call = self._chart.call
         if call is None:
-            return fit([], width, palette.base)
+            return []
         pieces: list[Piece] = [
             (f" {one_line(call.label, 50)}", palette.strong),
             (f" {state_of(call)[1]}", palette.muted),
@@ -252,17 +250,15 @@ class TimelineScreen(Dialog[TimelineResult | None]):
         spans = [] if self.query_one("#spent").display else self._spans(call, palette)
         while spans and pieces_width([*pieces, *spans, *failed]) > width:
             del spans[:SPAN]  # what came first says least: how its arguments arrived
-        pieces += [*spans, *failed]
-        return fit(crop(pieces, width), width, palette.base)
+        return [*pieces, *spans, *failed]
 
-    def _spent(self, width: int, palette: Palette) -> Line:
+    def _spent(self, width: int, palette: Palette) -> list[Piece]:
         """Say in a line what the call's time went into; the first parts make way where not all fit."""
         call = self._chart.call
         pieces = self._spans(call, palette) if call is not None else []
         while pieces_width(pieces) + 2 > width and len(pieces) > SPAN:
             del pieces[:SPAN]
-        pieces = pieces[1:]
-        return fit(crop([("   ", palette.base), *pieces], width), width, palette.base)
+        return [("   ", palette.base), *pieces[1:]]
 
     def _spans(self, call: CallView, palette: Palette) -> list[Piece]:
         pieces: list[Piece] = []
@@ -276,7 +272,7 @@ class TimelineScreen(Dialog[TimelineResult | None]):
             ]
         return pieces
 
-    def _legend(self, width: int, palette: Palette) -> Line:
+    def _legend(self, width: int, palette: Palette) -> list[Piece]:
         pieces: list[Piece] = []
         styles = {"wait": palette.warning, "queue": palette.accent, "run": palette.success}
         for phase in times.PHASES:
@@ -284,7 +280,7 @@ class TimelineScreen(Dialog[TimelineResult | None]):
             pieces.append((f"{times.PHASES[phase]} ", palette.muted))
         if self._chart.window.zoomed:
             pieces.append((" zoomed: ←→ move, 0 shows all", palette.accent))
-        return fit(crop(pieces, width), width, palette.base)
+        return pieces
 
     # -- keys
 
@@ -313,7 +309,6 @@ class TimelineScreen(Dialog[TimelineResult | None]):
             self.query_one(f"#{name}").refresh()
 
     def action_pan(self, direction: int) -> None:
-        """Left, right."""
         self._look(self._chart.window.pan(direction * PAN))
 
     def action_zoom(self, steps: int) -> None:
@@ -324,12 +319,10 @@ class TimelineScreen(Dialog[TimelineResult | None]):
         self._look(self._chart.window.zoom(steps, around))
 
     def action_whole(self) -> None:
-        """0: the whole turn."""
         window = self._chart.window
         self._look(Window.whole(window.first, window.last))
 
     def action_turn(self, delta: int) -> None:
-        """[ and ]: an earlier or later turn."""
         turns, turn = self.turns, self._chart.turn
         if turn is None or turn not in turns:
             return
@@ -358,7 +351,3 @@ class TimelineScreen(Dialog[TimelineResult | None]):
 
     def action_leave(self) -> None:
         self.dismiss(None)
-
-
-def _has(turn: TurnView, call: CallView | None) -> bool:
-    return any(one is call for step in turn.steps for one in step.batch.calls)

@@ -53,6 +53,11 @@ class Panel(Block):
     def finished(self) -> bool:
         return self.call.state is CallState.FINISHED
 
+    @property
+    def failed(self) -> bool:
+        """Tell whether something went wrong with the call that nobody decided."""
+        return self.call.verdict is not None and self.call.verdict.needs_an_eye
+
 
 class CallGroup:
     """The calls of one answer as their panels see them, and which of them are rows."""
@@ -331,7 +336,7 @@ class BatchBlock(Block):
         return self.group.has_header and not self.group.ended
 
     def look(self) -> tuple[object, ...]:
-        return self.group.version, len(self.group.calls), self.group.batch.wall_ms
+        return (self.group.version,)
 
     def estimate(self, width: int) -> int:
         return 1 + self.gap if self.group.has_header else 0

@@ -74,8 +74,8 @@ class Cursor:
         From a call that did not fail, those of its own batch come first.
         """
         blocks = self._blocks()
-        failed = [block for block in blocks if isinstance(block, CallBlock) and _failed(block)]
-        if isinstance(self.at, CallBlock) and not _failed(self.at):
+        failed = [block for block in blocks if isinstance(block, CallBlock) and block.failed]
+        if isinstance(self.at, CallBlock) and not self.at.failed:
             failed = [block for block in failed if block.group is self.at.group] or failed
         here = -1 if self.at is None else self.at.index
         if here < 0 and (group := newest_group(blocks)) is not None:
@@ -118,18 +118,7 @@ def newest_group(blocks: Sequence[Block]) -> CallGroup | None:
     return next((block.group for block in reversed(blocks) if isinstance(block, CallBlock)), None)
 
 
-def _failed(block: CallBlock) -> bool:
-    return block.call.verdict is not None and block.call.verdict.needs_an_eye
-
-
 def _rank(block: Panel) -> int:
-    call = block.call
-    if call.waits_for_you:
+    if block.call.waits_for_you:
         return 1
-    match call.state:
-        case CallState.RUNNING:
-            return 0
-        case CallState.ANNOUNCED | CallState.QUEUED | CallState.WAITING:
-            return 2
-        case CallState.FINISHED:
-            return 3
+    return {CallState.RUNNING: 0, CallState.FINISHED: 3}.get(block.call.state, 2)

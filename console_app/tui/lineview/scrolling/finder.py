@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from console_app.tui.lineview.blocks.block import Block
@@ -85,9 +85,11 @@ class Finder:
         block, number = found.here or (blocks[0], -1 if delta > 0 else 0)
         number += delta
         while not 0 <= number < self._counts.get(block, 0):
-            forward = number >= 0
-            block = _beside(blocks, block, forward)
-            number = 0 if forward else self._counts[block] - 1
+            if number >= 0:  # `block` may have no match any more
+                block, number = next((one for one in blocks if one.index > block.index), blocks[0]), 0
+            else:
+                block = next((one for one in reversed(blocks) if one.index < block.index), blocks[-1])
+                number = self._counts[block] - 1
         await self._go(block, number)
 
     def close(self) -> None:
@@ -184,24 +186,11 @@ class Finder:
             self._view.turn_block(block)
 
 
-def _beside(blocks: Sequence[Block], block: Block, forward: bool) -> Block:
-    """The next of `blocks` from a block on, which may not be among them any more; round the ends."""
-    if forward:
-        return next((one for one in blocks if one.index > block.index), blocks[0])
-    return next((one for one in reversed(blocks) if one.index < block.index), blocks[-1])
-
-
 def neighbour(blocks: Sequence[Block], at: int, kind: Kind, delta: int) -> Block | None:
     """Return the beginning of a turn, or a call that failed, before or behind position `at`; None where there is
     none."""
-    fits: Callable[[Block], bool] = _begins_turn if kind == "turn" else _failed
-    ahead = blocks[at + 1 :] if delta > 0 else reversed(blocks[: max(at, 0)])
-    return next((block for block in ahead if fits(block)), None)
-
-
-def _begins_turn(block: Block) -> bool:
-    return isinstance(block, UserBlock) and not block.steered
-
-
-def _failed(block: Block) -> bool:
-    return isinstance(block, CallBlock) and block.call.verdict is not None and block.call.verdict.needs_an_eye
+    for block in blocks[at + 1 :] if delta > 0 else reversed(blocks[: max(at, 0)]):
+        begins = isinstance(block, UserBlock) and not block.steered
+        if begins if kind == "turn" else isinstance(block, CallBlock) and block.failed:
+            return block
+    return None
