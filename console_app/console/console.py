@@ -110,15 +110,15 @@ class Console:
     def send(self, text: str, *, typed: str | None = None, around: Around = nullcontext) -> bool:
         """Send a prompt, now or behind what runs; `typed` was not pasted. The turn runs within `around`. False, and
         told, where nothing can be sent. `!command` runs by hand."""
+        calls = None
         if text.startswith("!") and (command := text[1:].strip()):
-            text, typed = f"{MANUAL}shell.run {json.dumps({'command': command}, ensure_ascii=False)}", None
+            calls = f"shell.run {json.dumps({'command': command}, ensure_ascii=False)}"
         elif text.startswith("@") and (agents := self.services.engine.agents) is not None:
             kind, _, task = text[1:].partition(" ")
             if task.strip() and kind in agents.kinds and not (self.services.working_folder / kind).exists():
-                asked = json.dumps({"task": task.strip(), "kind": kind}, ensure_ascii=False)
-                text, typed = f"{MANUAL}fanout.agent {asked}", None
+                calls = f"fanout.agent {json.dumps({'task': task.strip(), 'kind': kind}, ensure_ascii=False)}"
         if may := self.may_send():
-            self.conversation.send(text, typed=typed, around=around)
+            self.conversation.send(text, typed=typed, calls=calls, around=around)
         return may
 
     def may_send(self) -> bool:
@@ -127,8 +127,10 @@ class Console:
             self.ui.toast(READ_ONLY)
         return not self.sessions.read_only
 
-    def call_by_hand(self, calls: str) -> None:
-        self.send(f"{MANUAL}{calls}")
+    def call_by_hand(self, calls: str, said: str = "") -> None:
+        """Run calls that are given as tools and JSON; the conversation shows what was `said` for them."""
+        if self.may_send():
+            self.conversation.send(said or f"{MANUAL}{calls}", calls=calls)
 
     async def use_model(self, name: str | None) -> None:
         if name and name != self.models.name:

@@ -34,7 +34,10 @@ async def test_a_command_by_hand_runs_and_the_model_reads_it(start_hub: Callable
     await console.start()
     console.send("!echo 'by \"hand\"'; exit 3")
     await screen.sees(ev.TurnFinished)
-    (call,) = screen.transcript.turns[-1].calls
+    turn = screen.transcript.turns[-1]
+    (call,) = turn.calls
+    assert turn.prompt == "!echo 'by \"hand\"'; exit 3"  # as it was typed
+    assert turn.without_success == [call]
     assert (call.tool, call.arguments) == ("run", {"command": "echo 'by \"hand\"'; exit 3"})
     assert call.content.startswith('by "hand"\n[exit 3 in ')
     assert call.verdict is not None

@@ -79,7 +79,7 @@ def send(console: Console, rest: str) -> None:
     if not task.strip():
         raise UsageError(f"the agent has no task: /agent {kind} TASK")
     asked = json.dumps({"task": task.strip(), "kind": kind}, ensure_ascii=False)
-    console.call_by_hand(f"fanout.agent {asked}")
+    console.call_by_hand(f"fanout.agent {asked}", f"/agent {rest}")
 
 
 def race(console: Console, rest: str) -> None:
@@ -105,7 +105,7 @@ def race(console: Console, rest: str) -> None:
         asked |= {"model": runner} if "/" in runner else {}
         asked |= {"worktree": True} if checkout and not kind.reads_only and kind.opens is None else {}
         calls.append(f"fanout.agent {json.dumps(asked, ensure_ascii=False)}")
-    console.call_by_hand(" ".join(calls))
+    console.call_by_hand(" ".join(calls), f"/race {rest}")
 
 
 async def take(console: Console, rest: str) -> None:

@@ -33,12 +33,20 @@ Around = Callable[[], AbstractAsyncContextManager[None]]
 @dataclass(frozen=True, slots=True)
 class Queued:
     """A prompt in the queue. Only names in `typed` count; the rest was pasted. `message` is ready to go. The turn runs
-    within `around`, which may raise UsageError."""
+    within `around`, which may raise UsageError. `calls`, tools and JSON, are what the text says in another way."""
 
     text: str
     typed: str | None = None
     message: UserMessage | None = None
     around: Around = nullcontext
+    calls: str | None = None
+
+    @property
+    def by_hand(self) -> str | None:
+        """The calls that are made by hand; None for what a model answers."""
+        if self.message is not None or self.calls is not None:
+            return self.calls
+        return self.text.partition(" ")[2] if self.text.startswith((MANUAL, SHOWN)) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +138,16 @@ class Conversation:
         return [prompt.text for prompt in self._queue][self.on_its_way is not None :]
 
     def send(
-        self, text: str, *, typed: str | None = None, message: UserMessage | None = None, around: Around = nullcontext
+        self,
+        text: str,
+        *,
+        typed: str | None = None,
+        message: UserMessage | None = None,
+        around: Around = nullcontext,
+        calls: str | None = None,
     ) -> None:
         """Send a prompt (see Queued) after what is queued, or in its old place when it was called off."""
-        prompt = Queued(text, typed, message, around)
+        prompt = Queued(text, typed, message, around, calls)
         if self._called_off:
             self._queue.appendleft(prompt)
         else:
@@ -399,7 +413,7 @@ class Conversation:
 
     def _composed(self, prompt: Queued) -> Awaitable[UserMessage] | None:
         """Return what composes the message of a prompt that names something, None for one that doesn't."""
-        ready = prompt.message is not None or prompt.text.startswith((MANUAL, SHOWN))
+        ready = prompt.message is not None or prompt.by_hand is not None
         if ready or self._attachments is None or not self._attachments.may_name(prompt.text):
             return None
         return self._compose(self._attachments, prompt)
@@ -447,10 +461,9 @@ class Conversation:
             self._ui.changed()
 
     def _begin(self, prompt: Queued, message: UserMessage) -> Turn:
-        if prompt.message is not None or not prompt.text.startswith((MANUAL, SHOWN)):
+        if (by_hand := prompt.by_hand) is None:
             return self.engine.start(message)
-        known = {spec.label for spec in self.engine.toolset.tools()}
-        calls = ManualCall.read(prompt.text.partition(" ")[2], known)
+        calls = ManualCall.read(by_hand, {spec.label for spec in self.engine.toolset.tools()})
         if prompt.text.startswith(SHOWN):
             calls = [replace(call, must_ask="an answer only showed it") for call in calls]
         return self.engine.start_manual(prompt.text, calls)

@@ -369,7 +369,7 @@ class TurnView:
     @property
     def without_success(self) -> list[CallView]:
         """The calls made by hand that did not succeed: no answer follows that would speak of them."""
-        if not self.prompt.startswith((MANUAL, SHOWN)):
+        if not (self.steps and self.steps[-1].batch.calls):
             return []
         return [call for call in self.calls if call.verdict is not None and not (call.verdict.is_good or call.by_user)]
 
