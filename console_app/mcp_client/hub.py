@@ -441,10 +441,7 @@ def instructions_of(statuses: Sequence[ServerStatus]) -> str:
 
 
 class HubSwitch:
-    """The ServerSwitch of a hub: a server that it switches on stays so until the program ends.
-
-    `statuses` stands for the hub's own where the user has more to say of a server than the hub knows.
-    """
+    """The ServerSwitch of a hub. `statuses` stands for the hub's own where the user has more to say of a server."""
 
     def __init__(self, hub: Hub, statuses: Callable[[], Sequence[ServerStatus]] | None = None) -> None:
         self._hub = hub

@@ -16,6 +16,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, Literal
 from xml.sax.saxutils import escape
 
@@ -24,7 +25,6 @@ from console_app.servers.parts.server import (
     READS,
     Arguments,
     CallContext,
-    FileLink,
     StdioServer,
     Tool,
     ToolFailedError,
@@ -74,18 +74,18 @@ async def summarize_multiple_csvs(arguments: Arguments, context: CallContext) ->
 async def plot_csv(arguments: Arguments, context: CallContext) -> ToolOutput:
     place = (await allowed_folders(context)).place(arguments["path"])
     kind = arguments.get("kind", "line")
-    file, chart = await asyncio.to_thread(_plot, place, arguments.get("columns") or [], kind)
+    path, link, chart = await asyncio.to_thread(_plot, place, arguments.get("columns") or [], kind)
     names = ", ".join(name for name, _ in chart.series)
     points = f"{len(chart.labels)} {'bars each' if kind == 'bar' else 'points'}"
-    return ToolOutput(f"Saved {file.path}: {kind} chart of {names}, {points}.", files=(file,))
+    return ToolOutput(f"Saved {path}: {kind} chart of {names}, {points}.", files=(link,))
 
 
-def _plot(place: FolderEntry, wanted: Sequence[str], kind: str) -> tuple[FileLink, ChartRequest]:
+def _plot(place: FolderEntry, wanted: Sequence[str], kind: str) -> tuple[Path, dict[str, Any], ChartRequest]:
     table = read_table(place)
     series, labels, label_name = _chosen(table, wanted)
     chart = _bar_chart(table, series, labels, label_name) if kind == "bar" else _line_chart(table, series, labels)
     name = file_name(f"{place.path.stem or 'plot'}-{kind}"[:90], ".svg")
-    return save_new(name, svg(chart).encode("utf-8", "replace"), "image/svg+xml"), chart
+    return *save_new(name, svg(chart).encode("utf-8", "replace"), "image/svg+xml"), chart
 
 
 def _chosen(table: CsvTable, wanted: Sequence[str]) -> tuple[Series, list[str], str]:
@@ -170,10 +170,6 @@ TOOLS = (
         {**READS, "title": "Plot a CSV file", "readOnlyHint": False, "idempotentHint": False},
     ),
 )
-
-
-def main() -> None:
-    StdioServer("fanout-csv-reporter", TOOLS).run()
 
 
 Kind = Literal["line", "bar"]
@@ -495,4 +491,4 @@ def _line(column: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    StdioServer("fanout-csv-reporter", TOOLS).run()

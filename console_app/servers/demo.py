@@ -154,9 +154,5 @@ TOOLS = (
 )
 
 
-def main() -> None:
-    StdioServer("fanout-demo", TOOLS).run()
-
-
 if __name__ == "__main__":
-    main()
+    StdioServer("fanout-demo", TOOLS).run()

@@ -133,9 +133,5 @@ SEARCH_AND_FETCH = Tool(
 )
 
 
-def main() -> None:
-    StdioServer("fanout-duckduckgo", (SEARCH_AND_FETCH,)).run()
-
-
 if __name__ == "__main__":
-    main()
+    StdioServer("fanout-duckduckgo", (SEARCH_AND_FETCH,)).run()

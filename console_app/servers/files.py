@@ -6,6 +6,7 @@ It works inside the client's roots alone, or without any inside the folder it wa
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import re
 import subprocess
@@ -23,7 +24,6 @@ from console_app.servers.parts.server import (
     READS,
     Arguments,
     CallContext,
-    ShownPicture,
     StdioServer,
     Tool,
     ToolFailedError,
@@ -73,7 +73,8 @@ def _read(place: FolderEntry, offset: int, limit: int) -> ToolOutput:
     mime = next((kind for start, kind in _PICTURES.items() if data.startswith(start)), "")
     is_picture = file_reading.is_binary(data[:8192]) and (mime != "image/webp" or data[8:12] == b"WEBP")
     if mime and is_picture and len(data) <= LARGEST_PICTURE:
-        return ToolOutput(f"{place.written}: {mime}, {len(data):,} bytes.", None, (ShownPicture(mime, data),))
+        block = {"type": "image", "mimeType": mime, "data": base64.b64encode(data).decode("ascii")}
+        return ToolOutput(f"{place.written}: {mime}, {len(data):,} bytes.", None, (block,))
     text = file_reading.read_excerpt(place, offset, limit)
     _journal.read(place)
     return ToolOutput(text)
@@ -250,9 +251,5 @@ TOOLS = (
 )
 
 
-def main() -> None:
-    StdioServer("fanout-files", TOOLS).run()
-
-
 if __name__ == "__main__":
-    main()
+    StdioServer("fanout-files", TOOLS).run()

@@ -273,9 +273,5 @@ TOOLS = (
 )
 
 
-def main() -> None:
-    StdioServer("fanout-order-database", TOOLS).run()
-
-
 if __name__ == "__main__":
-    main()
+    StdioServer("fanout-order-database", TOOLS).run()

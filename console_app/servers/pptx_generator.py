@@ -6,13 +6,14 @@ The file goes into the folder that FANOUT_FILES names, else into the one that th
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
+from typing import Any
 
 from console_app.servers.parts.folders import file_name, name_from, save_new
 from console_app.servers.parts.server import (
     READS,
     Arguments,
     CallContext,
-    FileLink,
     StdioServer,
     Tool,
     ToolFailedError,
@@ -33,11 +34,11 @@ async def markdown_to_pptx(arguments: Arguments, context: CallContext) -> ToolOu
         raise ToolFailedError(f"The text is longer than {LARGEST_TEXT:,} characters.")
     wanted_name = arguments.get("file_name") or ""
     name = file_name(wanted_name, SUFFIX) if wanted_name.strip() else ""
-    file, count = await asyncio.to_thread(_make, markdown, name)
-    return ToolOutput(f"Saved {file.path} ({counted(count, 'slide')}).", files=(file,))
+    path, link, count = await asyncio.to_thread(_make, markdown, name)
+    return ToolOutput(f"Saved {path} ({counted(count, 'slide')}).", files=(link,))
 
 
-def _make(markdown: str, name: str) -> tuple[FileLink, int]:
+def _make(markdown: str, name: str) -> tuple[Path, dict[str, Any], int]:
     from console_app.servers.parts.pptx_writer import pptx_bytes, read_slides  # python-pptx: 0.5 s
 
     slides = read_slides(markdown)
@@ -46,7 +47,7 @@ def _make(markdown: str, name: str) -> tuple[FileLink, int]:
     if len(slides) > MOST_SLIDES:
         raise ToolFailedError(f"The text makes {len(slides)} slides; the limit is {MOST_SLIDES}.")
     name = name or name_from(slides[0].title, SUFFIX, "presentation")
-    return save_new(name, pptx_bytes(slides), MIME), len(slides)
+    return *save_new(name, pptx_bytes(slides), MIME), len(slides)
 
 
 MARKDOWN_TO_PPTX = Tool(
@@ -64,9 +65,5 @@ MARKDOWN_TO_PPTX = Tool(
 )
 
 
-def main() -> None:
-    StdioServer("fanout-pptx-generator", (MARKDOWN_TO_PPTX,)).run()
-
-
 if __name__ == "__main__":
-    main()
+    StdioServer("fanout-pptx-generator", (MARKDOWN_TO_PPTX,)).run()

@@ -27,9 +27,5 @@ _HINTS = {"title": "Read a web page", "openWorldHint": True}
 TOOLS = (Tool("fetch", "Reads one public web page as text.", fetch, {"url": schema("string")}, ("url",), _HINTS),)
 
 
-def main() -> None:
-    StdioServer("fanout-web", TOOLS).run()
-
-
 if __name__ == "__main__":
-    main()
+    StdioServer("fanout-web", TOOLS).run()

@@ -28,10 +28,7 @@ IN_A_SHELL = "fanout trust"  # shows what waits for trust, and asks; the console
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """An edit that is on the disk: the text that it was made of, None where there was no file, and the new text.
-
-    Whoever goes on with these reads no file again, and so can't take what another program wrote meanwhile for the edit.
-    """
+    """An edit on the disk: the text it was made of, None without a file, and the new text. Neither is read again."""
 
     before: str | None
     text: str

@@ -78,10 +78,7 @@ def missing_for(server: str) -> str:
 
 
 def how_to_install(extra: str) -> str:
-    """Return one line with the command that installs this extra too.
-
-    It names the extras that are here as well: uv and pipx install anew, and what isn't named goes.
-    """
+    """Return the command that installs this extra too; it names those that are here, since what isn't named goes."""
     there: dict[str, bool] = {}
     for name, version in optional().values():
         there[name] = there.get(name, True) and version is not None

@@ -39,10 +39,8 @@ def for_own_programs(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def for_consoles(environ: Mapping[str, str], named: Iterable[str]) -> dict[str, str]:
-    """Return for a console in a browser what servers get, your editor's name, Fanout's settings, and what is `named`.
-
-    The terminal is the page's, whatever this process runs in.
-    """
+    """Return for a console in a browser what servers get, Fanout's settings and what is `named`; the terminal is the
+    page's."""
     own = {name: value for name, value in environ.items() if name.startswith("FANOUT_") or name in _EDITORS}
     more = {name: environ[name] for name in named if name in environ}
     return {**for_servers(environ), **own, **more, "TERM": "xterm-256color", "COLORTERM": "truecolor"}

@@ -122,11 +122,7 @@ def expires_at(seconds: float | None) -> float | None:
 
 
 class SignInPage:
-    """Shows the user where to sign in.
-
-    It does so at once when they asked for it, and after a yes when a call needs it. While connecting in the background
-    it never does.
-    """
+    """Shows the user where to sign in: at once when they asked for it, after a yes when a call needs it, else never."""
 
     def __init__(self, server: str, asking: Asking) -> None:
         self.wanted = False

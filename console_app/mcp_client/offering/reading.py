@@ -46,10 +46,8 @@ P = TypeVar("P", bound=_Page)
 
 
 async def every_page(fetch: Callable[[str | None], Awaitable[P]], listed: Callable[[P], Sized]) -> list[P]:
-    """Return all pages of a list; `listed` gives what one page holds.
-
-    A cursor that comes again ends the list, and so does the page with which there are too many entries.
-    """
+    """Return all pages of a list, up to a cursor that comes again or too many entries; `listed` gives what one page
+    holds."""
     pages: list[P] = []
     cursor, seen, count = None, set[str](), 0
     for _ in range(MOST_PAGES):

@@ -54,11 +54,8 @@ def members(line: bytes) -> list[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Oversized:
-    """A line over the limit: its ends and its size.
-
-    Reported when it passes the limit and once more if it proves `endless`, both while it still arrives, and when it
-    ends (`whole`).
-    """
+    """A line over the limit: its ends and its size. It is reported as it passes that, proves `endless`, and is
+    `whole`."""
 
     head: bytes
     tail: bytes
@@ -118,10 +115,8 @@ class LineSplitter:
 
 
 class SpreadLines:
-    """Joins a message that a server wrote over several lines, as printers of JSON for people do.
-
-    MCP wants a message on one line, and each of these lines alone is nonsense: its call would wait for its time limit.
-    """
+    """Joins a message that a server wrote over several lines, which MCP forbids: its call would wait for its time
+    limit."""
 
     def __init__(self) -> None:
         self._held: list[bytes] = []
@@ -160,10 +155,8 @@ def _opened(line: bytes) -> int | None:
 
 
 class ProgressFlood:
-    """Thins a flood of progress out before it is parsed: of notices that wait, only the newest of each token is kept.
-
-    To read, check and hand on a notice takes some 40 µs; to see that a line is one takes less than one.
-    """
+    """Thins a flood of progress out before it is parsed, which takes 40 µs each: only the newest of each token is
+    kept."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

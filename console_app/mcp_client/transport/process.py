@@ -37,10 +37,8 @@ _WRITE_BEHIND: Final = 64 * 1024 * 1024  # bytes a server may leave unread on it
 
 
 class Guard:
-    """Sees to it that no server outlives the console, not even one killed by SIGKILL.
-
-    It holds the pipe whose end tells the guard process that the console is gone. It starts with the first server.
-    """
+    """Sees to it that no server outlives the console, not even one killed by SIGKILL: it holds the guard process's
+    pipe."""
 
     def __init__(self) -> None:
         self.token = f"{os.getpid()}-{secrets.token_hex(8)}"

@@ -14,10 +14,10 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 from urllib.parse import unquote, urlsplit
 
-from console_app.servers.parts.server import CallContext, FileLink, ToolFailedError
+from console_app.servers.parts.server import CallContext, ToolFailedError
 
 _NEVER_A_LINK: Final = os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | _NEVER_A_LINK
@@ -169,8 +169,9 @@ def name_from(title: str, suffix: str, fallback: str) -> str:
     return file_name("_".join(words)[:60].strip("_") or fallback, suffix)
 
 
-def save_new(name: str, content: bytes, mime: str) -> FileLink:
-    """Write a new file called `name`, or `name-2` and so on where there is one. Raises ToolFailedError."""
+def save_new(name: str, content: bytes, mime: str) -> tuple[Path, dict[str, Any]]:
+    """Write a new file called `name`, or `name-2` and so on where there is one; return its path and the block that
+    links to it. Raises ToolFailedError."""
     folder = output_folder()
     stem, suffix = os.path.splitext(name)
     number = 1
@@ -194,4 +195,5 @@ def save_new(name: str, content: bytes, mime: str) -> FileLink:
         raise ToolFailedError(
             f"{name} can't be saved in {folder}: {(error.strerror or str(error)).lower()}."
         ) from error
-    return FileLink(path, mime, len(content))
+    link = {"type": "resource_link", "uri": path.as_uri(), "name": path.name, "mimeType": mime, "size": len(content)}
+    return path, link

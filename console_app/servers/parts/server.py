@@ -9,7 +9,6 @@ messages.
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 import sys
 import threading
@@ -17,7 +16,6 @@ import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, cast
 
 from console_app._version import __version__
@@ -45,39 +43,15 @@ class ToolFailedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class FileLink:
-    """A file that a call made, told as a resource link: its name, place and size, never its bytes."""
-
-    path: Path
-    mime: str
-    size: int
-
-    def block(self) -> dict[str, Any]:
-        uri, name = self.path.as_uri(), self.path.name
-        return {"type": "resource_link", "uri": uri, "name": name, "mimeType": self.mime, "size": self.size}
-
-
-@dataclass(frozen=True, slots=True)
-class ShownPicture:
-    """A picture that is sent whole."""
-
-    mime: str
-    data: bytes
-
-    def block(self) -> dict[str, Any]:
-        return {"type": "image", "mimeType": self.mime, "data": base64.b64encode(self.data).decode("ascii")}
-
-
-@dataclass(frozen=True, slots=True)
 class ToolOutput:
     """The output of a call: text for the model, the same as data for programs, and files that it made or shows."""
 
     text: str
     structured: Mapping[str, Any] | None = None
-    files: Sequence[FileLink | ShownPicture] = ()
+    files: Sequence[Mapping[str, Any]] = ()  # content blocks (MCP, ResourceLink and ImageContent)
 
     def result(self) -> dict[str, Any]:
-        content: list[dict[str, Any]] = [{"type": "text", "text": self.text}, *(file.block() for file in self.files)]
+        content: list[dict[str, Any]] = [{"type": "text", "text": self.text}, *map(dict, self.files)]
         result: dict[str, Any] = {"content": content, "isError": False}
         return result if self.structured is None else result | {"structuredContent": dict(self.structured)}
 

@@ -183,10 +183,8 @@ def _charset(named: str | None) -> str:
 
 
 async def _decoded(response: httpx2.Response) -> bytes:
-    """Return at most LARGEST_PAGE bytes of the body, unpacked.
-
-    A few bytes may stand for gigabytes, so no piece is unpacked further than that.
-    """
+    """Return at most LARGEST_PAGE bytes of the body; no piece is unpacked further, since a few bytes may stand for
+    gigabytes."""
     packed = response.headers.get("content-encoding", "identity").strip().lower() or "identity"
     if packed not in {"identity", "gzip", "x-gzip", "deflate"}:
         raise PageError(f"packed in a way that was not asked for ({packed[:20]})")
@@ -204,10 +202,7 @@ async def _decoded(response: httpx2.Response) -> bytes:
 
 
 def plain_text(html: str) -> str:
-    """Return the text of an HTML page: a line a block, without menus, scripts and the like.
-
-    A page with more text than is shown, or one that takes long to read, gives its beginning.
-    """
+    """Return the text of an HTML page, a line a block, without menus and scripts; of a long one its beginning."""
     reader = _TextReader()
     until = time.thread_time() + READING_SECONDS
     for begin in range(0, len(html), _PIECE):

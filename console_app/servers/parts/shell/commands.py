@@ -1,4 +1,4 @@
-"""One command that runs, and its output: told live, kept in a file up to a limit, and given with its head and tail."""
+"""A command that runs, and its output: told live, kept in a file up to a limit, and given with its head and tail."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BINARY: Final = 0.3  # of the bytes, beyond which it is no text
 
 @dataclass(slots=True)
 class _Source:
-    """One stream. `waiting` are its newest bytes that were not told yet; `skipped` came before them and won't be."""
+    """A stream. `waiting` are its newest bytes that were not told yet; `skipped` came before them and won't be."""
 
     name: Stream
     descriptor: int
