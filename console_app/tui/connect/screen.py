@@ -325,7 +325,7 @@ class ConnectScreen(Dialog[str | None]):
         self._busy = busy
         self.refresh_bindings()
 
-    def action_leave(self, _what: str) -> None:
+    def action_leave(self, _what: str = "") -> None:
         """Leave by Escape. Settings that are being written are written all the same."""
         if self._busy:
             if self._work is not None and not self._keeping:
