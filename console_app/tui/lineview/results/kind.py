@@ -31,8 +31,8 @@ class Delimited:
     """A text, and what stands between its fields."""
 
     def __init__(self, text: str, mark: str) -> None:
-        self.text = text
-        self._reader = csv.reader(StringIO(text.rstrip("\n"), newline="\n"), delimiter=mark)
+        self._text = text.rstrip("\n")
+        self._reader = csv.reader(StringIO(self._text, newline="\n"), delimiter=mark)
         self._known: list[list[str]] = []
 
     @property
@@ -41,9 +41,9 @@ class Delimited:
 
     @cached_property
     def count(self) -> int:
-        if '"' in self.text:  # a field may have several lines
+        if '"' in self._text:  # a field may have several lines
             return max(len(self._read(0, sys.maxsize)) - 1, 0)
-        return max(self.text.rstrip("\n").count("\n"), 0)
+        return self._text.count("\n")
 
     def rows(self, first: int, last: int) -> list[list[str]]:
         return self._read(first + 1, last + 1)
