@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 from rich.cells import cell_len
@@ -61,11 +61,6 @@ class Recording:
     screens: tuple[Screen, ...]
     seconds: float
     cut: bool = False
-
-    def thinned(self) -> Recording:
-        """Leave out every other screen; the first and the last stay."""
-        kept = (*self.screens[:-1:2], self.screens[-1])
-        return Recording(self.columns, self.lines, kept, self.seconds, self.cut)
 
 
 def row_of(segments: Iterable[Segment]) -> Row:
@@ -136,8 +131,8 @@ Times = list[tuple[float, float]]
 def as_svg(recording: Recording) -> str:
     """Write the whole file, of `MOST` bytes at most unless a single screen is larger."""
     text = _drawn(recording)
-    while len(text) > MOST and len(recording.screens) > 2:
-        recording = recording.thinned()
+    while len(text) > MOST and len(recording.screens) > 2:  # every other screen goes; the first and the last stay
+        recording = replace(recording, screens=(*recording.screens[:-1:2], recording.screens[-1]))
         text = _drawn(recording)
     return text
 
