@@ -27,6 +27,7 @@ class _StepBlocks:
     def __init__(self) -> None:
         self.reasoning: ReasoningBlock | None = None
         self.answers: dict[int, AssistantBlock] = {}  # its text, by the character of it that each begins with
+        self.behind = 0  # characters of it that the newest call stands behind
         self.group: CallGroup | None = None
         self.thought: ThoughtBlock | None = None  # that is being written
         self.answered = False  # its message has come; another one is what the model gave to `finished`
@@ -327,11 +328,8 @@ class EventRouter:
 
     def _spoken(self, text: str) -> None:
         """More of the answer, behind all of it that came."""
-        step = self._transcript.step
-        calls = [] if step is None else step.batch.calls
-        newest = next((call.behind for call in reversed(calls) if call.behind is not None), 0)
-        answer = self._answer(newest)
-        answer.append(text if answer.markdown.text or not newest else text.lstrip("\n"))
+        answer = self._answer(begin := self._step.behind)
+        answer.append(text if answer.markdown.text or not begin else text.lstrip("\n"))
         self._view.changed(answer)
 
     def _said(self, step: StepView | None = None, *, interrupted: bool | None = None) -> None:
@@ -399,6 +397,7 @@ class EventRouter:
             self._report()
             self._unreported.append(group)
             self._now_newest(group)
+        self._step.behind = call.behind or self._step.behind
         block = CallBlock(call, group)
         self._calls[call.id] = block
         above = group.panels[-1] if group.panels else group.members[0]

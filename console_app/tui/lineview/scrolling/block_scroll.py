@@ -44,13 +44,6 @@ FOUND = Style(underline=True, bold=True)
 HERE = Style(reverse=True, bold=True)  # seen without colours too
 
 
-def pattern_of(words: str) -> re.Pattern[str] | None:
-    """Return a pattern that finds `words` in any case, whatever space or line end is between them; None without
-    words."""
-    parts = words.split()
-    return re.compile(r"\s+".join(map(re.escape, parts)), re.IGNORECASE) if parts else None
-
-
 class Found:
     """Marks the words that are searched for in one view. `here` is the block and the number of the match that was gone
     to."""
@@ -64,8 +57,9 @@ class Found:
         self._marks: dict[Block, tuple[Sequence[Line], Matches]] = {}
 
     def look_for(self, words: str) -> None:
-        """Other words, or with "" none."""
-        self.pattern = pattern_of(words)
+        """Other words, in any case and whatever space or line end is between them, or with "" none."""
+        parts = words.split()
+        self.pattern = re.compile(r"\s+".join(map(re.escape, parts)), re.IGNORECASE) if parts else None
         self.here = None
         self._marks.clear()
 
@@ -321,9 +315,11 @@ class BlockScroll(ScrollView):
                 old = block.lines
                 delta = self._list.measure(block, palette, now)
                 if delta:
-                    self._refresh_from(
-                        begin + _first_difference(old, block.lines, max(top - begin, 0), min(end, bottom) - begin)
-                    )
+                    past = min(min(end, bottom) - begin, len(old), len(block.lines))
+                    changed = _differences(old, block.lines, max(top - begin, 0), past)
+                    y = max(begin + next((line for line, _ in changed), past) - top, 0)
+                    if y < self.size.height:
+                        self.refresh(Region(0, y, self.size.width, self.size.height - y))
                 elif block.lines is not old:
                     self._refresh_changes(begin, old, block.lines)
             moved = moved or delta != 0 or (block.estimates and block.unfinished)
@@ -336,12 +332,6 @@ class BlockScroll(ScrollView):
         start, stop = max(self.top - begin, 0), min(self.top + self.size.height - begin, len(new))
         for y, count in _differences(old, new, start, stop):
             self.refresh_lines(begin + y, count)
-
-    def _refresh_from(self, line: int) -> None:
-        """Marks everything from a line to the end of the view."""
-        y = max(line - self.top, 0)
-        if y < self.size.height:
-            self.refresh(Region(0, y, self.size.width, self.size.height - y))
 
     # --------------------------------------------------------------- position
 
@@ -512,14 +502,6 @@ class BlockScroll(ScrollView):
     def selection_updated(self, selection: Selection | None) -> None:
         """Paint the screen anew, with the text that is selected now."""
         self.refresh()
-
-
-def _first_difference(old: Sequence[Line], new: Sequence[Line], start: int, stop: int) -> int:
-    """The first line from `start` to before `stop` that is not as it was; `stop`, or what both have, where none is."""
-    for y in range(start, past := min(stop, len(old), len(new))):
-        if old[y] is not new[y] and old[y] != new[y]:
-            return y
-    return past
 
 
 def _differences(old: Sequence[Line], new: Sequence[Line], start: int, stop: int) -> Iterator[tuple[int, int]]:
