@@ -60,7 +60,8 @@ async def test_search_keys_slider_and_theme(chromium: Chromium, tmp_path: Path) 
     assert await chromium.ask(shown) == 1
     await chromium.ask("const s = document.getElementById('search'); s.value = ''; look()")
     await chromium.ask(
-        "const s = document.querySelector('input[type=range]'); s.value = 300; s.dispatchEvent(new Event('input'))"
+        "const s = document.querySelector('input[type=range]'); s.value = 300;"
+        "s.dispatchEvent(new Event('input', {bubbles: true}))"
     )
     told = await chromium.ask("return document.querySelector('.time output').textContent")
     assert told == "1.2 s: 1 needs you, 1 not yet, 1 ended", told

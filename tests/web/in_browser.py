@@ -245,7 +245,7 @@ async def test_a_link_opens_here_and_a_file_is_downloaded(chromium: Chromium, tm
         await chromium.press("filing.report {}", Keys.ENTER)
         await chromium.see("✓ done ·")
         await chromium.chord(Keys.ALT, Keys.UP)
-        await chromium.see("f files")
+        await chromium.see("enter menu")
         await chromium.press("f")
 
         def saved() -> list[str]:  # the browser makes an empty file first
