@@ -67,6 +67,7 @@ async def open_worker(
         event_files=files_in(events),
         record=files_in(record),
         replay=files_in(replay),
+        hooks=wiring.hooks_of_calls(setup),
     )
     await hub.start()
     try:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from console_app.mcp_client import Hub
     from console_app.sessions import Library, Opened, SessionInfo
     from console_app.tracing import Trace
-    from console_app.workplace import WorkingFolder, Worktree
+    from console_app.workplace import HooksOfCalls, WorkingFolder, Worktree
 
 BUNDLED_TOOLS = {  # allowed in mode ask: they compute and wait, and touch nothing outside
     "calculator": ("*",),
@@ -366,8 +366,8 @@ def build_engine(
     workplace: WorkingFolder | None = None,
     kept: bool = False,
 ) -> Engine:
-    """Return an engine under the settings' limits. With a `workplace` its model may send agents; `kept` sessions keep
-    programs that wait."""
+    """Return an engine under the settings' limits. With a `workplace` its model may send agents; without one, the hooks
+    of calls hold all the same. `kept` sessions keep programs that wait."""
 
     async def open_model(name: str) -> ports.Provider:
         source = model_source(setup)
@@ -387,7 +387,7 @@ def build_engine(
         gate=gate,
         servers=servers,
         programs=Runner.installed(setup.paths.data / "programs" if kept else None),
-        workplace=workplace,
+        workplace=workplace or hooks_of_calls(setup),
         agents=agent_kinds(setup, workplace) if workplace is not None else None,
         open_model=open_model,
         open_place=open_place if workplace is not None else None,
@@ -443,6 +443,13 @@ def workplace(setup: Setup) -> WorkingFolder:
     from console_app.workplace import WorkingFolder
 
     return WorkingFolder(setup.paths, setup.cwd, setup.environ, setup.settings.hooks)
+
+
+def hooks_of_calls(setup: Setup) -> HooksOfCalls:
+    """The hooks around the calls of no conversation. Raises ConfigError where these can't be read."""
+    from console_app.workplace import HooksOfCalls
+
+    return HooksOfCalls(setup.paths, setup.cwd, setup.environ, setup.settings.hooks)
 
 
 def engine_settings(settings: Settings, *, headless: bool) -> EngineSettings:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -167,6 +168,7 @@ class SharedParts:
     record: EventFiles | None = None  # where each item's traffic with models and servers is kept
     replay: EventFiles | None = None  # where it is played back from, in place of these
     slots: Slots = field(default_factory=Slots)
+    hooks: ports.Workplace | None = None  # around calls
 
 
 class TurnWorker:
@@ -269,11 +271,12 @@ class TurnWorker:
             toolset = running.recording.toolset
         if item.allowed_tools is not None:
             toolset = AllowedTools(toolset, item.allowed_tools)
+        made: Callable[..., Engine] = partial(Engine, toolset=toolset, slots=shared.slots, workplace=shared.hooks)
         if item.calls:
             calls = [ManualCall(call.tool, call.arguments) for call in item.calls]
             gate = TypedCallsGate(shared.gate.mode, shared.gate.rules, headless=True, bindings=shared.gate.bindings)
             provider = ManualCallsProvider(calls, find_tools(calls, toolset.tools()))
-            return Engine(provider=provider, toolset=toolset, settings=shared.settings, gate=gate, slots=shared.slots)
+            return made(provider=provider, settings=shared.settings, gate=gate)
         parts = [shared.settings.system_prompt if item.system is None else item.system, shared.instructions()]
         if item.answer_schema is not None:
             parts.append(answer_schema.request(item.answer_schema))
@@ -285,7 +288,7 @@ class TurnWorker:
         provider = played or shared.models.open(item.model)
         if running.recording is not None:
             provider = running.recording.of(provider)
-        return Engine(provider=provider, toolset=toolset, settings=settings, gate=shared.gate, slots=shared.slots)
+        return made(provider=provider, settings=settings, gate=shared.gate)
 
     async def _message(self, item: batch.WorkItem) -> UserMessage:
         message = UserMessage(content=item.prompt)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shlex
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from console_app.commands.junit import Case
 from console_app.config import trust
 from console_app.config.files import Paths, disk, trusted
 from console_app.config.secrets import Redactor, secret_sources
-from console_app.config.servers import ServerChoice, command_problem, load_mcp_config, mcp_edit
+from console_app.config.servers import ServerChoice, command_problem, load_mcp_config, mcp_edit, read_mcp_config
 from console_app.domain import ToolSpec, UsageError, one_line, safe_text, visible
 from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding, servers
 from console_app.mcp_client import Hub, ServerState, ServerStatus, find_servers, open_in_browser
@@ -114,8 +115,11 @@ async def _add(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
         raise UsageError("fanout mcp add needs a name and a server", "As: fanout mcp add time -- uvx mcp-server-time")
     name, *words = arguments.words
     fields = server_of(words, env=arguments.env or (), headers=arguments.header or (), transport=arguments.transport)
+    before = summary(file.fields(name)) if name in file.names() else ""
     file.put(name, fields)
     output.report(f"{one_line(name, 40)}: {summary(fields)}, in {one_line(str(file.path))}")
+    if before and before != summary(fields):
+        output.report(f"It replaces the server that had this name: {before}")
     return DONE
 
 
@@ -246,7 +250,12 @@ class ServerFile:
         return cls(paths, choice.path)
 
     def names(self) -> list[str]:
-        return [server.name for server in load_mcp_config(self.path).servers] if self.path.exists() else []
+        """Return the servers that are written, or would be together with the first."""
+        if self.path.exists():
+            return [server.name for server in load_mcp_config(self.path).servers]
+        return (
+            [server.name for server in read_mcp_config(self.start, self.path, os.environ).servers] if self.start else []
+        )
 
     def fields(self, name: str) -> dict[str, Any]:
         text = disk.read_text(self.path) if self.path.exists() else self.start

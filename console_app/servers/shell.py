@@ -2,7 +2,8 @@
 `python -m console_app.servers.shell`.
 
 A command has no input and no terminal of its own. All that it started ends with it. FANOUT_SHELL_NETWORK=1 lets
-commands in the sandbox reach the network; FANOUT_SHELL_SANDBOX names the one kind to be used, or is `off`.
+commands in the sandbox reach the network; FANOUT_SHELL_SANDBOX names the one kind to be used, or is `off`;
+FANOUT_SHELL_READS names more of the home that they can read.
 """
 
 from __future__ import annotations
@@ -33,13 +34,17 @@ from console_app.servers.parts.server import (
     ToolOutput,
 )
 from console_app.servers.parts.shell.commands import Pipes, RunningCommand
+from console_app.servers.parts.shell.home import HiddenHome
 from console_app.servers.parts.shell.keeper import Start, Starter
-from console_app.servers.parts.shell.sandbox import ProtectedNames, Sandbox, probe
+from console_app.servers.parts.shell.protected import ProtectedNames
+from console_app.servers.parts.shell.sandbox import Sandbox, probe
 
 TIMEOUT, LONGEST = 120.0, 3600.0  # seconds that a command may take
 MOST_RUNS: Final = 200  # that are remembered
 MOST_IN_BACKGROUND: Final = 32
 _FOLDER: Final = "fanout-shell-"
+_MOST_SAID: Final = 8  # lines on protected names
+_GUARDED_EACH: Final = 1.0  # seconds
 _OLD: Final = 7 * 86_400.0  # seconds
 _NO_EDITOR: Final = "echo 'There is no terminal here for an editor: give the text as an argument.' >&2; false"
 _OWN: Final = re.compile(
@@ -85,26 +90,23 @@ class Shell:
         outside: bool = arguments.get("outside", False)
         roots, folder = await self._places(arguments.get("cwd", "."), context, outside=outside)
         sandbox = Sandbox("", network=True) if outside else self.sandbox
-        guard = (
-            await asyncio.to_thread(ProtectedNames.of, roots, remember=sandbox.kind == "Landlock")
-            if sandbox.holds
-            else ProtectedNames()
-        )
-        running = self._start(command, folder, roots, sandbox, guard, terminal=arguments.get("pty", False))
+        guard, home = ProtectedNames(), HiddenHome()
+        if sandbox.holds:
+            guard = await asyncio.to_thread(ProtectedNames.of, roots, remember=sandbox.kind == "Landlock")
+            home = await asyncio.to_thread(HiddenHome.around, roots)
+        running = self._start(command, folder, sandbox, guard, home, terminal=arguments.get("pty", False))
         if arguments.get("background", False):
-            asyncio.get_running_loop().create_task(self._watch(running, guard, sandbox))
-            said = f"It runs in the background as run {running.number}. `output` reads it, `stop` ends it."
-            return ToolOutput(said, {"run": running.number, "running": True})
+            asyncio.get_running_loop().create_task(_guarded(running, guard, LONGEST * 24, []))
+            answer = f"It runs in the background as run {running.number}. `output` reads it, `stop` ends it."
+            return ToolOutput(answer, {"run": running.number, "running": True})
         running.tell = partial(_tell, context)
+        said: list[str] = []
         try:
-            if not await running.ended(timeout):
-                running.end(f"timed out after {timeout:g} s")
-                await running.ended(None)
+            await _guarded(running, guard, timeout, said)
         except asyncio.CancelledError:
             running.end("cancelled")
             raise
-        said = await asyncio.to_thread(guard.put_back, self.folder / "taken")
-        return self._result(running, sandbox, outside=outside, said=said)
+        return self._result(running, sandbox, home, outside=outside, said=said)
 
     async def output(self, arguments: Arguments, context: CallContext) -> ToolOutput:
         """Read the output of a run, from an offset on; wait for its end where that is asked for."""
@@ -139,7 +141,7 @@ class Shell:
         return list(folders.roots), folder
 
     def _start(
-        self, command: str, folder: Path, roots: list[Path], sandbox: Sandbox, guard: ProtectedNames, *, terminal: bool
+        self, command: str, folder: Path, sandbox: Sandbox, guard: ProtectedNames, home: HiddenHome, *, terminal: bool
     ) -> RunningCommand:
         if sum(one.code is None for one in self.runs.values()) >= 4 * MOST_IN_BACKGROUND:
             raise ToolFailedError("Too many commands run already: stop one.")
@@ -148,12 +150,16 @@ class Shell:
             self.runs.pop(old).file.unlink(missing_ok=True)
         shell = shutil.which("bash") or "/bin/sh"
         argv = [shell, *(["--noprofile", "--norc"] if shell.endswith("bash") else []), "-c", command]
-        write = [str(one) for one in (*roots, self.temporary)] if sandbox.kind == "Landlock" else None
+        write = read = None
+        if sandbox.kind == "Landlock":
+            write = [str(one) for one in (*guard.roots, self.temporary)]
+            read = [str(one) for one in (*home.readable(), self.folder)] if home.hidden else None
         start = Start(
-            sandbox.around(argv, roots, self.temporary, guard),
+            sandbox.around(argv, self.temporary, guard, home),
             str(folder),
             _environment(self.temporary, terminal=terminal),
             write,
+            read,
             sandbox.network,
         )
         pipes = Pipes.open(terminal=terminal)
@@ -168,29 +174,27 @@ class Shell:
         running = self.runs[self._started] = RunningCommand(self._started, command, file, status, control, pipes.reads)
         return running
 
-    async def _watch(self, running: RunningCommand, guard: ProtectedNames, sandbox: Sandbox) -> None:
-        if not await running.ended(LONGEST * 24):
-            running.end("timed out after a day")
-            await running.ended(None)
-        if sandbox.holds:
-            await asyncio.to_thread(guard.put_back, self.folder / "taken")
-
     def _run(self, number: int) -> RunningCommand:
         if (running := self.runs.get(number)) is None:
             known = ", ".join(map(str, list(self.runs)[-10:])) or "none"
             raise ToolFailedError(f"There is no run {number} here; there are: {known}.")
         return running
 
-    def _result(self, running: RunningCommand, sandbox: Sandbox, *, outside: bool, said: list[str]) -> ToolOutput:
+    def _result(
+        self, running: RunningCommand, sandbox: Sandbox, home: HiddenHome, *, outside: bool, said: list[str]
+    ) -> ToolOutput:
         shown = running.shown()
         lines = [shown.rstrip("\n")] if shown.strip() else ["[no output]"]
         lines.append(f"[{_end(running)}; {'outside of the sandbox' if outside else sandbox.says.partition(':')[0]}]")
-        lines += [f"[protected: {one}]" for one in said]
-        stopped = bool(sandbox.holds and (said or (running.code and _STOPPED.search(shown))))
+        lines += [f"[protected: {one}]" for one in said[:_MOST_SAID]]
+        lines += [f"[protected: {len(said) - _MOST_SAID} more were put right]"] if len(said) > _MOST_SAID else []
+        unseen = "o such file" in shown and any(f"{path}/" in shown for path in home.hidden)
+        stopped = bool(sandbox.holds and (said or (running.code and (unseen or _STOPPED.search(shown)))))
         if stopped:
             lines.append(
                 "[The sandbox may have stopped this. It lets a command write only in the working folder and in "
-                f"$TMPDIR{'' if sandbox.network else ', and reach no network'}. With outside=true it runs without: "
+                f"$TMPDIR, read nothing else of the home{'' if sandbox.network else ', and reach no network'}. "
+                "With outside=true it runs without: "
                 "the user is asked.]"
             )
         if running.code and _WANTS_TERMINAL.search(shown):
@@ -251,6 +255,18 @@ class Shell:
                 {"title": "Stop a run", "readOnlyHint": False, "destructiveHint": False, "openWorldHint": False},
             ),
         )
+
+
+async def _guarded(running: RunningCommand, guard: ProtectedNames, seconds: float, said: list[str]) -> None:
+    """Wait for the end of a command, for so long. What comes under a protected name is renamed each second."""
+    until = time.monotonic() + seconds
+    while not await running.ended(max(0.0, min(_GUARDED_EACH, until - time.monotonic()))):
+        if time.monotonic() >= until:
+            running.end(f"timed out after {seconds:g} s")
+            await running.ended(None)
+            break
+        said += await asyncio.to_thread(guard.put_back)
+    said += await asyncio.to_thread(guard.put_back)
 
 
 def _tell(context: CallContext, size: int, output: Mapping[str, Any]) -> None:

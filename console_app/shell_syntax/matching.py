@@ -25,7 +25,7 @@ _RUNNERS: Final = frozenset(
     read readarray mapfile printf test [ unset set shopt enable hash wait getopts fc history vi vim view nvim
     ex ed emacs nano pico less more man info awk gawk mawk nawk tclsh wish osascript run-parts
     start-stop-daemon rlwrap tmux screen docker podman nerdctl kubectl vagrant ansible psql mysql sqlite3
-    mongosh ldd ld.so gcc-wrapper socat nc ncat telnet dbus-run-session xvfb-run faketime fakeroot proot
+    mongosh pydoc jobs ldd ld.so gcc-wrapper socat nc ncat telnet dbus-run-session xvfb-run faketime fakeroot proot
     catchsegv torsocks proxychains ccache distcc nsjail capsh setpriv choom cpulimit numactl
     """.split()  # noqa: SIM905, as a list it would take a page
 )
@@ -38,23 +38,41 @@ _RUNS: Final = {
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), ("exec", "dlx", "x")),
     **dict.fromkeys(("bundle", "opam", "stack", "cabal", "direnv", "nix"), ("exec", "develop", "shell", "run")),
 }  # fmt: skip
+# The options that run a program or write a file: long ones, which may be cut short where nothing else begins so, and
+# the form of others.
 _OPTIONS: Final = {
-    "find": r"-(?:exec|ok|delete|fprint|fls).*",
-    "fd": r"-[a-zA-Z]*[xX].*|--exec.*",
-    "fdfind": r"-[a-zA-Z]*[xX].*|--exec.*",
-    "git": r"--(?:upload|receive|exec|ext|textc|open-files|output|template|config|help).*|-[a-zA-Z]*[cOx].*|ext::.*",
-    "tar": r"--(?:checkpoint-action|to-command|use-compress|rsh|info-script|new-volume|transform).*|-[a-zA-Z]*[IF].*",
-    "rsync": r"-[a-zA-Z]*e.*|--rsh.*|--rsync-path.*",
-    "sort": r"--compress.*",
-    "rg": r"--pre.*|--hostname-bin.*",
-    "zip": r"-[a-zA-Z]*T.*|--unzip.*",
-    "make": r"--eval.*|SHELL=.*|-[a-zA-Z]*E.*",
-    "go": r"-(?:exec|toolexec).*|--(?:exec|toolexec).*",
-    "cargo": r"--config.*",
-    "gcc": r"-(?:wrapper|B|fplugin).*",
-    "wget": r"-e.*|--(?:execute|use-askpass).*",
-    "curl": r"-[a-zA-Z]*K.*|--config.*",
-    "npm": r"--(?:script-shell|node-options).*",
+    "find": ("", r"-(?:exec|ok|delete|fprint|fls).*"),
+    "fd": ("exec exec-batch", r"-[a-zA-Z]*[xX].*"),
+    "fdfind": ("exec exec-batch", r"-[a-zA-Z]*[xX].*"),
+    "git": (
+        "upload-pack receive-pack exec ext-diff textconv open-files-in-pager output template config help",
+        r"-[a-zA-Z]*[cOx].*|ext::.*",
+    ),
+    "tar": (
+        "checkpoint-action to-command use-compress-program rsh-command rmt-command info-script new-volume-script "
+        "transform",
+        r"-[a-zA-Z]*[IF].*",
+    ),
+    "rsync": ("rsh rsync-path", r"-[a-zA-Z]*e.*"),
+    "sort": ("compress-program output", r"-[a-zA-Z]*o.*"),
+    "shuf": ("output", r"-[a-zA-Z]*o.*"),
+    "iconv": ("output", r"-[a-zA-Z]*o.*"),
+    "tree": ("output", r"-[a-zA-Z]*o.*"),
+    "split": ("filter", ""),
+    "date": ("set", r"-[uR]*s.*"),
+    "rg": ("pre hostname-bin search-zip", r"-[a-zA-Z]*z.*"),
+    "ag": ("pager", ""),
+    "ack": ("pager", ""),
+    "bat": ("pager", ""),
+    "ip": ("", r"exec"),
+    "zip": ("unzip-command", r"-[a-zA-Z]*T.*"),
+    "make": ("eval", r"SHELL=.*|-[a-zA-Z]*E.*"),
+    "go": ("exec toolexec vettool", r"-(?:exec|toolexec|vettool).*"),
+    "cargo": ("config", ""),
+    "gcc": ("", r"-(?:wrapper|B|fplugin).*"),
+    "wget": ("execute use-askpass", r"-e.*"),
+    "curl": ("config", r"-[a-zA-Z]*K.*"),
+    "npm": ("script-shell node-options", ""),
 }
 _OF_GIT: Final = frozenset(
     [
@@ -189,5 +207,16 @@ def _runs_others(argv: Sequence[str], fixed: int) -> bool:
         return fixed < 3 or argv[2].startswith("-") or _runs_others(argv[2:], fixed - 2)
     if name == "git" and len(argv) > 1 and (argv[1].startswith("-") or argv[1] in _OF_GIT):
         return True
-    options = _OPTIONS.get(name)
-    return options is not None and any(re.fullmatch(options, word, re.DOTALL) for word in argv[max(fixed, 1) :])
+    if name == "git" and argv[1:2] == ("clone",) and any(word.startswith("-u") for word in argv):
+        return True
+    if name not in _OPTIONS:
+        return False
+    long, other = _OPTIONS[name]
+    return any(re.fullmatch(other, word, re.DOTALL) or _is_one_of(long, word) for word in argv[max(fixed, 1) :])
+
+
+def _is_one_of(long: str, word: str) -> bool:
+    given = word[2:].partition("=")[0]
+    return word.startswith("--") and any(
+        given and (one.startswith(given) or given.startswith(one)) for one in long.split()
+    )

@@ -59,8 +59,8 @@ _READS: Final[Mapping[str, re.Pattern[str]]] = {
         ],
         _ANY,
     ),
-    "file": re.compile(r"-C|--compile|-[a-zA-Z]*[Cm].*"),
-    "date": re.compile(r"-s.*|--set.*|[^+-].*"),
+    "file": re.compile(r"--(?:c|m).*|-[a-zA-Z]*[Cm].*"),
+    "date": re.compile(r"-[uR]*s.*|--s.*|[^+-].*"),
     "sort": re.compile(r"-[a-zA-Z]*[oT].*|--(?:o|c|t).*"),
     "tree": re.compile(r"-[a-zA-Z]*[oR].*|--output.*"),
     "uniq": re.compile(r"[^-].*"),
@@ -70,7 +70,7 @@ _READS: Final[Mapping[str, re.Pattern[str]]] = {
 _OF_GIT: Final[Mapping[str, re.Pattern[str]]] = {
     **dict.fromkeys(
         "status log diff show blame rev-parse ls-files describe shortlog rev-list ls-tree cat-file name-rev".split(),  # noqa: SIM905
-        re.compile(r"--(?:ou|ext|textc|filters|no-i).*|-o.*"),
+        re.compile(r"--(?:ou|ext|textc|filters|no-i|h).*|-[oh].*"),
     ),
     "branch": re.compile(r"(?!(?:-a|-r|-v|-vv|-av|--list|--all|--remotes|--show-current)$).*", re.DOTALL),
     "tag": re.compile(r"(?!(?:-l|--list)$).*", re.DOTALL),

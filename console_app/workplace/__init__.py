@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from console_app.workplace.workplace import HooksOfCalls as HooksOfCalls
     from console_app.workplace.workplace import WorkingFolder as WorkingFolder
     from console_app.workplace.worktree import Worktree as Worktree
 else:

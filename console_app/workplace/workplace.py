@@ -161,6 +161,19 @@ def _kind(file: trust.AgentFile) -> ag.AgentKind:
     )
 
 
+class HooksOfCalls(WorkingFolder):
+    """The hooks around calls alone, for calls that were typed and items of a batch: nothing joins their prompts."""
+
+    async def parts(self) -> Mapping[str, str]:
+        return {}
+
+    def skills(self) -> Mapping[str, str]:
+        return {}
+
+    def asks(self, event: str, names: Sequence[str] = ()) -> bool:
+        return event in ("PreToolUse", "PostToolUse") and super().asks(event, names)
+
+
 _MODES = {"ask": "default", "auto": "acceptEdits", "plan": "plan", "yolo": "bypassPermissions"}
 
 

@@ -124,10 +124,12 @@ async def in_lines(
 class EditorFace(Screen):
     """A conversation of an editor without the wire: `asked` are the permission requests."""
 
-    def __init__(self, folder: Path, tool: OneTool, calls: Answer, gate: ApprovalGate, model: Any = None) -> None:
+    def __init__(
+        self, folder: Path, tool: OneTool, calls: Answer, gate: ApprovalGate, model: Any = None, **more: Any
+    ) -> None:
         super().__init__()
         self.store: Any = Memory()
-        made = services(folder, model or written(calls), tool, gate=gate, store=self.store)
+        made = services(folder, model or written(calls), tool, gate=gate, store=self.store, **more)
         console = Console(made, self)
         console.readiness.waits_for_nothing()
         self.asked: list[tuple[schema.ToolCallUpdate, list[schema.PermissionOption]]] = []

@@ -374,3 +374,18 @@ def test_the_columns_stay_straight_behind_long_names(fanout: Inside) -> None:
     behind = {len(line) - len(line.split("  ", 1)[1].lstrip()) for line in listed if "  " in line}
     assert len(behind) == 1, "\n".join(lines)
     assert "b.good" in listed
+
+
+def test_a_server_that_takes_the_name_of_another_says_so(fanout: Inside) -> None:
+    done = fanout.run("mcp", "add", "files", "--", "uvx", "my-files")
+    assert done.code == 0, done.err
+    assert "It replaces the server that had this name: python -m console_app.servers.files" in done.out
+    assert "It replaces" not in fanout.run("mcp", "add", "files", "--", "uvx", "my-files").out
+    assert "It replaces" not in fanout.run("mcp", "add", "new", "--", "uvx", "new").out
+
+
+def test_a_server_taken_over_leaves_a_bundled_one_of_its_name(fanout: Inside) -> None:
+    theirs = fanout.write("theirs.json", '{"mcpServers": {"files": {"command": "x"}, "other": {"command": "y"}}}')
+    done = fanout.run("mcp", "import", str(theirs))
+    assert "files: there already, left as it is" in done.out
+    assert "other: y" in done.out

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import os
+import re
 import socket
 import stat
 import subprocess
@@ -15,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.servers.stdio_client import ROOT, StdioClient
-from tests.servers.test_shell import ran, told
+from tests.servers.test_shell import ran, told, until_there
 
 KINDS = ("bubblewrap", "Landlock")
 
@@ -132,7 +134,7 @@ def powers(work: Path) -> dict[str, str]:
     found = {name: (work / name).read_text() for name in names if os.path.lexists(work / name)}
     for folder in folders:
         found |= {str(file): file.read_text() for file in (work / folder).rglob("*") if file.is_file()}
-    return found
+    return {name: text for name, text in found.items() if not name.endswith(".untrusted")}
 
 
 @pytest.mark.parametrize("command", POWERS)
@@ -143,6 +145,160 @@ def test_nothing_is_left_that_has_power_over_later_commands(shell: StdioClient, 
     assert stat.S_ISREG((work / ".git/config").lstat().st_mode)
     assert result["structuredContent"]["stopped_by_sandbox"] or result["structuredContent"]["exit_code"] == 0
     assert told(ran(shell, "git status --short >/dev/null; echo $?")).startswith("0\n")
+
+
+# Ways to a power that wasn't there, or in another place than it was; {other} is a repository outside.
+NEW_POWERS = (
+    "git init -q new; echo evil > new/.git/hooks/pre-commit; echo '[core]fsmonitor=evil' >> new/.git/config",
+    "git init -q --bare new; echo '[core]fsmonitor=evil' >> new/config; echo evil > new/hooks/pre-commit",
+    "mkdir -p a; git init -q a/new; echo evil > a/new/.git/hooks/pre-commit; mv a new",
+    "mv sub new; mkdir sub; cp -r new/.git sub; echo evil > sub/.git/hooks/pre-commit; echo [evil] >> sub/.git/config",
+    "mkdir new; cp -r .git new/git; echo 'gitdir: git' > new/.git; echo evil > new/git/hooks/pre-commit",
+    "mkdir -p new/.claude; echo evil > new/.claude/settings.json; echo evil > new/.mcp.json",
+    "echo evil > .githooks/pre-commit",
+    "mv .githooks new; mkdir .githooks; echo evil > .githooks/pre-commit",
+    "rm .codex; mkdir .codex; echo evil > .codex/config.toml",
+    "echo evil > shared/config.toml",
+    "mv .config new; mkdir -p .config/git; echo evil > .config/git/config",
+    "mkdir -p .git/worktrees/w; echo evil > .git/worktrees/w/config.worktree; echo evil > .git/worktrees/w/commondir",
+    "rm -rf .git; git init -q; echo evil > .git/hooks/pre-commit; echo '[core]fsmonitor=evil' >> .git/config",
+    "mkdir new; echo evil > new/settings.json; rm -rf .claude; mv .claude old; ln -s new .claude",
+    "mv sub old; ln -s {other} sub",
+    "rm -rf .claude; ln -s {other} .claude",
+)
+_POWERS = re.compile(
+    r"/(\.claude|\.mcp\.json|\.codex|\.githooks|shared)(/|$)|\.config/git/|/hooks/|/(config|config\.worktree|commondir)$"
+)
+
+
+@pytest.mark.parametrize("command", NEW_POWERS)
+def test_no_power_is_made_in_another_place(shell: StdioClient, work: Path, elsewhere: Path, command: str) -> None:
+    (work / ".codex").symlink_to("shared")
+    for name in (".githooks/commit-msg", "shared/config.toml", ".config/git/config"):
+        (work / name).parent.mkdir(parents=True)
+        (work / name).write_text("mine")
+    subprocess.run(("git", "-C", str(work), "config", "core.hooksPath", ".githooks"), check=True)
+    subprocess.run(("git", "init", "-q", str(elsewhere)), check=True)
+    (elsewhere / "settings.json").write_text("theirs")
+    theirs = {file: file.read_bytes() for file in elsewhere.rglob("*") if file.is_file()}
+    result = ran(shell, command.format(other=elsewhere))
+    assert {file: file.read_bytes() for file in elsewhere.rglob("*") if file.is_file()} == theirs
+    live = [file for file in work.rglob("*") if _POWERS.search(str(file)) and ".untrusted" not in str(file)]
+    assert not [file for file in live if file.is_file() and "evil" in file.read_text()]
+    assert not (work / ".claude").is_symlink()
+    assert result["structuredContent"]["stopped_by_sandbox"] or "{other}" in command
+
+
+def test_a_power_that_a_command_makes_is_gone_while_it_runs(shell: StdioClient, work: Path) -> None:
+    ran(shell, "mkdir new; git init -q new; echo evil > new/.git/hooks/pre-commit; sleep 1000", background=True)
+    until_there(work / "new/.git/hooks.untrusted/pre-commit")
+    assert not (work / "new/.git/hooks").exists()
+
+
+SECRETS = (
+    ".ssh/id_ed25519",
+    ".aws/credentials",
+    ".netrc",
+    ".local/share/fanout/keys.json",
+    "papers/tax.txt",
+    "other/.env",
+)
+READS = (
+    "cat {home}/{secret}",
+    "cat ../{secret}",
+    "cat link/{secret}",
+    "ln -s {home} way && cat way/{secret}",
+    "ln {home}/{secret} way; cat way",
+    "cat /proc/self/root{home}/{secret}",
+    "cat /proc/1/root{home}/{secret}; cat /proc/[0-9]*/cwd/../{secret}",
+    "mv {home}/{secret} way; cat way",
+    "grep -r . {home}",
+    "umount {home}; umount -l {home}; cat {home}/{secret}",
+    "mkdir way; unshare -rm sh -c 'mount --bind / way; umount -l {home}; cat way{home}/{secret} {home}/{secret}'",
+    "exec 9<{home} && cat /proc/self/fd/9/{secret}",
+    "cat /proc/[0-9]*/environ | tr '\\0' '\\n'",
+    "mkdir -p venv; echo home = {home}/$(dirname {secret}) > venv/pyvenv.cfg; cat {home}/{secret}",
+    "echo gitdir: {home}/$(dirname {secret}) > .git; cat {home}/{secret}",
+)
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_nothing_else_of_the_home_is_read(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch, secret: str
+) -> None:
+    home = tmp_path / "home"
+    work = home / "work"
+    (home / secret).parent.mkdir(parents=True)
+    (home / secret).write_text("a secret of mine")
+    work.mkdir()
+    (work / "link").symlink_to(home)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("FANOUT_SHELL_SANDBOX", kind.lower())
+    with StdioClient("console_app.servers.shell", cwd=work) as shell:
+        for command in (*READS, READS[0]):  # what a command has left in the folder shows nothing to the next
+            result = ran(shell, command.format(home=home, secret=secret))
+            assert "of mine" not in told(result), command
+        assert "The sandbox may have stopped this." in told(result)
+        assert "of mine" in told(ran(shell, f"cat {home}/{secret}", outside=True))
+
+
+def test_tools_and_what_is_named_can_be_read_in_the_home(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, work = tmp_path / "home", tmp_path / "home" / "work"
+    files = (
+        "tool/bin/run",
+        "tool/lib/part",
+        ".gitconfig",
+        "named/file",
+        ".local/bin/other",
+        "python/bin/python3",
+        "no",
+    )
+    for name in files:
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text("#!/bin/sh\necho read\n" if "/bin/" in name else "read\n")
+        (home / name).chmod(0o755)
+    (work / ".venv/bin").mkdir(parents=True)
+    (work / ".venv/pyvenv.cfg").write_text(f"home = {home}/python/bin\n")
+    (work / ".venv/bin/python").symlink_to(home / "python/bin/python3")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PATH", f"{home}/tool/bin:{home}/.local/bin:{os.environ['PATH']}")
+    monkeypatch.setenv("FANOUT_SHELL_READS", f"{home}/named{os.pathsep}~/nowhere")
+    monkeypatch.setenv("FANOUT_SHELL_SANDBOX", kind.lower())
+    words = ("run", "cat ~/tool/lib/part", "cat ~/.gitconfig", "cat ~/named/file", "other", ".venv/bin/python")
+    with StdioClient("console_app.servers.shell", cwd=work) as shell:
+        for command in words:
+            assert told(ran(shell, command)).startswith("read\n"), command
+        assert "read\n" not in told(ran(shell, "cat ~/no ~/.local/bin/none"))
+        assert ran(shell, "echo x > ~/new || echo x > ~/tool/new")["structuredContent"]["exit_code"] != 0
+
+
+def test_of_a_home_that_is_the_working_folder_names_with_a_dot_are_hidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not holds("bubblewrap"):
+        pytest.skip("bubblewrap does not work here")
+    for name in (".ssh/key", ".netrc", "paper"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("mine\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with StdioClient("console_app.servers.shell", cwd=tmp_path) as shell:
+        assert told(ran(shell, "cat paper .netrc; ls .ssh; cat .ssh/key; echo new > file")).count("mine") == 1
+    assert (tmp_path / "file").read_text() == "new\n"
+
+
+def test_keys_of_the_kernel_and_rights_of_root_are_out_of_reach(shell: StdioClient) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if os.uname().machine != "x86_64" or (key := libc.syscall(248, b"user", b"fanout-test", b"mine", 4, -3)) < 0:
+        pytest.skip("no keys of the kernel here")
+    read = f"b = ctypes.create_string_buffer(9); ctypes.CDLL(None).syscall(250, 11, {key}, b, 9); print(b.raw)"
+    assert "mine" not in told(ran(shell, f"python3 -c 'import ctypes; {read}'"))
+    assert told(ran(shell, "grep CapEff /proc/self/status")).split()[1] == "0" * 16
+    same = "cat /proc/sys/kernel/core_pattern > now; cat now > /proc/sys/kernel/core_pattern"
+    assert ran(shell, same)["structuredContent"]["exit_code"] != 0
+    vsock = "import socket; socket.socket(40, socket.SOCK_STREAM)"
+    assert ran(shell, f"python3 -c '{vsock}'")["structuredContent"]["exit_code"] != 0
 
 
 @pytest.mark.parametrize(
@@ -182,7 +338,9 @@ WORKS = (
     "git -c user.name=a -c user.email=b commit -q --allow-empty -m one",
     'python3 -c "import multiprocessing as m; m.Lock(); print(m.cpu_count())"',
     "python3 -c \"import socket; a, b = socket.socketpair(); a.send(b'x'); print(b.recv(1))\"",
-    "ls / >/dev/null && cat /etc/hostname >/dev/null",
+    "ls /etc >/dev/null && cat /etc/hostname >/dev/null",
+    "git init -q new && git -C new status >/dev/null && git -C new config user.name me && cat new/.git/config",
+    "git worktree add -q --orphan -b b tree 2>/dev/null || git init -q tree; git -C tree status >/dev/null",
     "sleep 0.01 & wait",
 )
 

@@ -228,6 +228,7 @@ def services(folder: Path, model: WrittenModel | None = None, tools: Toolset | N
         clock=clock,
         monotonic=timing.now,
         agents=more.pop("agents", None),
+        workplace=more.pop("workplace", None),
     )
     models = Models(engine, ListedModels(*more.pop("known_models", ())))
     models.window = more.pop("context_window", None)

@@ -38,7 +38,7 @@ _OLD_NAMES = {"agents": "send_agents"}  # of settings, where the value is a text
 _MOST_FAULTS = 8  # of a project's file that are named
 _OTHER_VARIABLES = {
     *("FANOUT_HOME", "FANOUT_FILES", "FANOUT_ORDERS", "FANOUT_PAGE", "FANOUT_SEARCH_URL", "FANOUT_SERVE_TOKEN"),
-    *("FANOUT_SHELL_NETWORK", "FANOUT_SHELL_SANDBOX"),
+    *("FANOUT_SHELL_NETWORK", "FANOUT_SHELL_READS", "FANOUT_SHELL_SANDBOX"),
 }
 _NEVER_FROM_A_PROJECT = {
     "hooks": "it could take yours away; those of a project stand in .claude/settings.json",

@@ -32,12 +32,13 @@ _LONGEST: Final = 1 << 20  # bytes of a request
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A command to start. `write` are the folders that Landlock lets it write in; None leaves it free."""
+    """A command to start. `write` and `read` are what Landlock lets it write and read; None leaves it free."""
 
     argv: Sequence[str]
     folder: str
     environment: Mapping[str, str]
     write: Sequence[str] | None = None
+    read: Sequence[str] | None = None
     network: bool = True
 
 
@@ -227,9 +228,16 @@ def _become(start: dict[str, Any], output: int, errors: int) -> None:
         os.dup2(errors, 2)
         os.closerange(3, 256)
         os.chdir(start["folder"])
+        argv = start["argv"]
         if start["write"] is not None:
-            kernel_sandbox.restrict(start["write"], network=start["network"])
-        os.execvpe(start["argv"][0], start["argv"], start["environment"])
+            kernel_sandbox.restrict(start["write"], start["read"], network=start["network"])
+        elif argv[0] == "bwrap" and (program := kernel_sandbox.socket_filter()):
+            read, write = os.pipe()
+            os.write(write, program)
+            os.close(write)
+            os.set_inheritable(read, True)
+            argv[1:1] = ["--seccomp", str(read)]
+        os.execvpe(argv[0], argv, start["environment"])
     except BaseException as error:
         os.write(2, f"the command can't be started: {error}\n".encode())
     finally:

@@ -1,0 +1,205 @@
+"""Names in the working folder that give a command power over later ones, kept as they were before it.
+
+Those are git's hooks and configuration, profiles of shells, and settings of Fanout, of editors and of other agents. A
+sandbox makes those read-only that are there. What comes under such a name while a command runs is renamed, each second
+and at its end. All of it is done by descriptors of folders, since a command may put a link in any path's way.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from console_app.servers.parts.folders import FolderEntry
+from console_app.servers.parts.server import ToolFailedError
+from console_app.servers.parts.shell.home import beginning
+
+UNTRUSTED: Final = ".untrusted"  # is added to the name of what a command has put there
+OF_GIT: Final = ("hooks", "config", "config.worktree", "commondir", "modules", "info/attributes")
+OF_FOLDER: Final = (
+    *(".fanout", "mcp.json", ".mcp.json", ".vscode", ".idea", ".claude", ".codex", ".cursor", ".gemini", ".agents"),
+    *(".gitmodules", ".gitconfig", ".husky", ".envrc", ".config/git", ".config/fish", ".config/fanout", ".ssh"),
+    *(".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile"),
+    *(".zlogin", ".local/share/fanout", ".local/state/fanout", "Library/LaunchAgents", ".config/autostart"),
+)
+_OF_WORKTREE: Final = ("config.worktree", "commondir")
+_FIRST: Final = frozenset(name.partition("/")[0] for name in OF_FOLDER)
+_BARE: Final = frozenset({"HEAD", "objects", "refs"})  # git takes a folder of these for a repository
+_MOST_LOOKED_AT: Final = 1000  # folders in which such names are looked for
+_DEEP: Final = 3
+_LARGEST_KEPT: Final = 1 << 20  # bytes of a file that can be put back
+# Lines of a repository's configuration that run nothing, as `git init`, `git clone` and `git branch` write them.
+_HARMLESS_LINE: Final = re.compile(
+    r'\s*(?:[#;].*|\[(?:core|user|(?:remote|branch) "[\w./-]+")\]|(?:repositoryformatversion|filemode|bare|ignorecase|'
+    r"logallrefupdates|precomposeunicode|symlinks|name|email|fetch|merge|remote|rebase)\s*=[^\\]*|"
+    r"url\s*=(?!.*::)[^\\]*)?",
+    re.IGNORECASE,
+)
+_HOOKS: Final = re.compile(r'^\s*hookspath\s*=\s*"?([^"\n#;]+)', re.IGNORECASE | re.MULTILINE)
+Identity = tuple[int, int, int, str]
+
+
+@dataclass(slots=True)
+class ProtectedNames:
+    """The names below the roots as they are before a command runs. `repositories` are the folders of git's own."""
+
+    roots: Sequence[Path] = ()
+    there: list[Path] = field(default_factory=list[Path])
+    repositories: list[Path] = field(default_factory=list[Path])
+    _before: dict[Path, Identity | None] = field(default_factory=dict[Path, Identity | None])
+    _above: dict[Path, Identity] = field(default_factory=dict[Path, Identity])
+    _were: dict[Path, tuple[int, bytes | None]] = field(default_factory=dict[Path, tuple[int, bytes | None]])
+
+    @classmethod
+    def of(cls, roots: Sequence[Path], *, remember: bool) -> ProtectedNames:
+        """Look at the names. `remember` keeps the files themselves, for a sandbox that can't hold them."""
+        guard = cls(roots)
+        for root, path, is_repository in guard._names():
+            if is_repository:
+                guard.repositories.append(path)
+            # A link is its target's name, which is held if it is in a root, and can't be written else.
+            elif Path(real := os.path.realpath(path)).is_relative_to(root):
+                guard.there.append(Path(real))
+            replaceable = path.is_symlink() or (remember and path.is_dir())  # else it is mounted, or put back
+            guard._before[path] = _identity(path) if replaceable and not is_repository else None
+            guard._above |= {one: _identity(one) for one in path.parents if one != root and one.is_relative_to(root)}
+        if remember:
+            for root, file in guard._held():
+                with suppress(OSError, ToolFailedError), _entry(root, file).file() as opened:
+                    status = os.fstat(opened.fileno())
+                    kept = opened.read() if status.st_size <= _LARGEST_KEPT else None
+                    guard._were[file] = (status.st_mode & 0o7777, kept)
+        return guard
+
+    def put_back(self) -> list[str]:
+        """Rename what has come under these names, and restore what was changed. Return what was put right."""
+        said: list[str] = []
+        for root, path, is_repository in list(self._names()):
+            moved = any(one in self._above and _identity(one) != self._above[one] for one in path.parents)
+            same = path in self._before and self._before[path] in (None, _identity(path)) and not moved
+            if not is_repository and not self._is_harmless(root, path) and (not same or path in self.repositories):
+                said += _renamed(root, path)
+        if self._were:
+            for root, file in list(self._held()):
+                if file not in self._were:
+                    said += _renamed(root, file)
+        for file, (mode, content) in self._were.items():
+            root = next(one for one in self.roots if file.is_relative_to(one))
+            said += _restored(root, file, mode, content) if content is not None else []
+        return said
+
+    def _held(self) -> Iterator[tuple[Path, Path]]:
+        """Yield the files at and below the names, with their root."""
+        for path in self.there:
+            root = next(one for one in self.roots if path.is_relative_to(one))
+            if not path.is_dir() or path.is_symlink():
+                yield from [(root, path)] if os.path.lexists(path) else []
+                continue
+            for folder, folders, names in os.walk(path):
+                links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
+                yield from ((root, Path(folder, name)) for name in (*names, *links))
+
+    def _names(self) -> Iterator[tuple[Path, Path, bool]]:
+        """Yield the names that are there, each with its root and whether it is a repository: three folders deep."""
+        for root in self.roots:
+            left, level = _MOST_LOOKED_AT, [root]
+            for _ in range(_DEEP):
+                below: list[Path] = []
+                for folder in level:
+                    names: set[str] = set()
+                    with suppress(OSError), os.scandir(folder) as entries:
+                        for entry in entries:
+                            names.add(entry.name)
+                            if left and entry.name != ".git" and entry.is_dir(follow_symlinks=False):
+                                left -= 1
+                                below.append(folder / entry.name)
+                    for name in OF_FOLDER if not _FIRST.isdisjoint(names) else ():
+                        if os.path.lexists(folder / name):
+                            yield root, folder / name, False
+                    if ".git" in names or names >= _BARE:
+                        yield from (
+                            (root, *one) for one in _of_git(root, folder / ".git" if ".git" in names else folder)
+                        )
+                level = below
+
+    def _is_harmless(self, root: Path, path: Path) -> bool:
+        """Tell whether git has made this itself, for a new repository or worktree, so that it runs nothing."""
+        if path.name in ("hooks", "modules"):
+            is_folder = path.is_dir() and not path.is_symlink()
+            return is_folder and all(name.endswith(".sample") for _, _, names in os.walk(path) for name in names)
+        text = beginning(root, path)
+        if path.name == "config":
+            return 0 < len(text) < 10_000 and all(map(_HARMLESS_LINE.fullmatch, text.splitlines()))
+        if path.name == ".git":
+            real = Path(os.path.realpath(path.parent / text.removeprefix("gitdir:").strip()))
+            return any(real.parent == repository / "worktrees" for repository in self.repositories)
+        return path.name == "commondir" and path.parent.parent.name == "worktrees" and text.strip() == "../.."
+
+
+def _of_git(root: Path, repository: Path) -> Iterator[tuple[Path, bool]]:
+    """Yield what is a power in a repository, and the folder that its configuration says hooks are in."""
+    if not repository.is_dir() or repository.is_symlink():
+        yield repository, False  # it says where the repository is
+        return
+    yield repository, True
+    for path in (repository / name for name in OF_GIT):
+        if os.path.lexists(path):
+            yield path, False
+    with suppress(OSError):
+        for worktree in repository.glob("worktrees/*"):
+            yield from ((worktree / name, False) for name in _OF_WORKTREE if os.path.lexists(worktree / name))
+    for named in _HOOKS.findall(beginning(root, repository / "config")):
+        path = Path(os.path.normpath(repository.parent / named.strip()))
+        if root in path.parents and os.path.lexists(path):
+            yield path, False
+
+
+def _identity(path: Path) -> Identity:
+    try:
+        status = path.lstat()
+        leads = os.readlink(path) if stat.S_ISLNK(status.st_mode) else ""
+    except OSError:
+        return 0, 0, 0, ""
+    return status.st_dev, status.st_ino, stat.S_IFMT(status.st_mode), leads  # a number is used again at once
+
+
+def _entry(root: Path, path: Path) -> FolderEntry:
+    return FolderEntry(root, path.relative_to(root).parts, str(path))
+
+
+def _renamed(root: Path, path: Path) -> list[str]:
+    with suppress(OSError, ToolFailedError), _entry(root, path).folder(parent=True) as folder:
+        for number in range(100):
+            name = f"{path.name}{UNTRUSTED}{number or ''}"
+            if not _is_in(folder, name):
+                os.rename(path.name, name, src_dir_fd=folder, dst_dir_fd=folder)
+                return [f"{path} was renamed to {name}"]
+    return []
+
+
+def _restored(root: Path, file: Path, mode: int, content: bytes) -> list[str]:
+    entry = _entry(root, file)
+    with suppress(OSError, ToolFailedError), entry.file() as opened:
+        if opened.read() == content:
+            return []
+    with suppress(OSError, ToolFailedError), entry.folder(parent=True, make=True) as folder:
+        said = _renamed(root, file) if _is_in(folder, file.name) else []
+        descriptor = os.open(file.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode, dir_fd=folder)
+        with os.fdopen(descriptor, "wb") as new:
+            new.write(content)
+            os.fchmod(descriptor, mode)
+        return [*said, f"{file} was put back as it was"]
+    return []
+
+
+def _is_in(folder: int, name: str) -> bool:
+    with suppress(OSError):
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+        return True
+    return False
