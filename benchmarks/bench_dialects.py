@@ -19,12 +19,12 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.console import parser
 from benchmarks.text import tokens
 from console_app.textcalls import Scanner, ToolSignature, parse, render_calls
+from console_app.textcalls.model import WrittenCall as Call
 
 SIZE = 400_000
 TOOLS = [
@@ -37,12 +37,6 @@ TOOLS = [
         },
     )
 ]
-
-
-@dataclass(frozen=True)
-class Call:
-    name: str
-    arguments: dict[str, Any]
 
 
 def speed(read: Callable[[], object], size: int) -> float:
@@ -93,7 +87,10 @@ def main() -> None:
     """Prints a line a dialect and a way to cut it."""
     parser(__doc__).parse_args()
     words = "".join(tokens(SIZE // 4))
-    small = [Call("write_file", {"path": f"src/part_{n}.py", "content": "x = 1\n" * 8, "mode": n}) for n in range(3000)]
+    small = [
+        Call("write_file", {"path": f"src/part_{n}.py", "content": "x = 1\n" * 8, "mode": n})
+        for n in range(3000)
+    ]
     large = [Call("write_file", {"path": "notes.md", "content": words})]
     listed = json.dumps([{"name": call.name, "arguments": call.arguments} for call in small])
     yardstick = speed(lambda: json.loads(listed), len(listed))
