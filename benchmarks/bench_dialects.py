@@ -87,10 +87,7 @@ def main() -> None:
     """Prints a line a dialect and a way to cut it."""
     parser(__doc__).parse_args()
     words = "".join(tokens(SIZE // 4))
-    small = [
-        Call("write_file", {"path": f"src/part_{n}.py", "content": "x = 1\n" * 8, "mode": n})
-        for n in range(3000)
-    ]
+    small = [Call("write_file", {"path": f"src/part_{n}.py", "content": "x = 1\n" * 8, "mode": n}) for n in range(3000)]
     large = [Call("write_file", {"path": "notes.md", "content": words})]
     listed = json.dumps([{"name": call.name, "arguments": call.arguments} for call in small])
     yardstick = speed(lambda: json.loads(listed), len(listed))

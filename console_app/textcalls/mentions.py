@@ -160,8 +160,6 @@ def _letters(name: str) -> str:
 
 @cache
 def _end_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return patterns of the end of an answer that ends like a call, and of special tokens that end one anywhere: in
-    code or quotation marks they are shown.
-    """
+    """Return patterns of the end of an answer that ends like a call, and of special tokens that end one anywhere."""
     last = rf"(?:\A|[}}\])>`\"'])\s*(?P<end>(?!</tools?>){CLOSE})(?:\s|{any_of(CHAT_TOKENS)})*\Z"
     return re.compile(last), re.compile(rf"(?=<[|｜]|</[|｜]){CLOSE}")

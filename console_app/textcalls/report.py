@@ -34,8 +34,9 @@ def signatures(tools: object) -> list[ToolSignature]:
         found: Any = tool["function"] if is_object(tool) and is_object(tool.get("function")) else tool
         if not is_object(found) or not isinstance(found.get("name"), str):
             raise UnusableInput(f"tool {position} should be an object with a name")
-        given = [found[key] for key in ("parameters", "inputSchema", "input_schema") if key in found][:1]
-        parameters = {} if given in ([], [None]) else given[0]
+        keys = [key for key in ("parameters", "inputSchema", "input_schema") if key in found]
+        parameters: Any = found[keys[0]] if keys else None
+        parameters = dict[str, Any]() if parameters is None else parameters
         if not is_object(parameters):
             raise UnusableInput(f"the parameters of tool {position} should be a JSON schema")
         known.append(ToolSignature(found["name"], parameters))

@@ -193,9 +193,12 @@ def _next_opener(state: ScanState) -> Reading[Match | None]:
         sure = src.ended or (found and found.group() not in openers.EXTENDABLE)
         if found and (sure or len(src.buf) - found.start() >= openers.LONGEST):  # no more text makes it longer
             src.pos = found.start()
-            if not _is_foreign(state, found):
+            name = found["tag"] or found["callee"]
+            if name is None or (name not in state.foreign and state.tools.resolve(name)):
                 return found
-            src.pos += 1
+            src.pos += 1  # it looks like the call of a tool, but there is no such tool
+            if len(state.foreign) < _FOREIGN:
+                state.foreign.add(name)
         elif found is None and src.ended:
             if not state.output.cut_off:  # where a grammar stopped is where its call was cut off
                 src.pos = held
@@ -228,15 +231,6 @@ def _search(src: Source) -> tuple[Match | None, int]:
     else:
         half = openers.HALF_WORD.search(src.buf, from_word)
     return None, min(half.start(), end) if half else end
-
-
-def _is_foreign(state: ScanState, found: Match) -> bool:
-    """Tell whether it looks like the call of a tool, but there is no such tool."""
-    name = found["tag"] or found["callee"]
-    foreign = name is not None and (name in state.foreign or state.tools.resolve(name) is None)
-    if name is not None and foreign and len(state.foreign) < _FOREIGN:
-        state.foreign.add(name)
-    return foreign
 
 
 def _reopens(state: ScanState, found: Match | None) -> bool:

@@ -57,12 +57,6 @@ class ToolSchemas:
     def required(self, name: str) -> tuple[str, ...]:
         return json_schema.required(self._schemas.get(name, {}))
 
-    def sole_parameter(self, name: str) -> str | None:
-        needed, known = self.required(name), list(self.properties(name))
-        if len(needed) == 1:
-            return needed[0]
-        return known[0] if not needed and len(known) == 1 else None
-
     def types(self, name: str, key: str) -> frozenset[str]:
         """Return the JSON types a parameter may have; empty where the schema does not say."""
         if (known := self._types.get((name, key))) is not None:

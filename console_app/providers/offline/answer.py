@@ -67,7 +67,7 @@ def report(called: Sequence[Called], tools: OfflineTools) -> str:
 
 
 def _in_brief(called: Sequence[Called], bad: Sequence[Called], tools: OfflineTools) -> str:
-    """What came of many calls: how many went well, and each that did not."""
+    """Tell of many calls how many went well, and each that did not."""
     told: list[str] = []
     for one in called:
         verdict = verdicts.verdict_of(one.result.outcome, arguments_of(one), one.result.content, None)

@@ -47,9 +47,10 @@ class OfflineTools:
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         self.tools = tuple(tools)
         self._enable = self.find((ENABLE,), server=("server",))
-        known = json_schema.properties(self._enable.spec.input_schema) if self._enable else {}
-        offered = json_schema.as_schema(known.get(self._enable.keys["server"])) if self._enable else {}
-        self.off = tuple(map(str, json_schema.choices(offered)))  # the servers that are off and can be asked for
+        schema = self._enable.spec.input_schema if self._enable else {}
+        offered = json_schema.properties(schema).get(self._enable.keys["server"]) if self._enable else None
+        choices = json_schema.choices(json_schema.as_schema(offered))
+        self.off = tuple(map(str, choices))  # the servers that are off and can be asked for
 
     def switch_on(self, server: str) -> PlannedCall | None:
         """Return the call that asks for a server that is off; None where there is none such."""
@@ -106,7 +107,7 @@ def _fit(value: Any, kind: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class AskedPrompt:
-    """One prompt. What earlier rules took out of `text` is blank, so that positions stay; `earlier` came before it."""
+    """A prompt. Earlier rules left blanks in `text` for what they took; the messages `earlier` came before it."""
 
     text: str
     earlier: tuple[Message, ...] = ()

@@ -140,10 +140,10 @@ def arguments_of(value: Any, name: str, tools: ToolSchemas, flat: bool = False) 
         return tools.coerced(name, value), repairs
     if is_list(value):
         raise Unreadable("its arguments are a list where an object is due")
-    sole = tools.sole_parameter(name)
-    if sole is None:
+    sole = tools.required(name) or tuple(tools.properties(name))
+    if len(sole) != 1:
         raise Unreadable("its arguments are a single value, and the tool does not take just one")
-    return tools.coerced(name, {sole: value}), (*repairs, f"a lone value, taken as {sole}")
+    return tools.coerced(name, {sole[0]: value}), (*repairs, f"a lone value, taken as {sole[0]}")
 
 
 def fits_schema(arguments: Mapping[str, Any], name: str, tools: ToolSchemas) -> bool:

@@ -1,4 +1,4 @@
-"""One regular expression that finds, in running text, whatever might begin something other than text."""
+"""A regular expression that finds, in running text, whatever might begin something other than text."""
 
 import re
 from functools import cache
@@ -29,8 +29,8 @@ KIND_OF: dict[str, str] = {
     **dict.fromkeys(coats.FABRICATED, "fabricated"),
 }
 
-EXTENDABLE = {one for one in KIND_OF if any(other != one and other.startswith(one) for other in KIND_OF)}
-EXTENDABLE |= {literal[: literal.index(">") + 1] for literal in KIND_OF if ">" in literal[:-1]}
+_LONGER = {one for one in KIND_OF if any(other != one and other.startswith(one) for other in KIND_OF)}
+EXTENDABLE = _LONGER | {literal[: literal.index(">") + 1] for literal in KIND_OF if ">" in literal[:-1]}
 """Literals with which longer ones begin, and what looks like a tag of its own until the rest of a longer one comes."""
 LONGEST = max(map(len, KIND_OF))
 

@@ -260,8 +260,8 @@ class ScanOutput:
             start = self._src.text(0, self._src.length).find(content[begin:end])
             self.note_text(start, start + end - begin, WHY, name)
         calls, problems = concluded(attempts, self.notes, self._src.text(0, self._src.length))
-        failed = {one.failure for one in attempts} - {None}
-        error = "truncated" if "truncated" in failed else next(iter(failed), None)
+        failed: list[model.ErrorKind] = [one.failure for one in attempts if one.failure is not None]
+        error: model.ErrorKind | None = "truncated" if "truncated" in failed else next(iter(failed), None)
         return model.ScanResult(calls, content, reasoning, error, calls[0].form if calls else None, problems)
 
     def _judge(self, tools: ToolSchemas, level: model.ReadingLevel) -> None:

@@ -333,7 +333,10 @@ class Quotation:
                 continue
             places = text.named(self._letters, self._name)
             if (places or any(map(text.holds, long))) and self._stands_in(text, places, given):
-                return self._finding(text, places)
+                said = {place.line: "".join(text.folded[0][place.line : place.line + 40])[:2000] for place in places}
+                held = {line: sum(piece in one for piece in self._pieces) for line, one in said.items()}
+                line = max(held, key=held.__getitem__, default=0)  # of those that name the tool
+                return text.finding(line, " ".join(" ".join(text.lines[line : line + 6]).split())[:300])
         if len(self._raw) >= _TELLS and given.holds(self._raw):
             return next(given.places(self._raw)).finding
         whole = _size(self._pieces)
@@ -364,13 +367,6 @@ class Quotation:
         values = self._saying or self._values
         stand = sum(bool(re.search(_short(name, value), around)) for name, value in values)
         return 0 < len(values) <= 2 * stand
-
-    def _finding(self, text: FoldedText, places: Sequence[Named]) -> FoundPassage:
-        """Say at which of the lines that name the tool the call stands."""
-        said = {place.line: "".join(text.folded[0][place.line : place.line + 40])[:2000] for place in places}
-        line = max(said, key=lambda line: sum(piece in said[line] for piece in self._pieces), default=0)
-        passage = " ".join(" ".join(text.lines[line : line + 6]).split())[:300]
-        return text.finding(line, passage)
 
 
 @cache
