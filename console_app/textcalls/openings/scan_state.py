@@ -116,7 +116,7 @@ class ScanOutput:
         self.mark = upto
 
     def take(self, draft: Draft, upto: int, *, fenced: bool = False, alone: bool = False, doubt: str = "") -> None:
-        """Take what stands from the mark to here for the calls of `draft`; the rest is as in a segment."""
+        """Take the text from the mark to here for the calls of `draft`; the rest is as in a segment."""
         self._structure.skip(self.mark, upto)
         self._gap = True
         self.suspect(doubt or ("a call before it is only shown" if self._shows else ""))
@@ -319,8 +319,10 @@ class ScanOutput:
         gap = False
         for segment in self.segments:
             text = self._text_of(segment) if segment.kind == "text" else ""
-            written.append(closed_up(text, written) if gap else text)
-            gap = segment.kind != "text" or (gap and not written[-1].strip("\r\n"))
+            text = closed_up(text, written) if gap and text else text
+            gap = segment.kind != "text" or (gap and not text.strip("\r\n"))
+            if text:
+                written.append(text)
         return "".join(written)
 
     def _text_of(self, segment: Segment) -> str:

@@ -334,8 +334,7 @@ class Quotation:
             places = text.named(self._letters, self._name)
             if (places or any(map(text.holds, long))) and self._stands_in(text, places, given):
                 said = {place.line: "".join(text.folded[0][place.line : place.line + 40])[:2000] for place in places}
-                held = {line: sum(piece in one for piece in self._pieces) for line, one in said.items()}
-                line = max(held, key=held.__getitem__, default=0)  # of those that name the tool
+                line = max(said, key=lambda one: sum(piece in said[one] for piece in self._pieces), default=0)
                 return text.finding(line, " ".join(" ".join(text.lines[line : line + 6]).split())[:300])
         if len(self._raw) >= _TELLS and given.holds(self._raw):
             return next(given.places(self._raw)).finding
