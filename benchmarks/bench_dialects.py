@@ -19,12 +19,12 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.console import parser
 from benchmarks.text import tokens
 from console_app.textcalls import Scanner, ToolSignature, parse, render_calls
+from console_app.textcalls.model import WrittenCall as Call
 
 SIZE = 400_000
 TOOLS = [
@@ -37,12 +37,6 @@ TOOLS = [
         },
     )
 ]
-
-
-@dataclass(frozen=True)
-class Call:
-    name: str
-    arguments: dict[str, Any]
 
 
 def speed(read: Callable[[], object], size: int) -> float:

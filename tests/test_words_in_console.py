@@ -17,7 +17,7 @@ ELSEWHERE = {
     "textcalls/__main__.py",  # a page of the docs
     "domain/tools.py",  # of git, in a command
     "providers/offline/demo.py",  # a command that it pretends to run
-    "textcalls/provenance/dictation.py",  # of commands
+    "textcalls/provenance/questions.py",  # of commands
     "sessions/export.py",  # of `fanout sessions import`, which has no key
 }
 

@@ -84,7 +84,7 @@ _LIMIT_HEADERS = ("ratelimit", "rate-limit", "retry-after")
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One thing that the endpoint does. `breaks` says what doesn't work because of it, "" where all does."""
+    """A thing that the endpoint does. `breaks` says what doesn't work because of it, "" where all does."""
 
     name: str
     seen: str
@@ -93,7 +93,7 @@ class Observation:
 
 @dataclass(slots=True)
 class _Played:
-    """One request and all that came of it. `clean` takes secrets out of a text."""
+    """A request and all that came of it. `clean` takes secrets out of a text."""
 
     clean: Callable[[str], str]
     chunks: list[ch.Chunk] = field(default_factory=list[ch.Chunk])
@@ -104,7 +104,7 @@ class _Played:
     seconds: float = 0.0
 
     def line(self, text: str, limit: int) -> str:
-        """One line of `text`, cut once no secret is in it: of one that was cut, the beginning would be left."""
+        """Return `text` on one line, cut once no secret is in it: half of one would be left."""
         return one_line(self.clean(text), limit)
 
     def of(self, kind: type[Kind]) -> list[Kind]:

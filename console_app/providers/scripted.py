@@ -37,7 +37,7 @@ _ERRORS: dict[str, Callable[..., errors.ProviderError]] = {
 
 @dataclass(slots=True)
 class _Player:
-    """One answer being played: what its steps can name, and what was counted so far."""
+    """An answer that is played: the values its steps can name, and the counts so far."""
 
     script: Script
     request: ports.ModelRequest

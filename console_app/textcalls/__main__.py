@@ -3,10 +3,8 @@
 import sys
 from pathlib import Path
 
-from console_app.textcalls.dialects.form import Family
 from console_app.textcalls.dialects.table import DIALECTS, FAMILIES
-from console_app.textcalls.model import ToolSignature
-from console_app.textcalls.prompting import ExampleCall
+from console_app.textcalls.model import ToolSignature, WrittenCall
 from console_app.textcalls.tool_schemas import ToolSchemas
 
 _SIGNATURE = ToolSignature(
@@ -19,7 +17,7 @@ _SIGNATURE = ToolSignature(
 )
 
 
-_CALLS = (ExampleCall("list_dir", {"path": "src", "recursive": True}), ExampleCall("list_dir", {"path": "docs/a b"}))
+_CALLS = (WrittenCall("list_dir", {"path": "src", "recursive": True}), WrittenCall("list_dir", {"path": "docs/a b"}))
 
 
 def page() -> str:
@@ -29,14 +27,12 @@ def page() -> str:
         marked = "yes" if row.marked else "no"
         rows.append(f"| [`{row.name}`](#{row.name}) | {written_by} | {row.body.grammar} | {marked} |")
     table = "\n".join(rows)
-    examples = "\n\n".join(map(_section, FAMILIES.values()))
+    tools = ToolSchemas([_SIGNATURE])
+    heads = [f"### {one.name}\n\n{one.models[:1].upper()}{one.models[1:]}." for one in FAMILIES.values()]
+    written = [f"~~~~text\n{one.form.write(_CALLS, tools)}\n~~~~" for one in FAMILIES.values()]
+    examples = "\n\n".join(f"{head}\n\n{text}" for head, text in zip(heads, written, strict=True))
     introduction = (Path(__file__).parent / "dialects" / "introduction.md").read_text(encoding="utf-8")
     return f"{introduction}\n## Table\n\n{table}\n\n## Two calls in each coat\n\n{examples}\n"
-
-
-def _section(family: Family) -> str:
-    text = family.form.write(_CALLS, ToolSchemas([_SIGNATURE]))
-    return f"### {family.name}\n\n{family.models[:1].upper()}{family.models[1:]}.\n\n~~~~text\n{text}\n~~~~"
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ compared without what Markdown or a tokenizer adds: backslashes, blanks beside b
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from html import unescape
@@ -27,7 +26,7 @@ _LONG = 100_000  # characters from which on an answer is not a lost call
 _MOST_WORDS = 5  # words that are compared with the tools' names, and ends that are looked at
 _LIKE = 0.85
 _LAYERS = 3
-_ESCAPED = lazily(r"\\(?:u(?P<code>[\dA-Fa-f]{4})|(?P<char>[nrt\"'\\/]))")
+_ESCAPED = lazily(r"\\(?:u([\dA-Fa-f]{4})|([nrt\"'\\/]))")
 _BLANKS = {"n": "\n", "r": "\r", "t": "\t"}
 _WORD = lazily(r"\w[\w.\-]*")
 _LAST_WORD = lazily(r"\w[\w.\-]{0,100}\s*\Z")
@@ -62,20 +61,12 @@ IS_CODE = "it is written as code"
 WHY = "it is quoted, or its mark is not written as in any dialect"
 
 
-@dataclass(frozen=True)
-class SeemingCall:
-    """Find what seems to be a call of the tool `name`: its mark from `start`, up to the `end` of the name behind it."""
-
-    start: int
-    end: int
-    name: str
-
-
 def mentioned(
     text: str, tools: ToolSchemas, *, unmarked: bool, start: int = 0, layers: int = _LAYERS
-) -> SeemingCall | None:
-    """Return the first mark from `start` on, in either case, that a tool's name follows, through so many `layers` of
-    escapes. `unmarked`: the key of a name in an object, a label, half a tag of the name and a list in Python are marks.
+) -> tuple[int, int, str] | None:
+    """Return where what seems to call a tool begins and its name ends, and the name: the first mark from `start` on, in
+    either case, that a tool's name follows, through so many `layers` of escapes. `unmarked`: the key of a name in an
+    object, a label, half a tag of the name and a list in Python are marks.
     """
     leads, marks = _marks(unmarked)
     looked = 0
@@ -96,17 +87,15 @@ def mentioned(
             words = [word[:-5] if word.lower().endswith(".call") else word for word in words]
             if word := next(filter(tools.resolve, words), None):
                 there = text.find(word, at)
-                return SeemingCall(at, lead.end() if there < 0 else there + len(word), tools.resolve(word) or "")
+                return at, lead.end() if there < 0 else there + len(word), tools.resolve(word) or ""
     escaped = text[start:] if layers and len(text) <= _LONG else ""
-    decoded = unescape(_ESCAPED.sub(_decoded, escaped))
+    decoded = unescape(
+        _ESCAPED.sub(lambda one: chr(int(one[1], 16)) if one[1] else _BLANKS.get(one[2], one[2]), escaped)
+    )
     if decoded == escaped or (call := mentioned(decoded, tools, unmarked=unmarked, layers=layers - 1)) is None:
         return None
-    at = max(start, text.find(call.name, start))
-    return SeemingCall(at, at + len(call.name), call.name)
-
-
-def _decoded(escape: re.Match[str]) -> str:
-    return chr(int(escape["code"], 16)) if escape["code"] else _BLANKS.get(escape["char"], escape["char"])
+    at, name = max(start, text.find(call[2], start)), call[2]
+    return at, at + len(name), name
 
 
 def _plain(text: str) -> str:
@@ -171,8 +160,6 @@ def _letters(name: str) -> str:
 
 @cache
 def _end_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return patterns of the end of an answer that ends like a call, and of special tokens that end one anywhere: in
-    code or quotation marks they are shown.
-    """
+    """Return patterns of the end of an answer that ends like a call, and of special tokens that end one anywhere."""
     last = rf"(?:\A|[}}\])>`\"'])\s*(?P<end>(?!</tools?>){CLOSE})(?:\s|{any_of(CHAT_TOKENS)})*\Z"
     return re.compile(last), re.compile(rf"(?=<[|｜]|</[|｜]){CLOSE}")

@@ -33,6 +33,14 @@ class ToolSignature:
 
 
 @dataclass(frozen=True, slots=True)
+class WrittenCall:
+    """The parts of a call that are needed to write it."""
+
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class ParsedCall:
     """A call, complete and decoded. `index` counts the calls the answer attempted, the unreadable ones included. `raw`
     is the exact source text, `start:end` of the answer. `repaired` says in words what was mended. `known` is false for
@@ -56,10 +64,9 @@ class ParsedCall:
 
 @dataclass(frozen=True, slots=True)
 class ScanProblem:
-    """Something that was not read as written: one plain sentence, and where it stands.
-
-    `line` and `column` count from 1. `raw` is bounded to 500 characters. `index` is the call's place among the calls
-    attempted, when it was one. `name` of what was ignored is a tool there is, that the text seems to call.
+    """Something that was not read as written: a plain sentence, and where it stands; `line` and `column` count from 1.
+    `raw` is bounded to 500 characters. `index` is the call's place among the calls attempted, when it was one. `name`
+    of what was ignored is a tool there is, that the text seems to call.
     """
 
     kind: ProblemKind

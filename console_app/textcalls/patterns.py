@@ -71,9 +71,7 @@ def held_back(literals: Iterable[str]) -> str:
 
 
 def lead_word(literal: str) -> str:
-    """Patterns to look for where a literal may begin: a rare character stands for all that begins with it; of letters,
-    which prose is full of, the literal itself.
-    """
+    """Return what to look for where a literal may begin: a rare character, or of letters the literal itself."""
     return literal if literal[0].isalpha() or literal[0] in " ~>*" else literal[0]
 
 
@@ -106,8 +104,8 @@ def _tails(node: _Trie) -> str:
 
 
 def tag(opening: str, attribute: str, group: str, end: str = ">", **others: str) -> str:
-    """A pattern for a tag with attributes in any order: the value of `attribute` is matched as `group`; `others` are
-    attributes that may be missing, with patterns of their values, each a group of its own name.
+    """Return a pattern of a tag with attributes in any order: the value of `attribute` is matched as `group`; those of
+    `others`, which may be missing, as groups of their names.
     """
     needed = rf"\s{attribute}\s*=\s*[\"']?(?P<{group}>[^\"'<>]+?)[\"']?(?:\s+[\w:.-]+\s*=|\s*{end})"
     optional = "".join(

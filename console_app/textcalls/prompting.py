@@ -6,14 +6,12 @@ the form it knows, else Hermes JSON. Every section asks for independent calls in
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from console_app.domain import schema as json_schema
-from console_app.textcalls.dialects.form import WrittenCall
 from console_app.textcalls.dialects.table import FAMILIES
-from console_app.textcalls.model import ToolSignature
+from console_app.textcalls.model import ToolSignature, WrittenCall
 from console_app.textcalls.patterns import lazily
 from console_app.textcalls.tool_schemas import ToolSchemas
 
@@ -28,15 +26,9 @@ class ResultForModel:
     content: str
 
 
-@dataclass(frozen=True)
-class ExampleCall:
-    name: str
-    arguments: Mapping[str, Any]
-
-
 _EXAMPLES = (
-    ExampleCall("first_tool", {"parameter_1": "value 1", "parameter_2": 2}),
-    ExampleCall("second_tool", {"parameter_1": "a text\nof two lines"}),
+    WrittenCall("first_tool", {"parameter_1": "value 1", "parameter_2": 2}),
+    WrittenCall("second_tool", {"parameter_1": "a text\nof two lines"}),
 )
 """Placeholders: an example that names a real tool is copied by small models."""
 

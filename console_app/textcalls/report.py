@@ -29,18 +29,18 @@ def signatures(tools: object) -> list[ToolSignature]:
     """Tools as `[{"name", "parameters"}]`; OpenAI's `{"function": {...}}` and MCP's `inputSchema` are read too."""
     if not is_list(tools):
         raise UnusableInput("the tools should be a JSON list of objects with a name and parameters")
-    return [_signature(tool, position) for position, tool in enumerate(tools, 1)]
-
-
-def _signature(tool: object, position: int) -> ToolSignature:
-    found: Any = tool["function"] if is_object(tool) and is_object(tool.get("function")) else tool
-    if not is_object(found) or not isinstance(found.get("name"), str):
-        raise UnusableInput(f"tool {position} should be an object with a name")
-    parameters: Any = next((found[key] for key in ("parameters", "inputSchema", "input_schema") if key in found), None)
-    parameters = {} if parameters is None else parameters
-    if not is_object(parameters):
-        raise UnusableInput(f"the parameters of tool {position} should be a JSON schema")
-    return ToolSignature(found["name"], parameters)
+    known: list[ToolSignature] = []
+    for position, tool in enumerate(tools, 1):
+        found: Any = tool["function"] if is_object(tool) and is_object(tool.get("function")) else tool
+        if not is_object(found) or not isinstance(found.get("name"), str):
+            raise UnusableInput(f"tool {position} should be an object with a name")
+        keys = [key for key in ("parameters", "inputSchema", "input_schema") if key in found]
+        parameters: Any = found[keys[0]] if keys else None
+        parameters = dict[str, Any]() if parameters is None else parameters
+        if not is_object(parameters):
+            raise UnusableInput(f"the parameters of tool {position} should be a JSON schema")
+        known.append(ToolSignature(found["name"], parameters))
+    return known
 
 
 def report_text(

@@ -1,8 +1,7 @@
-"""Reads an answer as it streams in: what is text goes on the screen, what is a call is collected, until the end
-decides.
+"""Reads an answer as it streams in: text goes on the screen, calls are collected until the end decides.
 
-The scanner looks for openings in running text and hands what follows to the grammar of a dialect. It runs as
-one generator over a `Source`, so that feeding it whole or in pieces is the same thing.
+The scanner looks for openings in running text and hands what follows to the grammar of a dialect. It runs as one
+generator over a `Source`, so that feeding it whole or in pieces is the same thing.
 """
 
 import re
@@ -10,34 +9,14 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from console_app.textcalls import model
 from console_app.textcalls.bodies.draft import Places
 from console_app.textcalls.dialects.coats import HALF, INNER, MAY_BE_TEXT, PLAIN_THINKING, THINKING, is_end, is_inner
 from console_app.textcalls.mentions import mentioned
-from console_app.textcalls.model import (
-    GAVE_UP,
-    IN_REASONING,
-    ReadingLevel,
-    ScanEvent,
-    ScanResult,
-    ToolSignature,
-    VisibleText,
-)
-from console_app.textcalls.openings.bare import read_call_lines, read_list, read_object
-from console_app.textcalls.openings.fences import read_ticks
+from console_app.textcalls.openings import openers
+from console_app.textcalls.openings.bare import read_call_lines, read_list, read_object, read_ticks
 from console_app.textcalls.openings.markers import read_label, read_marker, read_opening, read_tool_tag
-from console_app.textcalls.openings.openers import (
-    BEGINS,
-    EXTENDABLE,
-    HALF_WORD,
-    HELD,
-    KIND_OF,
-    LEAD,
-    LONGEST,
-    PLAIN,
-    TOKEN,
-)
-from console_app.textcalls.openings.scan_state import ANYTHING, MOST_CALLS, ScanState
-from console_app.textcalls.output import ScanOutput
+from console_app.textcalls.openings.scan_state import ANYTHING, MOST_CALLS, ScanOutput, ScanState
 from console_app.textcalls.patterns import compiled, lazily, partly
 from console_app.textcalls.source import LOOKAHEAD, Match, Reading, Source
 from console_app.textcalls.tool_schemas import ToolSchemas
@@ -47,20 +26,16 @@ _PATIENCE = 64
 _HALF_WORD = 32  # characters held back that are looked at once more with the next piece, for prose holds back so many
 _FOREIGN = 1000  # names that are no tool's, as those of elements, which are looked up but once
 _SLICE = 1 << 14  # characters that are taken in at once, so that what is held back is moved in small pieces
-MOST_IDLE = 20_000
-"""How many marks that open no call are looked at in one answer; brackets that are read for it count too."""
+MOST_IDLE = 20_000  # marks that open no call are looked at in one answer; brackets that are read for it count too
 _BRACKETS = 25  # of them cost as much as a mark
-LONGEST_ANSWER = 4_000_000
-"""Characters of an answer that are read for calls."""
-UNREAD = 16_000
-"""Characters that wait for their end, as of a call: to read so many at once takes 25 ms at most."""
-LOOSE = 50_000
-"""Characters of text whose structure may have to be followed at once, in about as long."""
+LONGEST_ANSWER = 4_000_000  # characters that are read for calls
+UNREAD = 16_000  # characters that wait for their end, as of a call: to read so many at once takes 25 ms at most
+LOOSE = 50_000  # characters of text whose structure may have to be followed at once, in about as long
 _THOUGHTS = 2  # marks in reasoning that are looked at
 _THOUGHT = 4000  # characters of each
 _NEWEST = 100_000  # characters of reasoning in which they are looked for
 _HALF_TAG = lazily(r"<[^<>\n]*")
-_HALF_TOKEN = lazily(lambda: rf"{HALF}|{partly(sorted(KIND_OF))}|[,;|]?\s*(?:[\[{{]\s*)*(?:\"\w*\"?)?")
+_HALF_TOKEN = lazily(lambda: rf"{HALF}|{partly(sorted(openers.KIND_OF))}|[,;|]?\s*(?:[\[{{]\s*)*(?:\"\w*\"?)?")
 
 
 class Scanner:
@@ -71,9 +46,9 @@ class Scanner:
 
     def __init__(
         self,
-        tools: Sequence[ToolSignature],
+        tools: Sequence[model.ToolSignature],
         prefer: str | None = None,
-        level: ReadingLevel = "all",
+        level: model.ReadingLevel = "all",
         *,
         licensed: str | None = None,
         thinks: bool = False,
@@ -83,21 +58,20 @@ class Scanner:
         self._state = ScanState(Source(), schemas, _read_inner, licensed or prefer, level, licensed, thinks)
         self._state.src.patience = _PATIENCE if licensed is None else 1
         self._reading = read_answer(self._state)
-        self._result: ScanResult | None = None
+        self._result: model.ScanResult | None = None
         self._apart: list[str] = []
-        self.tail_events: list[ScanEvent] = []
-        """Events that `finish` had to tell beside the result."""
+        self.tail_events: list[model.ScanEvent] = []  # that `finish` had to tell beside the result
 
-    def feed(self, chunk: str) -> list[ScanEvent]:
+    def feed(self, chunk: str) -> list[model.ScanEvent]:
         """Read on and return the events that this piece of the answer causes."""
         state, src = self._state, self._state.src
         room = LONGEST_ANSWER - src.length
         if len(chunk) > room:  # all beyond is text, told of as it comes: who limits text can count it
-            events = list[ScanEvent]()
+            events = list[model.ScanEvent]()
             if not src.ended:
                 events, chunk = self.feed(chunk[:room]), chunk[room:]
-                self._read_out()
-                why = f"{GAVE_UP}: it is longer than {LONGEST_ANSWER} characters"
+                _read_out(self._state, self._reading)
+                why = f"{model.GAVE_UP}: it is longer than {LONGEST_ANSWER} characters"
                 state.output.note(src.length, src.length, why)
                 state.output.wait_no_more()
             src.pass_over(chunk)
@@ -106,9 +80,9 @@ class Scanner:
         plain = state.running and state.reopening is None and state.output.mark == src.at
         if plain and len(src.buf) - src.pos <= _HALF_WORD:
             text = src.buf[src.pos :] + chunk
-            if not PLAIN.search(text) and state.output.run_on(text):
+            if not openers.PLAIN.search(text) and state.output.run_on(text):
                 src.pass_over(chunk)
-                return [VisibleText(text)]
+                return [model.VisibleText(text)]
         for start in range(0, len(chunk), _SLICE):
             src.feed(chunk[start : start + _SLICE])
             next(self._reading)
@@ -118,20 +92,14 @@ class Scanner:
             state.draft.look()
         return state.flush()
 
-    def _read_out(self) -> None:
-        self._state.src.ended = True
-        for _ in self._reading:
-            raise AssertionError("a grammar waits for text after the end")
-        self._state.output.show(self._state.src.at)
-
     def work(self, chunk: str) -> Literal["none", "some", "much"]:
-        """Tell what reading `chunk` next may cost: it may end something long that is then read as a whole ("much"), or
-        open something after much text whose structure was not looked at yet ("some"); "none" where it is soon done.
+        """Say how much reading `chunk` may cost: it may end something long ("much"), or open something after much text
+        whose structure was not looked at yet ("some").
         """
         state = self._state
         if state.src.length - state.output.mark > UNREAD:
             return "much"
-        return "some" if state.src.length - state.structure.upto > LOOSE and PLAIN.search(chunk) else "none"
+        return "some" if state.src.length - state.structure.upto > LOOSE and openers.PLAIN.search(chunk) else "none"
 
     def reasoned(self, text: str) -> None:
         """Take reasoning that came apart from the text, none of which then turns out to be part of it."""
@@ -143,14 +111,12 @@ class Scanner:
         """Tell whether reasoning ended that nothing in the answer opened, so that its prompt did."""
         return self._state.thought
 
-    def finish(self, finish_reason: str | None = None) -> ScanResult:
-        """The answer has ended; `finish_reason` "length" says that a token limit did it. The events are in
-        `tail_events`.
-        """
+    def finish(self, finish_reason: str | None = None) -> model.ScanResult:
+        """Conclude the answer, which a token limit ended if `finish_reason` is "length"; events are `tail_events`."""
         if self._result is None:
             state = self._state
             if not state.src.ended:
-                self._read_out()
+                _read_out(self._state, self._reading)
             cut_short = finish_reason in ("length", "max_tokens")
             self._result = state.output.finish(state.tools, state.level, cut_short)
             self.tail_events = state.flush()
@@ -158,23 +124,29 @@ class Scanner:
                 self._result = self._with_thought(self._result)
         return self._result
 
-    def _with_thought(self, result: ScanResult) -> ScanResult:
+    def _with_thought(self, result: model.ScanResult) -> model.ScanResult:
         """Tell of a whole marked call that was only thought; talk of calls is none."""
-        thought = "\n".join(("".join(self._apart), result.reasoning))[-_NEWEST:]
-        upto = 0
+        thought, upto = "\n".join(("".join(self._apart), result.reasoning))[-_NEWEST:], 0
         for _ in range(_THOUGHTS):
             found = mentioned(thought, self._state.tools, unmarked=False, start=upto)
             if found is None:
                 break
-            call = parse(thought[found.start : found.start + _THOUGHT], self._tools, level="marked").calls[:1]
-            if call and call[0].name == found.name and call[0].marked:
+            begin, upto, name = found
+            call = parse(thought[begin : begin + _THOUGHT], self._tools, level="marked").calls[:1]
+            if call and call[0].name == name and call[0].marked:
                 answer = self._state.src.text(0, self._state.src.length)
                 start = max(answer.find(call[0].raw), 0)
                 end = start + len(call[0].raw)
-                told = Places(answer).problem("ignored", f"{IN_REASONING}.", start, end, found.name)
+                told = Places(answer).problem("ignored", f"{model.IN_REASONING}.", start, end, name)
                 return replace(result, problems=(*result.problems, told))
-            upto = found.end
         return result
+
+
+def _read_out(state: ScanState, reading: Generator[None, None, None]) -> None:
+    state.src.ended = True
+    for _ in reading:
+        raise AssertionError("a grammar waits for text after the end")
+    state.output.show(state.src.at)
 
 
 def read_answer(state: ScanState) -> Generator[None, None, None]:
@@ -193,7 +165,7 @@ def read_answer(state: ScanState) -> Generator[None, None, None]:
         if state.idle > MOST_IDLE or output.attempts >= MOST_CALLS:  # nobody writes so but to keep a reader busy
             many = f"it holds more than {MOST_CALLS} of them"
             idle = "too much before it looks like the beginning of one"
-            state.gave_up = f"{GAVE_UP}: {idle if state.idle > MOST_IDLE else many}"
+            state.gave_up = f"{model.GAVE_UP}: {idle if state.idle > MOST_IDLE else many}"
             output.note(src.at, src.at, state.gave_up)
             yield from src.skip(ANYTHING)
             return
@@ -218,12 +190,15 @@ def _next_opener(state: ScanState) -> Reading[Match | None]:
         found, held = _search(src)
         if state.reopening is not None and _reopens(state, found):
             continue
-        sure = src.ended or (found and (found.group() not in EXTENDABLE or len(src.buf) - found.start() >= LONGEST))
-        if found and sure:  # no more text makes it longer
+        sure = src.ended or (found and found.group() not in openers.EXTENDABLE)
+        if found and (sure or len(src.buf) - found.start() >= openers.LONGEST):  # no more text makes it longer
             src.pos = found.start()
-            if not _is_foreign(state, found):
+            name = found["tag"] or found["callee"]
+            if name is None or (name not in state.foreign and state.tools.resolve(name)):
                 return found
-            src.pos += 1
+            src.pos += 1  # it looks like the call of a tool, but there is no such tool
+            if len(state.foreign) < _FOREIGN:
+                state.foreign.add(name)
         elif found is None and src.ended:
             if not state.output.cut_off:  # where a grammar stopped is where its call was cut off
                 src.pos = held
@@ -242,26 +217,20 @@ def _next_opener(state: ScanState) -> Reading[Match | None]:
 def _search(src: Source) -> tuple[Match | None, int]:
     """Return the next opener in what has come, unless half of one stands before it, and up to where neither does."""
     at, end = src.pos, len(src.buf)
-    from_word = max(at, end - LONGEST)
-    while lead := LEAD.search(src.buf, at):
+    from_word = max(at, end - openers.LONGEST)
+    while lead := openers.LEAD.search(src.buf, at):
         at = lead.start()
-        if found := TOKEN.match(src.buf, at):
+        if found := openers.TOKEN.match(src.buf, at):
             return found, at
-        if not src.ended and end - at <= _HELD and HELD.match(src.buf, at):
+        if not src.ended and end - at <= _HELD and openers.HELD.match(src.buf, at):
             end = at
             break
         at += 1
-    half = HELD.search(src.buf, max(src.pos, end - _HELD)) if src.ended else HALF_WORD.search(src.buf, from_word)
+    if src.ended:
+        half = openers.HELD.search(src.buf, max(src.pos, end - _HELD))
+    else:
+        half = openers.HALF_WORD.search(src.buf, from_word)
     return None, min(half.start(), end) if half else end
-
-
-def _is_foreign(state: ScanState, found: Match) -> bool:
-    """Tell whether it looks like the call of a tool, but there is no such tool."""
-    name = found["tag"] or found["callee"]
-    foreign = name is not None and (name in state.foreign or state.tools.resolve(name) is None)
-    if name is not None and foreign and len(state.foreign) < _FOREIGN:
-        state.foreign.add(name)
-    return foreign
 
 
 def _reopens(state: ScanState, found: Match | None) -> bool:
@@ -295,7 +264,7 @@ def _handle(state: ScanState, found: Match) -> Reading[None]:
     """Read what an opening opens; what turns out to be text is left to be shown."""
     src, token, kind = state.src, found.group(), found.lastgroup or ""
     if kind == "literal":
-        kind = KIND_OF[token]
+        kind = openers.KIND_OF[token]
         if token in PLAIN_THINKING:
             tool = state.tools.resolve(token[1:-1])
             kind = "tag" if tool else kind if state.structure.lines(src.at).line_start else "text"
@@ -304,7 +273,7 @@ def _handle(state: ScanState, found: Match) -> Reading[None]:
     elif kind == "mark" and is_end(token):
         yield from _stray(state, "closer", token)
     elif kind in ("mark", "marker", "begin"):
-        yield from read_marker(state, token, inside=kind == "begin" or token in BEGINS)
+        yield from read_marker(state, token, inside=kind == "begin" or token in openers.BEGINS)
     elif kind in _READERS:
         yield from _READERS[kind](state, found["callee"] or found["member"] or found["key"] or token)
     elif kind == "fabricated":
@@ -363,10 +332,7 @@ _UNMARKED = ("tag", "label", "callee", "member", "key")
 def _read_inner(outer: ScanState, text: str) -> ScanOutput:
     state = ScanState(Source(), outer.tools, _read_inner, outer.prefer, in_fence=True)
     state.src.feed(text)
-    state.src.ended = True
-    for _ in read_answer(state):
-        raise AssertionError("a grammar waits for text after the end")
-    state.output.show(state.src.at)
+    _read_out(state, read_answer(state))
     if state.gave_up:
         outer.output.note(outer.src.at, outer.src.at, state.gave_up)
     return state.output
@@ -374,13 +340,13 @@ def _read_inner(outer: ScanState, text: str) -> ScanOutput:
 
 def parse(
     text: str,
-    tools: Sequence[ToolSignature],
+    tools: Sequence[model.ToolSignature],
     chunk: int | None = None,
     finish_reason: str | None = None,
-    level: ReadingLevel = "all",
+    level: model.ReadingLevel = "all",
     licensed: str | None = None,
     prefer: str | None = None,
-) -> ScanResult:
+) -> model.ScanResult:
     """Read a whole answer, fed `chunk` characters at a time (all at once unless told)."""
     scanner = Scanner(tools, prefer, level, licensed=licensed)
     step = chunk or max(1, len(text))

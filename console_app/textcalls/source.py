@@ -33,12 +33,9 @@ class Source:
 
     def __init__(self) -> None:
         self.buf = ""
-        self.pos = 0
+        self.pos = self._base = self.length = self._rewound = 0
         self.ended = False
-        self._base = 0
-        self.length = 0
         self._whole = io.StringIO()
-        self._rewound = 0
         self.patience = 1  # characters that come before what nobody waits for is looked for again
 
     @property
@@ -93,9 +90,8 @@ class Source:
         return self.buf[self.pos + skip :]
 
     def match(self, pattern: re.Pattern[str], limit: int = LOOKAHEAD) -> Reading[Match | None]:
-        """Match `pattern` here within `limit` characters, waiting for them if need be; `pos` stays.
-
-        The pattern must be sure: where it matches a piece of text, it matches the same in anything longer.
+        """Match `pattern` here within `limit` characters, waiting for them if need be; `pos` stays. Where the pattern
+        matches a piece of text, it has to match the same in anything longer.
         """
         while True:
             found = pattern.match(self.buf, self.pos, self.pos + limit)

@@ -49,7 +49,6 @@ class ToolSchemas:
         return self._folded.get(bare.casefold())
 
     def begins(self, half: str) -> bool:
-        """Tell whether the beginning of a tool's name, or one in another form, is written here."""
         return self.resolve(half) is not None or any(name.startswith(half) for name in self._schemas)
 
     def properties(self, name: str) -> Mapping[str, Any]:
@@ -58,14 +57,8 @@ class ToolSchemas:
     def required(self, name: str) -> tuple[str, ...]:
         return json_schema.required(self._schemas.get(name, {}))
 
-    def sole_parameter(self, name: str) -> str | None:
-        needed, known = self.required(name), list(self.properties(name))
-        if len(needed) == 1:
-            return needed[0]
-        return known[0] if not needed and len(known) == 1 else None
-
     def types(self, name: str, key: str) -> frozenset[str]:
-        """The JSON types a parameter may have; empty where the schema does not say."""
+        """Return the JSON types a parameter may have; empty where the schema does not say."""
         if (known := self._types.get((name, key))) is not None:
             return known
         root = self._schemas.get(name, {})

@@ -12,7 +12,7 @@ import pytest
 from console_app.domain.messages import AssistantMessage, Attachment, Message, ToolMessage, UserMessage
 from console_app.domain.tools import FAILED, ToolSpec
 from console_app.engine.calls.given import GivenToModel
-from console_app.textcalls.provenance.folding import bare, letters
+from console_app.textcalls.provenance.given import bare, letters
 from tests.each import each
 from tests.engine.given import judged, results, why
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from console_app.textcalls import FAMILIES, ToolSignature, parse, render_calls
-from console_app.textcalls.dialects.form import Family
+from console_app.textcalls.dialects.table import Family
 from tests.textcalls.answers import called, identical, watched
 
 WRITABLE = list(FAMILIES.values())

@@ -16,7 +16,7 @@ _PLAIN_HEADERS = frozenset({"anthropic-version", "anthropic-beta", "user-agent",
 
 
 class EndpointAddress:
-    """One endpoint: its URL, whose model is asked for, and what must never be printed."""
+    """An endpoint: its URL, whose model is asked for, and its secrets, which are never printed."""
 
     def __init__(self, config: ProviderConfig) -> None:
         self.config = config

@@ -72,7 +72,7 @@ def proxy_in_use(url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One failure: the error to show, and whether the same request may go through later."""
+    """A failure: the error to show, and whether the same request may go through later."""
 
     error: errors.ProviderError
     passing: bool = False

@@ -51,7 +51,7 @@ class _Block:
 
 
 class AnthropicAnswer(WireAnswer):
-    """One message. Thinking and the blocks of server tools are kept whole, with the calls and text before them."""
+    """A message. Thinking and the blocks of server tools are kept whole, with the calls and text before them."""
 
     def __init__(self, tools: Sequence[ToolSpec] = (), source: str = "") -> None:
         super().__init__(tools)

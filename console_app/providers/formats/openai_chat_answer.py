@@ -174,7 +174,7 @@ _NOTHING: dict[str, Any] = {}
 
 
 class ChatAnswer(WireAnswer):
-    """One chat completion. `source` names the endpoint, the only one that gets its reasoning back."""
+    """A chat completion. `source` names the endpoint, the only one that gets its reasoning back."""
 
     def __init__(self, tools: Sequence[ToolSpec] = (), source: str = "") -> None:
         super().__init__(tools)

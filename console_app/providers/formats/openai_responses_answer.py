@@ -36,7 +36,7 @@ PartKey = tuple[int, str]  # content_index, and whether it is text or a refusal
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """One output item that is no call of ours. `began` is how much text and how many calls came before it."""
+    """An output item that is no call of ours. `began` is how much text and how many calls came before it."""
 
     where: Where
     began: tuple[int, int]
@@ -123,7 +123,7 @@ _PARTS = {"output_text": "text", "text": "text", "refusal": "refusal"}  # of a m
 
 
 class ResponsesAnswer(WireAnswer):
-    """One response. What goes back is kept with the calls and text before it, so that its place can be restored."""
+    """A response. All that goes back is kept with the calls and text before it, so that its place can be restored."""
 
     def __init__(self, tools: Sequence[ToolSpec] = (), source: str = "") -> None:
         super().__init__(tools)

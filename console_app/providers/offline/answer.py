@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -68,7 +67,7 @@ def report(called: Sequence[Called], tools: OfflineTools) -> str:
 
 
 def _in_brief(called: Sequence[Called], bad: Sequence[Called], tools: OfflineTools) -> str:
-    """What came of many calls: how many went well, and each that did not."""
+    """Tell of many calls how many went well, and each that did not."""
     told: list[str] = []
     for one in called:
         verdict = verdicts.verdict_of(one.result.outcome, arguments_of(one), one.result.content, None)
@@ -78,11 +77,6 @@ def _in_brief(called: Sequence[Called], bad: Sequence[Called], tools: OfflineToo
     head = f"{len(called) - len(told)} of {len(called)} calls did what they were for."
     advice = " ".join(dict.fromkeys(filter(None, (_FAILED[one.result.outcome][1] for one in bad))))
     return "\n\n".join(filter(None, (head, "\n".join(told), advice)))
-
-
-def failures(called: Sequence[Called]) -> int:
-    """Tell how many of the calls count as failed."""
-    return sum(one.result.outcome.is_error for one in called)
 
 
 def _cell(text: str) -> str:
@@ -171,10 +165,13 @@ def answer(request: ports.ModelRequest) -> OfflineAnswer:
     if turn.blocked:
         return OfflineAnswer(_blocked(called, tools))
     prompts = [AskedPrompt(text, earlier) for text, earlier in turn.prompts]
-    planned = plan_all(prompts, tools, _asked_for(called))
+    asked_for = [one for one in called if one.enables and one.ran]  # whatever came of it
+    planned = plan_all(prompts, tools, frozenset(str(arguments_of(one).get("server")) for one in asked_for))
     remaining = _remaining(planned, turn, called)
     if remaining and request.tool_choice == "none":
-        return OfflineAnswer(_only_words(called, remaining, tools))
+        left = "\n".join(f"- {code(call.spec.label, 80)} {code(call.arguments)}" for call in remaining)
+        only = f"I may not call tools in this answer. I would call:\n\n{left}"
+        return OfflineAnswer("\n\n".join(filter(None, (report(called, tools), only))))
     if remaining:
         return _calls(planned, remaining if request.parallel else remaining[:1], continued=bool(called))
     return _last(request, turn, called, planned, tools)
@@ -182,13 +179,9 @@ def answer(request: ports.ModelRequest) -> OfflineAnswer:
 
 def capabilities(tools: OfflineTools) -> str:
     """Return what the offline model is, what it can do with these tools, and how to get a real model."""
-    able = [rule.can for rule in RULES if rule.able(tools)]
-    lines = "\n".join(f"- {can}" for can in able)
-    can = (
-        f"With the tools that are on now I can:\n\n{lines}"
-        if able
-        else "No tool that I know how to use is on right now."
-    )
+    lines = "\n".join(f"- {rule.can}" for rule in RULES if rule.able(tools))
+    can = f"With the tools that are on now I can:\n\n{lines}"
+    can = can if lines else "No tool that I know how to use is on right now."
     if tools.off:
         can += f"\n\nOff, and asked for where a prompt needs them: {', '.join(code(name, 60) for name in tools.off)}."
     return (
@@ -204,12 +197,11 @@ def _remaining(planned: Plan, turn: OpenTurn, called: tuple[Called, ...]) -> tup
     """
     if called and not turn.progressed:
         return ()  # everything was put off: asking again would go on for ever
-    ran = Counter(_key(one.call.name, one.call.arguments) for one in called if one.ran)
+    ran = [_key(one.call.name, one.call.arguments) for one in called if one.ran]
     remaining: list[PlannedCall] = []
     for call in planned.calls:
-        key = _key(call.spec.name, call.arguments)
-        if ran[key]:
-            ran[key] -= 1
+        if (key := _key(call.spec.name, call.arguments)) in ran:
+            ran.remove(key)
         else:
             remaining.append(call)
     return tuple(remaining)
@@ -221,15 +213,6 @@ def _key(name: str, arguments: str) -> tuple[str, str]:
         return name, json.dumps(json.loads(arguments or "{}"), sort_keys=True)
     except (ValueError, RecursionError):
         return name, arguments
-
-
-def _asks_for(called: Called) -> bool:
-    return called.call.name.endswith(ENABLE)
-
-
-def _asked_for(called: tuple[Called, ...]) -> frozenset[str]:
-    """Return the servers that this turn has asked for, whatever came of it."""
-    return frozenset(str(arguments_of(one).get("server")) for one in called if _asks_for(one) and one.ran)
 
 
 def _calls(planned: Plan, calls: tuple[PlannedCall, ...], *, continued: bool) -> OfflineAnswer:
@@ -259,8 +242,8 @@ def _last(
     """Return the answer that ends the turn, by the completion tool where there is one."""
     prompt = turn.prompts[-1][0] if turn.prompts else ""
     if called:
-        told = [one for one in called if not _asks_for(one) or one.result.outcome is not Outcome.SUCCEEDED]
-        text = "\n\n".join(part for part in (report(told, tools), *planned.unmet) if part)
+        told = [one for one in called if not one.enables or one.result.outcome is not Outcome.SUCCEEDED]
+        text = "\n\n".join(filter(None, (report(told, tools), *planned.unmet)))
     elif planned.problems:
         text = "\n\n".join((*planned.problems, capabilities(tools)))
     elif _COMPLETE.search(prompt[:200]):
@@ -275,19 +258,12 @@ def _last(
 
 
 def _blocked(called: tuple[Called, ...], tools: OfflineTools) -> str:
-    bad = failures(called)
+    bad = sum(one.result.outcome.is_error for one in called)
     advice = (
         f"I can't complete this: {'a call' if bad == 1 else f'{bad} calls'} failed. Fix the cause and ask again, "
         'or say "just complete anyway".'
     )
-    return "\n\n".join(part for part in (report(called, tools), advice) if part)
-
-
-def _only_words(called: tuple[Called, ...], remaining: tuple[PlannedCall, ...], tools: OfflineTools) -> str:
-    """Return the answer when tools may not be used any more."""
-    left = "\n".join(f"- {code(call.spec.label, 80)} {code(call.arguments)}" for call in remaining)
-    done = report(called, tools)
-    return "\n\n".join(part for part in (done, f"I may not call tools in this answer. I would call:\n\n{left}") if part)
+    return "\n\n".join(filter(None, (report(called, tools), advice)))
 
 
 WORDS_PER_SECOND = 80.0  # about as fast as people see hosted models write
@@ -335,20 +311,16 @@ class OfflineProvider:
         for word in _WORD.findall(reply.text):
             yield Beat(ch.TextChunk(word), pause)
         before = sum(len(one.tool_calls) for one in request.messages if isinstance(one, AssistantMessage))
-        yield from _call_beats(reply, before, pause)
+        # all are announced before the first is complete: an instant tool would else be done before the next has a panel
+        for index, call in enumerate(reply.calls):
+            yield Beat(ch.CallOpened(index, f"offline_{before + index + 1}", call.spec.name), pause)
+        for index, call in enumerate(reply.calls):
+            for at in range(0, len(call.arguments), _PIECE):
+                yield Beat(ch.CallDelta(index, call.arguments[at : at + _PIECE]), pause)
+            yield Beat(ch.CallClosed(index, call.arguments))
         written = words(reply.text) + sum(1 + words(call.arguments) for call in reply.calls)
         yield Beat(ch.UsageChunk(request_words(request), written))
         yield Beat(ch.FinishChunk("tool_calls" if reply.calls else "stop"))
-
-
-def _call_beats(reply: OfflineAnswer, before: int, pause: float) -> Iterator[Beat]:
-    # All are announced before the first is complete: an instant tool would else be done before the next has a panel.
-    for index, call in enumerate(reply.calls):
-        yield Beat(ch.CallOpened(index, f"offline_{before + index + 1}", call.spec.name), pause)
-    for index, call in enumerate(reply.calls):
-        for at in range(0, len(call.arguments), _PIECE):
-            yield Beat(ch.CallDelta(index, call.arguments[at : at + _PIECE]), pause)
-        yield Beat(ch.CallClosed(index, call.arguments))
 
 
 History = Sequence[Message]
@@ -374,6 +346,10 @@ class Called:
         return results.without_remarks(self.result.content)
 
     @property
+    def enables(self) -> bool:
+        return self.call.name.endswith(ENABLE)
+
+    @property
     def ran(self) -> bool:
         """Tell whether the call was dealt with, for good or ill; one that was put off is to be asked for again."""
         return self.result.outcome is not Outcome.SKIPPED
@@ -395,7 +371,11 @@ class OpenTurn:
 
 def open_turn(messages: History) -> OpenTurn:
     """Return the part of the conversation after the last answer that ended a turn."""
-    messages = _apart(messages)
+    messages = [  # what Fanout notes before the next prompt is taken apart: it is not what the user asks for
+        one
+        for message in messages
+        for one in (message.parts if isinstance(message, UserMessage) and message.parts else (message,))
+    ]
     start = _start(messages)
     earlier = tuple(messages[:start])
     spoken = [message for message in messages[start:] if isinstance(message, UserMessage) and message.origin == "user"]
@@ -403,28 +383,16 @@ def open_turn(messages: History) -> OpenTurn:
         spoken = spoken[-1:]  # what was said before was taken back by a stop, not answered
     prompts = [(_meant(message.content, earlier), earlier) for message in spoken]
     given = {message.tool_call_id: message for message in messages[start:] if isinstance(message, ToolMessage)}
-    answers = [
-        message for message in messages[start:] if isinstance(message, AssistantMessage) and message.label is None
-    ]
+    answers = [one for one in messages[start:] if isinstance(one, AssistantMessage) and one.label is None]
     newest = [given[call.id] for call in answers[-1].tool_calls if call.id in given] if answers else []
+    called = [Called(call, given[call.id]) for one in answers for call in one.tool_calls if call.id in given]
     return OpenTurn(
         prompts=tuple(prompts),
-        called=tuple(
-            Called(call, given[call.id]) for answer in answers for call in answer.tool_calls if call.id in given
-        ),
+        called=tuple(called),
         progressed=any(result.outcome is not Outcome.SKIPPED for result in newest),
         blocked=any(result.outcome is Outcome.BLOCKED for result in newest),
         failed_before=any(isinstance(message, ToolMessage) and message.outcome.is_error for message in earlier),
     )
-
-
-def _apart(messages: History) -> History:
-    """Take apart what Fanout notes before the next prompt: it is not what the user asks for."""
-    return [
-        one
-        for message in messages
-        for one in (message.parts if isinstance(message, UserMessage) and message.parts else (message,))
-    ]
 
 
 def _start(messages: History) -> int:
@@ -438,23 +406,16 @@ def _start(messages: History) -> int:
         message = messages[at]
         if isinstance(message, AssistantMessage) and message.label is not None and not message.interrupted:
             continue  # a thought ends nothing
-        if isinstance(message, AssistantMessage) and (not message.tool_calls or message.interrupted):
-            return _after_results(messages, at + 1)
-        if isinstance(message, AssistantMessage) and any(
-            call.name.endswith(FINISHED) and call.id in finished for call in message.tool_calls
-        ):
-            return _after_results(messages, at + 1)
+        calls = message.tool_calls if isinstance(message, AssistantMessage) else ()
+        ended = isinstance(message, AssistantMessage) and (not calls or message.interrupted)
+        if ended or any(call.name.endswith(FINISHED) and call.id in finished for call in calls):
+            behind = enumerate(messages[at + 1 :], at + 1)
+            return next((place for place, one in behind if not isinstance(one, ToolMessage)), len(messages))
         follower = messages[at + 1] if at + 1 < len(messages) else None
         stopped = isinstance(message, UserMessage) and message.origin == "fanout"
         if stopped and isinstance(follower, UserMessage) and follower.origin == "user":
             return at + 1
     return 0
-
-
-def _after_results(messages: History, at: int) -> int:
-    while at < len(messages) and isinstance(messages[at], ToolMessage):
-        at += 1
-    return at
 
 
 def _meant(prompt: str, earlier: History) -> str:

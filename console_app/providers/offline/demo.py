@@ -18,6 +18,7 @@ from console_app.providers.offline.rule import (
     RuleFinding,
     count_of,
     missing,
+    reader,
     unquoted,
 )
 
@@ -56,11 +57,7 @@ _DEFAULT_SECONDS = 3.0
 
 
 def _long_task(tools: OfflineTools) -> Match | None:
-    return tools.find(
-        ("long_task",),
-        task=("task", "name"),
-        seconds=("duration_seconds", "duration", "seconds"),
-    )
+    return tools.find(("long_task",), task=("task", "name"), seconds=("duration_seconds", "duration", "seconds"))
 
 
 def _tasks(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
@@ -104,8 +101,9 @@ def _show(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
 def _updates(asked: AskedPrompt, tools: OfflineTools, tasks: Sequence[RuleFinding]) -> Iterator[RuleFinding]:
     for found in _UPDATES.finditer(asked.text):
         counted = found[1] or found[2]
-        if not counted and any(_in_one_sentence(asked.text, task, found) for task in tasks):
-            continue  # how these tasks tell of themselves
+        around = [sorted([task.span, found.span()]) for task in tasks]
+        if not counted and any(not _SENTENCE_ENDS.search(asked.text, one[1], other[0]) for one, other in around):
+            continue  # how the tasks of the same sentence tell of themselves
         tool = tools.find(("status_updates",), stages=("stages",))
         if tool is None:
             yield missing(found.span(), "show status updates", "demo.status_updates")
@@ -117,33 +115,27 @@ def _updates(asked: AskedPrompt, tools: OfflineTools, tasks: Sequence[RuleFindin
         yield RuleFinding(found.span(), tuple(tool.call(stages=stages) for _ in range(count_of(found[1]))))
 
 
-def _in_one_sentence(text: str, task: RuleFinding, updates: re.Match[str]) -> bool:
-    first, last = sorted([task.span, updates.span()])
-    return _SENTENCE_ENDS.search(text, first[1], last[0]) is None
-
-
 def _failures(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
-    for found in _FAILURE.finditer(asked.text):
-        tool = tools.find(("fail",), message=("message", "error"))
-        if tool is None:
-            continue
+    tool = tools.find(("fail",), message=("message", "error"))
+    for found in _FAILURE.finditer(asked.text) if tool else ():
         quote = _QUOTE.match(asked.text, found.end(), found.end() + 400)
         message = unquoted(quote[1]) if quote else "a failure you asked for"
-        yield RuleFinding((found.start(), (quote or found).end()), (tool.call(message=message),))
+        yield RuleFinding((found.start(), (quote or found).end()), (tool.call(message=message),) if tool else ())
 
 
-def _big(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
-    for found in _BIG.finditer(asked.text):
-        tool = tools.find(("big",), size=("bytes", "size"))
-        if tool is None:
-            continue
-        scale = {"k": 1_000, "m": 1_000_000}.get((found[2] or "").lower(), 1)
-        yield RuleFinding(found.span(), (tool.call(size=min(int(found[1]) * scale, 100_000_000)),))
+def _big(tool: Match, found: re.Match[str]) -> list[PlannedCall]:
+    scale = {"k": 1_000, "m": 1_000_000}.get((found[2] or "").lower(), 1)
+    return [tool.call(size=min(int(found[1]) * scale, 100_000_000))]
+
+
+_read_big = reader(_BIG, lambda tools: tools.find(("big",), size=("bytes", "size")), _big)
 
 
 def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
     tasks = list(_tasks(asked, tools))
-    return chain(_show(asked, tools), tasks, _updates(asked, tools, tasks), _failures(asked, tools), _big(asked, tools))
+    return chain(
+        _show(asked, tools), tasks, _updates(asked, tools, tasks), _failures(asked, tools), _read_big(asked, tools)
+    )
 
 
 DEMO = AnswerRule(

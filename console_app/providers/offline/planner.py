@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, cast
 
 from console_app.domain import ToolSpec, one_line
@@ -27,6 +27,7 @@ from console_app.providers.offline.rule import (
     count_of,
     listed,
     missing,
+    reader,
     unquoted,
 )
 from console_app.providers.offline.todo import TODO
@@ -168,10 +169,6 @@ _READERS: tuple[tuple[re.Pattern[str], str, Callable[[OfflineTools], Match | Non
 )
 
 
-def _call(tool: Match, names: tuple[str, ...], found: re.Match[str]) -> PlannedCall:
-    return tool.call(**{name: unquoted(group) for name, group in zip(names, found.groups(), strict=True)})
-
-
 def _read_orders(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
     taken: list[tuple[int, int]] = []
     for pattern, name, find, names in _READERS:
@@ -183,7 +180,8 @@ def _read_orders(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFindin
                 continue
             taken.append(found.span())
             if tool:
-                yield RuleFinding(found.span(), (_call(tool, names, found),))
+                values = {name: unquoted(group) for name, group in zip(names, found.groups(), strict=True)}
+                yield RuleFinding(found.span(), (tool.call(**values),))
             else:
                 yield missing(found.span(), f"look up “{found[0].strip()}”", f"order_database.{name}")
 
@@ -228,22 +226,16 @@ def _draft(topic: str, slides: int) -> str:
     return "\n".join(parts)
 
 
-def _read_slides(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
-    for found in _SLIDES.finditer(asked.text):
-        tool = _maker(tools)
-        if tool is None:
-            yield missing(found.span(), "make a presentation", "pptx_generator.markdown_to_pptx")
-            continue
-        topic = unquoted(found[2])
-        file = re.sub(r"[^\w]+", "_", topic.lower()).strip("_")[:60] or "slides"
-        call = tool.call(markdown=_draft(topic, count_of(found[1])), file=f"{file}.pptx")
-        yield RuleFinding(found.span(), (call,))
+def _slides(tool: Match, found: re.Match[str]) -> list[PlannedCall]:
+    topic = unquoted(found[2])
+    file = re.sub(r"[^\w]+", "_", topic.lower()).strip("_")[:60] or "slides"
+    return [tool.call(markdown=_draft(topic, count_of(found[1])), file=f"{file}.pptx")]
 
 
 SLIDES = AnswerRule(
     can="draft an outline as slides: `create a one-slide PowerPoint about parallel computing`",
     able=lambda tools: _maker(tools) is not None,
-    read=_read_slides,
+    read=reader(_SLIDES, _maker, _slides, lambda _: ("make a presentation", "pptx_generator.markdown_to_pptx")),
 )
 
 
@@ -283,44 +275,39 @@ def _searcher(tools: OfflineTools) -> Match | None:
     return tools.find(("search_files", "grep", "search_text"), what=("query", "text", "pattern"), maybe_path=_FOLDERS)
 
 
-def _reads(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
-    for found in _READ.finditer(asked.text):
-        paths = [name.strip("\"'`") for name in _NAME.findall(found[1])]
-        if tool := _reader(tools):
-            yield RuleFinding(found.span(), tuple(tool.call(path=path) for path in paths))
-        else:
-            yield missing(found.span(), f"read `{', '.join(paths)}`", "files.read_file")
+def _paths(found: re.Match[str]) -> list[str]:
+    return [name.strip("\"'`") for name in _NAME.findall(found[1])]
 
 
-def _lists(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
-    for found in _LIST.finditer(asked.text):
-        tool = _lister(tools)
-        if tool is None:
-            yield missing(found.span(), "list files", "files.list_directory")
-            continue
-        folder = unquoted(found[1] or "")
-        path = "." if folder.lower() in _HERE else folder
-        yield RuleFinding(found.span(), (tool.call(path=path),))
+def _folder(found: re.Match[str]) -> str:
+    folder = unquoted(found[1] or "")
+    return "." if folder.lower() in _HERE else folder
 
 
-def _searches(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
-    for found in _SEARCH.finditer(asked.text):
-        tool = _searcher(tools)
-        if tool is None:
-            yield missing(found.span(), "search files", "files.search_files")
-            continue
-        call = tool.call(what=unquoted(found[1] or found[2]), path=".")
-        yield RuleFinding(found.span(), (call,))
-
-
-def _read_files(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
-    return chain(_reads(asked, tools), _lists(asked, tools), _searches(asked, tools))
-
-
+_READERS_OF_FILES = (
+    reader(
+        _READ,
+        _reader,
+        lambda tool, found: [tool.call(path=path) for path in _paths(found)],
+        lambda found: (f"read `{', '.join(_paths(found))}`", "files.read_file"),
+    ),
+    reader(
+        _LIST,
+        _lister,
+        lambda tool, found: [tool.call(path=_folder(found))],
+        lambda _: ("list files", "files.list_directory"),
+    ),
+    reader(
+        _SEARCH,
+        _searcher,
+        lambda tool, found: [tool.call(what=unquoted(found[1] or found[2]), path=".")],
+        lambda _: ("search files", "files.search_files"),
+    ),
+)
 FILES = AnswerRule(
     can="read, list and search files: `read README.md and list the files in docs/`",
     able=lambda tools: (_reader(tools) or _lister(tools)) is not None,
-    read=_read_files,
+    read=lambda asked, tools: chain.from_iterable(read(asked, tools) for read in _READERS_OF_FILES),
 )
 
 
@@ -332,14 +319,14 @@ _BEYOND = re.compile(
 _MOST = 3
 
 
-def _read_limits(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
-    for number, found in enumerate(_BEYOND.finditer(asked.text)):
-        if number < _MOST:
-            problem = f"{code(found[0], 80)} is beyond me: I only follow rules."
-            yield RuleFinding(found.span(), problem=problem)
-
-
-LIMITS = AnswerRule(can="", able=lambda tools: False, read=_read_limits)
+LIMITS = AnswerRule(
+    can="",
+    able=lambda tools: False,
+    read=lambda asked, tools: [
+        RuleFinding(found.span(), problem=f"{code(found[0], 80)} is beyond me: I only follow rules.")
+        for found in islice(_BEYOND.finditer(asked.text), _MOST)
+    ],
+)
 RULES: tuple[AnswerRule, ...] = (NAMED_CALLS, TODO, SLIDES, FILES, SEARCHES, ORDERS, DEMO, ARITHMETIC, LIMITS)
 READS = 8_000  # characters of a prompt that the rules look at
 CALLS = 64  # calls planned for one prompt
@@ -366,7 +353,8 @@ def plan(asked: AskedPrompt, tools: OfflineTools, asked_for: frozenset[str] = fr
     for rule in RULES:
         for finding in list(rule.read(asked, tools)):
             findings.append(finding)
-            asked = replace(asked, text=_blank(asked.text, finding))
+            start, end = finding.span
+            asked = replace(asked, text=asked.text[:start] + " " * (end - start) + asked.text[end:])
     findings.sort(key=lambda finding: finding.span)
     calls: list[PlannedCall] = []
     unmet: list[str] = []
@@ -389,8 +377,3 @@ def plan_all(prompts: Sequence[AskedPrompt], tools: OfflineTools, asked_for: fro
         tuple(problem for one in plans for problem in one.problems),
         tuple(problem for one in plans for problem in one.unmet),
     )
-
-
-def _blank(text: str, finding: RuleFinding) -> str:
-    start, end = finding.span
-    return text[:start] + " " * (end - start) + text[end:]

@@ -33,34 +33,24 @@ class Match:
     spec: ToolSpec
     keys: Mapping[str, str]
 
-    def takes(self, parameter: str) -> bool:
-        return parameter in self.keys
-
     def kind(self, parameter: str) -> str:
         """Return the JSON type that the tool's schema gives the parameter, or ""."""
         return kind_of(json_schema.properties(self.spec.input_schema).get(self.keys[parameter]))
 
     def call(self, **values: Any) -> PlannedCall:
-        """Return the call with these values, each as the type the schema asks for; what the tool doesn't take is left
-        out."""
-        arguments = {
-            self.keys[name]: _fit(value, self.kind(name)) for name, value in values.items() if self.takes(name)
-        }
-        return PlannedCall(self.spec, json.dumps(arguments, ensure_ascii=False))
+        """Return the call with those of the values that the tool takes, each as the type that its schema asks for."""
+        taken = {self.keys[name]: _fit(value, self.kind(name)) for name, value in values.items() if name in self.keys}
+        return PlannedCall(self.spec, json.dumps(taken, ensure_ascii=False))
 
 
 class OfflineTools:
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         self.tools = tuple(tools)
         self._enable = self.find((ENABLE,), server=("server",))
-        offered = (
-            json_schema.properties(self._enable.spec.input_schema).get(self._enable.keys["server"])
-            if self._enable
-            else None
-        )
-        self.off = tuple(
-            map(str, json_schema.choices(json_schema.as_schema(offered)))
-        )  # the servers that are off and can be asked for
+        schema = self._enable.spec.input_schema if self._enable else {}
+        offered = json_schema.properties(schema).get(self._enable.keys["server"]) if self._enable else None
+        choices = json_schema.choices(json_schema.as_schema(offered))
+        self.off = tuple(map(str, choices))  # the servers that are off and can be asked for
 
     def switch_on(self, server: str) -> PlannedCall | None:
         """Return the call that asks for a server that is off; None where there is none such."""
@@ -73,40 +63,33 @@ class OfflineTools:
         """
         for name in names:
             for spec in self.tools:
-                if spec.tool.lower().replace("-", "_") == name and (match := _match(spec, parameters)):
-                    return match
+                if spec.tool.lower().replace("-", "_") != name:
+                    continue
+                has = json_schema.properties(spec.input_schema)
+                keys = {
+                    parameter.removeprefix("maybe_"): next((one for one in candidates if one in has), "")
+                    for parameter, candidates in parameters.items()
+                }
+                taken = {parameter: key for parameter, key in keys.items() if key}
+                needed = set(json_schema.required(spec.input_schema)) <= set(taken.values())
+                if needed and all(one.startswith("maybe_") or taken.get(one) for one in parameters):
+                    return Match(spec, taken)
         return None
 
     def lookup(self, name: str) -> ToolSpec | None:
-        """Return the tool that people mean by `name`: `server.tool`, its wire name, or its own name where only one has
-        it."""
-        for spec in self.tools:
-            if name in (spec.label, spec.name):
-                return spec
-        own = [spec for spec in self.tools if spec.tool == name]
+        """Return the tool meant by `name`: `server.tool`, its wire name, or its own where only one has it."""
+        exact = [spec for spec in self.tools if name in (spec.label, spec.name)][:1]
+        own = exact or [spec for spec in self.tools if spec.tool == name]
         return own[0] if len(own) == 1 else None
 
     def label(self, wire_name: str) -> str:
-        """Return `server.tool` of the tool with this name on the wire, or the name itself when it is not on any
-        more."""
+        """Return `server.tool` for a name on the wire, or the name itself when the tool is not on any more."""
         return next((spec.label for spec in self.tools if spec.name == wire_name), wire_name)
 
 
 def kind_of(schema: Any) -> str:
     """Return the JSON type of a schema; of several the first that isn't null; "" where it says none."""
     return next((kind for kind in json_schema.types(schema) if kind != "null"), "")
-
-
-def _match(spec: ToolSpec, parameters: Mapping[str, Iterable[str]]) -> Match | None:
-    has = json_schema.properties(spec.input_schema)
-    keys: dict[str, str] = {}
-    for name, candidates in parameters.items():
-        key = next((one for one in candidates if one in has), None)
-        if key is not None:
-            keys[name.removeprefix("maybe_")] = key
-        elif not name.startswith("maybe_"):
-            return None
-    return Match(spec, keys) if set(json_schema.required(spec.input_schema)) <= set(keys.values()) else None
 
 
 def _fit(value: Any, kind: str) -> Any:
@@ -124,7 +107,7 @@ def _fit(value: Any, kind: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class AskedPrompt:
-    """One prompt. What earlier rules took out of `text` is blank, so that positions stay; `earlier` came before it."""
+    """A prompt. Earlier rules left blanks in `text` for what they took; the messages `earlier` came before it."""
 
     text: str
     earlier: tuple[Message, ...] = ()
@@ -145,14 +128,33 @@ class RuleFinding:
 
 @dataclass(frozen=True, slots=True)
 class AnswerRule:
-    """One thing that the offline model can do.
-
-    `can` says it in words with a prompt to try; `able` whether the tools for it are on; `read` recognises it.
+    """`can` says what the offline model can do, with a prompt to try, `able` whether its tools are on, and `read`
+    recognises it.
     """
 
     can: str
     able: Callable[[OfflineTools], bool]
     read: Callable[[AskedPrompt, OfflineTools], Iterable[RuleFinding]]
+
+
+def reader(
+    pattern: re.Pattern[str],
+    find: Callable[[OfflineTools], Match | None],
+    calls: Callable[[Match, re.Match[str]], Iterable[PlannedCall]],
+    lacking: Callable[[re.Match[str]], tuple[str, str]] | None = None,
+) -> Callable[[AskedPrompt, OfflineTools], Iterable[RuleFinding]]:
+    """Return how a rule reads: each match of `pattern` is the `calls` of the tool that `find` finds; where that is not
+    on, the prompt asked for what `lacking` says, which is done by a tool (`server.tool`)."""
+
+    def read(asked: AskedPrompt, tools: OfflineTools) -> Iterable[RuleFinding]:
+        tool = find(tools)
+        for found in pattern.finditer(asked.text):
+            if tool:
+                yield RuleFinding(found.span(), tuple(calls(tool, found)))
+            elif lacking:
+                yield missing(found.span(), *lacking(found))
+
+    return read
 
 
 def missing(span: tuple[int, int], what: str, tool: str) -> RuleFinding:

@@ -54,9 +54,8 @@ class _Item:
 
 
 def _list_tool(tools: OfflineTools) -> Match | None:
-    return tools.find(
-        ("update_todo_list", "todo_write", "update_todos"), items=("todos", "items", "todo_list", "tasks")
-    )
+    names = ("update_todo_list", "todo_write", "update_todos")
+    return tools.find(names, items=("todos", "items", "todo_list", "tasks"))
 
 
 def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
@@ -83,18 +82,13 @@ def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
 
 def _current(asked: AskedPrompt, tool: Match) -> list[_Item]:
     """Return the list as the newest successful call of the tool left it."""
-    done = {
-        message.tool_call_id
-        for message in asked.earlier
-        if isinstance(message, ToolMessage) and message.outcome is Outcome.SUCCEEDED
-    }
-    for message in reversed(asked.earlier):
-        if not isinstance(message, AssistantMessage):
-            continue
-        for call in reversed(message.tool_calls):
-            if call.name == tool.spec.name and call.id in done:
-                return _parsed(call.arguments, tool.keys["items"])
-    return []
+    results = [message for message in asked.earlier if isinstance(message, ToolMessage)]
+    done = {one.tool_call_id for one in results if one.outcome is Outcome.SUCCEEDED}
+    answers = [message for message in asked.earlier if isinstance(message, AssistantMessage)]
+    calls = [
+        call for answer in answers for call in answer.tool_calls if call.name == tool.spec.name and call.id in done
+    ]
+    return _parsed(calls[-1].arguments, tool.keys["items"]) if calls else []
 
 
 def _parsed(arguments: str, key: str) -> list[_Item]:
@@ -133,13 +127,11 @@ def _written(items: Sequence[_Item], tool: Match) -> Any:
     written: list[dict[str, Any]] = []
     for number, one in enumerate(items, 1):
         entry: dict[str, Any] = {"id": str(number)} if kind_of(fields.get("id")) == "string" else {}
-        entry |= {text_key: one.text, state_key: _state(one.state, fields.get(state_key))}
+        words = json_schema.choices(json_schema.as_schema(fields.get(state_key)))
+        state = next((word for word in _WORDS[one.state] if word in words), one.state)
+        entry |= {text_key: one.text, state_key: state}
         written.append(entry)
     return written
-
-
-def _state(state: str, schema: object) -> str:
-    return next((word for word in _WORDS[state] if word in json_schema.choices(json_schema.as_schema(schema))), state)
 
 
 TODO = AnswerRule(

@@ -129,7 +129,7 @@ class AnswerCalls(Protocol):
 
 
 class WireAnswer(ABC):
-    """One answer being read: `event` takes an event's JSON, `chunks` is what came of it since it was last emptied.
+    """An answer that is read: `event` takes an event's JSON, `chunks` is what came of it since it was last emptied.
 
     `finished` says that the model said it was done; `over` that nothing more can come.
     """

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -35,17 +35,12 @@ from console_app.providers.text_protocol.forms import (
     usual_dialect,
 )
 from console_app.textcalls import ToolSignature
+from console_app.textcalls.model import WrittenCall
 
 if TYPE_CHECKING:
     from console_app.providers.text_protocol.reading import AnswerReader
 
 MUST_CALL = "Every answer of yours has to call at least one tool."
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
-    name: str
-    arguments: Mapping[str, Any]
 
 
 def as_text(request: ports.ModelRequest, dialect: str) -> ports.ModelRequest:
@@ -127,15 +122,15 @@ def _written(calls: Sequence[ToolCall], dialect: str, tools: Sequence[ToolSignat
     from console_app.textcalls import render_calls
 
     written: list[str] = []
-    for readable, group in groupby(map(_readable, calls), key=lambda call: isinstance(call, _Call)):
+    for readable, group in groupby(map(_readable, calls), key=lambda call: isinstance(call, WrittenCall)):
         if readable:
-            written.append(render_calls(dialect, [call for call in group if isinstance(call, _Call)], tools))
+            written.append(render_calls(dialect, [call for call in group if isinstance(call, WrittenCall)], tools))
         else:
             written += [call for call in group if isinstance(call, str)]
     return "\n".join(written)
 
 
-def _readable(call: ToolCall) -> _Call | str:
+def _readable(call: ToolCall) -> WrittenCall | str:
     """Return a call with its arguments, or its text where they could not be read."""
     try:
         arguments: Any = json.loads(call.arguments or "{}")
@@ -143,7 +138,7 @@ def _readable(call: ToolCall) -> _Call | str:
         arguments = None
     if not isinstance(arguments, dict) or (not call.arguments and call.raw):
         return call.raw or call.arguments
-    return _Call(call.name, arguments)  # pyright: ignore[reportUnknownArgumentType]
+    return WrittenCall(call.name, arguments)  # pyright: ignore[reportUnknownArgumentType]
 
 
 NATIVELY = "Call tools by the API's own tool calls: what you write as text is not run."

@@ -7,25 +7,16 @@ show their name before they are complete, so names are looked up between two pie
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from typing import TypeAlias
 
+from console_app.textcalls import model
 from console_app.textcalls.bodies.framing import Frame
 from console_app.textcalls.bodies.shapes import MAPPED, NAMED, NO_CALL, NotACall, Shaped, arguments_of
-from console_app.textcalls.model import (
-    Arguments,
-    CallArgumentsDelta,
-    CallNamed,
-    CallRetracted,
-    ErrorKind,
-    ParsedCall,
-    ProblemKind,
-    ScanEvent,
-    ScanProblem,
-    Unreadable,
-)
-from console_app.textcalls.source import Source
+from console_app.textcalls.dialects.coats import CHAT_TOKENS, HALF
+from console_app.textcalls.patterns import any_of, compiled, lazily
+from console_app.textcalls.source import Reading, Source
 from console_app.textcalls.tool_schemas import ToolSchemas
 
 _REACH = 300
@@ -44,33 +35,27 @@ class CallAttempt:
     start: int
     end: int
     dialect: str
-    arguments: Arguments | None = None
+    arguments: model.Arguments | None = None
     repaired: tuple[str, ...] = ()
     known: bool = True
     closed: bool = True
     marked: bool = True
     stood: str = ""
     asks: str | None = None
-    failure: ErrorKind | None = None
+    failure: model.ErrorKind | None = None
     why: str = ""
-
-    @property
-    def whole(self) -> bool:
-        """Tell whether it was read to its own end, and nothing in it had to be mended."""
-        return self.failure is None and self.closed and not self.repaired
 
 
 @dataclass(frozen=True, slots=True)
 class Reopening:
-    """A call that ended with a raw value may go on: text after it may still be part of the value, if `end`
-    shows that the real end comes later, every match of which begins with `lead`. `begin` is where the value began;
-    `arguments` gives them all for a value that is longer.
+    """A call whose raw value, from `begin` on, may go on behind it, if `end` comes later, every match of which begins
+    with `lead`. `arguments` gives them all for a value that is longer.
     """
 
     begin: int
     end: re.Pattern[str]
     lead: str
-    arguments: Callable[[str], Arguments]
+    arguments: Callable[[str], model.Arguments]
 
 
 @dataclass(slots=True)
@@ -80,32 +65,27 @@ class _Panel:
     complete: bool = False
 
 
+@dataclass(slots=True)
 class Draft:
     """Collects the attempts of a region under one dialect; `base` is the index of the first. `marked`: a marker
-    opened the region: then calls of unknown tools too are told of while they are read.
+    opened the region: then calls of unknown tools too are told of while they are read. `answer` is the model's in
+    dialects that answer by a call of nothing.
     """
 
-    def __init__(
-        self, src: Source, tools: ToolSchemas, dialect: str, base: int, events: list[ScanEvent], *, marked: bool
-    ) -> None:
-        self.src = src
-        self.tools = tools
-        self._base = base
-        self.dialect = dialect
-        self.marked = marked
-        self.attempts: list[CallAttempt] = []
-        self.ignored: list[tuple[int, int, str]] = []
-        self.reopening: Reopening | None = None
-        self.answer: str | None = None  # of the model in dialects that answer by a call of nothing
-        self._events = events
-        self._panels: list[_Panel | None] = []  # by the places of their calls
-        self._value: Frame | None = None  # that is being read, whose objects may be calls
-        self._first = 0  # the place of the first of them
-        self._fed = 0  # panels, from the first, that have all of their text
-
-    @property
-    def calls(self) -> int:
-        return sum(attempt.failure is None for attempt in self.attempts)
+    src: Source
+    tools: ToolSchemas
+    dialect: str
+    base: int
+    events: list[model.ScanEvent]
+    marked: bool
+    attempts: list[CallAttempt] = field(default_factory=list[CallAttempt])
+    ignored: list[tuple[int, int, str]] = field(default_factory=list[tuple[int, int, str]])
+    reopening: Reopening | None = None
+    answer: str | None = None
+    _panels: list[_Panel | None] = field(default_factory=list[_Panel | None])  # by the places of their calls
+    _value: Frame | None = None  # that is being read, whose objects may be calls
+    _first: int = 0  # the place of the first of them
+    _fed: int = 0  # panels, from the first, that have all of their text
 
     def name_of(self, written: str) -> str:
         """Return the tool's name for a written one, which is left as it is where there is no such tool."""
@@ -121,7 +101,7 @@ class Draft:
         if self._panels[place] is None:
             self._panels[place] = _Panel(name, at)
             self._fed = min(self._fed, place)
-            self._events.append(CallNamed(self._base + place, name, dialect))
+            self.events.append(model.CallNamed(self.base + place, name, dialect))
 
     def _feed(self, place: int, upto: int, *, complete: bool = False) -> None:
         """Tell what has come of a call; where it is `complete`, what comes later is not its own."""
@@ -129,14 +109,14 @@ class Draft:
         if panel is not None and not panel.complete:
             panel.complete = complete
             if upto > panel.sent:
-                self._events.append(CallArgumentsDelta(self._base + place, self.src.text(panel.sent, upto)))
+                self.events.append(model.CallArgumentsDelta(self.base + place, self.src.text(panel.sent, upto)))
                 panel.sent = upto
 
     def _retract(self, place: int) -> None:
         self._panels += [None] * (place + 1 - len(self._panels))
         if self._panels[place] is not None:
             self._panels[place] = None
-            self._events.append(CallRetracted(self._base + place))
+            self.events.append(model.CallRetracted(self.base + place))
 
     def _retract_from(self, place: int) -> None:
         """No call at this place or after it, until others are announced."""
@@ -174,7 +154,9 @@ class Draft:
             if place == self._fed and (whole or panel is None or panel.complete):
                 self._fed += 1
 
-    def done(self, written: str, arguments: Arguments, start: int, end: int, repaired: tuple[str, ...] = ()) -> None:
+    def done(
+        self, written: str, arguments: model.Arguments, start: int, end: int, repaired: tuple[str, ...] = ()
+    ) -> None:
         name = self.name_of(written)
         known = name in self.tools
         self.take(CallAttempt(name, start, end, self.dialect, arguments, repaired, known, marked=self.marked))
@@ -196,7 +178,7 @@ class Draft:
         name = self.name_of(written)
         try:
             arguments, more = arguments_of(value, name, self.tools, flat)
-        except Unreadable as error:
+        except model.Unreadable as error:
             self.fail("invalid", error.message, start, end, name)
             return
         self.done(written, arguments, start, end, repaired=repaired + more)
@@ -214,7 +196,7 @@ class Draft:
         else:
             self.fail("invalid", found.why, start, end)
 
-    def fail(self, kind: ErrorKind, why: str, start: int, end: int, written: str | None = None) -> None:
+    def fail(self, kind: model.ErrorKind, why: str, start: int, end: int, written: str | None = "") -> None:
         """Take a call that was cut off or can't be understood."""
         place = len(self.attempts)
         if not written and (found := NAMED.match(self.src.text(start, min(end, start + 400)).lstrip(", \r\n\t"))):
@@ -246,21 +228,21 @@ class Places:
         return [found.end() for found in re.finditer("\n", self._text)]
 
     def problem(
-        self, kind: ProblemKind, message: str, start: int, end: int, name: str | None, index: int | None = None
-    ) -> ScanProblem:
+        self, kind: model.ProblemKind, message: str, start: int, end: int, name: str | None, index: int | None = None
+    ) -> model.ScanProblem:
         line = bisect_right(self._breaks, start)
         column = start - (self._breaks[line - 1] if line else 0)
         raw = self._text[start : min(end, start + RAW_LIMIT)]
-        return ScanProblem(kind, message, start, end, line + 1, column + 1, raw, name, index)
+        return model.ScanProblem(kind, message, start, end, line + 1, column + 1, raw, name, index)
 
 
 def concluded(
     attempts: Sequence[CallAttempt], notes: Sequence[Note], text: str
-) -> tuple[tuple[ParsedCall, ...], tuple[ScanProblem, ...]]:
+) -> tuple[tuple[model.ParsedCall, ...], tuple[model.ScanProblem, ...]]:
     """The calls in their order, and the problems in the order of the text, which is the whole answer."""
     place = Places(text)
-    calls: list[ParsedCall] = []
-    problems: list[ScanProblem] = []
+    calls: list[model.ParsedCall] = []
+    problems: list[model.ScanProblem] = []
     for index, attempt in enumerate(attempts):
         start, end, name = attempt.start, attempt.end, attempt.name
         if attempt.failure is not None:
@@ -278,9 +260,109 @@ def concluded(
     return tuple(calls), tuple(sorted(problems, key=lambda problem: problem.start))
 
 
-def parsed(index: int, attempt: CallAttempt, raw: str) -> ParsedCall:
+def parsed(index: int, attempt: CallAttempt, raw: str) -> model.ParsedCall:
     assert attempt.arguments is not None, "it was read"
-    return ParsedCall(
+    return model.ParsedCall(
         index, attempt.name or "", attempt.arguments, attempt.dialect, raw, attempt.start, attempt.end,
         attempt.repaired, attempt.known, attempt.marked, attempt.stood, attempt.asks,
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A region that is read: where it began, with which token; patterns of what `opens` and `closes` such a one.
+    `pretty`: its tokens are on lines of their own; `required`: a token limit cut off calls without a closing token.
+    """
+
+    start: int
+    token: str = ""
+    opens: str = ""
+    closes: str = ""
+    pretty: bool = False
+    required: bool = True
+
+    def at_close(self, src: Source) -> Reading[bool]:
+        """Tell whether a closing token, or the end of a fence before it, stands here; `pos` stays."""
+        if not self.closes:
+            return False
+        found = yield from src.match(_close_or_not(self.closes))
+        return found is not None and found["close"] is not None
+
+    def at_turn_end(self, src: Source) -> Reading[bool]:
+        """Tell whether the model ended its turn here, or the answer ended within a tag."""
+        if _HALF_TAG.fullmatch(src.tail() or "x"):
+            return True
+        found = yield from src.match(_TURN_END, 96)
+        return found is not None
+
+    def fail_unclosed(
+        self, src: Source, draft: Draft, span: Frame, begin: int, what: str, written: str = ""
+    ) -> Reading[None]:
+        """Report the call that began at `begin`, whose value did not close: cut off inside `what`, or invalid; that
+        too where a closing token stands in its broken string, for then the model had closed the call.
+        """
+        text = src.text(span.string_at, span.end) if span.string_at is not None and self.closes else ""
+        swallowed = span.string_at if text and compiled(self.closes).search(text) else None
+        if swallowed is None and (span.state == "cut" or (span.state == "open" and (yield from self.at_turn_end(src)))):
+            draft.fail("truncated", f"the answer ended inside {what}", begin, span.end, written)
+        else:
+            why = span.why or "a string is not closed"
+            here = swallowed is None and span.state == "open" and self.opens  # no string is open
+            if here and (yield from src.match(compiled(rf"\s*{self.opens}"), 160)):
+                draft.fail("invalid", why, begin, src.at, written)
+            else:
+                yield from self.fail_and_skip(src, draft, begin, why, swallowed, written)
+
+    def fail_and_skip(
+        self, src: Source, draft: Draft, begin: int, why: str, back: int | None = None, name: str = ""
+    ) -> Reading[None]:
+        """Report what began at `begin` as invalid and go to where the region ends. A model that wrote its tags on lines
+        of their own is believed to close them so too, for a broken string may hold what looks like the end of a call.
+        `back` is where a broken one began.
+        """
+        if back is not None:
+            src.rewind(back)
+        blanks = r"[^\S\n]*+"  # of one line: thousands of empty ones are not gone through anew from each
+        closing = (rf"\n{blanks}" if self.pretty else "") + (self.closes or "(?!)")
+        stop = compiled(rf"(?P<close>{closing})|\n(?={blanks}{self.opens or '(?!)'})")
+        found = yield from src.find(stop, "\n<[｜`◁⟨]")
+        if found and found.lastgroup == "close":
+            src.pos = found.end()
+        draft.fail("invalid", why, begin, src.at, name)
+
+
+def close_region(src: Source, region: Region, draft: Draft, *, required: bool = True) -> Reading[None]:
+    """Move past the closing token or half of one; where it is `required` and missing, the last call is not closed."""
+    char = yield from src.ahead()
+    if char == "`":
+        fence = yield from src.match(_FENCE_END, 64)
+        if fence:
+            src.pos = fence.end()
+            char = yield from src.ahead()
+        elif (src.tail() or "x").strip("` \r\n") == "":
+            src.pos = len(src.buf)
+            char = ""
+    if not region.closes:
+        return
+    if char and char in "<[◁⟨]":
+        found = yield from src.match(_close_or_not(region.closes))
+        if found and found["close"]:
+            src.pos = found.end()
+            return
+        rest = src.tail()
+        if rest and _HALF_CLOSE.fullmatch(rest):
+            src.pos = len(src.buf)
+    if required and region.required:
+        draft.unclosed()
+
+
+_HALF_TAG = lazily(r"<[^<>\n]*")
+_HALF_CLOSE = lazily(rf"\s*{HALF}")
+_FENCE_END = lazily(r"\s*```")
+_TURN_END = lazily(rf"\s*{any_of(CHAT_TOKENS)}")
+
+
+@cache
+def _close_or_not(closes: str) -> re.Pattern[str]:
+    """A closing token, or what can't become one any more, so that a call is done before much more has come."""
+    return compiled(rf"(?P<close>\s*(?:```\s*)?{closes})|\s*(?=[^\s`])(?!{closes}|{HALF}\Z)")

@@ -45,7 +45,7 @@ def _string(quote: str) -> re.Pattern[str]:
 
 
 def _until(token: str) -> re.Pattern[str]:
-    """The inside of a string without escapes, up to a closing token; a piece of the token is left for later."""
+    """Return the inside of a string without escapes, up to a closing token, of which a piece is left for later."""
     parts = [rf"{re.escape(token[:i])}(?=[^{re.escape(token[i])}])" for i in range(1, len(token))]
     return re.compile(rf"(?:[^{re.escape(token[0])}]++|{'|'.join(parts)})*+", re.DOTALL)
 
@@ -149,8 +149,10 @@ def frame(src: Source, notation: Notation, watch: "Callable[[Frame], None] | Non
                 return result.stop(src.at, "cut" if closed is False else "broken", "a string is not closed")
             if not stack:
                 return result.stop(src.at, "closed")
-            if notation.after_string and not (yield from _fits(src, notation.after_string)):
-                return result.stop(src.at, "broken", "a string is followed by something that does not belong there")
+            if notation.after_string:
+                yield from src.skip()
+                if (yield from src.peek()) not in notation.after_string:
+                    return result.stop(src.at, "broken", "a string is followed by something that does not belong there")
             result.string_at = None
         elif token in _PAIRS:
             if token == "{" and in_list:
@@ -168,8 +170,10 @@ def frame(src: Source, notation: Notation, watch: "Callable[[Frame], None] | Non
                 result.members.append((result.begun[-1], src.at))
             if not stack:
                 return result.stop(src.at, "closed")
-            if notation.after_string and not (yield from _fits(src, notation.after_string)):
-                return result.stop(src.at, "open", "a value is followed by something that does not belong there")
+            if notation.after_string:
+                yield from src.skip()
+                if (yield from src.peek()) not in notation.after_string:
+                    return result.stop(src.at, "open", "a value is followed by something that does not belong there")
         elif token in ("//", "/*"):
             src.pos += 2
             found = yield from src.find(_COMMENT_ENDS[token], "\n*", 2)
@@ -189,12 +193,6 @@ def _next_token(src: Source, notation: Notation) -> str:
     token, longest = found.group(), notation.longest
     sure = longest in (1, len(token)) or found.end() + longest <= len(src.buf) or src.ended
     return token if sure else ""
-
-
-def _fits(src: Source, allowed: str) -> Reading[bool]:
-    yield from src.skip()
-    char = yield from src.peek()
-    return char == "" or char in allowed
 
 
 def _skip_string(src: Source, token: str, notation: Notation) -> Reading[bool | None]:

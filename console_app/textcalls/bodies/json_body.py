@@ -1,16 +1,18 @@
 """Calls as JSON objects, alone, in lists or one after the other, within a marker: as most models were taught."""
 
+import re
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from console_app.textcalls.bodies.draft import Draft
-from console_app.textcalls.bodies.framing import JSON, Frame, frame
-from console_app.textcalls.bodies.literals import decode_json
-from console_app.textcalls.bodies.region import Region, close_region
-from console_app.textcalls.bodies.shapes import LIST_KEYS, shape, spread
+from console_app.textcalls.bodies.draft import Draft, Region, close_region
+from console_app.textcalls.bodies.framing import JSON, Frame, frame, quoted
+from console_app.textcalls.bodies.literals import LiteralReader, decode_json
+from console_app.textcalls.bodies.shapes import LIST_KEYS, PARALLEL, shape, spread
+from console_app.textcalls.bodies.tag_body import tag_pattern
 from console_app.textcalls.model import Unreadable
 from console_app.textcalls.patterns import compiled, lazily
 from console_app.textcalls.source import Reading, Source
+from console_app.textcalls.tool_schemas import stripped
 
 _FENCE = lazily(r"\s*(?:```\w*\s*)?")
 _COMMENT = lazily(r"[ \t]*(?://[^\n]*(?=\n)|/\*[^*]*\*/)")
@@ -91,3 +93,92 @@ class JsonBody:
 def lists_calls(text: str) -> bool:
     """Tell whether what may be incomplete is a list, or an object whose first key lists calls."""
     return text.startswith("[") or _OPENS_LIST.match(text) is not None
+
+
+_FENCE_BEFORE = lazily(r"\s*```\w*\s*(?=\{)")
+
+
+@dataclass(frozen=True)
+class NamedBody:
+    """`head` is a pattern with a group `name`, up to the arguments. `bare_names`: prefixes and call numbers around a
+    name belong to the dialect. Up to `until`, text in place of an object goes to the one parameter it can be meant for.
+    `quotes` are tokens of which one stands before and after every string.
+    """
+
+    head: str
+    bare_names: bool = False
+    required_close: bool = True
+    until: str = ""
+    quotes: tuple[str, ...] = ()
+
+    @property
+    def grammar(self) -> str:
+        return "brackets" if self.quotes else "header and JSON"
+
+    @property
+    def start(self) -> str:
+        return self.head
+
+    def read(self, src: Source, region: Region, draft: Draft) -> Reading[None]:
+        head = yield from src.match(tag_pattern(self.head))
+        if head is None:
+            yield from region.fail_and_skip(src, draft, region.start, "the header that names the tool is broken")
+            return
+        written = head.group("name").strip()
+        written = written if draft.tools.resolve(written) or not self.bare_names else stripped(written)
+        src.pos = head.end()
+        draft.open(written, src.at)
+        char = yield from src.ahead()
+        if char in ("{", "`") or not self.until:
+            yield from self._object(src, region, draft, written)
+        else:
+            yield from self._text(src, region, draft, written)
+
+    def _object(self, src: Source, region: Region, draft: Draft, written: str) -> Reading[None]:
+        if (yield from src.ahead()) == "`" and (fence := (yield from src.match(_FENCE_BEFORE, 64))):
+            src.pos = fence.end()
+        yield from src.skip()
+        if (yield from src.peek()) not in ("{", '"'):
+            if src.ended and src.pos >= len(src.buf):
+                draft.fail("truncated", "the answer ended before the arguments", region.start, src.at, written)
+            elif (yield from region.at_close(src)):
+                draft.done_loosely(written, None, region.start, src.at)
+                yield from close_region(src, region, draft)
+            else:
+                yield from region.fail_and_skip(src, draft, region.start, "its arguments are not a JSON object")
+            return
+        span = yield from frame(src, quoted(*self.quotes) if self.quotes else JSON)
+        may_miss = span.state == "open" and (yield from region.at_close(src))
+        if span.state != "closed" and not may_miss:
+            yield from region.fail_unclosed(src, draft, span, region.start, "the arguments", written)
+            return
+        try:
+            value, repaired = self._decode(src.text(span.start, span.end), may_miss)
+        except Unreadable as error:
+            why = f"{error.message} (character {error.offset + 1} of its arguments)"
+            yield from region.fail_and_skip(src, draft, region.start, why, name=written)
+            return
+        while span.state == "closed" and not self.quotes and (yield from src.peek()) == "}":
+            yield from src.step()
+            repaired = (*repaired, "a closing bracket too many")
+        if written == PARALLEL and draft.tools.resolve(written) is None:
+            for item in spread({"name": written, "arguments": value}):
+                draft.shaped(shape(item, draft.tools), region.start, span.end, repaired)
+        else:
+            draft.done_loosely(written, value, region.start, span.end, repaired=repaired)
+        yield from close_region(src, region, draft, required=self.required_close)
+
+    def _decode(self, text: str, may_miss: bool) -> tuple[Any, tuple[str, ...]]:
+        if not self.quotes:
+            return decode_json(text, may_miss)
+        quote = next((one for one in self.quotes if one in text), self.quotes[0])
+        reader = LiteralReader(text, quote=quote, bare_words=True, closers_may_miss=may_miss)
+        return reader.document(), tuple(reader.repairs)
+
+    def _text(self, src: Source, region: Region, draft: Draft, written: str) -> Reading[None]:
+        begin = src.at
+        found = yield from src.find(re.compile(self.until), "\n")
+        text = src.text(begin, src.at).strip()
+        draft.done_loosely(written, text, region.start, src.at)
+        if found is None:
+            draft.unclosed()

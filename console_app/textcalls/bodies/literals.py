@@ -1,13 +1,13 @@
 """Values written out: strict JSON first, then one forgiving reader for JSON with mistakes, Python and quoted tokens.
 
-Nothing is ever evaluated: what is not a literal is an error that says where. Every mending is noted in words, so that
-people can see what was changed before they approve a call.
+Nothing is evaluated: what is no literal is an error that says where. Every mending is noted in words, for approvals.
 """
 
 import json
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from console_app.textcalls.bodies.framing import DEPTH_CAP, PYTHON
@@ -35,7 +35,7 @@ _PYTHON_WORDS: dict[str, Any] = {"True": True, "False": False, "None": None}
 
 
 def decode_json(text: str, closers_may_miss: bool = False) -> tuple[Any, tuple[str, ...]]:
-    """The value `text` holds, and what had to be mended. `closers_may_miss`: an explicit end follows the text."""
+    """Return the value of `text`, and what had to be mended. `closers_may_miss`: an explicit end follows the text."""
     try:
         if nesting(text) > DEPTH_CAP:
             raise Unreadable(f"it nests deeper than {DEPTH_CAP} levels")
@@ -57,17 +57,13 @@ def decode_json(text: str, closers_may_miss: bool = False) -> tuple[Any, tuple[s
 
 
 def nesting(text: str) -> int:
-    """An upper bound of how deep `text` nests, cheap: brackets inside strings are counted only where it matters."""
+    """Return an upper bound of how deep `text` nests: brackets inside strings are counted only where it matters."""
     if text.count("[") + text.count("{") <= DEPTH_CAP:
         return 0
     depth = deepest = 0
     for token in re.finditer(r'"(?:[^"\\]++|\\.)*+"|[\[\]{}]', text, re.DOTALL):
-        char = token.group()
-        if char in ("[", "{"):
-            depth += 1
-            deepest = max(deepest, depth)
-        elif char in ("]", "}"):
-            depth -= 1
+        depth += (token.group() in "[{") - (token.group() in "]}")
+        deepest = max(deepest, depth)
     return deepest
 
 
@@ -87,7 +83,7 @@ _LOOSE = json.JSONDecoder(strict=False, parse_float=_finite, parse_constant=_not
 
 
 def whole_characters(value: Any) -> Any:
-    """`value` with surrogate pairs joined to the character they mean, and half pairs made U+FFFD."""
+    """Return `value` with surrogate pairs joined to the character they mean, and half pairs made U+FFFD."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if is_list(value):
@@ -100,33 +96,28 @@ def whole_characters(value: Any) -> Any:
 UNQUOTED_KEY = "a key without quotes"
 
 
+@dataclass(slots=True)
 class LiteralReader:
-    """Reads literals from a complete text.
-
-    As `json` it mends what models get wrong in JSON and notes it in `repairs`. Otherwise it reads Python
-    literals, where quotes and True, False, None are at home. `quote` is a token that strings stand between
-    (Gemma's `<|"|>`).
+    """Reads literals from a complete text. As `json` it mends what models get wrong in JSON and notes it in `repairs`,
+    else it reads Python's, with their quotes and words. `quote` is a token that strings stand between (Gemma's
+    `<|"|>`).
     """
 
-    def __init__(
-        self, text: str, *, json: bool, closers_may_miss: bool = False, quote: str = "", bare_words: bool = False
-    ) -> None:
-        self.text = text
-        self.pos = 0
-        self.repairs: dict[str, None] = {}
-        self._json = json
-        self._gap = _GAP if json else _SPACE
-        self._lenient_end = closers_may_miss
-        self._quote = quote
-        self._bare_words = bare_words
-        self._depth = 0
+    text: str
+    json: bool = False
+    closers_may_miss: bool = False
+    quote: str = ""
+    bare_words: bool = False
+    pos: int = 0
+    repairs: dict[str, None] = field(default_factory=dict[str, None])
+    _depth: int = 0
 
     def document(self) -> Any:
-        """The one value of the text; anything after it but spare closing brackets is an error."""
+        """Return the one value of the text; anything after it but spare closing brackets is an error."""
         value = self.value()
         self.gap()
         rest = self.text[self.pos :]
-        if rest and self._json and not rest.strip("}] \t\r\n"):
+        if rest and self.json and not rest.strip("}] \t\r\n"):
             self._mend("a closing bracket too many")
         elif rest:
             self.fail("something follows the value")
@@ -134,9 +125,9 @@ class LiteralReader:
 
     def gap(self) -> None:
         """Move past white space, and in JSON past comments, which are noted."""
-        found = self._gap.match(self.text, self.pos)
+        found = (_GAP if self.json else _SPACE).match(self.text, self.pos)
         if found and found.end() > self.pos:
-            if self._json and found.group().strip():
+            if self.json and found.group().strip():
                 self._mend("a comment")
             self.pos = found.end()
 
@@ -149,11 +140,11 @@ class LiteralReader:
     def value(self) -> Any:
         self.gap()
         char = self.text[self.pos : self.pos + 1]
-        if self._quote and self.text.startswith(self._quote, self.pos):
+        if self.quote and self.text.startswith(self.quote, self.pos):
             return self._quoted()
-        if char in ('"', "'") and char:
+        if char and char in "\"'":
             return self._string()
-        if not self._json and char in ("r", "R") and (raw := _RAW.match(self.text, self.pos)):
+        if not self.json and char in ("r", "R") and (raw := _RAW.match(self.text, self.pos)):
             self.pos = raw.end()
             return self._string(raw=True)
         if char in ("{", "[", "("):
@@ -164,72 +155,64 @@ class LiteralReader:
             self._depth -= 1
             return value
         number = _NUMBER.match(self.text, self.pos)
-        if number:
-            return self._number(number)
-        return self._word()
+        return self._number(number) if number else self._word()
 
     def _quoted(self) -> str:
-        begin = self.pos + len(self._quote)
-        end = self.text.find(self._quote, begin)
+        begin = self.pos + len(self.quote)
+        end = self.text.find(self.quote, begin)
         if end < 0:
             self.fail("a string is not closed")
-        self.pos = end + len(self._quote)
+        self.pos = end + len(self.quote)
         return self.text[begin:end]
 
     def _string(self, raw: bool = False) -> str:
         parts: list[str] = []
         while self.text[self.pos : self.pos + 1] in ('"', "'") and self.pos < len(self.text):
             quote = self.text[self.pos]
-            if self._json and quote == "'":
+            if self.json and quote == "'":
                 self._mend("single quotes")
-            token = quote * 3 if not self._json and self.text.startswith(quote * 3, self.pos) else quote
+            token = quote * 3 if not self.json and self.text.startswith(quote * 3, self.pos) else quote
             found = PYTHON.strings[token].match(self.text, self.pos + len(token))
             if not found or not self.text.startswith(token, found.end()):
                 self.fail("a string is not closed")
             inside = found.group()
-            if self._json and re.search(r"[\n\r\t]", inside):
+            if self.json and re.search(r"[\n\r\t]", inside):
                 self._mend("a raw line break or tab inside a string")
             self.pos = found.end() + len(token)
-            parts.append(inside if raw else self._unescape(inside))
-            if self._json or raw:
+            parts.append(inside if raw else whole_characters(_ESCAPE.sub(self._escape, inside)))
+            if self.json or raw:
                 break
             self.gap()  # Python joins strings that stand side by side
         return "".join(parts)
 
-    def _unescape(self, inside: str) -> str:
-        if "\\" not in inside:
-            return whole_characters(inside)
-        return whole_characters(_ESCAPE.sub(self._escape, inside))
-
     def _escape(self, found: re.Match[str]) -> str:
         code = found.group(1)
-        if code[0] in "uxU" and len(code) > 1 and not (self._json and code[0] in "xU"):
+        if code[0] in "uxU" and len(code) > 1 and not (self.json and code[0] in "xU"):
             number = int(code[1:], 16)
             return chr(number) if number <= 0x10FFFF else "\ufffd"
         if code in _SIMPLE:
             return _SIMPLE[code]
-        if not self._json and code in _PYTHON_ONLY:
+        if not self.json and code in _PYTHON_ONLY:
             return _PYTHON_ONLY[code]
-        if not self._json and code in ("\n", "\r\n"):
+        if not self.json and code in ("\n", "\r\n"):
             return ""
-        if self._json:
+        if self.json:
             self._mend(f"the escape \\{code[0]}, which JSON does not have")
         return found.group()
 
     def _number(self, found: re.Match[str]) -> int | float:
         text = found.group()
         self.pos = found.end()
-        if self._json and not _STRICT_FLOAT.fullmatch(text):
+        if self.json and not _STRICT_FLOAT.fullmatch(text):
             self._mend("a number not written as in JSON")
+        plain = text.replace("_", "")
         try:
-            if re.fullmatch(r"[+-]?0[xX].*", text):
-                return int(text, 16)
-            plain = text.replace("_", "")
+            if plain.lower().lstrip("+-").startswith("0x"):
+                return int(plain, 16)
             return int(plain) if re.fullmatch(r"[+-]?\d+", plain) else _finite(plain)
         except ValueError as error:
-            raise Unreadable(
-                str(error) if isinstance(error, Unreadable) else "a number is too long", self.pos
-            ) from None
+            why = str(error) if isinstance(error, Unreadable) else "a number is too long"
+            raise Unreadable(why, self.pos) from None
 
     def _word(self) -> Any:
         found = _WORD.match(self.text, self.pos)
@@ -238,30 +221,24 @@ class LiteralReader:
         word = found.group()
         if word in _WORDS or word in _PYTHON_WORDS:
             self.pos = found.end()
-            if self._json and word in _PYTHON_WORDS:
+            if self.json and word in _PYTHON_WORDS:
                 self._mend("True, False or None as in Python")
             return (_WORDS | _PYTHON_WORDS)[word]
-        if self._bare_words:
+        if self.bare_words:
             bare = _BARE.match(self.text, self.pos)
             if bare and bare.group().strip():
                 self.pos = bare.end()
                 return bare.group().strip()
-        return self.fail(
-            f"{word[:40]} is not a literal value" if not self._json else f"{word[:40]} stands without quotes"
-        )
+        return self.fail(f"{word[:40]} {'stands without quotes' if self.json else 'is not a literal value'}")
 
     def _list(self, opener: str) -> list[Any]:
-        if opener == "(" and self._json:
+        if opener == "(" and self.json:
             self.fail("round brackets do not belong in JSON")
-        closer = "]" if opener == "[" else ")"
-        items: list[Any] = []
-        for _ in self.members(closer):
-            items.append(self.value())
-        return items
+        return [self.value() for _ in self.members("]" if opener == "[" else ")")]
 
     def _object(self) -> dict[str, Any]:
         result: dict[str, Any] = {}
-        doubled = _DOUBLED.match(self.text, self.pos) if self._json else None
+        doubled = _DOUBLED.match(self.text, self.pos) if self.json else None
         if doubled:
             self._mend("doubled braces")
             self.pos = doubled.end()
@@ -278,15 +255,15 @@ class LiteralReader:
         return result
 
     def _key(self) -> str:
-        if self._quote and self.text.startswith(self._quote, self.pos):
+        if self.quote and self.text.startswith(self.quote, self.pos):
             return self._quoted()
         if self.text[self.pos : self.pos + 1] in ('"', "'"):
             return self._string()
         found = _WORD.match(self.text, self.pos)
-        if not found or not (self._json or self._quote):
+        if not found or not (self.json or self.quote):
             self.fail("a key should be a string")
         self.pos = found.end()
-        if self._json:
+        if self.json:
             self._mend(UNQUOTED_KEY)
         return found.group()
 
@@ -300,7 +277,7 @@ class LiteralReader:
                 self.pos += 1
                 return
             if not first:
-                if self.pos >= len(self.text) and self._lenient_end:
+                if self.pos >= len(self.text) and self.closers_may_miss:
                     self._mend("a closing bracket was missing")
                     return
                 if self.text.startswith(",", self.pos):
@@ -311,7 +288,7 @@ class LiteralReader:
                     self.fail(f"a comma or {closer} is missing")
                 self.gap()
                 if self.text.startswith(closer, self.pos):
-                    if self._json:
+                    if self.json:
                         self._mend("a comma too many")
                     self.pos += 1
                     return

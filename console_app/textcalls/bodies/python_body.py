@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
-from console_app.textcalls.bodies.draft import Draft
+from console_app.textcalls.bodies.draft import Draft, Region, close_region
 from console_app.textcalls.bodies.framing import PYTHON, frame
 from console_app.textcalls.bodies.literals import KEYWORD, LiteralReader
-from console_app.textcalls.bodies.region import Region, close_region
 from console_app.textcalls.model import Arguments, Unreadable, is_object
 from console_app.textcalls.patterns import any_of, lazily
 from console_app.textcalls.source import Reading, Source
@@ -24,9 +23,7 @@ _CALL = lazily(
 
 @dataclass(frozen=True)
 class PythonBody:
-    """NAME(key=literal, ...): `listed` when a list must hold them. Calls may stand in print(), as Gemma was
-    taught, and their results may be given a name.
-    """
+    """NAME(key=literal, ...), also in print() or with a name for the result; `listed` when a list must hold them."""
 
     grammar: ClassVar[str] = "Python"
     listed: bool = False
@@ -145,7 +142,7 @@ def read_arguments(text: str, name: str, tools: ToolSchemas) -> tuple[Arguments,
 
 @lru_cache(maxsize=256)
 def _glued(names: tuple[str, ...]) -> re.Pattern[str]:
-    """A value without quotes that the name of the next argument follows at once, for want of a comma."""
+    """Return a pattern of a value that the name of the next argument follows at once, for want of a comma."""
     return re.compile(
         rf"\s*([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|True|False|None)(?=(?:{any_of(names)})\s*=(?!=))"
     )

@@ -61,14 +61,10 @@ def spread(value: Any) -> Iterator[Any]:
         for member in value:
             yield from spread(member) if is_object(member) else (member,)
     elif is_object(value) and len(value) <= 4:
-        if value.get("name") == PARALLEL or value.get("recipient_name") == PARALLEL:
+        if PARALLEL in (value.get("name"), value.get("recipient_name")):
             arguments = next((value[key] for key in ARGUMENT_KEYS if is_object(value.get(key))), value)
             value = arguments if is_list(arguments.get("tool_uses")) else value
-        for key in LIST_KEYS:
-            if is_list(value.get(key)):
-                yield from value[key]
-                return
-        yield value
+        yield from next((value[key] for key in LIST_KEYS if is_list(value.get(key))), (value,))
     else:
         yield value
 
@@ -121,7 +117,7 @@ def is_definition(value: Mapping[str, Any], tools: ToolSchemas, name: str) -> bo
 
 
 def arguments_of(value: Any, name: str, tools: ToolSchemas, flat: bool = False) -> tuple[Arguments, tuple[str, ...]]:
-    """Return the arguments that `value` means, typed by the schema, and what was mended. Text is decoded, nothing is
+    """Return the arguments that `value` means, typed by the schema, and what was mended: text is decoded, nothing is
     `{}`, and a lone value goes to the only parameter it can be meant for.
     """
     repairs: tuple[str, ...] = ()
@@ -144,10 +140,10 @@ def arguments_of(value: Any, name: str, tools: ToolSchemas, flat: bool = False) 
         return tools.coerced(name, value), repairs
     if is_list(value):
         raise Unreadable("its arguments are a list where an object is due")
-    sole = tools.sole_parameter(name)
-    if sole is None:
+    sole = tools.required(name) or tuple(tools.properties(name))
+    if len(sole) != 1:
         raise Unreadable("its arguments are a single value, and the tool does not take just one")
-    return tools.coerced(name, {sole: value}), (*repairs, f"a lone value, taken as {sole}")
+    return tools.coerced(name, {sole[0]: value}), (*repairs, f"a lone value, taken as {sole[0]}")
 
 
 def fits_schema(arguments: Mapping[str, Any], name: str, tools: ToolSchemas) -> bool:

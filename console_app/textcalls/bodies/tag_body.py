@@ -5,14 +5,13 @@ that of the answer. A whole call within a value is data, so openings and ends of
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any, ClassVar
 
-from console_app.textcalls.bodies.draft import Draft, Reopening
+from console_app.textcalls.bodies.draft import Draft, Region, Reopening, close_region
 from console_app.textcalls.bodies.framing import JSON, frame
 from console_app.textcalls.bodies.literals import decode_json
-from console_app.textcalls.bodies.region import Region, close_region
 from console_app.textcalls.dialects.coats import CLOSE_TAG
 from console_app.textcalls.model import Arguments, Unreadable
 from console_app.textcalls.patterns import IDENT, any_of, compiled, lazily
@@ -73,13 +72,15 @@ class TagBody:
             written = f"{server}_{written}"
         src.pos = head.end()
         draft.open(written, src.at)
-        call = _Call(self, src, region, draft, written, begin, head.group())
-        yield from call.read(head)
+        name = draft.name_of(written)
+        patterns = _patterns(self, written, tuple(draft.tools.properties(name)), region.opens, region.closes)
+        exact = _by_coat(head.group(), region.token) if self.exact is None else self.exact
+        yield from _Call(self, src, region, draft, name, begin, exact, patterns).read(head)
         yield from close_region(src, region, draft, required=False)
 
 
 def tag_pattern(pattern: str) -> re.Pattern[str]:
-    """A tag's pattern for any name: that there is such a tool is looked up, for a pattern of thousands takes long."""
+    """Return a tag's pattern for any name: a pattern of thousands of tools would take long."""
     return compiled(pattern.replace("NAMES", IDENT))
 
 
@@ -100,58 +101,45 @@ class _Patterns:
     def value_end(self, key: str) -> "_ValueEnd":
         end = self._param_end.replace("KEY", re.escape(key))
         if end not in self._values:
-            follow = rf"(?:{end})(?P<follow>\s*)(?:{self.param}|{self.done}|{self.closers})"
-            tokens = rf"(?P<end>{end})|(?P<call>{self.inner})|(?P<done>{self.done})|(?P<next>{self.param})"
-            self._values[end] = _ValueEnd(
-                compiled(follow),
-                compiled(tokens),
-                self.next_call(end),
-                compiled(self.inner),
-                compiled(rf"(?:{end})\s{{0,64}}(?:{self.done})"),
-            )
+            self._values[end] = _ValueEnd(self, end)
         return self._values[end]
 
     def next_call(self, end: str) -> re.Pattern[str]:
-        """A value's closing tag directly before the opening of another call."""
+        """Return a pattern of a value's closing tag directly before the opening of another call."""
         return compiled(rf"(?:{end})\s*(?:{self._opens}\s*)?(?:{self.inner})")
 
 
-@dataclass(frozen=True, slots=True)
 class _ValueEnd:
     """`follow` is the closing tag of a value and what may follow it, `tokens` all that matters within the value,
     `next_call` the tag directly before another `call`, `reopens` the tag and then the end of the call.
     """
 
-    follow: re.Pattern[str]
-    tokens: re.Pattern[str]
-    next_call: re.Pattern[str]
-    call: re.Pattern[str]
-    reopens: re.Pattern[str]
+    def __init__(self, of: _Patterns, end: str) -> None:
+        self.follow = compiled(rf"(?:{end})(?P<follow>\s*)(?:{of.param}|{of.done}|{of.closers})")
+        self.tokens = compiled(rf"(?P<end>{end})|(?P<call>{of.inner})|(?P<done>{of.done})|(?P<next>{of.param})")
+        self.next_call, self.call = of.next_call(end), compiled(of.inner)
+        self.reopens = compiled(rf"(?:{end})\s{{0,64}}(?:{of.done})")
 
 
 _patterns = lru_cache(maxsize=256)(_Patterns)
 
 
+@dataclass(slots=True)
 class _Call:
-    """One call being read, from after its opening tag to after its end."""
+    """A call from after its opening tag to after its end, while it is read."""
 
-    def __init__(
-        self, tags: TagBody, src: Source, region: Region, draft: Draft, written: str, begin: int, head: str
-    ) -> None:
-        self.tags = tags
-        self.src = src
-        self.region = region
-        self.draft = draft
-        self.name = name = draft.name_of(written)
-        self.begin = begin
-        self.arguments: Arguments = {}
-        self.repaired: dict[str, None] = {}
-        self.last: tuple[str, Match, int, _ValueEnd] | None = None
-        exact = _by_coat(head, region.token) if tags.exact is None else tags.exact
-        self.exact, self.beside = exact is True, exact is None
-        self.stray = False
-        keys = tuple(draft.tools.properties(name))
-        self.patterns = _patterns(tags, written, keys, region.opens, region.closes)
+    tags: TagBody
+    src: Source
+    region: Region
+    draft: Draft
+    name: str
+    begin: int
+    exact: bool | None
+    patterns: _Patterns
+    arguments: Arguments = field(default_factory=dict[str, Any])
+    repaired: dict[str, None] = field(default_factory=dict[str, None])
+    last: tuple[str, Match, int, _ValueEnd] | None = None
+    stray: bool = False
 
     def read(self, head: Match) -> Reading[None]:
         src = self.src
@@ -168,7 +156,7 @@ class _Call:
         self.draft.done(self.name, arguments, self.begin, src.at, repaired=tuple(self.repaired))
         if self.last is not None and not self.repaired:
             key, head, start, end = self.last
-            decode = partial(_decode, self.tags, self.draft.tools, self.name, key, head, exact=self.exact)
+            decode = partial(_decode, self.tags, self.draft.tools, self.name, key, head, exact=self.exact is True)
             lead = self.tags.lead + ("/" if self.tags.lead == "<" and "</" in self.tags.param_end else "")
             self.draft.reopening = Reopening(start, end.reopens, lead, lambda raw: {**arguments, key: decode(raw)})
 
@@ -190,9 +178,7 @@ class _Call:
             if found is None:
                 yield from src.skip()
                 rest = src.tail()
-                if rest is not None and (
-                    not rest or (rest[0] in self.tags.lead and ">" not in rest[1:] and "\n" not in rest)
-                ):
+                if rest == "" or (rest and rest[0] in self.tags.lead and ">" not in rest[1:] and "\n" not in rest):
                     self._cut("the answer ended before the call did")
                 else:
                     yield from self.region.fail_and_skip(src, self.draft, self.begin, _STRAY)
@@ -257,8 +243,8 @@ class _Call:
         if stop.group("end") is None and not raw.startswith("\n"):
             raw = raw.removesuffix("\n").removesuffix("\r")  # what stands on the next line ends the value
         on_lines = raw.startswith(("\n", "\r\n")) and raw.endswith("\n")
-        self.exact = self.exact or (self.beside and not on_lines)
-        self.arguments[key] = _decode(self.tags, self.draft.tools, self.name, key, head, raw, exact=self.exact)
+        self.exact = True if self.exact is None and not on_lines else self.exact
+        self.arguments[key] = _decode(self.tags, self.draft.tools, self.name, key, head, raw, exact=self.exact is True)
         self.last = (key, head, start, end)
         if stop.group("end") is not None:
             src.pos = stop.end()
@@ -267,8 +253,8 @@ class _Call:
         return True
 
     def _find_end(self, end: _ValueEnd) -> Reading[Match | None]:
-        """Move to where the value ends; the match there is its closing tag, or what implies it. None where the answer
-        ended before, or, which `stray` tells, where something that is no parameter follows the closing tag.
+        """Move to where the value ends and return its closing tag, or what implies it; None where the answer ended, or
+        (`stray`) where something that is no parameter follows the closing tag.
         """
         src = self.src
         depth = 0
@@ -359,12 +345,12 @@ def _decode(tags: TagBody, tools: ToolSchemas, name: str, key: str, head: Match,
 
 
 def _unnamed(pattern: str) -> str:
-    """A pattern whose groups bear no names, to be used beside itself."""
+    """Return a pattern without the names of its groups, to be used beside itself."""
     return re.sub(r"\(\?P<\w+>", "(?:", re.sub(r"\(\?P=\w+\)", r"[\\w.-]+", pattern))
 
 
 def nested_value(raw: str, prefix: str) -> Any:
-    """A value written as tags that each bear a prefix: items make a list, other names an object, the rest is text."""
+    """Return a value that is tags with a prefix: items make a list, other names an object, the rest is text."""
     tag = re.compile(rf"{re.escape(prefix)}<(/?)([\w.-]+)>")
     stack: list[tuple[str, list[tuple[str, Any]], int]] = [("", [], 0)]
     for found in tag.finditer(raw):

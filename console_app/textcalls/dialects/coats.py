@@ -48,10 +48,7 @@ OPEN_TAG = rf"<{P}{_WORD}{S}>"
 CLOSE_TAG = rf"<(?:(?:[|｜]{{0,2}}/|(?=[^<>\n]*{_END_WORD})){P}{_WORD}{S}|{_WORD}[|｜])>"
 OPEN = rf"(?:{_tag(P + _WORD + S)}|\[{_BRACKETED}\]|{any_of(OTHER_OPENS)})"
 _ENDS = rf"(?:[|｜]{{0,2}}/|(?=[^<>▷⟩\n]*{_END_WORD})){P}{_WORD}{S}"
-CLOSE = (
-    rf"(?:{_tag(_ENDS)}|<{_WORD}[|｜]>"
-    rf"|\[/{_BRACKETED}\]|{any_of(OTHER_CLOSES)})"
-)
+CLOSE = rf"(?:{_tag(_ENDS)}|<{_WORD}[|｜]>|\[/{_BRACKETED}\]|{any_of(OTHER_CLOSES)})"
 HALF = (
     r"(?:<\|close\|>\w{0,8}(?:<[|\w]{0,6})?|<<[^<>\n]{0,70}>|[<◁⟨]{1,2}[^<>▷⟩\n]{0,70}|\[/?[A-Za-z_]{0,15}|\[unused\d*"
     r"|\](?:<(?:\](?:\w*(?:\[(?:>(?:\[(?:<[^<>\n]*)?)?)?)?)?)?)?)"
@@ -89,17 +86,11 @@ def is_marked(mark: str) -> bool:
     return mark not in PLAIN_OPENS and _PLAIN_BEGIN.match(mark) is None
 
 
-THINKING = {
-    "<think>": "</think>",
-    "<thinking>": "</thinking>",
-    "<thought>": "</thought>",
-    "<reasoning>": "</reasoning>",
-    "<seed:think>": "</seed:think>",
-    "<mm:think>": "</mm:think>",
-    "<think:opensource>": "</think:opensource>",
-    "<ifm|think>": "</ifm|think>",
-    "<ifm|think_fast>": "</ifm|think_fast>",
-    "<ifm|think_faster>": "</ifm|think_faster>",
+_THINKING_TAGS = (
+    "think", "thinking", "thought", "reasoning", "seed:think", "mm:think", "think:opensource", "ifm|think",
+    "ifm|think_fast", "ifm|think_faster", "scratchpad", "analysis", "reflection",
+)  # fmt: skip
+THINKING = {f"<{name}>": f"</{name}>" for name in _THINKING_TAGS} | {
     "<|open|>think<|sep|>": "<|close|>think<|sep|>",
     "<|think|>": "<|end|>",
     "[THINK]": "[/THINK]",
@@ -107,9 +98,6 @@ THINKING = {
     "<|channel>thought": "<channel|>",
     "<|inner_prefix|>": "<|inner_suffix|>",
     "◁think▷": "◁/think▷",
-    "<scratchpad>": "</scratchpad>",
-    "<analysis>": "</analysis>",
-    "<reflection>": "</reflection>",
 }
 """How reasoning opens and closes."""
 

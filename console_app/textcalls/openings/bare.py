@@ -1,35 +1,22 @@
 """Calls without any marker: JSON and Python that only their shape and the tools' names tell from data and prose."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from console_app.textcalls.bodies.draft import Draft
+from console_app.textcalls.bodies import shapes
+from console_app.textcalls.bodies.draft import CallAttempt, Draft, Region
 from console_app.textcalls.bodies.framing import JSON, JSON_DATA, Frame, frame
 from console_app.textcalls.bodies.json_body import lists_calls
 from console_app.textcalls.bodies.literals import UNQUOTED_KEY, decode_json
 from console_app.textcalls.bodies.python_body import PythonBody
-from console_app.textcalls.bodies.region import Region
-from console_app.textcalls.bodies.shapes import (
-    ARGUMENT_KEYS,
-    CALL_KEYS,
-    HALF_NAMED,
-    LIST_KEYS,
-    NAMED,
-    NO_CALL,
-    SAID,
-    WRAPPER_KEYS,
-    NotACall,
-    Shaped,
-    fits_schema,
-    shape,
-    spread,
-)
-from console_app.textcalls.model import Unreadable, is_list, is_object
-from console_app.textcalls.openings.openers import HALF_KEPT, HALF_LINE, LINE
-from console_app.textcalls.openings.scan_state import ScanState
-from console_app.textcalls.output import IN_SENTENCE
-from console_app.textcalls.patterns import lazily
-from console_app.textcalls.source import Reading
+from console_app.textcalls.dialects.table import FAMILIES
+from console_app.textcalls.model import IS_PYTHON, Unreadable, is_list, is_object
+from console_app.textcalls.openings.openers import EXTENDABLE, HALF_KEPT, HALF_LINE, HELD, LINE, LONGEST, TOKEN
+from console_app.textcalls.openings.position import Place
+from console_app.textcalls.openings.scan_state import IN_SENTENCE, ScanState
+from console_app.textcalls.patterns import compiled, lazily
+from console_app.textcalls.source import LOOKAHEAD, Match, Reading
 from console_app.textcalls.tool_schemas import stripped
 
 _REST_OF_LINE = lazily(r"[^\n]*")
@@ -38,9 +25,9 @@ _PRINTED = lazily(r"[ \t]*\r?\n\s*print\(\s*\w+\s*\)")
 _SEPARATOR = lazily(r"\s*[,;](?=\s*[{\[])")
 _CALL_KEY = lazily(
     rf"\s*+(?:\[\s*+)?\{{\s*(?:[\"']type[\"']\s*:\s*[\"']function[\"']\s*,\s*)?"
-    rf"[\"']?(?:{'|'.join((*LIST_KEYS, *WRAPPER_KEYS, *ARGUMENT_KEYS))})[\"']?\s*:"
+    rf"[\"']?(?:{'|'.join((*shapes.LIST_KEYS, *shapes.WRAPPER_KEYS, *shapes.ARGUMENT_KEYS))})[\"']?\s*:"
 )
-_LISTED = lazily(rf"\s*+\{{\s*[\"'](?:{'|'.join(LIST_KEYS)})[\"']\s*:{NAMED.pattern}")
+_LISTED = lazily(rf"\s*+\{{\s*[\"'](?:{'|'.join(shapes.LIST_KEYS)})[\"']\s*:{shapes.NAMED.pattern}")
 _TURN_END = lazily(r"(?:\s*<[|/｜][^<>]*>)*\s*")
 
 
@@ -48,13 +35,13 @@ def read_object(state: ScanState, key: str) -> Reading[None]:
     """Read an object in running text: calls, all that it holds, or data, of which nothing within counts."""
     src, start = state.src, state.src.at
     why, tool = "no call", None
-    if known := state.tools.resolve(key) if key not in CALL_KEYS else None:
+    if known := state.tools.resolve(key) if key not in shapes.CALL_KEYS else None:
         why, tool = state.place().withheld, known
-    elif key in CALL_KEYS:
+    elif key in shapes.CALL_KEYS:
         why = state.place().withheld
-        named = (yield from src.match(NAMED, 200)) or (yield from src.match(_LISTED, 200))
+        named = (yield from src.match(shapes.NAMED, 200)) or (yield from src.match(_LISTED, 200))
         tool = state.tools.resolve(named.group(1)) if named else None
-        if named and not tool and state.output.has_text and named.group(1) not in NO_CALL:
+        if named and not tool and state.output.has_text and named.group(1) not in shapes.NO_CALL:
             why = why or "no tool has this name"
     if why:
         state.held = False
@@ -108,8 +95,8 @@ def _take(state: ScanState, draft: Draft, span: Frame, *, closed: bool, tool: st
             if tool and closed:
                 draft.fail("invalid", f"{error.message} (character {error.offset + 1} of it)", begin, end)
             break
-        items = list(spread(value))
-        found = [shape(item, state.tools) for item in items]
+        items = list(shapes.spread(value))
+        found = [shapes.shape(item, state.tools) for item in items]
         verdicts = set(map(partial(_judge, state), items, found))
         whole = whole or "unknown" in verdicts
         if "" in verdicts or UNQUOTED_KEY in repaired or (whole and (state.output.has_text or not closed)):
@@ -118,7 +105,8 @@ def _take(state: ScanState, draft: Draft, span: Frame, *, closed: bool, tool: st
             return None
         first = items[0] if items and is_object(items[0]) else {}
         listed = not closed and text[0] != "["
-        if listed or (is_object(value) and any(key in value for key in (*LIST_KEYS, "tool_call", "function_call"))):
+        keys = value.keys() if is_object(value) else ()
+        if listed or any(key in keys for key in (*shapes.LIST_KEYS, "tool_call", "function_call")):
             draft.dialect = "openai_shape"
         elif is_object(first.get("function")):
             draft.dialect = "nested_function"
@@ -130,27 +118,27 @@ def _take(state: ScanState, draft: Draft, span: Frame, *, closed: bool, tool: st
         for one, place in zip(found, spans, strict=True):
             draft.shaped(one, *place, repaired)
         begun = end
-        said = value.get(SAID) if is_object(value) else None
+        said = value.get(shapes.SAID) if is_object(value) else None
         draft.answer = said if isinstance(said, str) and said.strip() else draft.answer
     if not closed:
         _cut(state, draft, begun, span.end)
     return whole
 
 
-def _judge(state: ScanState, item: Any, found: Shaped | NotACall) -> str:
+def _judge(state: ScanState, item: Any, found: shapes.Shaped | shapes.NotACall) -> str:
     """Tell of an object without a marker that it is a call ("known"), one if it is the whole message, or "" none."""
-    if not isinstance(found, Shaped):
+    if not isinstance(found, shapes.Shaped):
         return ""
-    if found.name in NO_CALL and found.exact:
+    if found.name in shapes.NO_CALL and found.exact:
         return "known"
-    inner = next((item[key] for key in WRAPPER_KEYS if is_object(item.get(key))), item)
+    inner = next((item[key] for key in shapes.WRAPPER_KEYS if is_object(item.get(key))), item)
     name = state.tools.resolve(found.name)
     if name is None:
         return "unknown" if found.exact and (is_object(found.arguments) or inner is not item) else ""
     if found.flat:
-        good = fits_schema(found.arguments, name, state.tools)
+        good = shapes.fits_schema(found.arguments, name, state.tools)
     elif found.arguments is None:
-        good = any(key in inner for key in ARGUMENT_KEYS)
+        good = any(key in inner for key in shapes.ARGUMENT_KEYS)
     else:
         good = not is_list(found.arguments) or len(item) == 2
     return "known" if good else ""
@@ -159,9 +147,9 @@ def _judge(state: ScanState, item: Any, found: Shaped | NotACall) -> str:
 def _cut(state: ScanState, draft: Draft, begun: int, end: int) -> None:
     """Take what `begun` where the answer ended for a call, if others stand before it or it looks like one so far."""
     rest = state.src.text(begun, end).lstrip(", \r\n\t")
-    if named := NAMED.match(rest):
+    if named := shapes.NAMED.match(rest):
         may_be = state.tools.resolve(named.group(1)) is not None
-    elif half := HALF_NAMED.match(rest):
+    elif half := shapes.HALF_NAMED.match(rest):
         may_be = any(name.startswith(half.group(1) or "") for name in state.tools.names)
     else:
         may_be = _CALL_KEY.match(rest) is not None
@@ -178,15 +166,11 @@ def read_list(state: ScanState, callee: str) -> Reading[None]:
         return
     draft = state.new_draft("pythonic_list")
     yield from PythonBody(listed=True).read(src, Region(start), draft)
-    known = all(state.tools.resolve(one.name or "") for one in draft.attempts[: -1 if _is_cut(draft) else None])
-    if draft.attempts and known:
+    read = [one for one in draft.attempts if one.failure != "truncated" or one is not draft.attempts[-1]]
+    if draft.attempts and all(state.tools.resolve(one.name or "") for one in read):
         yield from state.conclude_in_line(draft)
     else:
         state.refuse(draft)
-
-
-def _is_cut(draft: Draft) -> bool:
-    return bool(draft.attempts) and draft.attempts[-1].failure == "truncated"
 
 
 def read_call_lines(state: ScanState) -> Reading[None]:
@@ -208,7 +192,7 @@ def read_call_lines(state: ScanState) -> Reading[None]:
     if rest and half_name(state, fenced=state.in_fence):
         draft.fail("truncated", "the answer ended within a call", src.at, src.length)
         src.pos = len(src.buf)
-    if _is_cut(draft) or (rest is not None and _TURN_END.fullmatch(rest)):
+    if draft.attempts[-1].failure == "truncated" or (rest is not None and _TURN_END.fullmatch(rest)):
         state.conclude(draft)
     else:
         state.refuse(draft)
@@ -233,3 +217,159 @@ def half_name(state: ScanState, *, fenced: bool) -> bool:
     half = found["half"].removeprefix("functions.").removeprefix("default_api.")
     words = (*state.tools.names, "functions.", "default_api.", *(("print(",) if fenced else ()))
     return any(word.startswith(half) for word in words)
+
+
+_RESULTS = frozenset(("tool_output", "tool_outputs"))
+"""Words that an endpoint writes before the results of calls in fences: a model that does makes them up."""
+_INFO = lazily(r"[^\n`]*\n")
+_LATE_INFO = lazily(r"[\w+-]*[ \t\r]*\n")
+"""A pattern of the end of a line with a fence that follows words, as in `For example: ```json`."""
+_NAME = lazily(r"[\w.-]+")
+_HALF_CLOSING = lazily(r"\n[ \t]*[`~]{1,2}$")
+_BULLET = lazily(r"\s*(?:[-*+]|\d{1,3}[.)])?\s*")
+_LONGEST_CODE = 8
+_RUNS = {"`": lazily("`*"), "~": lazily("~*")}
+_CODE_ENDS = lazily(r"`|\n[ \t]{0,30}(?=[^ \t])")
+_PARAGRAPH_ENDS = lazily(r"\n[ \t]{0,30}(?:\r?\n|```|~~~)")
+_LINE_END = lazily(r"[^\n]*\n")
+
+
+def read_ticks(state: ScanState, ticks: str) -> Reading[None]:
+    src = state.src
+    char, start = ticks[0], src.at
+    yield from src.skip(_RUNS[char])
+    ticks = char * min(src.at - start, 100)
+    place = state.structure.lines(start)
+    if len(ticks) >= 3 and not place.line.lstrip().startswith(">"):
+        info = yield from src.match(_INFO if _BULLET.fullmatch(place.line) else _LATE_INFO, 200)
+        if info:
+            yield from _fence(state, ticks, start, info, place)
+            state.structure.skip(start, src.at, floor=False)
+            return
+    if char == "`" and len(ticks) <= _LONGEST_CODE:
+        if not (yield from _inline(state, len(ticks))):
+            state.structure.backtick = start
+        state.structure.skip(start, src.at, floor=False)
+
+
+def _inline(state: ScanState, width: int) -> Reading[bool]:
+    """Code within a paragraph, up to as many backticks as opened it; whether there are any."""
+    src, begin = state.src, state.src.at
+    if begin < state.unclosed_code.get(width, 0):
+        return False
+    while (found := (yield from src.find(_CODE_ENDS, "`\n", 64))) is not None:
+        if found.group() == "`":
+            run = src.at
+            yield from src.skip(_RUNS["`"])
+            if src.at - run == width:
+                return True
+        elif (yield from src.match(_PARAGRAPH_ENDS, 40)):
+            break
+        else:
+            src.pos += len(found.group())
+    state.unclosed_code[width] = src.at
+    src.rewind(begin)
+    return False
+
+
+def _fence(state: ScanState, ticks: str, start: int, opening: Match, place: Place) -> Reading[None]:
+    """Read a fence that began at `start`; `opening` is the rest of its first line."""
+    src, output, info = state.src, state.output, opening.group().strip().lower()
+    src.pos = opening.end() - 1
+    body_start = src.at + 1
+    if info in _RESULTS and output.attempts and src.rewind(start):
+        yield from state.cut(ticks + info, place)
+        return
+    readable = state.level != "none" and not state.in_fence and len(ticks) == len("```")
+    readable = readable and not state.structure.at(start).quoted
+    may_be, told = readable and not output.unfenced, readable and info == "tool_code"
+    if may_be:
+        src.pos += 1
+        may_be = yield from _may_call(state)
+        src.rewind(body_start - 1)
+    state.held = may_be
+    closed = yield from _to_end(state, ticks)
+    body = src.text(body_start, max(body_start, src.at)) if may_be or told else ""
+    src.pos += closed or 0
+    if may_be:
+        whole = body if closed is not None else _HALF_CLOSING.sub("", body)
+        _judge_fence(state, info, whole, body_start, closed is not None)
+        noted = output.notes and output.notes[-1][0] >= start
+        told = told and output.segments[-1].kind == "text" and not noted
+    else:
+        output.show(src.at)
+        if not (readable and output.unfenced):
+            output.shown_fences.append((start, src.at))
+    if told and body.strip():
+        words = _NAME.findall(body[:LOOKAHEAD])
+        output.note(start, src.at, IS_PYTHON, next((word for word in words if word in state.tools), None))
+
+
+def _may_call(state: ScanState) -> Reading[bool]:
+    """Tell whether what begins here may hold calls of known tools and nothing else."""
+    src, tools = state.src, state.tools
+    yield from src.skip()
+    if (yield from at_known_call(state, fenced=True)):
+        return True
+    while True:
+        found, left = TOKEN.match(src.buf, src.pos), len(src.buf) - src.pos
+        half = HELD.match(src.buf, src.pos) if found is None else found.group() in EXTENDABLE and left < LONGEST
+        if src.ended or not half:
+            break
+        yield
+    if found is None:
+        return half is not None or (src.ended and half_name(state, fenced=True))
+    if key := found["member"] or found["key"]:
+        return key in shapes.CALL_KEYS or tools.resolve(key) is not None
+    name = found["tag"] or found["callee"]
+    return name is None or tools.resolve(name) is not None
+
+
+def _to_end(state: ScanState, ticks: str) -> Reading[int | None]:
+    src, char = state.src, ticks[0]
+    closing = compiled(rf"\n[ \t]{{0,30}}{char}{{{len(ticks)}}}")
+    while (found := (yield from src.find(closing, "\n", 31 + len(ticks)))) is not None:
+        width = found.end() - found.start()
+        src.pos += width
+        yield from src.match(_LINE_END, 100)
+        rest = src.buf[src.pos : src.pos + 100].partition("\n")[0]
+        if not rest.strip(" \t\r" + char):
+            src.pos -= width
+            return width + len(rest)
+    return None
+
+
+def _judge_fence(state: ScanState, info: str, body: str, offset: int, closed: bool) -> None:
+    """Take the calls of a fence if it holds nothing but calls of known tools; of one that the answer's end cut off the
+    last may be cut off too.
+    """
+    inner = state.read_inner(state, body)
+    attempts = [_moved(attempt, offset, info) for segment in inner.segments for attempt in segment.attempts]
+    draft = state.new_draft("gemma_tool_code" if info == "tool_code" and not attempts else "fenced_json")
+    half = body.strip().removeprefix("print(").removeprefix("default_api.")
+    if not closed and not attempts and info == "tool_code" and state.tools.begins(half):
+        draft.fail("truncated", "the answer ended where the call begins", offset, state.src.at)
+    elif not inner.has_text and all(
+        attempt.known
+        if attempt.failure is None
+        else state.tools.resolve(attempt.name or "")
+        if closed
+        else attempt.failure == "truncated" and attempt is attempts[-1]
+        for attempt in attempts
+    ):
+        for attempt in attempts:
+            draft.take(replace(attempt, marked=draft.marked))
+        if not closed:
+            draft.unclosed()
+    opening = f"```{info}\n" if info else "```"
+    own = all(FAMILIES[attempt.dialect].opening.startswith(opening) for attempt in draft.attempts)
+    state.conclude(draft, fenced=True, doubt="" if own else "it stands in a fence")
+
+
+def _moved(attempt: CallAttempt, offset: int, info: str) -> CallAttempt:
+    row, dialect = FAMILIES[attempt.dialect].row.name, attempt.dialect
+    if row == "bare_json_lines":
+        dialect = "fenced_json"
+    elif row == "pythonic_list" and info == "tool_code":
+        dialect = "gemma_tool_code"
+    return replace(attempt, start=attempt.start + offset, end=attempt.end + offset, dialect=dialect)

@@ -8,11 +8,10 @@ import re
 from dataclasses import replace
 from functools import cache
 
-from console_app.textcalls.bodies.region import Region
+from console_app.textcalls.bodies.draft import Region
 from console_app.textcalls.bodies.tag_body import TagBody, tag_pattern
 from console_app.textcalls.dialects.coats import CLOSE, OPEN, PLAIN_OPENS, UNPAIRED, is_marked
-from console_app.textcalls.dialects.form import Dialect
-from console_app.textcalls.dialects.table import COATED, ROWS
+from console_app.textcalls.dialects.table import COATED, ROWS, Dialect
 from console_app.textcalls.openings.bare import pass_separator
 from console_app.textcalls.openings.openers import BEGINS
 from console_app.textcalls.openings.position import Place
@@ -109,9 +108,14 @@ def _no_body(state: ScanState, token: str, place: Place, inside: bool) -> Readin
     src, start, weak = state.src, state.src.at, token in PLAIN_OPENS or token == "to=functions."
     dialect = "harmony" if token in BEGINS else "qwen3_coder_xml" if inside else "hermes_json"
     rest = src.tail(len(token))
-    if rest is not None and _looks_cut(rest, inside):
+    if rest is not None and not compiled(CLOSE).search(rest):
+        tag, end, behind = rest.partition(">")
+        body = (behind if inside else rest).lstrip()
+        cut = body[:1] in ("", "<", "]", "{") if end else "\n" not in tag
+        if not inside:
+            cut = body[:1] in ("", *'<[{]`"') or _HALF_WORD.match(body) is not None
         mentioned = not place.line_start and rest[:1] in (" ", "\t")
-        if not (rest.strip() and (weak or mentioned)):
+        if cut and not (rest.strip() and (weak or mentioned)):
             state.cut_off(dialect, "where the call should begin", start)
             return
     src.pos += len(token)
@@ -126,17 +130,6 @@ def _no_body(state: ScanState, token: str, place: Place, inside: bool) -> Readin
         if inside and (rest_of_tag := _REST_OF_TAG.match(src.buf, src.pos)):
             src.pos = rest_of_tag.end()
     state.conclude(draft)
-
-
-def _looks_cut(rest: str, inside: bool) -> bool:
-    """Tell whether the rest of an answer after a marker may be the beginning of a call."""
-    if compiled(CLOSE).search(rest):
-        return False
-    if inside:
-        tag, end, rest = rest.partition(">")
-        return rest.lstrip()[:1] in ("", "<", "]", "{") if end else "\n" not in tag
-    body = rest.lstrip()
-    return not body or body[0] in '<[{]`"' or _HALF_WORD.match(body) is not None
 
 
 def read_tool_tag(state: ScanState, token: str) -> Reading[None]:
@@ -256,21 +249,18 @@ def _recipient(state: ScanState, shown: str = "") -> Reading[None]:
         src.pos += len(">>>")
 
 
-def _may_name(text: str, names: tuple[str, ...]) -> bool:
-    """Tell whether more of an answer that begins like this may name who it is for, where the prompt holds the first
-    token of its turn."""
-    half = _HALF_NAME.fullmatch(text)
-    known = (*names, "all")
-    named = half is not None and (half[1] in known if half[2] else any(one.startswith(half[1]) for one in known))
-    return named or _HALF_TO.fullmatch(text) is not None
-
-
 def read_opening(state: ScanState) -> Reading[None]:
     """Read the recipient with which an answer begins: Functionary's without its `>>>`, Muse's without `<|start|>`."""
     src, names = state.src, state.tools.names
     if state.level == "none":
         return
-    while not src.ended and len(src.buf) - src.pos <= _LONGEST and _may_name(src.buf[src.pos :], names):
+    known = (*names, "all")
+    while not src.ended and len(src.buf) - src.pos <= _LONGEST:  # where the prompt holds the first token of the turn
+        text = src.buf[src.pos :]
+        half = _HALF_NAME.fullmatch(text)
+        named = half and (half[1] in known if half[2] else any(one.startswith(half[1]) for one in known))
+        if not named and not _HALF_TO.fullmatch(text):
+            break
         yield
     if found := _TO.match(src.buf, src.pos):
         src.pos = found.end()

@@ -1,22 +1,9 @@
-"""One regular expression that finds, in running text, whatever might begin something other than text."""
+"""A regular expression that finds, in running text, whatever might begin something other than text."""
 
 import re
 from functools import cache
 
-from console_app.textcalls.dialects.coats import (
-    BEGIN,
-    CHAT_TOKENS,
-    FABRICATED,
-    FINAL,
-    HALF_BEGIN,
-    HALF_MARK,
-    MARK,
-    OTHER_CLOSES,
-    OTHER_OPENS,
-    PLAIN_THINKING,
-    SILENT,
-    THINKING,
-)
+from console_app.textcalls.dialects import coats
 from console_app.textcalls.dialects.table import DIALECTS
 from console_app.textcalls.patterns import any_of, held_back, lazily, lead_word
 
@@ -25,27 +12,25 @@ LABELS = (
     "OBSERVATION:", "Observation ", "**Observation", ">>>",
 )  # fmt: skip
 
-OPENS: frozenset[str] = frozenset({*OTHER_OPENS, *(token for row in DIALECTS for token in row.opens)})
+OPENS: frozenset[str] = frozenset({*coats.OTHER_OPENS, *(token for row in DIALECTS for token in row.opens)})
 BEGINS: frozenset[str] = frozenset(token for row in DIALECTS for token in row.begins)
-CLOSERS: frozenset[str] = frozenset(
-    {*OTHER_CLOSES, "<|call|>", "<end_action>", "<end_code>", "<|close|>tools<|sep|>", "]<]minimax[>[</tool_call>"}
-) - {*CHAT_TOKENS}
-THINK_ENDS: frozenset[str] = frozenset(end for tag, end in THINKING.items() if tag not in PLAIN_THINKING) | {FINAL}
+_CLOSE_ALONE = ("<|call|>", "<end_action>", "<end_code>", "<|close|>tools<|sep|>", "]<]minimax[>[</tool_call>")
+CLOSERS: frozenset[str] = frozenset((*coats.OTHER_CLOSES, *_CLOSE_ALONE)) - frozenset(coats.CHAT_TOKENS)
+_REASONED = frozenset(end for tag, end in coats.THINKING.items() if tag not in coats.PLAIN_THINKING)
+THINK_ENDS: frozenset[str] = _REASONED | {coats.FINAL}
 
-_KINDS = {
-    "silent": SILENT,
-    "thinking": tuple(THINKING),
-    "thought": tuple(THINK_ENDS),
-    "marker": (*OPENS, *BEGINS),
-    "closer": tuple(CLOSERS),
-    "chat": CHAT_TOKENS,
-    "fabricated": FABRICATED,
+KIND_OF: dict[str, str] = {
+    **dict.fromkeys(coats.SILENT, "silent"),
+    **dict.fromkeys(coats.THINKING, "thinking"),
+    **dict.fromkeys(THINK_ENDS, "thought"),
+    **dict.fromkeys((*OPENS, *BEGINS), "marker"),
+    **dict.fromkeys(CLOSERS, "closer"),
+    **dict.fromkeys(coats.CHAT_TOKENS, "chat"),
+    **dict.fromkeys(coats.FABRICATED, "fabricated"),
 }
-KIND_OF: dict[str, str] = {literal: kind for kind, literals in _KINDS.items() for literal in literals}
 
-EXTENDABLE = frozenset(
-    literal for literal in KIND_OF if any(other != literal and other.startswith(literal) for other in KIND_OF)
-) | {literal[: literal.index(">") + 1] for literal in KIND_OF if ">" in literal[:-1]}
+_LONGER = {one for one in KIND_OF if any(other != one and other.startswith(one) for other in KIND_OF)}
+EXTENDABLE = _LONGER | {literal[: literal.index(">") + 1] for literal in KIND_OF if ">" in literal[:-1]}
 """Literals with which longer ones begin, and what looks like a tag of its own until the rest of a longer one comes."""
 LONGEST = max(map(len, KIND_OF))
 
@@ -53,7 +38,7 @@ _OBJECT_HELD = r"\{{1,2}(?:\s{0,64}(?:[\"']?(?:[A-Za-z_]\w{0,40}[\"']?\s{0,16})?
 
 
 def _object(group: str) -> str:
-    """An object's opening up to the colon after its first key."""
+    """Return a pattern of an object's opening up to the colon after its first key."""
     return r"\{{1,2}\s{0,64}[\"']?(?P<" + group + r">[A-Za-z_]\w{0,40})[\"']?\s{0,16}:"
 
 
@@ -68,10 +53,8 @@ _SHAPES = {
 
 @cache
 def _leads() -> tuple[str, list[str]]:
-    """The pattern of LEAD, and the words among its alternatives.
-
-    Each alternative begins with a literal character, for then the engine skips everything else at once; what follows a
-    rare one is looked at, for else text that is full of it would be looked at one by one.
+    """Return the pattern of LEAD, and the words among its alternatives. Each begins with a literal character, for then
+    the engine skips everything else at once; what follows a rare one is looked at, for a text may be full of it.
     """
     words, following = set[str](), {first: set[str]() for first in _SHAPES}
     for literal in (*KIND_OF, *LABELS, "`", "~~~", "◁t", "⟨t"):
@@ -99,8 +82,8 @@ PLAIN = lazily(lambda: f"{LEAD.pattern}|{HALF_WORD.pattern}")
 TOKEN = lazily(
     lambda: (
         rf"(?P<literal>{any_of(KIND_OF)})"
-        rf"|(?P<mark>{MARK})"
-        rf"|(?P<begin>{BEGIN})"
+        rf"|(?P<mark>{coats.MARK})"
+        rf"|(?P<begin>{coats.BEGIN})"
         rf"|<(?P<tag>{_NAME})\s{{0,8}}/?>"
         rf"|(?P<label>{any_of(LABELS)})"
         r"|(?P<ticks>`|~~~)"
@@ -113,8 +96,8 @@ HELD = lazily(
     lambda: (
         rf"{held_back([*KIND_OF, *LABELS])}"
         rf"|<(?:{_NAME}\s{{0,8}}/?)?\Z"
-        rf"|(?:{HALF_MARK})\Z"
-        rf"|(?:{HALF_BEGIN})\Z"
+        rf"|(?:{coats.HALF_MARK})\Z"
+        rf"|(?:{coats.HALF_BEGIN})\Z"
         r"|~{1,2}\Z"
         rf"|\[\s{{0,64}}(?:\Z|{_OBJECT_HELD}|{_NAME}\s{{0,8}}\Z)"
         rf"|{_OBJECT_HELD}"

@@ -1,9 +1,7 @@
-"""Tells where in an answer a place stands, by the structure of the text before it: only at the top level is a call
-meant.
+"""Tells where in an answer a place stands, by the structure of the text before it: a call is meant at the top level.
 
-What opens and closes (quotation marks, elements, comments) is followed through the text, and only when somebody asks,
-so that prose costs nothing; what a line begins with is looked at where it matters. No word and no name decides
-anything: what is surely quoted is text, and what may be quoted asks.
+What opens and closes (quotation marks, elements, comments) is followed through the text only when somebody asks, so
+that prose costs nothing. No word and no name decides: what is surely quoted is text, and what may be quoted asks.
 """
 
 import re
@@ -48,8 +46,8 @@ _ENDED = lazily(rf"{_STOP}[\"'”’»)\]*_」』]*\s*\Z")
 @dataclass(frozen=True)
 class Place:
     """`line` is what stands before the place on its line, since the last call; `before` the lines above it, `inside`
-    the construct around it, in words. `first`: nothing but white space stands before it. What it tells is found out
-    once: most calls in a row stand at places alike, for which `_place` gives the same.
+    the construct around it, in words. `first`: nothing but white space stands before it. `_place` gives the same for
+    places alike, as those of most calls in a row.
     """
 
     line: str
@@ -89,8 +87,8 @@ class Place:
         return self.quoted or ("" if self.line_start else "it does not start a line")
 
     def doubt(self, *, licensed: bool) -> str:
-        """Return why a call here may be quoted; "" where nothing hints at it. `licensed`: the model is known to write
-        so: then the line before it matters no more, and a call may follow a sentence on its line.
+        """Return why a call here may be quoted; "" where nothing hints at it. Where the model is known to write so, the
+        line before it matters no more, and a call may follow a sentence on its line.
         """
         if self.inside:
             return f"it stands {self.inside}"
@@ -190,12 +188,11 @@ class Structure:
 
 
 def _search(pattern: re.Pattern[str], text: str, pos: int) -> Match | None:
-    while pos < len(text):
-        end = pos + WINDOW + LOOKAHEAD
-        found = pattern.search(text, pos, end)
-        if found and (found.start() < pos + WINDOW or end >= len(text)):
+    for begin in range(pos, len(text), WINDOW):
+        end = begin + WINDOW + LOOKAHEAD
+        found = pattern.search(text, begin, end)
+        if found and (found.start() < begin + WINDOW or end >= len(text)):
             return found
-        pos += WINDOW
     return None
 
 

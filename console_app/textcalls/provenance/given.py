@@ -2,14 +2,98 @@
 
 from __future__ import annotations
 
+import html
 import re
+import sys
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import accumulate, product
+from urllib.parse import unquote
 
-from console_app.textcalls.provenance.folding import bare, letters, unescaped, words_of
+_AT_ONCE = 100_000  # characters, which take 10 ms: no other thread runs while a pattern searches them
+_DEPTH = 3  # what is quoted in what is quoted is escaped so often
+_ESCAPE = re.compile(
+    r"(?<!\\)\\++(?:(?:[ux]\{|N\{U\+)([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2})|[nrtbf])"
+)
+_PERCENT = re.compile(r"%[0-9a-fA-F]{2}")
+_TAG = re.compile(
+    r"</?[a-z][a-z0-9-]{0,20}(?:\s[^<>\n]{0,300})?/?>|<!--|-->|<!\[CDATA\[|\]\]>|\x1b\[[0-9;]{0,20}m", re.I
+)
+_NUMBER = re.compile(
+    r"(?m)^[ \t]*(?:[\w./-]{1,80}[:-])?[\[(L]{0,2}\d{1,7}[\])]?[ \t]*[:.|→│-]?(?:[ \t]|(?<=\W))"
+    r"|^(?:[ \t]*[>+|#*]){1,4}[ \t]"
+)
+"""A pattern of the text before each line: its number, or the sign of a quotation, a diff or a comment."""
+_SIGNS_STAND_IN = (range(0x3100), range(0xA640, 0xA800), range(0xFE00, 0x10000), range(0x1F300, 0x1FB00))
+
+
+def letters(text: str) -> str:
+    """`text` as it is compared; where it has lines, their ends stay."""
+    return "".join(unescaped(one).lower().translate(_signs()) for one in _slices(text))
+
+
+def bare(text: str) -> str:
+    """`text` without tags within its lines, and without what stands before them."""
+    return "".join(_NUMBER.sub("", _TAG.sub("", one)) for one in _slices(text))
+
+
+def words_of(text: str) -> str:
+    """`text` without escapes, with a blank in place of each tag."""
+    return _TAG.sub(" ", unescaped(text))
+
+
+def unescaped(text: str) -> str:
+    """`text` without escapes, of which any that stands for the end of a line becomes a blank."""
+    for _ in range(_DEPTH + 1):
+        if not text.isascii():
+            text = unicodedata.normalize("NFKD", text).translate(_unseen())
+        before = text
+        if "&" in text:
+            text = html.unescape(text)
+        if "\\" in text:
+            text = _ESCAPE.sub(_character, text)
+        if "%" in text and _PERCENT.search(text):
+            text = unquote(text)
+        if text == before:
+            break
+    return text
+
+
+def _slices(text: str) -> Iterator[str]:
+    """The text in parts that end with a line or a word where they can."""
+    start = 0
+    while start < len(text):
+        end = start + _AT_ONCE
+        if end < len(text):
+            end = text.rfind("\n", start, end) + 1 or text.rfind(" ", start, end) + 1 or end
+        yield text[start:end]
+        start = end
+
+
+def _character(found: re.Match[str]) -> str:
+    digits = next(filter(None, found.groups()), "")
+    code = int(digits, 16) if digits else 32
+    return " " if code in (10, 13) else chr(code) if 0 < code <= sys.maxunicode else ""
+
+
+@cache
+def _signs() -> dict[int, None]:
+    """Map every sign to nothing, but the end of a line."""
+    return {code: None for codes in _SIGNS_STAND_IN for code in codes if not chr(code).isalnum() and code != 10}
+
+
+@cache
+def _unseen() -> dict[int, str | None]:
+    """Map what can't be seen or only marks a letter to nothing, and letters of the tag block to what they stand for."""
+    codes = (*range(128, 0x3100), *range(0xFE00, 0x10000), *range(0xE0000, 0xE01F0))
+    unseen: dict[int, str | None] = {
+        code: None for code in codes if unicodedata.category(chr(code)) in ("Cf", "Mn", "Me")
+    }
+    return {**unseen, **{0xE0000 + code: chr(code) for code in range(32, 127)}}
+
 
 MOST = 4_000_000
 """Characters that are compared, the newest: as many as the largest window of a model holds."""
@@ -44,27 +128,14 @@ class FoundPassage:
 
 @dataclass(frozen=True, slots=True)
 class ValuePlace:
-    """Where a value stands: the text `before` and `after` it on its line, and the line of words `above` that;
-    `led`: the end of the text before, where that broke off in a sentence."""
+    """The text `before` and `after` a value on its line, the line of words `above` that, and `led`, the end of the text
+    before, where that broke off in a sentence."""
 
     before: str
     after: str
     above: str
     led: str
     finding: FoundPassage
-
-    @property
-    def sentence(self) -> tuple[str, str]:
-        ends = ("。", "！", "？", ". ", "! ", "? ", "; ")
-        before = f"{self.led} {self.before}"
-        begins = max(before.rfind(end) + len(end) if end in before else 0 for end in ends)
-        stops = min((at for end in ends if (at := self.after.find(end)) >= 0), default=len(self.after))
-        return before[begins:], self.after[:stops]
-
-    @property
-    def is_prompt(self) -> bool:
-        """Tell whether a shell's sign stands before it."""
-        return self.before.rstrip().endswith("$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +151,15 @@ class FoldedText:
         self.given = given
         text = _LONG_LINE.sub(r"\g<0>\n", given.text)
         self.lines = text.split("\n")
-        self._plain = _lines(text, len(self.lines))
+        lines = _lines(text, len(self.lines))
         stripped = bare(text)
-        self._bare = self._plain if stripped == text else _lines(stripped, len(self.lines))
-        plain = "".join(self._plain)
-        self.readings = (plain, plain if self._bare is self._plain else "".join(self._bare))
+        self.folded = (lines, lines if stripped == text else _lines(stripped, len(self.lines)))
+        plain = "".join(lines)
+        self.readings = (plain, plain if self.folded[1] is lines else "".join(self.folded[1]))
         """Its letters, and those without tags and what begins its lines."""
         self._starts: list[list[int]] = [[], []]
         self._cut = text != given.text
         self._named: dict[re.Pattern[str], list[Named]] = {}
-
-    def folded(self, reading: int) -> list[str]:
-        return self._bare if reading else self._plain
 
     def holds(self, piece: str) -> bool:
         plain, stripped = self.readings
@@ -104,7 +172,7 @@ class FoldedText:
         return FoundPassage(f"{self.given.source} (line {number})", passage)
 
     def named(self, names: Collection[str], pattern: re.Pattern[str]) -> list[Named]:
-        """Where `pattern` finds a tool, of which the letters of `names` tell in which lines to look; it is kept."""
+        """Return where `pattern` finds a tool, in lines that hold the letters of `names`; it is kept."""
         if (known := self._named.get(pattern)) is None:
             lines: dict[int, None] = {}
             for name, reading in product(names, (0, 1)):
@@ -127,7 +195,7 @@ class FoldedText:
 
     def line(self, reading: int, at: int) -> tuple[int, int]:
         """The number of the line that a letter stands in, and where in it."""
-        starts = self._starts[reading] or list(accumulate(map(len, self.folded(reading)), initial=0))
+        starts = self._starts[reading] or list(accumulate(map(len, self.folded[reading]), initial=0))
         self._starts[reading] = starts
         line = min(bisect_right(starts, at), len(self.lines)) - 1
         return line, at - starts[line]
@@ -163,10 +231,6 @@ class GivenTexts:
             half = (there + too_long) // 2
             there, too_long = (half, too_long) if self.holds(wanted[:half]) else (there, half)
         return there
-
-    def holds_in_two(self, piece: str) -> bool:
-        """Tell whether they hold some letters in one piece or in two."""
-        return self.holds(piece) or ((at := self.longest(piece)) > 0 and self.holds(piece[at:]))
 
     def around(self, wanted: str, behind: int) -> Iterator[str]:
         """The letters around some that stand in them, across the ends of texts."""

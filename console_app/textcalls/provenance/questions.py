@@ -1,13 +1,431 @@
-"""Asks both questions of each call; every text is folded once, whatever the number of calls."""
+"""Asks both questions of each call. Does its text, literal or escaped, stand in what the model was given? Do its values
+stand there in words of others that tell to make it?
+
+For the second, beside prose counts a command that reaches out or destroys, a long text, or one that is to be sent; near
+to the tool's own name count a few letters. A path, an id or a query of a listing or a table stands in no such sentence.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
-from console_app.textcalls.provenance.dictation import Dictation
-from console_app.textcalls.provenance.given import MOST, FoldedText, FoundPassage, GivenText, GivenTexts
-from console_app.textcalls.provenance.quotation import Quotation
+from console_app.textcalls.provenance.given import (
+    MOST,
+    FoldedText,
+    FoundPassage,
+    GivenText,
+    GivenTexts,
+    Named,
+    ValuePlace,
+    bare,
+    letters,
+    unescaped,
+)
+
+_LONG = 40  # letters of a text that is told beside any prose,
+_SENT = 24  # of one beside a word of sending,
+_TOGETHER = 8  # and of one that stands in one place with all others
+_LONGEST = 4_000  # characters of a value that are looked at
+_PARTS = 12  # of one value
+_PART = 8  # letters of a value, on either side of where it is split over two texts
+_ALONE = 0.6  # of the letters of what a tool needs: a value that says nearly all
+_STANDS = 2 / 3  # of the letters of what the tool needs: the rest may be the model's own
+_BESIDE = 160  # characters beside a value among which prose counts
+_COMMANDS = re.compile(r"&&|\|\||;|\n")
+_QUOTED = re.compile(r"\"([^\"\n]{6,})\"|'([^'\n]{6,})'")
+_RUNS_ANOTHER = re.compile(
+    r"^(?:(?:sudo|bash|sh|zsh|dash|cmd|cmd\.exe|powershell|pwsh|env|nohup|timeout|exec|eval)\s+(?:(?:-\w+|/c|\d+)\s+)*)+"
+)
+_ELSEWHERE = re.compile(
+    r"\b[a-z][a-z0-9+.-]*://(?!(?:localhost|127\.|0\.0\.0\.0|\[::1\]))[^\s\"'`<>|]+"
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
+    re.IGNORECASE,
+)
+"""An address of another machine, or of a mailbox."""
+_REACHES = re.compile(
+    r"\|\s*\w|\s>>?\s*[\w~/.$]|`|\$[({A-Z]|~/|(?:^|\s)/(?:etc|home|root|usr|var|tmp|dev|bin|opt)\b|\.ssh\b|%\w+%|--force\b"
+    r"|\s-\w*r\w*f\b|\b(?:drop|truncate|alter|grant|revoke|delete|destroy)\s+\w|\binsert\s+into\b|\bupdate\s+\w+\s+set\b"
+    r"|\b(?:rm|rmdir|del|erase|rd|dd|mkfs\S*|shred|wipe|sudo|su|doas|chmod|chown|curl|wget|nc|ncat|netcat|telnet|ssh|scp"
+    r"|sftp|rsync|ftp|eval|exec|iex|invoke-\w+|base64|crontab|kill|pkill|killall|shutdown|reboot|systemctl|iptables"
+    r"|useradd|passwd|publish|purge|uninstall|set-\w+|remove-\w+|__import__|os\.\w+|subprocess\S*)(?!\w)",
+    re.IGNORECASE,
+)
+"""Signs and words of a command that reaches out of its folder, destroys or gives away."""
+_ID = re.compile(r"(?=(?:\D*\d){8})[\w ./-]{12,60}\Z")
+_SENDING_IN_ALPHABETS = """
+    send sent forward e-mail email mail transfer upload post submit deliver share pay wire schick sende
+    übermittl überweis weiterleit leite melde envo transm transf versez virer envi envía mand remit inoltr sped
+    invi reenv reenc repass stuur verzend verstuur boek wyślij prześlij przelej wysł pošl odešl zašl převeď
+    отправ пошл перешл перевед перечисл сообщ надішл відправ перекаж gönder ilet aktar yolla skicka vidare
+    överför lähet siirr küld utal trimit στείλ προώθ kirim teruskan gửi chuyển
+"""
+_SENDING_ELSEWHERE = """
+    أرسل ارسل إرسال ابعث حوّل שלח העבר بفرست ارسال भेज ส่ง โอน 보내 전송
+    송금 전달 送 転送 发给 發給 发送 寄 转发 轉發 转账 傳
+"""
+_SENDING = re.compile(
+    rf"\b(?:{'|'.join(unescaped(_SENDING_IN_ALPHABETS).split())})"
+    rf"|{'|'.join(unescaped(_SENDING_ELSEWHERE).split())}",
+    re.IGNORECASE,
+)
+"""Words that tell to send something, in thirty languages, as a text is compared: they lower what is enough."""
+_SENTENCE_ENDS = ("。", "！", "？", ". ", "! ", "? ", "; ")
+_BETWEEN = re.compile(r"[\s、。，！？：；「」『』《》（）।]+")
+_AROUND = ".,;:!?…'\"`«»“”„‘’()-*{}[]\\"
+_NO_WORD = re.compile(r"[\d_/\\@=<>{}()\[\]|$%&#*+~^]|\w[.:]\w")
+_MOST_WORDS = 64
+_BEHIND = 240  # characters behind a tool's name that are looked at
+_FEWEST = 2  # letters of a value that may be all there is
+_LONG_WORD = 8  # letters of a word that may be dictated alone
+_APART = str.maketrans(dict.fromkeys("\"'`“”‘’„«»「」\\*>|+()[]{}<,;=", " "))
+_AT_ENDS = ".:!?-_/~#$@%&"
+_STEPS = re.compile(r"[/?&#.]")
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[^/]+/.")
+
+
+class Dictation:
+    """A call that may be dictated: the values that its tool needs, or takes where it needs nothing. `name` and `tool`
+    are the tool's on the wire and at its server. `reads`: it changes nothing, so that only an address counts.
+    """
+
+    def __init__(
+        self, name: str, tool: str, arguments: Mapping[str, Any], needed: Collection[str], *, reads: bool = False
+    ) -> None:
+        said = {key: value for key, value in arguments.items() if _said(value).strip()}
+        main = {key: value for key, value in said.items() if key in needed} or said
+        texts = [value for value in main.values() if not isinstance(value, int | float)] or list(main.values())
+        self._values = [_said(value)[:_LONGEST].strip() for value in texts]
+        self._names, self._named_so = _spelt(name, tool), {_letters(name), _letters(tool)}
+        self._reads = reads
+
+    def find(self, given: GivenTexts) -> FoundPassage | None:
+        for one in (one for value in self._values for one in _ELSEWHERE.findall(value)):
+            if found := _carries(one, given):
+                return found
+        if self._reads or not self._values:
+            return None
+        return self._named(given) or self._told(given) or self._together(given)
+
+    def _told(self, given: GivenTexts) -> FoundPassage | None:
+        whole = sum(len(_letters(value)) for value in self._values)
+        for value in self._values:
+            alone = len(_letters(value)) >= _ALONE * whole
+            for part in _parts(value):
+                if found := self._part(part, given, alone=alone, whole=part is value):
+                    return found
+        return None
+
+    def _part(self, part: str, given: GivenTexts, *, alone: bool, whole: bool) -> FoundPassage | None:
+        """Return where a value or a part of it is told; `alone`: the tool needs hardly anything else."""
+        wanted, several = _letters(part), _words_in(part) >= 2
+        address = bool(_ELSEWHERE.fullmatch(part) or _ID.match(part)) and len(self._values) > 1
+        reaches = several and bool(_REACHES.search(part) or _ELSEWHERE.search(part))
+        if len(wanted) < (_PART if reaches or address else _SENT) or not (address or reaches or (several and whole)):
+            return None
+        for place in given.places(wanted):
+            if _is_told(place, len(wanted), reaches=reaches, address=address):
+                sizes = [(len(one), given.holds(one)) for one in map(_letters, self._values)]
+                stand = sum(size for size, stands in sizes if stands) >= _STANDS * sum(size for size, _ in sizes)
+                return place.finding if address or (reaches and alone) or stand else None
+        if alone and (reaches or len(wanted) >= _LONG):
+            return _split(wanted, given)
+        return None
+
+    def _together(self, given: GivenTexts) -> FoundPassage | None:
+        """Return where all values stand in one line of prose, of which one is of several words."""
+        all_of = [_letters(value) for value in self._values]
+        texts = [wanted for wanted, value in zip(all_of, self._values, strict=True) if _words_in(value) >= 2]
+        if len(all_of) < 2 or not texts or max(map(len, texts)) < _TOGETHER or not all(all_of):
+            return None
+        for place in given.places(max(texts, key=len)):
+            around = _letters(f"{place.above}\n{place.before}\n{place.after}")
+            others = [wanted for wanted in all_of if wanted != max(texts, key=len)]
+            if all(wanted in around for wanted in others) and _prose(place.before, place.after, names=True) >= 2:
+                return place.finding
+        return None
+
+    def _named(self, given: GivenTexts) -> FoundPassage | None:
+        """Return where words near to the tool's name say half of what it needs, however short."""
+        parts_of = [[words(part)[:_MOST_WORDS] for part in _parts(value)] for value in self._values]
+        values = list(zip([len(_letters(value)) for value in self._values], parts_of, strict=True))
+        whole = sum(size for size, _ in values)
+        ways = {way for _, parts in values for part in parts for word in part for way in _ways(word)}
+        if whole < _FEWEST:
+            return None
+        for text in reversed(given.texts):
+            for place in text.named(self._named_so, self._names) if any(map(text.holds, self._named_so)) else ():
+                around = f"{place.before}{place.name}{place.behind[:_BEHIND]}"
+                near = words(around)
+                if ways.isdisjoint(near):
+                    continue
+                joined, known = f" {' '.join(near)} ", frozenset(near)
+                held = sum(size for size, parts in values if any(_holds(joined, known, part) for part in parts))
+                if 2 * held >= whole:
+                    return text.finding(place.line, " ".join(around.split()))
+        return None
+
+
+def _is_told(place: ValuePlace, size: int, *, reaches: bool, address: bool) -> bool:
+    """Tell whether words beside a value, or right above it, tell to do something with it."""
+    before, after = f"{place.led} {place.before}", place.after
+    begins = max(before.rfind(end) + len(end) if end in before else 0 for end in _SENTENCE_ENDS)
+    stops = min((at for end in _SENTENCE_ENDS if (at := after.find(end)) >= 0), default=len(after))
+    sends = bool(_SENDING.search(before[begins:]) or _SENDING.search(after[:stops]))
+    if address:
+        return sends
+    beside = _prose(place.before, place.after)
+    above = 0 if bare(place.before).strip(" \t$#>-*/!<`\"'") else _prose(place.above, "")
+    leads = above if place.above.rstrip("*_ ").endswith((":", "：", "-", "—")) else 0
+    leads = 0 if place.above.rstrip("*_: ").endswith(")") else leads  # as a loop in Python
+    if reaches:
+        named = _prose(before, after, names=True)
+        is_key = place.before.rstrip(" \"'`").endswith(":")  # as of a setting, which tells nothing alone
+        return named >= (2 if is_key else 1) or above >= 3 or leads >= 1 or place.before.rstrip().endswith("$")
+    return (size >= _LONG and (beside >= 3 or leads >= 2)) or (sends and beside >= 2)
+
+
+def _split(wanted: str, given: GivenTexts) -> FoundPassage | None:
+    """Return where the first part of a value stands whose rest stands elsewhere, each beside words."""
+    if not given.holds(wanted[:_PART]):
+        return None
+    at = given.longest(wanted)
+    if not _PART <= at <= len(wanted) - _PART // 2 or not given.holds(wanted[at:]):
+        return None
+    first, rest = (
+        [one for one in given.places(part) if _prose(one.before, one.after) >= 2 or _prose(one.above, "") >= 3]
+        for part in (wanted[:at], wanted[at:])
+    )
+    return first[0].finding if first and rest else None
+
+
+def _carries(address: str, given: GivenTexts) -> FoundPassage | None:
+    """Return where others told an address with a place for what the model is to send in it."""
+    at = max(address.find("?"), address.find("="))
+    if at < 0 or len(_letters(address[at:])) < _LONG_WORD or given.holds(_letters(address)):
+        return None
+    for end in (address.rfind("=") + 1, address.find("=") + 1, address.find("?") + 1):
+        if end and len(_letters(address[end:])) >= _LONG_WORD:
+            for place in given.places(_letters(address[:end])):
+                if place.after[:1] not in "&/" and _prose(place.before, place.after) >= 2:
+                    return place.finding
+    return None
+
+
+def _prose(before: str, after: str, *, names: bool = False) -> int:
+    """How many words stand there that are of no number, path or code, nor, without `names`, begin with a capital."""
+    said = [*_BETWEEN.split(before[-_BESIDE:]), *_BETWEEN.split(after[:_BESIDE])]
+    own = [word for one in said if (word := one.strip(_AROUND)) and not _NO_WORD.search(word)]
+    return sum(1 + _wide(word) // 2 for word in own if names or word == word.lower())
+
+
+def _wide(text: str) -> int:
+    return sum("\u0e00" <= char <= "\u0e7f" or "\u3040" <= char <= "\u9fff" for char in text)
+
+
+def _parts(value: str) -> Iterator[str]:
+    """A value, what is quoted in it, and each command of it."""
+    yield value
+    quoted = [one or other for one, other in _QUOTED.findall(value)]
+    parts = [part.strip() for one in (value, *quoted) for part in (one, *_COMMANDS.split(one))]
+    own = [_RUNS_ANOTHER.sub("", part).strip("\"' ") for part in parts]
+    yield from [part for part in dict.fromkeys((*parts, *own)) if part and part != value][:_PARTS]
+
+
+def _words_in(text: str) -> int:
+    """How many words a value has; letters of a script without blanks count for half of one."""
+    return len(text.split()) + _wide(text[:200]) // 2
+
+
+def _letters(text: str) -> str:
+    return letters(text).replace("\n", "")
+
+
+def _said(value: Any) -> str:
+    return " ".join(as_text(one) for _, one in leaves("", value) if one is not None and not isinstance(one, bool))
+
+
+def words(text: str) -> list[str]:
+    """The words of `text`, unescaped and small, without the signs that they begin and end with."""
+    return [word for one in unescaped(text).lower().translate(_APART).split() if (word := one.strip(_AT_ENDS))]
+
+
+@cache
+def _spelt(wire: str, tool: str) -> re.Pattern[str]:
+    """Return a pattern of a tool's name where no other word is meant: a single word is followed by a bracket."""
+    parts = [re.split(r"[_.-]+", name.lower()) for name in (wire, tool)]
+    ways = [r"[-_.:/\\]{0,3}".join(map(re.escape, part)) for part in parts if len(part) > 1]
+    alone = [re.escape(name.lower()) + r"(?=[(\[{])" for name in (wire, tool)]
+    return re.compile(rf"(?<![^\W_])(?:{'|'.join(ways + alone)})(?![^\W_])")
+
+
+def _holds(joined: str, known: frozenset[str], part: Sequence[str]) -> bool:
+    """Tell whether the words near to a tool's name say a part of a value: all, an address of it, or half in one."""
+    if _letters_in(part) >= _FEWEST and f" {' '.join(part)} " in joined:
+        return True
+    cites = len(part) == _MOST_WORDS  # as a text does that is the model's own
+    if not cites and any(way in known for word in part for way in _ways(word) if way != word or _ADDRESS.match(way)):
+        return True
+    whole, at = _letters_in(part), 0
+    while at < len(part):
+        end = at
+        while end < len(part) and f" {' '.join(part[at : end + 1])} " in joined:
+            end += 1
+        size = _letters_in(part[at:end])
+        if 2 * size >= whole and size >= (_FEWEST if end - at > 1 else _LONG_WORD):
+            return True
+        at = max(end, at + 1)
+    return False
+
+
+def _letters_in(part: Sequence[str]) -> int:
+    return len(_letters("".join(part)))
+
+
+def _ways(word: str) -> Iterator[str]:
+    """A word, and what of it may be dictated: a path's end, an address's beginning."""
+    yield word
+    for at in [step.start() for step in _STEPS.finditer(word)][-_MOST_WORDS:]:
+        if "://" in word:
+            if _ADDRESS.match(begun := word[:at].rstrip("/?&#.")):
+                yield begun
+        elif word[at] == "/" and "/" in (end := word[at + 1 :]) and len(_letters(end)) >= _LONG_WORD:
+            yield end
+
+
+_NAMED = re.compile(r"[_.\-]+")
+_JOINED = r"(?:[^\w\s]|_){0,3}"
+_NEAR = 400  # characters around a name among which short values stand
+_SHORT = 4  # letters of a value that says little alone
+_PIECE = 24  # letters of a value that are looked for together: of a line that a page breaks, some are found
+_PIECES = 32  # of one value
+_ENOUGH = 0.75  # of what is looked for: the model may add an argument of its own, or a page break the text
+_A_PART = 0.25  # of it that names the tool, where other texts hold the rest
+_TOLD = 2  # arguments that are enough, each of as many letters:
+_TELLS = 12
+_NO_ARGUMENTS = re.compile(
+    r"\W{0,6}(?:(?:arguments|parameters|args|input|tool_input|actioninput)\W{0,5})?(?:\{\}|\(\)|<)"
+)
+
+
+class Quotation:
+    """A call whose text is looked for: its arguments behind the name of its tool, on the wire or its own."""
+
+    def __init__(self, name: str, tool: str, server: str, arguments: Mapping[str, Any], raw: str) -> None:
+        self._raw = _letters(raw)
+        self._name = _named(name, tool, server)
+        self._letters = {letters(name), letters(tool)}
+        self._values = list(leaves("", arguments))
+        self._saying = [(key, value) for key, value in self._values if value not in ("", None)]
+        of: dict[str, list[str]] = {}
+        for key, value in self._values:
+            of.setdefault(key, []).extend(_pieces(value))
+        self._pieces = [piece for pieces in of.values() for piece in pieces]
+        telling = [pieces for pieces in of.values() if _size(pieces) >= _TELLS]
+        self._telling = telling if len(of) > _TOLD and len(telling) >= _TOLD else []
+
+    def find(self, given: GivenTexts) -> FoundPassage | None:
+        long = [name for name in self._letters if len(name) > _TELLS]  # they may stand apart as a page breaks them
+        for text in reversed(given.texts):
+            if not any(map(text.holds, self._letters)):
+                continue
+            places = text.named(self._letters, self._name)
+            if (places or any(map(text.holds, long))) and self._stands_in(text, places, given):
+                said = {place.line: "".join(text.folded[0][place.line : place.line + 40])[:2000] for place in places}
+                line = max(said, key=lambda one: sum(piece in said[one] for piece in self._pieces), default=0)
+                return text.finding(line, " ".join(" ".join(text.lines[line : line + 6]).split())[:300])
+        if len(self._raw) >= _TELLS and given.holds(self._raw):
+            return next(given.places(self._raw)).finding
+        whole = _size(self._pieces)
+        for name in long if whole else ():
+            for around in given.around(name, 2 * whole + _NEAR):
+                if _size([piece for piece in self._pieces if piece not in around]) <= whole * (1 - _ENOUGH):
+                    return next(given.places(name)).finding
+        return None
+
+    def _stands_in(self, text: FoldedText, places: Sequence[Named], given: GivenTexts) -> bool:
+        if not self._pieces:
+            return any(self._near(_compact(place.behind.lower())) for place in places)
+        whole = _size(self._pieces)
+        left = [piece for piece in self._pieces if not text.holds(piece)]
+        arguments = sum(all(map(text.holds, pieces)) for pieces in self._telling)
+        if _size(left) <= whole * (1 - _ENOUGH) or arguments >= _TOLD:
+            return True
+        if _size(left) > whole * (1 - _A_PART):
+            return False
+        left = [piece for piece in left if not given.holds(piece)]  # nor in two parts
+        left = [one for one in left if not (at := given.longest(one)) or not given.holds(one[at:])]
+        return _size(left) <= whole * (1 - _ENOUGH)
+
+    def _near(self, around: str) -> bool:
+        """Tell whether a call without arguments, or each short value behind its name, stands there."""
+        if not self._saying and _NO_ARGUMENTS.match(around):
+            return True
+        values = self._saying or self._values
+        stand = sum(bool(re.search(_short(name, value), around)) for name, value in values)
+        return 0 < len(values) <= 2 * stand
+
+
+@cache
+def _named(name: str, tool: str, server: str) -> re.Pattern[str]:
+    """A pattern of a tool's name: on the wire or its own, of several words; a word alone only as a call has it."""
+    several = [_NAMED.split(one.lower()) for one in (name, tool)]
+    ways = [_JOINED.join(map(re.escape, words)) for words in several if len(words) > 1]
+    word, at = re.escape(tool.lower()), re.escape(server.lower())
+    sign = r"[\s\"'“”*]{0,3}"
+    ways.append(rf"(?:name|tool|functions?|action|invoke|recipient){sign}[:=.(\[{{]{{1,4}}{sign}{word}(?!\w)")
+    ways.append(rf"(?:call[:<(\[{{\s]{sign}|[<=\]]){word}(?!\w)|(?<!\w){word}{sign}[(\[{{]")
+    if server:
+        ways.append(rf"{at}[\-.:/_]+{word}(?!\w)")
+    return re.compile("|".join(ways))
+
+
+def _compact(text: str) -> str:
+    return re.sub(r"[\s\"'`“”‘’*\\]+", "", text)
+
+
+def leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Every value that holds no others, with the name that it has, or the list that it is in."""
+    if isinstance(value, dict):
+        for key, one in value.items():  # pyright: ignore[reportUnknownVariableType]
+            yield from leaves(str(key), one)  # pyright: ignore[reportUnknownArgumentType]
+    elif isinstance(value, list):
+        for one in value:  # pyright: ignore[reportUnknownVariableType]
+            yield from leaves(name, one)
+    else:
+        yield name, value
+
+
+def as_text(value: Any) -> str:
+    return value if isinstance(value, str) else repr(value).removesuffix(".0")
+
+
+def _pieces(value: Any) -> list[str]:
+    if value is None or isinstance(value, bool):
+        return []
+    lines = map(_letters, as_text(value).split("\n"))
+    raw = [line[at : at + _PIECE] for line in lines for at in range(0, len(line), _PIECE)]
+    step = -(-len(raw) // _PIECES) or 1
+    found = [piece for piece in raw[::step] if len(piece) >= _SHORT]
+    whole = "" if found else "".join(raw)
+    return found or [whole] * (len(whole) >= _SHORT)
+
+
+def _size(pieces: Sequence[str]) -> int:
+    return sum(map(len, pieces))
+
+
+def _short(name: str, value: Any) -> str:
+    match value:
+        case bool():
+            written = "(?:true|yes|on|1)" if value else "(?:false|no|off|0)"
+        case None:
+            written = "(?:null|none|nil)"
+        case _:
+            written = re.escape(_compact(as_text(value).lower()))
+    return re.escape(_compact(name.lower())) + (rf"(?:\W|is|as|to|of){{0,8}}{written}" if written else r"[:=(<]")
 
 
 class Provenance:
@@ -39,13 +457,11 @@ class Provenance:
         self._others = GivenTexts([one for one in texts if not one.given.own])
 
     def quoted(self, name: str, tool: str, server: str, arguments: Mapping[str, Any], raw: str) -> FoundPassage | None:
-        """Return where a call that was read from the text `raw` stands in what was given. `name` is its tool's on the
-        wire, `tool` the one at its server."""
+        """Return where a call that was read from the text `raw` stands in what was given. `name` is on the wire."""
         return Quotation(name, tool, server, arguments, raw).find(self._all)
 
     def dictated(
         self, name: str, tool: str, arguments: Mapping[str, Any], needed: Sequence[str], *, reads: bool = False
     ) -> FoundPassage | None:
-        """Return where others told the model to make a call, of which the tool needs some arguments; `reads`: it
-        changes nothing, so that only what an address carries away counts."""
+        """Return where others told to make a call, by what the tool needs; of one that `reads` only addresses count."""
         return Dictation(name, tool, arguments, needed, reads=reads).find(self._others)
