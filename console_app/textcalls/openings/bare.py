@@ -204,13 +204,12 @@ def at_known_call(state: ScanState, *, fenced: bool) -> Reading[bool]:
     while not src.ended and (half_name(state, fenced=fenced) or (fenced and HALF_KEPT.match(src.buf, src.pos))):
         yield
     found = LINE.match(src.buf, src.pos)
-    if found is None or not {found["callee"], stripped(found["callee"])} & set(state.tools.names):
+    if found is None or not (found["callee"] in state.tools or stripped(found["callee"]) in state.tools):
         return False
     return fenced or not (found["print"] or found["kept"])
 
 
 def half_name(state: ScanState, *, fenced: bool) -> bool:
-    """Tell whether all that is unread may become the opening of a known tool's call."""
     found = HALF_LINE.match(state.src.buf, state.src.pos)
     if found is None or (found["kept"] and not fenced):
         return False
@@ -281,12 +280,13 @@ def _fence(state: ScanState, ticks: str, start: int, opening: Match, place: Plac
         yield from state.cut(ticks + info, place)
         return
     readable = state.level != "none" and not state.in_fence and len(ticks) == len("```")
-    readable = readable and not state.structure.at(start).quoted
     may_be, told = readable and not output.unfenced, readable and info == "tool_code"
     if may_be:
         src.pos += 1
         may_be = yield from _may_call(state)
         src.rewind(body_start - 1)
+    if (may_be or told or output.unfenced) and state.structure.at(start).quoted:
+        readable = may_be = told = False
     state.held = may_be
     closed = yield from _to_end(state, ticks)
     body = src.text(body_start, max(body_start, src.at)) if may_be or told else ""
@@ -322,7 +322,7 @@ def _may_call(state: ScanState) -> Reading[bool]:
     if key := found["member"] or found["key"]:
         return key in shapes.CALL_KEYS or tools.resolve(key) is not None
     name = found["tag"] or found["callee"]
-    return name is None or tools.resolve(name) is not None
+    return found["ticks"] is None and (name is None or tools.resolve(name) is not None)
 
 
 def _to_end(state: ScanState, ticks: str) -> Reading[int | None]:
