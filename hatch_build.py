@@ -25,7 +25,7 @@ class ShellFiles(BuildHookInterface):
         sys.path.insert(0, self.root)
         try:
             from console_app.command_line import SCRIPTS
-            from console_app.command_line.man_page import pages
+            from console_app.command_line.help_text import pages
         finally:
             sys.path.remove(self.root)
         self._folder = Path(tempfile.mkdtemp(prefix="fanout-build-"))

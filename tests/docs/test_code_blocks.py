@@ -114,7 +114,7 @@ def test_a_slash_command_that_is_named_exists() -> None:
 
 def test_a_variable_that_is_named_exists() -> None:
     others = {"HOME", "SETTING", "FILES", "ORDERS", "SEARCH_URL", "SEARCH_PRIVATE", "SERVER_OF", "SERVE_TOKEN"}
-    others |= {"SHELL_NETWORK", "SHELL_SANDBOX"}
+    others |= {"SHELL_NETWORK", "SHELL_READS", "SHELL_SANDBOX"}
     known = {f"FANOUT_{name}" for name in (*others, *(name.upper() for name in Settings.model_fields))}
     named = {one for _, text in codes() for one in re.findall(r"FANOUT_[A-Z_]+\b", text)}
     named |= {one for block in ALL for one in re.findall(r"FANOUT_[A-Z_]+\b", block.text)}

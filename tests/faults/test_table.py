@@ -12,7 +12,7 @@ KINDS = {
     "stdio": 24,
     "HTTP": 13,
     "provider": 46,
-    "kill": 8,
+    "kill": 9,
     "ending": 15,
     "damage": 12,
     "disk": 12,
