@@ -16,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import until_there
 from tests.servers.stdio_client import ROOT, StdioClient
-from tests.servers.test_shell import ran, told, until_there
+from tests.servers.test_shell import ran, told
 
 KINDS = ("bubblewrap", "Landlock")
 
@@ -191,7 +192,7 @@ def test_no_power_is_made_in_another_place(shell: StdioClient, work: Path, elsew
 
 def test_a_power_that_a_command_makes_is_gone_while_it_runs(shell: StdioClient, work: Path) -> None:
     ran(shell, "mkdir new; git init -q new; echo evil > new/.git/hooks/pre-commit; sleep 1000", background=True)
-    until_there(work / "new/.git/hooks.untrusted/pre-commit")
+    until_there((work / "new/.git/hooks.untrusted/pre-commit").exists, "the other name")
     assert not (work / "new/.git/hooks").exists()
 
 
