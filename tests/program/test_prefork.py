@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until_there
 from tests.program.process import Fanout, copyable
 from tests.program.terminal import Terminal
 
@@ -18,11 +18,21 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linu
 
 
 def state_of(pid: int) -> tuple[dict[str, str], list[str]]:
-    """What a process does with signals, and what it has open."""
+    """What a process does with signals, and what it has open, once that is the same at two looks: a file of its start
+    may be closed meanwhile."""
+    seen: list[list[str]] = []
+
+    def rests() -> bool:
+        try:
+            seen.append(sorted(os.readlink(one) for one in Path(f"/proc/{pid}/fd").iterdir()))
+        except FileNotFoundError:
+            return False
+        return seen[-2:-1] == seen[-1:]
+
+    until_there(rests, "a process that opens and closes nothing")
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     signals = {line.partition(":")[0]: line for line in lines if line.startswith(("SigIgn", "SigCgt", "SigBlk"))}
-    opened = Path(f"/proc/{pid}/fd").iterdir()
-    return signals, sorted(re.sub(r"\d+", "N", os.readlink(one)) for one in opened)
+    return signals, [re.sub(r"\d+", "N", one) for one in seen[-1]]
 
 
 @pytest.mark.parametrize(
