@@ -210,7 +210,7 @@ ELSEWHERE = {
 
 def test_each_file_that_paths_names_is_searched(used: Used) -> None:
     known = Paths.find(used.after.environment())
-    named = {name for name, value in vars(Paths).items() if isinstance(value, property)}
+    named = {name for name, value in vars(Paths).items() if isinstance(value, type(vars(Paths)["log"]))}
     for name in named - {*ELSEWHERE}:
         path: Path = getattr(known, name)
         assert path.exists(), name
