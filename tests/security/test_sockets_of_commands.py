@@ -196,7 +196,8 @@ def test_a_console_in_a_browser_is_nobody_elses(fanout: Fanout) -> None:
         link = process.stdout.readline().decode().strip()
         found = {one.address for one in watch.now()}
         assert found == {link.removeprefix("http://").rstrip("/")}, "one port, on loopback"
-        assert stranger(found, {"token": TOKEN}) == {one: ["was shown a console"] for one in found}, "who has the token"
+        shown = {one: [f"was shown something at ws://{one}/{at}" for at in ("socket", "page-socket")] for one in found}
+        assert stranger(found, {"token": TOKEN}) == shown, "who has the token"
         for forged in ({}, {"token": "", "ticket": ""}, {"token": "wrong" * 4}, {"console": "x", "size": [80, 24]}):
             assert stranger(found, forged) == {one: [] for one in found}
         assert {one.address for one in watch.now()} == found, "nor does its console listen"
