@@ -142,6 +142,7 @@ class CallsOnPage:
         told, made, name = shown.words.calls[call.id], shown.within.get(call.id, []), self._told.name(call.id)
         verdict = call.verdict
         mood = "" if verdict is None else " good" if verdict.is_good else " bad" if verdict.needs_an_eye else ""
+        mood += " doubt" if told.line[0][1] == "warning" and mood == " bad" else ""  # its sign, and so its bar
         act, state = self._act(call, name) if self.live else "", call_description.in_words(call)
         more = f' <span class="muted">· {plural(len(made), "call")} of its own</span>' if made else ""
         if self.live:  # one that came out well has its button within

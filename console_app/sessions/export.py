@@ -247,6 +247,8 @@ def ending(turn: TurnView) -> list[str]:
         return [words]
     if turn.outcome == "completed":
         return []
+    if turn.outcome == "cancelled" and turn.error:  # why it ended is said whole: a fork was not cancelled
+        return [one_line(turn.error)]
     reason = f": {one_line(turn.error)}" if turn.error else ""
     return [f"{(turn.outcome or '').replace('_', ' ').capitalize()}{reason}"]
 
