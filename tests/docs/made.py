@@ -80,7 +80,7 @@ async def live_help() -> list[KeySection]:
 def _keys() -> Iterator[str]:
     *sections, commands = asyncio.run(live_help())
     yield from ("# Keys and slash commands", "", _MADE, "")
-    yield "The keys of the console by place, as F1 shows them there. What is in the last column binds them anew:"
+    yield "The keys of the console by place, as F1 shows them. The last column names them in your settings:"
     yield from (
         "",
         "```toml",
@@ -112,24 +112,23 @@ def _keys() -> Iterator[str]:
 def _configuration() -> Iterator[str]:
     yield from ("# Configuration reference", "", _MADE, "")
     yield (
-        "Settings are looked for on the command line, then in `FANOUT_<SETTING>` of the environment, then in the\n"
-        "project's `.fanout/config.toml`\n"
-        "([what it may say](security.md#what-a-rule-an-approval-and-a-trusted-file-stand-for)), then in your own\n"
-        "`config.toml`. `fanout config path` says where that is, `fanout config show` what is in force and who said\n"
-        "it, `fanout config validate` what is wrong. Times are seconds, and 0 is no limit."
+        "The first of these counts: the command line, `FANOUT_<SETTING>` of the environment, the project's\n"
+        "`.fanout/config.toml` ([within bounds](security.md#what-a-rule-an-approval-and-a-trusted-file-stand-for)),\n"
+        "your own `config.toml`. `fanout config show` lists settings with their sources, `fanout config path`\n"
+        "the files, `fanout config validate` faults. Times are seconds, and 0 is no limit."
     )
     yield from ("", "## Settings", "")
     yield from _table("setting", Settings, Sampling)
-    yield from ("", "## `[ui]`", "", "How the console shows itself.", "")
+    yield from ("", "## `[ui]`", "")
     yield from _table("setting", UiSettings, BaseModel)
-    yield from ("", "## What requests say", "", "At the top for all models, or in the tables below for some.", "")
+    yield from ("", "## What requests say", "", "At the top for all models, in the tables below for some.", "")
     yield from _table("setting", Sampling, BaseModel)
     yield from (
         "",
         "## `[providers.NAME]`",
         "",
-        "An endpoint, and beside these all that requests say. `openai`,",
-        "`openai-responses`, `anthropic` and `ollama` are there: a table of theirs changes only what it names.",
+        "An endpoint; all that requests say can stand here too. A table of `openai`, `openai-responses`,",
+        "`anthropic` or `ollama` changes only the keys that it names.",
         "",
     )
     yield from _table("key", ProviderSettings, Sampling)
@@ -137,7 +136,7 @@ def _configuration() -> Iterator[str]:
         "",
         '## `[providers.NAME.models."MODEL"]`',
         "",
-        "One model of it, and beside these all that requests say.",
+        "One model of it; all that requests say can stand here too.",
         "",
     )
     yield from _table("key", ModelSettings, Sampling)
@@ -147,7 +146,7 @@ def _configuration() -> Iterator[str]:
         "",
         "## `[rules]`",
         "",
-        f"{', '.join(map(_code, Rules.model_fields))}: lists of rules, [as written there](permissions.md#rules).",
+        f"{', '.join(map(_code, Rules.model_fields))}: lists of [rules](permissions.md#rules).",
     )
     tables = ", ".join(_code(name) for name in sorted(_TABLES))
     yield from (
@@ -156,8 +155,8 @@ def _configuration() -> Iterator[str]:
         "",
         f"Every setting but the tables ({tables}) is `FANOUT_` and its name in",
     )
-    yield "capitals: `FANOUT_MODEL=ollama/qwen3`. Lists have commas between. `FANOUT_HOME` is one folder for all that"
-    yield "Fanout keeps."
+    yield "capitals: `FANOUT_MODEL=ollama/qwen3`. Lists have commas between. `FANOUT_HOME` is one folder for all"
+    yield "files of Fanout."
 
 
 def _table(what: str, model: type[BaseModel], base: type[BaseModel]) -> Iterator[str]:
