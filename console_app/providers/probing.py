@@ -280,7 +280,6 @@ def _of_long_text(long: _Played) -> list[Observation]:
 
 
 def _with_results(answer: AssistantMessage, endpoint: str) -> ports.ModelRequest:
-    """Give an answer back as it came, reasoning and all, with a result for each call."""
     results = [ToolMessage(tool_call_id=call.id, name=call.name, content="noted") for call in answer.tool_calls]
     asked = UserMessage(content="Call test_note once, with the word one. Then say done.")
     own = answer.model_copy(update={"endpoint": endpoint})
@@ -343,7 +342,6 @@ def _of_unknown_field(odd: _Played) -> Observation:
 
 
 def _gives(one: _Played) -> Observation:
-    """Name what it gives beside text and calls, by the fields that carry it."""
     blocks = [chunk.reasoning.data for chunk in one.of(ch.ReasoningFinished)]
     kinds = {text(data.get("field")) for data in blocks} | {name for data in blocks for name in obj(data.get("block"))}
     named = ", ".join(sorted(kinds & _OF_REASONING))
@@ -400,13 +398,11 @@ def _labels(played: _Played, api: str, name: str) -> Observation:
 
 
 def _is_paired(one: _Played) -> bool:
-    """Tell whether the one call that was asked for got its own arguments from a label of no call."""
     paired = [chunk.index for chunk in one.of(ch.CallClosed) if chunk.must_ask == PAIRED]
     return bool(paired) and [obj(json.loads(words or "{}")) for _, words in one.calls] == [{"word": "one"}]
 
 
 def _worn(fragments: list[_Label]) -> str:
-    """Say which labels fragments wear: all of them, some, or none."""
     words: list[str] = []
     for place, what in enumerate(("index", "id")):
         wearing = sum(one[place] is not None for one in fragments)
@@ -450,7 +446,6 @@ def _plural(count: int, what: str, several: str = "") -> str:
 
 
 def _red_square() -> bytes:
-    """Make a PNG of 32 by 32 red points."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

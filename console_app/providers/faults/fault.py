@@ -38,8 +38,7 @@ class RetryPolicy:
     jitter: Callable[[], float] = random.random
 
     def delay(self, tries: int, retry_after: float | None) -> float:
-        """Return the seconds before the next try, when `tries` have failed: what the endpoint asked for, else growing
-        ones."""
+        """Return the seconds before the next try after `tries`: what the endpoint asked for, else growing ones."""
         if retry_after is not None and retry_after > 0:
             return retry_after
         # Full backoff less up to a quarter, so that many clients don't come back at the same instant.
@@ -115,7 +114,6 @@ def _refused(fault: StatusFault, where: EndpointAddress, tools_sent: bool) -> Fa
 
 
 def _far(make: _Maker, what: str, found: ErrorBody) -> Fault:
-    """Return the fault of an endpoint that wants to be left alone for longer than a turn waits."""
     error = make.error(what, come_back(make.retry_after))
     error.unavailable = True
     return _fault(error, False, "", found)
@@ -126,7 +124,6 @@ def _fault(error: errors.ProviderError, passing: bool, why: str, found: ErrorBod
 
 
 def _codes(error: ErrorBody) -> str:
-    """Return the code that the endpoint gave, and that of the one behind it."""
     return f"{error.code} {error.upstream}".strip()
 
 
@@ -296,7 +293,6 @@ def _unreachable(error: BaseException, where: EndpointAddress) -> Fault:
 
 
 def _by_proxy(make: _Maker, chain: list[BaseException], names: set[str]) -> Fault | None:
-    """Return what went wrong on the way to a proxy, or was refused by it."""
     proxy = proxy_in_use(make.where.url)
     hint = "HTTPS_PROXY, HTTP_PROXY and ALL_PROXY name it; NO_PROXY lists the hosts that are reached without."
     if any(isinstance(link, ImportError) and "socksio" in str(link) for link in chain):

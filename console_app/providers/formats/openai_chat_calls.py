@@ -153,7 +153,6 @@ class ChatCalls(CallsInPieces):
         return near
 
     def _past(self, label: Label) -> _Call | None:
-        """Return the latest call with the label's id that has ended."""
         return next((call for call in reversed(self._ended_ids.get(label.id, ())) if call.label.may_be(label)), None)
 
     def _owner(self, label: Label, text: str) -> _Call | None:
@@ -167,8 +166,7 @@ class ChatCalls(CallsInPieces):
         return None
 
     def _same(self, begun: Label, label: Label) -> bool:
-        """Tell whether a label says enough to be that of the call which began under `begun`, or that call alone is
-        open. Some servers change ids midway."""
+        """Tell whether a label says enough to be `begun`'s, or that call alone is open. Some servers change ids."""
         if begun.id and label.id and (begun.key is None or label.key is None):
             return begun.id == label.id
         return begun.key == label.key or (len(self._open) == 1 and (begun.key is None or label.key is None))
@@ -228,12 +226,11 @@ class ChatCalls(CallsInPieces):
             return
         call.pieces.append(text)
         if call.opened:
-            self._out.add_arguments(call.index, text)
+            self._out.add(call.index, text)
         elif call.name:
             self._announce(call)
 
     def _named(self, call: _Call, label: Label) -> _Call:
-        """Return `call`, with the id that came only now."""
         if label.id and not call.label.id:
             call.label, call.id = call.label._replace(id=label.id), call.id or label.id
             self._keep(call, {"id": call.id})

@@ -32,25 +32,11 @@ class ChunkBuffer:
         self._join()
         return iter(self._chunks)
 
-    def add_text(self, piece: str) -> None:
-        if self._grows is not ch.TextChunk:
+    def add(self, to: type[ch.TextChunk | ch.ReasoningChunk] | int, piece: str) -> None:
+        """Add to what grows: text, reasoning, or the arguments of the call of a number."""
+        if self._grows != to:
             self._join()
-            self._grows = ch.TextChunk
-        self._pieces.append(piece)
-        self.grown += len(piece)
-
-    def add_reasoning(self, piece: str) -> None:
-        if self._grows is not ch.ReasoningChunk:
-            self._join()
-            self._grows = ch.ReasoningChunk
-        self._pieces.append(piece)
-        self.grown += len(piece)
-
-    def add_arguments(self, index: int, piece: str) -> None:
-        """Add to the arguments of the call `index`."""
-        if self._grows != index:
-            self._join()
-            self._grows = index
+            self._grows = to
         self._pieces.append(piece)
         self.grown += len(piece)
 
@@ -191,17 +177,16 @@ class WireAnswer(ABC):
     def add_text(self, piece: str) -> None:
         if piece:
             self.text_length += len(piece)
-            self.chunks.add_text(piece)
+            self.chunks.add(ch.TextChunk, piece)
 
     def think(self, piece: str) -> str:
         """Add reasoning; returns it as it was shown."""
         if piece:
-            self.chunks.add_reasoning(piece)
+            self.chunks.add(ch.ReasoningChunk, piece)
         return piece
 
     def finish(self, reason: str) -> None:
-        """Take the reason for which the model stopped. Calls end here, and run only if it is a normal end; usage may
-        still come."""
+        """Take the reason to stop. Calls end here, and run only at a normal end; usage may still come."""
         self.said = known = reason.lower()
         shown = one_line(reason, 60)
         end = _ENDS.get(known)

@@ -135,7 +135,6 @@ class CallsInPieces:
             self._unowned.repeats.append(text)
 
     def _announce(self, call: CallInPieces) -> None:
-        """Tell of the call, as its name is known."""
         if call.opened:
             return
         call.opened = True
@@ -145,7 +144,7 @@ class CallsInPieces:
         if call.data:
             self._out.append(ch.ProviderData(dict(call.data), call.index))
         if call.pieces:
-            self._out.add_arguments(call.index, call.arguments)
+            self._out.add(call.index, call.arguments)
 
     def _tell_end(self, call: CallInPieces, cut: str, problem: str, must_ask: str) -> None:
         """End a call for good: broken where its answer was `cut` or there is a `problem`, else as it can be read.
@@ -154,7 +153,7 @@ class CallsInPieces:
         """
         self._announce(call)
         if call.initial and not call.pieces:
-            self._out.add_arguments(call.index, call.initial)
+            self._out.add(call.index, call.initial)
         call.ended = True
         text = call.arguments
         if cut:

@@ -30,24 +30,15 @@ class Where(NamedTuple):
     call: str = ""
 
     def agreement(self, other: Where) -> int:
-        """Tell how many labels are the same; -1 when one contradicts. Servers that change an item's id midway leave the
-        call's as it is."""
-        same = 0
-        if self.place is not None and other.place is not None:
-            if self.place != other.place:
-                return -1
-            same += 1
-        if self.call and other.call:
-            if self.call != other.call:
-                return -1
-            if self.place == other.place:
-                return 3
-            same += 1
-        if self.item and other.item:
-            if self.item != other.item:
-                return -1
-            same += 1
-        return same
+        """Tell how many labels are the same; -1 when one contradicts. Some servers change an item's id midway."""
+        placed = self.place is not None and other.place is not None
+        if (placed and self.place != other.place) or (self.call and other.call and self.call != other.call):
+            return -1
+        if self.call and other.call and self.place == other.place:
+            return 3
+        if self.item and other.item and self.item != other.item:
+            return -1
+        return placed + bool(self.call and other.call) + bool(self.item and other.item)
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -117,7 +108,7 @@ class LabelledCalls(CallsInPieces):
         self._last = where, call
         call.pieces.append(text)
         if call.opened:
-            self._out.add_arguments(call.index, text)
+            self._out.add(call.index, text)
         elif call.name:
             self._announce(call)
 
@@ -132,8 +123,7 @@ class LabelledCalls(CallsInPieces):
             self.repeat(text)
 
     def close_alone(self) -> None:
-        """Take a closing event without any label, in a format that sends one a call: that of the only call that is
-        open."""
+        """Take a closing event without any label, in a format that sends one a call: of the only open call."""
         calls = [call for call in self.open if not call.marked]
         if len(calls) == 1:
             self._close(calls[0])
@@ -149,7 +139,7 @@ class LabelledCalls(CallsInPieces):
             if call.name:
                 self._announce(call)
             if call.opened and not call.pieces:
-                self._out.add_arguments(call.index, text)
+                self._out.add(call.index, text)
             call.pieces[:] = [text]
         # At the token limit an end may be marked of a call that was cut off; nothing cut off may run. The name may come
         # with an end that follows.
