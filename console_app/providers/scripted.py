@@ -75,10 +75,9 @@ class _Player:
             yield from self._step(step)
             if self.ended:
                 return
-        if answer.usage is None:
+        if (usage := answer.usage) is None:
             yield Beat(ch.UsageChunk(request_words(self.request), self.pieces))
         else:
-            usage = answer.usage
             yield Beat(ch.UsageChunk(usage.input, usage.output, usage.cached, usage.cost))
         yield Beat(ch.FinishChunk(answer.finish or ("tool_calls" if self.calls else "stop")))
 
@@ -103,10 +102,8 @@ class _Player:
             case HangStep():
                 yield Beat(Hang())
             case ErrorStep():
-                error = _ERRORS[step.kind](
-                    self._fill(step.error), step.hint, status=step.status, retry_after=step.retry_after
-                )
-                yield Beat(error)
+                kind, what = _ERRORS[step.kind], self._fill(step.error)
+                yield Beat(kind(what, step.hint, status=step.status, retry_after=step.retry_after))
             case CutStep():
                 self.ended = True
                 if step.cut == "error":

@@ -155,9 +155,8 @@ def _by_wording(make: _Maker, line: str, found: ErrorBody, tools_sent: bool) -> 
             "Older turns are summed up before the next prompt, or now with /compact. Where this one alone is too "
             "large, /undo takes it back; /new begins anew, and /model may find a larger window."
         )
-        return make.error(
-            f"the request is larger than the model's context window: {line}", hint, errors.ContextOverflow
-        )
+        what = f"the request is larger than the model's context window: {line}"
+        return make.error(what, hint, errors.ContextOverflow)
     if tools_sent and refuses_tools(message) and status in (None, 400, 404, 405, 422, 500, 501):
         hint = 'Protocol text asks for tool calls as text: /protocol text, or protocol = "text" in config.toml.'
         return make.error(f"takes no tools: {line}", hint, errors.ToolsRefused)
@@ -231,9 +230,8 @@ def _reported(fault: ServerFault, where: EndpointAddress, tools_sent: bool) -> F
     if passing or make.retry_after is not None:
         if make.is_far:
             return _far(make, what, found)
-        return _fault(
-            make.error(what, come_back(make.retry_after)), True, one_line(code or message, 60) or "an error", found
-        )
+        why = one_line(code or message, 60) or "an error"
+        return _fault(make.error(what, come_back(make.retry_after)), True, why, found)
     return _fault(make.error(what), False, "", found)
 
 
@@ -278,10 +276,8 @@ def _unreachable(error: BaseException, where: EndpointAddress) -> Fault:
         hint = "Something between may have changed it: a proxy, or a wrong base URL."
         return Fault(make.error(f"its answer can't be read: {one_line(where.scrub(why), 200)}", hint))
     if "UnsupportedProtocol" in names or "InvalidURL" in names or "LocalProtocolError" in names:
-        why = one_line(str(chain[-1]), 200)
-        return Fault(
-            make.error(f"the request can't be sent: {where.scrub(why)}", "Check the base URL and the headers.")
-        )
+        what = f"the request can't be sent: {where.scrub(one_line(str(chain[-1]), 200))}"
+        return Fault(make.error(what, "Check the base URL and the headers."))
     if "TransportError" in names or any(isinstance(link, OSError) for link in chain):
         of_network = [link for link in chain if isinstance(link, OSError) or "TransportError" in _names(link)]
         said = next((str(link) for link in reversed(of_network) if str(link)), type(of_network[-1]).__name__)

@@ -56,14 +56,10 @@ class AnthropicAnswer(WireAnswer):
     def __init__(self, tools: Sequence[ToolSpec] = (), source: str = "") -> None:
         super().__init__(tools)
         self._source = source
-        self._calls = LabelledCalls(self.chunks, "content_block_stop", self.offered, once=True)
+        self.calls = self._calls = LabelledCalls(self.chunks, "content_block_stop", self.offered, once=True)
         self._open: dict[int | None, _Block] = {}
         self._apart = False  # something stands between the text so far and what follows
         self._where = Where()  # of the newest piece of arguments: most are of the call of the one before
-
-    @property
-    def calls(self) -> LabelledCalls:
-        return self._calls
 
     def event(self, name: str, data: dict[str, Any]) -> None:
         match kind := text(data.get("type")) or name:

@@ -169,17 +169,13 @@ class ChatAnswer(WireAnswer):
 
     def __init__(self, tools: Sequence[ToolSpec] = (), source: str = "") -> None:
         super().__init__(tools)
-        self._fragments = ChatCalls(self.chunks, self.offered)
+        self.calls = self._fragments = ChatCalls(self.chunks, self.offered)
         self._kept = KeptFields(source)
         self._told: list[ch.Chunk] = []  # of what is kept, beside calls that may run already
         self._choice: Any = None  # the index of the first choice: only that is the answer
         self._others: list[dict[str, Any]] = []  # deltas of other choices that hold calls
         self._other_ended = False  # one of these choices said that it calls tools, and is whole
         self._message: dict[str, Any] = {}  # the newest whole message, in place of deltas or beside them
-
-    @property
-    def calls(self) -> ChatCalls:
-        return self._fragments
 
     def event(self, name: str, data: dict[str, Any]) -> None:
         if choices := arr(data.get("choices")):

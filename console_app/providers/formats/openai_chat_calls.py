@@ -19,8 +19,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from console_app.domain import chunks as ch
-from console_app.providers.stream.answer import ChunkBuffer
-from console_app.providers.stream.calls_in_pieces import UNOWNED, CallInPieces, CallsInPieces, arguments_text
+from console_app.providers.stream.calls_in_pieces import (
+    UNOWNED,
+    CallInPieces,
+    CallsInPieces,
+    ChunkBuffer,
+    arguments_text,
+)
 from console_app.providers.stream.offered_tools import OfferedTools
 
 NAMED_AGAIN = "its name came again without a label that says of which call, so this may be one call or two"
@@ -103,8 +108,6 @@ class ChatCalls(CallsInPieces):
             self._keep(call, data)
 
     def finish(self, cut: str = "") -> None:
-        """End the calls, as the model stopped. `cut` says by what it was cut off, and open calls are broken; "" is a
-        normal end, at which those end that hold a whole object."""
         self._drop_tentative()
         self._last = None
         if not cut:
@@ -116,7 +119,6 @@ class ChatCalls(CallsInPieces):
                 self._end(call, cut)
 
     def over(self) -> None:
-        """End the calls that were open at a normal end, and break what began behind it: nothing more comes."""
         self._drop_tentative()
         unowned = self._unowned.settle(self._calls, self._tools) if self._whole >= 0 else []
         for call in sorted(self._open, key=lambda call: call.empty):

@@ -115,14 +115,10 @@ class ResponsesAnswer(WireAnswer):
     def __init__(self, tools: Sequence[ToolSpec] = (), source: str = "") -> None:
         super().__init__(tools)
         self._source = source
-        self._calls = LabelledCalls(self.chunks, "response.output_item.done", self.offered)
+        self.calls = self._calls = LabelledCalls(self.chunks, "response.output_item.done", self.offered)
         self._items = Items()
         self._asked: dict[str, tuple[Item, dict[str, Any]]] = {}  # by id, until their output comes
         self._where = Where()  # of the newest piece: most are of the item of the one before
-
-    @property
-    def calls(self) -> LabelledCalls:
-        return self._calls
 
     def event(self, name: str, data: dict[str, Any]) -> None:
         kind = text(data.get("type")) or name

@@ -14,8 +14,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from console_app.domain import chunks as ch
-from console_app.providers.stream.answer import ChunkBuffer
-from console_app.providers.stream.calls_in_pieces import INCOMPLETE, TWICE, CallInPieces, CallsInPieces, arguments_text
+from console_app.providers.stream.calls_in_pieces import (
+    INCOMPLETE,
+    TWICE,
+    CallInPieces,
+    CallsInPieces,
+    ChunkBuffer,
+    arguments_text,
+)
 from console_app.providers.stream.offered_tools import OfferedTools
 
 NOT_MARKED = "its endpoint did not mark where it ends"
@@ -168,9 +174,7 @@ class LabelledCalls(CallsInPieces):
         return False
 
     def finish(self, cut: str = "") -> None:
-        """Note that the model stopped. `cut` says by what it was cut off, and open calls are broken; "" is a normal
-        end, behind which some servers still send the closing events."""
-        if not cut:
+        if not cut:  # behind a normal end some servers still send the closing events
             self._whole = len(self._calls)
         for call in self.open if cut else ():
             # The model went on behind the end that is marked of an empty call, and no arguments may be those of it.
@@ -178,7 +182,6 @@ class LabelledCalls(CallsInPieces):
             self._end(call, "" if whole else cut)
 
     def over(self) -> None:
-        """End the calls that were open at a normal end, and break those that began behind it: nothing more comes."""
         unowned = self._unowned.settle(self._calls, self._tools)
         for call in sorted(self.open, key=lambda call: call.empty):
             self._end(call, "" if call.index < self._whole else "the end of the answer")

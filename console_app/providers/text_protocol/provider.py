@@ -92,7 +92,6 @@ def _messages(request: ports.ModelRequest, dialect: str) -> tuple[Message, ...]:
 
 
 def _joined(messages: Sequence[Message]) -> list[Message]:
-
     out: list[Message] = []
     for message in messages:
         last = out[-1] if out else None

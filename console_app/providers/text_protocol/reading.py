@@ -89,7 +89,8 @@ class AnswerReader:
         called = bool(calls or result.calls)
         notices = [*_notices(result), *self._left_as_text(result.problems, called=called)]
         if not called and not notices and not result.content and self.raw.strip():
-            notices.append(_empty(result))
+            why = "reasoning" if result.reasoning.strip() else "markup"
+            notices.append(ch.NoticeChunk(f"{EMPTY}: all of it is {why}, and it calls nothing.", "warning"))
         if not called and not notices:
             notices += self._unread()
         return [*chunks, *calls, *notices], bool(self._names)
@@ -257,11 +258,6 @@ def _notices(result: model.ScanResult) -> list[ch.Chunk]:
         for problem in result.problems
         if problem.index is None and (problem.kind in ("truncated", "invalid") or problem.is_told)
     ]
-
-
-def _empty(result: model.ScanResult) -> ch.Chunk:
-    why = "all of it is reasoning" if result.reasoning.strip() else "all of it is markup"
-    return ch.NoticeChunk(f"{EMPTY}: {why}, and it calls nothing.", "warning")
 
 
 SLICE = 1000  # characters that are read at once: 10 ms of whatever is written
