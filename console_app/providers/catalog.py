@@ -32,7 +32,7 @@ def cost(
 ) -> float | None:
     """Return the US dollars of one request, None where the price isn't known. `cached_tokens` and what was written to
     the cache are part of the input."""
-    known = _where(provider, base_url)
+    known = place_in_table(provider, base_url)
     if known is None:
         return None
     # 0.3 s to import, with its table of prices.
@@ -52,7 +52,7 @@ def cost(
 
 def context_window(provider: str, model: str, *, base_url: str | None = None) -> int | None:
     """Return the tokens that fit into one request and its answer, None where not known."""
-    known = _where(provider, base_url)
+    known = place_in_table(provider, base_url)
     if known is None:
         return None
     from genai_prices import data_snapshot
@@ -66,12 +66,7 @@ def context_window(provider: str, model: str, *, base_url: str | None = None) ->
     return found.context_window
 
 
-def may_have_price(provider: str, base_url: str | None) -> bool:
-    """Tell whether looking for a price is worth loading the table."""
-    return _where(provider, base_url) is not None
-
-
-def _where(provider: str, base_url: str | None) -> dict[str, Any] | None:
+def place_in_table(provider: str, base_url: str | None) -> dict[str, Any] | None:
     """Tell how the price table finds the endpoint; None when it can't be in it."""
     if provider in _UNPRICED:
         return None

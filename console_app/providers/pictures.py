@@ -80,7 +80,6 @@ async def fitted(request: ports.ModelRequest) -> ports.ModelRequest:
 
 
 def _newest(request: ports.ModelRequest, over: int) -> ports.ModelRequest:
-    """Return `request` without its oldest `over` pictures, nor those that are too much for it beside the newer ones."""
     left: list[tuple[str, ...]] = []
     for message in request.messages:
         images = () if isinstance(message, AssistantMessage) else message.images
@@ -137,8 +136,7 @@ def _fitted(content: bytes, mime: str) -> tuple[bytes, str]:
 
 
 def _encoded(picture: Pixels, mime: str) -> tuple[bytes, str]:
-    """Write a picture as PNG, which keeps drawings and letters sharp; as JPEG where it was one, or PNG would be too
-    large."""
+    """Write a picture as PNG, which keeps letters sharp; as JPEG where it was one, or PNG would be too large."""
     if mime != "image/jpeg":
         out = io.BytesIO()
         picture.convert("RGBA" if picture.has_transparency_data else "RGB").save(out, "PNG")

@@ -37,8 +37,7 @@ class Hang:
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """The next thing to play, `delay` seconds after the beat before: a chunk, an error to raise, silence, or
-    nothing."""
+    """The next thing to play, `delay` seconds after the last: a chunk, an error to raise, silence, or nothing."""
 
     what: ch.Chunk | Exception | Hang | None
     delay: float = 0.0

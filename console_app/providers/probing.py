@@ -115,6 +115,14 @@ class _Played:
         return self.line(self.error.line, 300) if self.error is not None else ""
 
     @property
+    def notices(self) -> str:
+        return "; ".join(self.line(chunk.text, 160) for chunk in self.of(ch.NoticeChunk))
+
+    def taken(self, name: str, words: str, failed: str) -> Observation:
+        """Return `words` about the request; where it was refused, why, and what `failed` so."""
+        return Observation(name, words) if self.error is None else Observation(name, self.problem, failed)
+
+    @property
     def calls(self) -> list[tuple[ch.CallOpened, str]]:
         """The calls that may run, each with its arguments."""
         opened = {chunk.index: chunk for chunk in self.of(ch.CallOpened)}
@@ -169,7 +177,7 @@ async def probe(
         found.append(_of_given_back(one.message, back))
         learnt.takes_no_reasoning = any(notice.without_reasoning_of for notice in back.of(ch.NoticeChunk))
         wide = await play(provider, "a tool of many words", _asked("Say yes.", _TOOL, _WIDE_TOOL))
-        found.append(_of_wide_tool(wide))
+        found.append(wide.taken("tool of many words", wide.notices or "taken", "one tool like it ends every turn"))
         words = "In one answer call test_note four times, with the words one, two, three and four."
         found += _of_four_calls(await play(provider, "four calls", _asked(words, _TOOL)), config.api)
         words = f"Count from 1 to {_LONG}, one number a line, and nothing else."
@@ -239,17 +247,14 @@ def _of_one_call(one: _Played, api: str) -> list[Observation]:
         return [Observation("one call", _text_of(one) or "no call came", breaks)]
     word = calls[0][1]
     found = [Observation("one call", f"arguments {one.line(word, 60)}" if not one.of(ch.CallBroken) else seen)]
-    found.append(_labels(one, api, "labels of one call"))
-    found.append(_ends(one, api))
+    found += [_labels(one, api, "labels of one call"), _ends(one, api)]
     usage = [
         f"{chunk.input_tokens} in, {chunk.output_tokens} out" for chunk in one.of(ch.UsageChunk) if chunk.input_tokens
     ]
     found.append(Observation("usage", (usage or ["none"])[-1], "" if usage else "tokens and costs can't be counted"))
     limits = {name: value for name, value in one.headers.items() if any(part in name for part in _LIMIT_HEADERS)}
     listed = ", ".join(f"{name} {one.line(value, 30)}" for name, value in sorted(limits.items())[:8])
-    found.append(Observation("limits", listed or "no headers say"))
-    found.append(_gives(one))
-    return found
+    return [*found, Observation("limits", listed or "no headers say"), _gives(one)]
 
 
 def _of_four_calls(four: _Played, api: str) -> list[Observation]:
@@ -268,9 +273,8 @@ def _of_long_text(long: _Played) -> list[Observation]:
         return [Observation("long text", long.problem, "long answers break off")]
     whole = "".join(chunk.text for chunk in long.of(ch.TextChunk))
     lines = [line.strip(" .") for line in whole.splitlines()]
-    complete = str(_LONG) in lines
     seen = f"{len(whole)} characters in {_plural(len(long.events), 'event')}, {long.seconds:.1f} s"
-    breaks = "" if complete else "the text did not come to its end"
+    breaks = "" if str(_LONG) in lines else "the text did not come to its end"
     streamed = len(long.events) > 1
     return [
         Observation("long text", seen, breaks),
@@ -280,7 +284,6 @@ def _of_long_text(long: _Played) -> list[Observation]:
 
 
 def _with_results(answer: AssistantMessage, endpoint: str) -> ports.ModelRequest:
-    """Give an answer back as it came, reasoning and all, with a result for each call."""
     results = [ToolMessage(tool_call_id=call.id, name=call.name, content="noted") for call in answer.tool_calls]
     asked = UserMessage(content="Call test_note once, with the word one. Then say done.")
     own = answer.model_copy(update={"endpoint": endpoint})
@@ -292,15 +295,7 @@ def _of_given_back(answer: AssistantMessage, back: _Played) -> Observation:
     given = ", ".join(filter(None, [_plural(results, "result"), "reasoning" if answer.reasoning else ""]))
     if back.error is not None:
         return Observation("given back", f"{given}: {back.problem}", "a turn ends at its first call")
-    changed = "; ".join(back.line(chunk.text, 160) for chunk in back.of(ch.NoticeChunk))
-    return Observation("given back", f"{given}: taken{f'; {changed}' if changed else ''}")
-
-
-def _of_wide_tool(wide: _Played) -> Observation:
-    if wide.error is not None:
-        return Observation("tool of many words", wide.problem, "one tool like it ends every turn")
-    changed = "; ".join(wide.line(chunk.text, 160) for chunk in wide.of(ch.NoticeChunk))
-    return Observation("tool of many words", changed or "taken")
+    return Observation("given back", "; ".join(filter(None, (f"{given}: taken", back.notices))))
 
 
 @contextmanager
@@ -313,12 +308,10 @@ def _picture() -> Generator[ports.ModelRequest]:
 
 
 def _of_picture(seen: _Played, provider: WireProvider) -> Observation:
-    if seen.error is not None:
-        return Observation("pictures", seen.problem, "a message with a picture fails")
+    words = f"taken; it says: {said}" if (said := _text_of(seen)) else "taken"
     if provider.no_pictures:
-        return Observation("pictures", "refused: its model sees none, and the text goes without them")
-    said = _text_of(seen)
-    return Observation("pictures", f"taken; it says: {said}" if said else "taken")
+        words = "refused: its model sees none, and the text goes without them"
+    return seen.taken("pictures", words, "a message with a picture fails")
 
 
 def _of_cut(cut: _Played) -> Observation:
@@ -328,8 +321,7 @@ def _of_cut(cut: _Played) -> Observation:
     if reasons == ["length"]:
         return Observation("cut by its limit", "said: length")
     usage = cut.of(ch.UsageChunk)
-    long = usage[-1].output_tokens > _SHORT if usage else len(_text_of(cut)) > 100
-    if long:
+    if usage[-1].output_tokens > _SHORT if usage else len(_text_of(cut)) > 100:
         return Observation("cut by its limit", f"the limit of {_SHORT} tokens was not kept", "max_tokens has no effect")
     return Observation("cut by its limit", f"hidden behind: {', '.join(reasons)}", _HIDDEN)
 
@@ -343,7 +335,6 @@ def _of_unknown_field(odd: _Played) -> Observation:
 
 
 def _gives(one: _Played) -> Observation:
-    """Name what it gives beside text and calls, by the fields that carry it."""
     blocks = [chunk.reasoning.data for chunk in one.of(ch.ReasoningFinished)]
     kinds = {text(data.get("field")) for data in blocks} | {name for data in blocks for name in obj(data.get("block"))}
     named = ", ".join(sorted(kinds & _OF_REASONING))
@@ -400,18 +391,13 @@ def _labels(played: _Played, api: str, name: str) -> Observation:
 
 
 def _is_paired(one: _Played) -> bool:
-    """Tell whether the one call that was asked for got its own arguments from a label of no call."""
     paired = [chunk.index for chunk in one.of(ch.CallClosed) if chunk.must_ask == PAIRED]
     return bool(paired) and [obj(json.loads(words or "{}")) for _, words in one.calls] == [{"word": "one"}]
 
 
 def _worn(fragments: list[_Label]) -> str:
-    """Say which labels fragments wear: all of them, some, or none."""
-    words: list[str] = []
-    for place, what in enumerate(("index", "id")):
-        wearing = sum(one[place] is not None for one in fragments)
-        if wearing:
-            words.append(what if wearing == len(fragments) else f"{what} in some")
+    counts = [(sum(one[place] is not None for one in fragments), what) for place, what in ((0, "index"), (1, "id"))]
+    words = [what if count == len(fragments) else f"{what} in some" for count, what in counts if count]
     return " and ".join(words) or "none"
 
 
@@ -428,11 +414,8 @@ def _ends(one: _Played, api: str) -> Observation:
         if text(value)
     ]
     marks = [kind for kind in ("[DONE]", "message_stop", "response.completed") if kind in kinds]
-    closing = {
-        "openai-chat": "",
-        "openai-responses": "response.function_call_arguments.done",
-        "anthropic": "content_block_stop",
-    }[api]
+    closings = {"openai-responses": "response.function_call_arguments.done", "anthropic": "content_block_stop"}
+    closing = closings.get(api, "")
     words = [f"reason {', '.join(dict.fromkeys(said)) or 'none'}", *marks]
     if closing:
         words.append(f"calls end with {closing}" if closing in kinds else f"calls without {closing}")
@@ -450,8 +433,6 @@ def _plural(count: int, what: str, several: str = "") -> str:
 
 
 def _red_square() -> bytes:
-    """Make a PNG of 32 by 32 red points."""
-
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 

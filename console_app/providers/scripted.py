@@ -48,7 +48,6 @@ class _Player:
     ended: bool = False
 
     def _fill(self, value: Any) -> Any:
-        """Return `value` with `{{n}}` and its like replaced, in every string of it."""
         if isinstance(value, str):
             return _NAMED.sub(lambda found: self.names.get(found[1], ""), value)
         if isinstance(value, dict):
@@ -58,8 +57,7 @@ class _Player:
         return value
 
     def _rounds(self, times: int) -> Iterator[int]:
-        """Go through the rounds of a loop, with `{{n}}` set in each; once is no loop, and leaves the outer one's
-        number."""
+        """Go through the rounds of a loop, with `{{n}}` set in each; once leaves the outer one's number."""
         outer = self.names
         for number in range(1, times + 1):
             if times > 1:
@@ -68,7 +66,6 @@ class _Player:
         self.names = outer
 
     def _pause(self, rate: float | None) -> float:
-        """Return the seconds between two pieces."""
         rate = self.script.rate if rate is None else rate
         return 1 / rate if rate > 0 else 0.0
 
@@ -78,10 +75,9 @@ class _Player:
             yield from self._step(step)
             if self.ended:
                 return
-        if answer.usage is None:
+        if (usage := answer.usage) is None:
             yield Beat(ch.UsageChunk(request_words(self.request), self.pieces))
         else:
-            usage = answer.usage
             yield Beat(ch.UsageChunk(usage.input, usage.output, usage.cached, usage.cost))
         yield Beat(ch.FinishChunk(answer.finish or ("tool_calls" if self.calls else "stop")))
 
@@ -106,10 +102,8 @@ class _Player:
             case HangStep():
                 yield Beat(Hang())
             case ErrorStep():
-                error = _ERRORS[step.kind](
-                    self._fill(step.error), step.hint, status=step.status, retry_after=step.retry_after
-                )
-                yield Beat(error)
+                kind, what = _ERRORS[step.kind], self._fill(step.error)
+                yield Beat(kind(what, step.hint, status=step.status, retry_after=step.retry_after))
             case CutStep():
                 self.ended = True
                 if step.cut == "error":
@@ -379,8 +373,7 @@ _DOCUMENTATION = "docs/scripts.md describes the format."
 
 
 def read_script(path: Path) -> Script:
-    """Return the script in the file at `path`. Raises ConfigError that names the file, the line and what is wrong
-    there."""
+    """Return the script in the file at `path`. Raises ConfigError with the file, the line and what is wrong there."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -419,8 +412,7 @@ def _what(error: ErrorDetails) -> str:
 
 
 def _line(text: str, loc: tuple[int | str, ...]) -> int:
-    """Return about where in the file the value at `loc` stands: its key in its step or answer, else their first
-    line."""
+    """Return about where the value at `loc` stands: its key in its step or answer, else their first line."""
     lines = text.split("\n")
     start, end = 0, len(lines)
     if len(loc) > 1 and loc[0] == "answer" and isinstance(loc[1], int):

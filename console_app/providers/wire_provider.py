@@ -42,6 +42,11 @@ log = logging.getLogger(__name__)
 DEFERRED = "tools.defer_loading"
 PROGRAMS = "tools.allowed_callers"
 EFFORT_FIELDS = ("reasoning_effort", "reasoning.effort", "effort")  # as the formats name what is refused of it
+_CUT_BY: dict[type[Exception], str] = {
+    StreamCut: "a stream that ended without a finish reason",
+    ServerFault: "an error of the endpoint",
+    BadEvent: "an event that is not JSON",
+}
 _AT_ONCE = 0.05  # seconds of waiting that nobody needs to be told of
 _TOGETHER = 4  # times the usual tries, where others who ask the same endpoint may be why it refuses
 CONTINUE = "What came so far is kept: ask to continue."
@@ -114,8 +119,7 @@ class WireProvider(ABC):
 
     @abstractmethod
     def _relax(self, body: dict[str, Any], fault: Fault) -> str | Concession:
-        """Note in `_dropped` which optional field of `body` was refused, and return its name, or what is sent in its
-        place; "" when none was."""
+        """Drop the optional field of `body` that was refused; return its name, or what is sent instead; "" if none."""
 
     # -- for callers
 
@@ -143,8 +147,7 @@ class WireProvider(ABC):
         return list(dict.fromkeys(filter(None, names)))
 
     async def shown_form(self) -> str | None:
-        """Return the form in which the model's calls are text by the template that its endpoint shows, None where it
-        shows none."""
+        """Return the form of the calls in the template that the endpoint shows, None where it shows none."""
         from console_app.providers.text_protocol.shown_form import shown_form
 
         return await shown_form(self._client, self._where)
@@ -217,7 +220,10 @@ class WireProvider(ABC):
                 given_up.take_back(fault)
                 if fault.error.unavailable and (wait := fault.error.retry_after) and not isinstance(failure, HeldBack):
                     self._limiter.closed(self.model, wait, fault.error.detail)
-                raise _last_error(fault, tries) from failure
+                fault.error.unavailable = fault.error.unavailable or fault.passing
+                if tries > 1:
+                    fault.error.detail += f" (after {tries} tries)"
+                raise fault.error from failure
             delay = self._retry.delay(tries, fault.error.retry_after)
             if too_fast:
                 self._limiter.refused(delay)
@@ -231,7 +237,6 @@ class WireProvider(ABC):
 
     @property
     def _dropped(self) -> dict[str, str | bool | None]:
-        """Return the optional fields that the endpoint refused, and what to send in their place."""
         return self._conceded.refused.fields
 
     def _concede(
@@ -272,11 +277,6 @@ class WireProvider(ABC):
         return replace(request, deferred=deferred, programs=request.programs if self.runs_programs else "off")
 
     @property
-    def _sees(self) -> bool:
-        """Tell whether pictures are sent: until the endpoint says that its model takes none."""
-        return self._conceded.refused.sees
-
-    @property
     def searches_tools(self) -> bool:
         """Tell whether the endpoint searches among tools that are not loaded, until it refused that."""
         wanted = self._config.tool_search
@@ -294,7 +294,7 @@ class WireProvider(ABC):
     @property
     def no_pictures(self) -> str:
         """Say why no pictures are sent, once that is so."""
-        return "" if self._sees else "its endpoint refused one"
+        return "" if self._conceded.refused.sees else "its endpoint refused one"
 
     def _watched(self, answer: WireAnswer) -> WireAnswer:
         """Show an answer's events to who watches, if anybody does."""
@@ -321,7 +321,7 @@ class WireProvider(ABC):
 
     def _load(self) -> None:
         load_reading()
-        if catalog.may_have_price(self.name, self._config.base_url):
+        if catalog.place_in_table(self.name, self._config.base_url) is not None:
             catalog.preload()
 
     async def _try(self, body: dict[str, Any], answer: WireAnswer) -> AsyncGenerator[ch.Chunk]:
@@ -363,15 +363,8 @@ class WireProvider(ABC):
         return [*answer.take(), *self._usage(answer), finish]
 
     def _broken_off(self, answer: WireAnswer, failure: Exception) -> list[ch.Chunk]:
-        match failure:
-            case StreamCut():
-                answer.cut("a stream that ended without a finish reason")
-            case ServerFault():
-                answer.cut("an error of the endpoint")
-            case BadEvent():
-                answer.cut("an event that is not JSON")
-            case _:
-                answer.cut("a lost connection")
+        whys = (why for kind, why in _CUT_BY.items() if isinstance(failure, kind))
+        answer.cut(next(whys, "a lost connection"))
         return [*answer.take(), *self._usage(answer)]
 
     def _usage(self, answer: WireAnswer) -> list[ch.Chunk]:
@@ -423,13 +416,6 @@ def _with_word(request: ports.ModelRequest) -> ports.ModelRequest:
         last = last.model_copy(update={"content": f"{last.content}\n\n{UNREADABLE_CALL}"})
         return replace(request, messages=(*before, last))
     return replace(request, messages=(*request.messages, UserMessage(content=UNREADABLE_CALL, origin="fanout")))
-
-
-def _last_error(fault: Fault, tries: int) -> errors.ProviderError:
-    fault.error.unavailable = fault.error.unavailable or fault.passing
-    if tries > 1:
-        fault.error.detail += f" (after {tries} tries)"
-    return fault.error
 
 
 def load_reading() -> None:

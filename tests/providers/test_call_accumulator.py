@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from console_app.domain.tools import ToolSpec
 from console_app.providers.formats.openai_chat_calls import ChatCalls, Label
-from console_app.providers.stream.answer import ChunkBuffer
+from console_app.providers.stream.calls_in_pieces import ChunkBuffer
 from console_app.providers.stream.offered_tools import OfferedTools
 from tests.providers.reading import assert_well_formed, broken_of, calls_of, deltas_of
 

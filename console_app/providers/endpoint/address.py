@@ -28,7 +28,13 @@ class EndpointAddress:
         self.is_vendor = web_address.origin(self.url) == web_address.origin(VENDOR_URLS[config.api])
         lowered = {name.lower(): value for name, value in config.headers.items()}
         self.has_key = bool(config.api_key) or "authorization" in lowered or "x-api-key" in lowered
-        secrets = {config.api_key or "", parts.password or "", *_secret_headers(lowered)}
+        hidden = [value for name, value in lowered.items() if name not in _PLAIN_HEADERS]
+        secrets = {
+            config.api_key or "",
+            parts.password or "",
+            *hidden,
+            *(one.removeprefix("Bearer ") for one in hidden),
+        }
         self._redactor = Redactor(secrets)
         shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
         self._line = f"{config.name} at {one_line(self.scrub(shown), 120)}"
@@ -45,11 +51,3 @@ def is_official(base_url: str | None) -> bool:
     """Tell whether a URL (None: the vendor's own) is that of a vendor, or of one of its regions: tools work there."""
     host = urlsplit(base_url).hostname or "" if base_url else ""
     return not base_url or any(host == vendor or host.endswith(f".{vendor}") for vendor in _VENDOR_HOSTS)
-
-
-def _secret_headers(headers: dict[str, str]) -> list[str]:
-    found: list[str] = []
-    for name, value in headers.items():
-        if name not in _PLAIN_HEADERS:
-            found += [value, value.removeprefix("Bearer ")]
-    return found

@@ -115,7 +115,6 @@ class EndpointClient:
 
     @property
     def _belongs(self) -> bool:
-        """Tell whether the environment's headers are meant for this endpoint."""
         named = os.environ.get(f"{'ANTHROPIC' if self._is_anthropic else 'OPENAI'}_BASE_URL", "").rstrip("/")
         return self._where.is_vendor or self._where.url.rstrip("/") == named
 
@@ -145,7 +144,6 @@ class EndpointClient:
 
 
 def _of_environment(anthropic: bool, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers that the environment adds for a vendor's API."""
     lines = environ.get(f"{'ANTHROPIC' if anthropic else 'OPENAI'}_CUSTOM_HEADERS", "").split("\n")
     own = {} if anthropic else {header: environ[name] for name, header in _ACCOUNT.items() if environ.get(name)}
     return own | {name.strip(): value.strip() for name, found, value in (one.partition(":") for one in lines) if found}

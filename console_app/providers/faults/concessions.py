@@ -215,9 +215,8 @@ class Concessions:
     def apply_to(self, request: ports.ModelRequest) -> ports.ModelRequest:
         """Return `request` without the reasoning, ids and pictures that were refused."""
         refused = self.refused
-        if refused.sees and not (
-            refused.reasoning or refused.takes_no_reasoning or refused.pictures or refused.own_ids_refused
-        ):
+        changes = refused.reasoning or refused.takes_no_reasoning or refused.pictures or refused.own_ids_refused
+        if refused.sees and not changes:
             return request
         return replace(request, messages=tuple(map(self._message, request.messages)))
 
@@ -347,26 +346,21 @@ class Concessions:
 
     def learn_at_last(self, fault: Fault, request: ports.ModelRequest, body: dict[str, Any]) -> Concession | None:
         """Give up the tool whose schema the refusal names, or pictures: for where nothing else is to be given up."""
-        return self._without_tool(fault, body) or self._without_pictures(fault, request)
-
-    def _without_tool(self, fault: Fault, body: dict[str, Any]) -> Concession | None:
-        """Leave out one tool of one server, which would end every turn."""
         words = f"{fault.param} {fault.message}"
-        if fault.error.status not in _HISTORY_STATUSES or len(self.refused.tools) >= MOST_TOOLS:
-            return None
-        if not (name := tool_schemas.tool_in(words, body)):
-            return None
-        self.refused.tools.add(name)
-        return Concession(f"the tool {name} ({one_line(fault.message, 160)})")
+        possible = fault.error.status in _HISTORY_STATUSES and len(self.refused.tools) < MOST_TOOLS
+        if possible and (name := tool_schemas.tool_in(words, body)):
+            self.refused.tools.add(name)  # which would end every turn
+            return Concession(f"the tool {name} ({one_line(fault.message, 160)})")
+        return self._without_pictures(fault, request)
 
     def _less(self, limit: OutputLimit, body: dict[str, Any]) -> Concession | None:
         """Ask for shorter answers; None where the request asked for no longer ones, so that something else is wrong."""
         asked = next((int(body[name]) for name in LIMIT_NAMES if isinstance(body.get(name), int)), None)
         if (asked is not None and asked <= limit.tokens) or (asked is None and not limit.context):
             return None
+        if limit.context and asked is None and self.refused.room is not None:
+            return None
         if limit.context:
-            if asked is None and self.refused.room is not None:
-                return None
             self.refused.room = limit.context, limit.input, _size(body)
         elif limit.of_account:
             self.refused.affordable = limit.tokens
@@ -401,21 +395,18 @@ class GivenUp:
         self._steps.append((_same_words(fault), before, deepcopy(self._refused)))
 
     def take_back(self, fault: Fault) -> None:
-        """Take back what was given up for the same words, as the request failed in the end: they were about something
-        else."""
+        """Take back what was given up for the same words, as the request failed in the end."""
         for words, before, after in reversed(self._steps):
             if words == _same_words(fault):
                 self._refused.take_back(before, after)
 
 
 def _same_words(fault: Fault) -> str:
-    """Return the words of a refusal without numbers and the request's own id."""
     return _OWN_NUMBER.sub("", f"{fault.code} {fault.param} {fault.message}")
 
 
 def _without_id(call: ToolCall) -> dict[str, Any]:
-    """Return what goes back with a call but the id that its endpoint no longer takes: it gets one that all of them
-    take."""
+    """Return what goes back with a call but an id that its endpoint no longer takes."""
     return {name: value for name, value in call.provider_data.items() if name != "id"}
 
 
@@ -429,7 +420,6 @@ def _size(body: Mapping[str, Any]) -> int:
 
 
 def _calls(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the calls of a chat body's answers."""
     return [obj(call) for one in arr(body.get("messages")) for call in arr(obj(one).get("tool_calls"))]
 
 
@@ -440,17 +430,14 @@ def _blank(body: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _system(body: Mapping[str, Any]) -> bool:
-    """Tell whether a chat body begins with a message of the system."""
     return obj(next(iter(arr(body.get("messages"))), None)).get("role") == "system"
 
 
 def _join_system(body: dict[str, Any]) -> None:
     """Put the words of the system before those of the first message of the user."""
     system, *rest = map(obj, arr(body["messages"]))
-    if not rest or rest[0].get("role") != "user":
-        body["messages"] = [{"role": "user", "content": system["content"]}, *rest]
-        return
-    body["messages"] = [rest[0] | {"content": joined(system["content"], rest[0]["content"])}, *rest[1:]]
+    first = rest.pop(0) if rest and rest[0].get("role") == "user" else {"role": "user", "content": ""}
+    body["messages"] = [first | {"content": joined(system["content"], first["content"])}, *rest]
 
 
 def _sign(body: Mapping[str, Any]) -> None:

@@ -138,8 +138,6 @@ def _of_text(body: str, depth: int) -> ErrorBody:
 
 
 def _of_list(body: list[Any], depth: int) -> ErrorBody:
-    """Return the findings of a list, each with the place it names; code and field are those of the first that has
-    some."""
     found = [_read(one, depth + 1) for one in body[:_MOST_FINDINGS]]
     messages = [f"{_place(obj(one))}{error.message}" for one, error in zip(body, found, strict=False) if error.message]
     code = next((error.code for error in found if error.code), "")

@@ -38,8 +38,7 @@ class RetryPolicy:
     jitter: Callable[[], float] = random.random
 
     def delay(self, tries: int, retry_after: float | None) -> float:
-        """Return the seconds before the next try, when `tries` have failed: what the endpoint asked for, else growing
-        ones."""
+        """Return the seconds before the next try after `tries`: what the endpoint asked for, else growing ones."""
         if retry_after is not None and retry_after > 0:
             return retry_after
         # Full backoff less up to a quarter, so that many clients don't come back at the same instant.
@@ -115,7 +114,6 @@ def _refused(fault: StatusFault, where: EndpointAddress, tools_sent: bool) -> Fa
 
 
 def _far(make: _Maker, what: str, found: ErrorBody) -> Fault:
-    """Return the fault of an endpoint that wants to be left alone for longer than a turn waits."""
     error = make.error(what, come_back(make.retry_after))
     error.unavailable = True
     return _fault(error, False, "", found)
@@ -126,7 +124,6 @@ def _fault(error: errors.ProviderError, passing: bool, why: str, found: ErrorBod
 
 
 def _codes(error: ErrorBody) -> str:
-    """Return the code that the endpoint gave, and that of the one behind it."""
     return f"{error.code} {error.upstream}".strip()
 
 
@@ -158,9 +155,8 @@ def _by_wording(make: _Maker, line: str, found: ErrorBody, tools_sent: bool) -> 
             "Older turns are summed up before the next prompt, or now with /compact. Where this one alone is too "
             "large, /undo takes it back; /new begins anew, and /model may find a larger window."
         )
-        return make.error(
-            f"the request is larger than the model's context window: {line}", hint, errors.ContextOverflow
-        )
+        what = f"the request is larger than the model's context window: {line}"
+        return make.error(what, hint, errors.ContextOverflow)
     if tools_sent and refuses_tools(message) and status in (None, 400, 404, 405, 422, 500, 501):
         hint = 'Protocol text asks for tool calls as text: /protocol text, or protocol = "text" in config.toml.'
         return make.error(f"takes no tools: {line}", hint, errors.ToolsRefused)
@@ -234,9 +230,8 @@ def _reported(fault: ServerFault, where: EndpointAddress, tools_sent: bool) -> F
     if passing or make.retry_after is not None:
         if make.is_far:
             return _far(make, what, found)
-        return _fault(
-            make.error(what, come_back(make.retry_after)), True, one_line(code or message, 60) or "an error", found
-        )
+        why = one_line(code or message, 60) or "an error"
+        return _fault(make.error(what, come_back(make.retry_after)), True, why, found)
     return _fault(make.error(what), False, "", found)
 
 
@@ -281,10 +276,8 @@ def _unreachable(error: BaseException, where: EndpointAddress) -> Fault:
         hint = "Something between may have changed it: a proxy, or a wrong base URL."
         return Fault(make.error(f"its answer can't be read: {one_line(where.scrub(why), 200)}", hint))
     if "UnsupportedProtocol" in names or "InvalidURL" in names or "LocalProtocolError" in names:
-        why = one_line(str(chain[-1]), 200)
-        return Fault(
-            make.error(f"the request can't be sent: {where.scrub(why)}", "Check the base URL and the headers.")
-        )
+        what = f"the request can't be sent: {where.scrub(one_line(str(chain[-1]), 200))}"
+        return Fault(make.error(what, "Check the base URL and the headers."))
     if "TransportError" in names or any(isinstance(link, OSError) for link in chain):
         of_network = [link for link in chain if isinstance(link, OSError) or "TransportError" in _names(link)]
         said = next((str(link) for link in reversed(of_network) if str(link)), type(of_network[-1]).__name__)
@@ -296,7 +289,6 @@ def _unreachable(error: BaseException, where: EndpointAddress) -> Fault:
 
 
 def _by_proxy(make: _Maker, chain: list[BaseException], names: set[str]) -> Fault | None:
-    """Return what went wrong on the way to a proxy, or was refused by it."""
     proxy = proxy_in_use(make.where.url)
     hint = "HTTPS_PROXY, HTTP_PROXY and ALL_PROXY name it; NO_PROXY lists the hosts that are reached without."
     if any(isinstance(link, ImportError) and "socksio" in str(link) for link in chain):

@@ -22,8 +22,7 @@ _ODD: Final = re.compile(r"[^a-zA-Z0-9_.-]")
 
 
 def plain(name: str) -> str:
-    """Return `name` as every endpoint takes it: an odd character as its number, a long name cut and told apart by a
-    hash."""
+    """Return `name` as every endpoint takes it: an odd character as its number, a long name cut, with a hash."""
     written = _ODD.sub(lambda odd: f"_{ord(odd[0]):X}", name) or "_"
     if len(written) <= _LONGEST:
         return written
@@ -54,10 +53,8 @@ def own(arguments: str, schema: Mapping[str, Any]) -> str:
     given = obj(json.loads(arguments))
     if names.keys().isdisjoint(given):
         return arguments
-    return json.dumps(
-        {name if name in known else names.get(name, name): value for name, value in given.items()},
-        ensure_ascii=False,
-    )
+    plainly = {name if name in known else names.get(name, name): value for name, value in given.items()}
+    return json.dumps(plainly, ensure_ascii=False)
 
 
 def _schemas(body: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -98,7 +95,6 @@ def leave_out(body: Mapping[str, Any], keywords: Set[str]) -> None:
 
 
 def _change(body: Mapping[str, Any], changed: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-    """Put `changed` of every schema of the tools' parameters in its place."""
     for tool in map(obj, arr(body.get("tools"))):
         for holder in (tool, obj(tool.get("function"))):
             for name in ("parameters", "input_schema"):
@@ -133,8 +129,7 @@ def _described(body: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def tool_in(words: str, body: Mapping[str, Any]) -> str:
-    """Return the function of `body` that a refusal names, or gives the number of; "" where it is none, or the only
-    one."""
+    """Return the function of `body` that a refusal names or numbers; "" where it is none, or the only one."""
     names = [_name(tool) for tool in arr(body.get("tools"))]
     if not _OF_A_SCHEMA.search(words) or len(set(names) - {""}) < 2:
         return ""
@@ -168,8 +163,6 @@ def _said_less(schema: dict[str, Any], keywords: Set[str]) -> dict[str, Any]:
 
 
 def _with_items(schema: dict[str, Any]) -> dict[str, Any]:
-    return (
-        {**schema, "items": dict(json_schema.as_schema(json_schema.item(schema)))}
-        if "array" in json_schema.own_types(schema)
-        else schema
-    )
+    if "array" not in json_schema.own_types(schema):
+        return schema
+    return {**schema, "items": dict(json_schema.as_schema(json_schema.item(schema)))}

@@ -79,12 +79,13 @@ def in_headers(headers: Mapping[str, str], now: Clock = time.time) -> float | No
     asked = longest(*(seconds(named.get(name), now) for name in _RETRY))
     if asked is not None:
         return asked
-    return longest(*(seconds(value, now) for name, value in named.items() if _is_used_up(name, named)))
+    resets = {name: named.get(name.replace("reset", "remaining")) for name in named if _RESET.fullmatch(name)}
+    over = [name for name, left in resets.items() if left == "0" or (left is None and name in _ALONE)]
+    return longest(*(seconds(named[name], now) for name in over))
 
 
 def in_fields(fields: Mapping[str, Any], now: Clock = time.time, *, deep: bool = True) -> float | None:
-    """Return the longest wait that an error's fields ask for; `deep` looks into what it holds, else only at what stands
-    beside it."""
+    """Return the longest wait that an error's fields ask for; `deep` looks into what it holds, too."""
     left = [_MOST_FIELDS]
 
     def walked(value: Any, depth: int) -> float | None:
@@ -119,8 +120,7 @@ def longest(*waits: float | None) -> float | None:
 
 
 def used_up(headers: Mapping[str, str], kind: str, now: Clock = time.time) -> float | None:
-    """Return the seconds until there is something left again of a limit of `kind` (requests, tokens), where headers say
-    that it is used up."""
+    """Return the seconds until a limit of `kind` (requests, tokens) is free again, where headers say it is used up."""
     for remaining, reset in (
         (f"x-ratelimit-remaining-{kind}", f"x-ratelimit-reset-{kind}"),
         (f"anthropic-ratelimit-{kind}-remaining", f"anthropic-ratelimit-{kind}-reset"),
@@ -128,13 +128,6 @@ def used_up(headers: Mapping[str, str], kind: str, now: Clock = time.time) -> fl
         if headers.get(remaining) == "0" and (wait := seconds(headers.get(reset), now)):
             return wait
     return None
-
-
-def _is_used_up(name: str, headers: Mapping[str, str]) -> bool:
-    if not _RESET.fullmatch(name):
-        return False
-    left = headers.get(name.replace("reset", "remaining"))
-    return left == "0" or (left is None and name in _ALONE)
 
 
 def _plain(name: Any) -> str:

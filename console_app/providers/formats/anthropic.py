@@ -95,7 +95,6 @@ def _container(request: ports.ModelRequest, endpoint: str) -> dict[str, Any]:
 
 
 def _called_names(request: ports.ModelRequest) -> list[str]:
-    """Return the tools that the history calls, by the names that go out."""
     answers = (message for message in request.messages if isinstance(message, AssistantMessage))
     return sorted({wire_name(call.name) for answer in answers for call in answer.tool_calls})
 
@@ -267,7 +266,7 @@ class AnthropicMessagesProvider(WireProvider):
             source=self._source,
             max_tokens=MAX_TOKENS,
             eager=self._where.is_vendor,
-            images=self._sees,
+            images=self._conceded.refused.sees,
             gone=self._dropped.get(_GONE),
         )
         if "cache_control" not in self._dropped and request.sampling.cache != "off":
@@ -283,13 +282,8 @@ class AnthropicMessagesProvider(WireProvider):
         body["max_tokens"] = min(body["max_tokens"], self._conceded.largest or body["max_tokens"])
         if obj(body.get("tool_choice")).get("type") == "any":
             del body["thinking"]
-        elif self._budgeted:
+        elif self._dropped.get("thinking by", _BUDGETED.search(self.model)):  # by its name, until that was refused
             with_budget(body, effort)
-
-    @property
-    def _budgeted(self) -> bool:
-        """Tell whether its model thinks by a budget: by its name, until it was refused."""
-        return bool(self._dropped.get("thinking by", _BUDGETED.search(self.model) is not None))
 
     def _answer(self, request: ports.ModelRequest) -> WireAnswer:
         return AnthropicAnswer(request.tools, self._source)

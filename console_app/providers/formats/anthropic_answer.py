@@ -56,15 +56,10 @@ class AnthropicAnswer(WireAnswer):
     def __init__(self, tools: Sequence[ToolSpec] = (), source: str = "") -> None:
         super().__init__(tools)
         self._source = source
-        self._calls = LabelledCalls(self.chunks, "content_block_stop", self.offered, once=True)
+        self.calls = self._calls = LabelledCalls(self.chunks, "content_block_stop", self.offered, once=True)
         self._open: dict[int | None, _Block] = {}
-        self._counted: dict[str, Any] = {}
         self._apart = False  # something stands between the text so far and what follows
         self._where = Where()  # of the newest piece of arguments: most are of the call of the one before
-
-    @property
-    def calls(self) -> LabelledCalls:
-        return self._calls
 
     def event(self, name: str, data: dict[str, Any]) -> None:
         match kind := text(data.get("type")) or name:
@@ -80,8 +75,8 @@ class AnthropicAnswer(WireAnswer):
             case "content_block_stop":
                 self._stop(_index(data))
             case "message_start":
-                self.take_usage(obj(data.get("message")))
-                self._ran_in(obj(obj(data.get("message")).get("container")))
+                self.take_usage(message := obj(data.get("message")))
+                self._ran_in(obj(message.get("container")))
             case "message_delta":
                 self.take_usage(data)
                 self._ran_in(obj(obj(data.get("delta")).get("container")))
@@ -125,8 +120,8 @@ class AnthropicAnswer(WireAnswer):
             case "text":
                 self.add_text(text(fields.get("text")))
             case "thinking":
-                block.fields |= {"thinking": self.think(text(fields.get("thinking")))}
-                block.fields["signature"] = text(fields.get("signature"))
+                thought = self.think(text(fields.get("thinking")))
+                block.fields |= {"thinking": thought, "signature": text(fields.get("signature"))}
             case _:
                 pass
         self._open[index] = block
@@ -236,20 +231,20 @@ class AnthropicAnswer(WireAnswer):
         self.finish(reason)
 
     def take_usage(self, event: dict[str, Any]) -> None:
-        self._counted |= {name: value for name, value in obj(event.get("usage")).items() if value is not None}
+        self.usage |= {name: value for name, value in obj(event.get("usage")).items() if value is not None}
 
     def tokens(self) -> tuple[int, int, int | None] | None:
         """Input counts what was read from and written to the cache too, as the other formats do."""
-        if not self._counted:
+        if not self.usage:
             return None
-        cached = count(self._counted.get("cache_read_input_tokens"))
-        fresh = count(self._counted.get("input_tokens"))
-        output = count(self._counted.get("output_tokens"))
+        cached = count(self.usage.get("cache_read_input_tokens"))
+        fresh = count(self.usage.get("input_tokens"))
+        output = count(self.usage.get("output_tokens"))
         return (fresh or 0) + (cached or 0) + self.cache_written, output or 0, cached
 
     @property
     def cache_written(self) -> int:
-        return count(self._counted.get("cache_creation_input_tokens")) or 0
+        return count(self.usage.get("cache_creation_input_tokens")) or 0
 
 
 def seconds_left(container: dict[str, Any], now: float) -> float:

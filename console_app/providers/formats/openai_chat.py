@@ -194,7 +194,7 @@ class OpenAIChatProvider(WireProvider):
             source=self._source,
             endpoint=self.endpoint,
             limit_field=limit_field,
-            images=self._sees,
+            images=self._conceded.refused.sees,
             thoughts=self._conceded.refused.thoughts_wanted,
         )
         known = request.sampling.cache != "off" and forwards_marks(self._where.url, self.model)

@@ -38,13 +38,13 @@ class KeptFields:
         self._source = source
         self._field = ""  # the reasoning field this server writes; some write the same text into two
         self._blank = ""  # one that it wrote with nothing in it: it may be wanted back beside calls
-        self._shown: list[str] = []
+        self.shown: list[str] = []  # to people
         self._details: list[dict[str, Any]] = []
         self._parts: list[tuple[int, dict[str, Any]]] = []  # and how much text came before each
         self._extra: dict[str, Any] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._shown or self._details)
+        return bool(self.shown or self._details)
 
     def think(self, delta: dict[str, Any]) -> list[str]:
         """Take the reasoning of a delta; return what of it is to be shown."""
@@ -56,14 +56,14 @@ class KeptFields:
             piece = delta.get(field)
             if piece and isinstance(piece, str):
                 self._field = field
-                self._shown.append(piece)
+                self.shown.append(piece)
                 return [piece]
             if piece == "":
                 self._blank = self._blank or field
         if self._field or not details:
             return []
         pieces = [text(detail.get("text")) or text(detail.get("summary")) for detail in details]
-        self._shown += pieces
+        self.shown += pieces
         return pieces
 
     def part(self, part: dict[str, Any], text_before: int) -> str:
@@ -82,7 +82,7 @@ class KeptFields:
         else:
             whole = pieces if isinstance(pieces, str) else [{"type": "text", "text": thought}]
             self._parts.append((text_before, {**part, "thinking": whole}))
-        self._shown.append(thought)
+        self.shown.append(thought)
         return thought
 
     def signed(self, extra: dict[str, Any]) -> bool:
@@ -90,16 +90,11 @@ class KeptFields:
         google = dict(obj(extra.get("google")))
         thought = google.pop("thought", None) is True
         for name, value in ({**extra, "google": google} if "google" in extra else extra).items():
-            if isinstance(value, dict):
-                if value:
-                    self._extra[name] = obj(self._extra.get(name)) | obj(value)
-            else:
+            if not isinstance(value, dict):
                 self._extra[name] = value
+            elif value:
+                self._extra[name] = obj(self._extra.get(name)) | obj(value)
         return thought
-
-    def thought(self, piece: str) -> None:
-        """Add reasoning that only people read."""
-        self._shown.append(piece)
 
     def chunks(self, *, calls: bool) -> list[ch.Chunk]:
         """Return all that is kept, once; `calls` says whether the answer has any."""
@@ -116,7 +111,7 @@ class KeptFields:
             if self._details:
                 data |= {"field": "reasoning_details", "value": [dict(detail) for detail in self._details]}
             kept = data if data["field"] else dict[str, Any]()
-            out.append(kind(Reasoning(provider=FORMAT, text="".join(self._shown), data=kept)))
+            out.append(kind(Reasoning(provider=FORMAT, text="".join(self.shown), data=kept)))
         given: dict[str, Any] = {"parts": [[before, dict(part)] for before, part in self._parts]} if self._parts else {}
         if self._extra:
             given["fields"] = {"extra_content": dict(self._extra)}
@@ -126,8 +121,7 @@ class KeptFields:
 
 
 def content_of(content: str, parts: Sequence[Any]) -> str | list[dict[str, Any]]:
-    """Return the text of a message with the parts that stood in it, each behind as much text as before; alone as it
-    is."""
+    """Return the text of a message with the parts that stood in it, each behind as much text as before."""
     if not parts:
         return content
     out: list[dict[str, Any]] = []
@@ -145,13 +139,11 @@ def content_of(content: str, parts: Sequence[Any]) -> str | list[dict[str, Any]]
 
 def _merge_detail(details: list[dict[str, Any]], detail: dict[str, Any]) -> None:
     """Join a piece of a detail to those of the same index and type, as OpenRouter streams each detail in pieces."""
-    same = [one for one in details[-1:] if _same_detail(one, detail)]
-    if detail.get("index") is not None:
-        same = [one for one in details if _same_detail(one, detail)]
-    if not same:
+    near = details if detail.get("index") is not None else details[-1:]
+    last = next((one for one in reversed(near) if _same_detail(one, detail)), None)
+    if last is None:
         details.append(detail)
         return
-    last = same[-1]
     for key, value in detail.items():
         if key in ("text", "summary", "data") and isinstance(value, str):
             last[key] = text(last.get(key)) + value
@@ -162,8 +154,7 @@ def _merge_detail(details: list[dict[str, Any]], detail: dict[str, Any]) -> None
 def _same_detail(one: dict[str, Any], other: dict[str, Any]) -> bool:
     if (one.get("type"), one.get("index")) != (other.get("type"), other.get("index")):
         return False
-    ids = {one.get("id"), other.get("id")} - {None, ""}
-    return len(ids) < 2
+    return len({one.get("id"), other.get("id")} - {None, ""}) < 2
 
 
 CALLS_END = frozenset(("function_call", "tool_calls"))  # finish reasons that say so
@@ -178,17 +169,13 @@ class ChatAnswer(WireAnswer):
 
     def __init__(self, tools: Sequence[ToolSpec] = (), source: str = "") -> None:
         super().__init__(tools)
-        self._fragments = ChatCalls(self.chunks, self.offered)
+        self.calls = self._fragments = ChatCalls(self.chunks, self.offered)
         self._kept = KeptFields(source)
         self._told: list[ch.Chunk] = []  # of what is kept, beside calls that may run already
         self._choice: Any = None  # the index of the first choice: only that is the answer
         self._others: list[dict[str, Any]] = []  # deltas of other choices that hold calls
         self._other_ended = False  # one of these choices said that it calls tools, and is whole
         self._message: dict[str, Any] = {}  # the newest whole message, in place of deltas or beside them
-
-    @property
-    def calls(self) -> ChatCalls:
-        return self._fragments
 
     def event(self, name: str, data: dict[str, Any]) -> None:
         if choices := arr(data.get("choices")):
@@ -319,7 +306,7 @@ class ChatAnswer(WireAnswer):
         for piece in self._kept.think(delta):
             self.think(piece)
         if content and thought:
-            self._kept.thought(self.think(text(content)))
+            self._kept.shown.append(self.think(text(content)))
         elif isinstance(content, str):
             self.add_text(content)
         elif content:
@@ -365,7 +352,6 @@ class ChatAnswer(WireAnswer):
                 self.chunks.extend(kept)
 
     def _is_more(self, fragment: dict[str, Any]) -> bool:
-        """Take an index and a piece of arguments alone, the common case; False for any other."""
         index, function = fragment.get("index"), fragment.get("function")
         if len(fragment) != 2 or type(index) is not int or not isinstance(function, dict) or len(obj(function)) != 1:
             return False

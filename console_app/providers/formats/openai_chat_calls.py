@@ -19,8 +19,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from console_app.domain import chunks as ch
-from console_app.providers.stream.answer import ChunkBuffer
-from console_app.providers.stream.calls_in_pieces import UNOWNED, CallInPieces, CallsInPieces, arguments_text
+from console_app.providers.stream.calls_in_pieces import (
+    UNOWNED,
+    CallInPieces,
+    CallsInPieces,
+    ChunkBuffer,
+    arguments_text,
+)
 from console_app.providers.stream.offered_tools import OfferedTools
 
 NAMED_AGAIN = "its name came again without a label that says of which call, so this may be one call or two"
@@ -103,8 +108,6 @@ class ChatCalls(CallsInPieces):
             self._keep(call, data)
 
     def finish(self, cut: str = "") -> None:
-        """End the calls, as the model stopped. `cut` says by what it was cut off, and open calls are broken; "" is a
-        normal end, at which those end that hold a whole object."""
         self._drop_tentative()
         self._last = None
         if not cut:
@@ -116,7 +119,6 @@ class ChatCalls(CallsInPieces):
                 self._end(call, cut)
 
     def over(self) -> None:
-        """End the calls that were open at a normal end, and break what began behind it: nothing more comes."""
         self._drop_tentative()
         unowned = self._unowned.settle(self._calls, self._tools) if self._whole >= 0 else []
         for call in sorted(self._open, key=lambda call: call.empty):
@@ -153,7 +155,6 @@ class ChatCalls(CallsInPieces):
         return near
 
     def _past(self, label: Label) -> _Call | None:
-        """Return the latest call with the label's id that has ended."""
         return next((call for call in reversed(self._ended_ids.get(label.id, ())) if call.label.may_be(label)), None)
 
     def _owner(self, label: Label, text: str) -> _Call | None:
@@ -167,8 +168,7 @@ class ChatCalls(CallsInPieces):
         return None
 
     def _same(self, begun: Label, label: Label) -> bool:
-        """Tell whether a label says enough to be that of the call which began under `begun`, or that call alone is
-        open. Some servers change ids midway."""
+        """Tell whether a label says enough to be `begun`'s, or that call alone is open. Some servers change ids."""
         if begun.id and label.id and (begun.key is None or label.key is None):
             return begun.id == label.id
         return begun.key == label.key or (len(self._open) == 1 and (begun.key is None or label.key is None))
@@ -228,12 +228,11 @@ class ChatCalls(CallsInPieces):
             return
         call.pieces.append(text)
         if call.opened:
-            self._out.add_arguments(call.index, text)
+            self._out.add(call.index, text)
         elif call.name:
             self._announce(call)
 
     def _named(self, call: _Call, label: Label) -> _Call:
-        """Return `call`, with the id that came only now."""
         if label.id and not call.label.id:
             call.label, call.id = call.label._replace(id=label.id), call.id or label.id
             self._keep(call, {"id": call.id})

@@ -65,8 +65,7 @@ def responses_body(
 
 
 def _content(message: UserMessage | ToolMessage, images: bool) -> str | list[dict[str, Any]]:
-    pictures = pictures_of(message) if images else ()
-    if not pictures:
+    if not (pictures := pictures_of(message) if images else ()):
         return message.content
     shown = [{"type": "input_image", "image_url": picture.url} for picture in pictures]
     return [{"type": "input_text", "text": message.content}, *shown]
@@ -116,8 +115,7 @@ def _assistant(message: AssistantMessage, source: str, ids: Callable[[str], str]
 
 
 def _sendable(item: dict[str, Any]) -> dict[str, Any]:
-    """Return an item as it may go back; an empty one for reasoning that only its endpoint could look up, and didn't
-    keep."""
+    """Return an item as it may go back; {} for reasoning that only its endpoint could look up, and didn't keep."""
     if item.get("type") != "reasoning":
         return item
     if not item.get("encrypted_content") and not item.get("content"):
@@ -173,7 +171,9 @@ class OpenAIResponsesProvider(WireProvider):
     programmers: ClassVar[re.Pattern[str] | None] = re.compile(r"^gpt-(5\.[6-9]|[6-9])")
 
     def _body(self, request: ports.ModelRequest) -> dict[str, Any]:
-        body = responses_body(self._possible(request), self._config, source=self._source, images=self._sees)
+        body = responses_body(
+            self._possible(request), self._config, source=self._source, images=self._conceded.refused.sees
+        )
         if self._where.is_vendor and _REASONS.match(self.model):
             # Without it nothing of the reasoning is shown.
             body["reasoning"] = {"summary": "auto"} | obj(body.get("reasoning"))

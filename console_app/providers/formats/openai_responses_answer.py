@@ -72,29 +72,19 @@ class Items:
         return iter(self._items)
 
     def find(self, where: Where) -> Item | None:
-        """Return the item that `where` tells: by all its labels, else by its place, as some servers change ids
-        midway."""
+        """Return the item that `where` tells: by all labels, else by its place, as some servers change ids."""
         if self._found is not None and self._found[0] is where:
             return self._found[1]
-        item = self._find(where)
+        item = max(reversed(self._items), key=lambda item: item.where.agreement(where), default=None)
+        if item is not None and item.where.agreement(where) <= 0:
+            same = (item for item in reversed(self._items) if item.where.place == where.place is not None)
+            item = next(same, None)
         self._found = None if item is None else (where, item)
         return item
 
-    def _find(self, where: Where) -> Item | None:
-        ranked = [(agreement, item) for item in self._items if (agreement := item.where.agreement(where)) > 0]
-        if ranked:
-            best = max(agreement for agreement, _ in ranked)
-            return [item for agreement, item in ranked if agreement == best][-1]
-        if where.place is None:
-            return None
-        return next((item for item in reversed(self._items) if item.where.place == where.place), None)
-
     def at(self, where: Where, began: tuple[int, int]) -> Item:
         """Return the item that `where` tells; a new one where none was told of."""
-        item = self.find(where)
-        if item is None:
-            item = self._add(where, began)
-        return item
+        return self.find(where) or self._add(where, began)
 
     def _add(self, where: Where, began: tuple[int, int]) -> Item:
         self._found = None
@@ -102,15 +92,12 @@ class Items:
         return self._items[-1]
 
     def listed(self, where: Where, text: str, began: tuple[int, int]) -> Item:
-        """Return the message that the list at the end of a response names: places may have shifted there, and ids
-        changed."""
+        """Return the message that the final list names: places may have shifted there, and ids changed."""
         found = self.find(where)
         if found is not None and text.startswith(found.text):
             return found
         same = next((item for item in self._items if text and item.text == text), None)
-        if same is not None:
-            return same
-        return self._add(where, began)
+        return same or self._add(where, began)
 
     def position(self, place: int, now: tuple[int, int]) -> tuple[int, int]:
         """Tell where an item that is told of late belongs: in front of the first that stood behind it."""
@@ -128,14 +115,10 @@ class ResponsesAnswer(WireAnswer):
     def __init__(self, tools: Sequence[ToolSpec] = (), source: str = "") -> None:
         super().__init__(tools)
         self._source = source
-        self._calls = LabelledCalls(self.chunks, "response.output_item.done", self.offered)
+        self.calls = self._calls = LabelledCalls(self.chunks, "response.output_item.done", self.offered)
         self._items = Items()
         self._asked: dict[str, tuple[Item, dict[str, Any]]] = {}  # by id, until their output comes
         self._where = Where()  # of the newest piece: most are of the item of the one before
-
-    @property
-    def calls(self) -> LabelledCalls:
-        return self._calls
 
     def event(self, name: str, data: dict[str, Any]) -> None:
         kind = text(data.get("type")) or name
@@ -238,7 +221,9 @@ class ResponsesAnswer(WireAnswer):
             case "reasoning":
                 self._reasoning_done(known, item)
             case _ if kind in RESPONSES_CALLS:
-                self._server_call_done(where, known, item)
+                if not known.kept:
+                    self._item_added(where, item)
+                    self._keep_once(known, item, responses_finished(item, _panel_id(known)))
             case _ if kind in RESPONSES_ASKED:
                 if not known.kept:
                     self._asked.setdefault(text(item.get("call_id")) or where.item, (known, item))
@@ -320,7 +305,6 @@ class ResponsesAnswer(WireAnswer):
         known.done = True
 
     def _mark(self, item: Item, position: tuple[int, int]) -> None:
-        """Begin a text here, apart from what was said or called before."""
         item.began = position
         fields = {"phase": item.phase} if item.phase else {}
         gap = {"gap": item.gap} if item.gap else {}
@@ -328,13 +312,6 @@ class ResponsesAnswer(WireAnswer):
         self.chunks.append(ch.ReasoningFinished(Reasoning(provider=FORMAT, data=data)))
 
     # -- what goes back as it came
-
-    def _server_call_done(self, where: Where, known: Item, item: dict[str, Any]) -> None:
-        if known.kept:
-            return
-        self._item_added(where, item)
-        self._keep(known, item)
-        self.chunks.append(responses_finished(item, _panel_id(known)))
 
     def _reasoning_delta(self, item: Item, data: dict[str, Any]) -> None:
         part = data.get("summary_index", data.get("content_index"))
@@ -404,7 +381,6 @@ def _part(data: dict[str, Any], kind: str) -> PartKey:
 
 
 def _message_parts(item: dict[str, Any]) -> list[tuple[PartKey, str]]:
-    """Return the texts of a message, by their part."""
     parts = enumerate(map(obj, arr(item.get("content"))))
     fields = [(number, _PARTS.get(text(part.get("type")), ""), part) for number, part in parts]
     return [((number, field), text(part.get(field))) for number, field, part in fields if field]

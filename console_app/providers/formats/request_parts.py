@@ -37,8 +37,7 @@ def with_extra(body: dict[str, Any], extra: Mapping[str, Any] | None) -> dict[st
 
 @lru_cache(maxsize=65_536)
 def legal_id(call_id: str) -> str:
-    """Return `call_id` as every endpoint takes it, whoever gave it: nine letters and digits, as Mistral's do. The same
-    always gives the same."""
+    """Return `call_id` as every endpoint takes it, always the same: nine letters and digits, as Mistral's do."""
     if _NINE.fullmatch(call_id):
         return call_id
     digest = hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).digest()

@@ -67,7 +67,6 @@ def report(called: Sequence[Called], tools: OfflineTools) -> str:
 
 
 def _in_brief(called: Sequence[Called], bad: Sequence[Called], tools: OfflineTools) -> str:
-    """Tell of many calls how many went well, and each that did not."""
     told: list[str] = []
     for one in called:
         verdict = verdicts.verdict_of(one.result.outcome, arguments_of(one), one.result.content, None)
@@ -97,7 +96,6 @@ def _good(one: Called, tools: OfflineTools) -> str:
 
 
 def _block(content: str) -> str:
-    """Return the beginning of a long result, fenced, with what was left out said."""
     shown = visible("\n".join(line[:300] for line in content[: _BLOCK * 4].split("\n")[:_LINES])[:_BLOCK])
     fence = "`" * max(3, max((len(run) for run in re.findall(r"`+", shown)), default=0) + 1)
     block = f"{fence}\n{shown}\n{fence}"
@@ -117,14 +115,12 @@ def _bad(one: Called, tools: OfflineTools) -> str:
 
 
 def _title(one: Called, tools: OfflineTools) -> str:
-    """Return `server.tool` with the shortest of its arguments, to tell two calls of one tool apart."""
     label = one_line(tools.label(one.call.name), 80).replace("*", "")
     values = [value for value in arguments_of(one).values() if isinstance(value, str) and 0 < len(value) <= 60]
     return f"{label} ({code(values[0], 60)})" if values else label
 
 
 def _expression(one: Called) -> str | None:
-    """Return the expression of a calculator's call: the only argument, named so."""
     arguments = arguments_of(one)
     only = next(iter(arguments.items()), None) if len(arguments) == 1 else None
     return only[1] if only and only[0] in ("expression", "expr") and isinstance(only[1], str) else None
@@ -208,7 +204,6 @@ def _remaining(planned: Plan, turn: OpenTurn, called: tuple[Called, ...]) -> tup
 
 
 def _key(name: str, arguments: str) -> tuple[str, str]:
-    """Return one key for equal calls, however their JSON is written."""
     try:
         return name, json.dumps(json.loads(arguments or "{}"), sort_keys=True)
     except (ValueError, RecursionError):

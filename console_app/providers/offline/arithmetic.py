@@ -85,8 +85,7 @@ class Expression:
             self._out.append(f"{spaced}{operator}{spaced}")
             self._skip()
             if not self._signed(depth, in_call=in_call):
-                self.end = mark
-                del self._out[length:]
+                self._back(mark, length)
                 return True
             self.operators.add(operator)
         return True
@@ -108,6 +107,9 @@ class Expression:
         if depth < _DEPTH and self._value(depth, in_call=in_call):
             self._postfix(length)
             return True
+        return self._back(mark, length)
+
+    def _back(self, mark: int, length: int) -> bool:
         self.end = mark
         del self._out[length:]
         return False
@@ -123,16 +125,12 @@ class Expression:
             sign = start
             while sign < len(self._out) and self._out[sign] in ("-", ""):
                 sign += 1
-            if self._text[found.start()] != "!" or self._ends_a_factorial(found.end()):
+            # `5!` with nothing behind it is an exclamation at the end of a sentence.
+            behind = self._text[found.end() : self._limit].lstrip(" \t")
+            if self._text[found.start()] != "!" or behind.startswith(tuple("+-*/^)×,")):
                 self._out[sign:] = ["factorial(", *self._out[sign:], ")"]
                 self.operators.add("factorial")
                 self.end = found.end()
-
-    def _ends_a_factorial(self, after: int) -> bool:
-        """Tell whether `5!` is more than an exclamation at the end of a sentence: it counts only with more behind
-        it."""
-        rest = self._text[after : self._limit].lstrip(" \t")
-        return rest[:1] in tuple("+-*/^)×,") and rest[:1] != ""
 
     def _value(self, depth: int, *, in_call: bool) -> bool:
         text, at, limit = self._text, self.end, self._limit
@@ -172,8 +170,7 @@ class Expression:
             if self._signed(depth + 1, in_call=False):
                 self.operators.add("*")
             else:
-                self.end = mark
-                del self._out[length:]
+                self._back(mark, length)
         return True
 
     def _prefixed(self, found: re.Match[str], head: str, tail: str, depth: int) -> bool:
@@ -181,9 +178,7 @@ class Expression:
         self.end = found.end()
         self._out.append(head)
         if not self._signed(depth + 1, in_call=False):
-            self.end = mark
-            del self._out[length:]
-            return False
+            return self._back(mark, length)
         self._out.append(tail)
         self.operators.add(head)
         return True
@@ -220,9 +215,7 @@ class Expression:
 
     def _unclosed(self, mark: int, length: int) -> bool:
         self._open_ends.add(mark)
-        self.end = mark
-        del self._out[length:]
-        return False
+        return self._back(mark, length)
 
     def _close(self) -> bool:
         if self.end < self._limit and self._text[self.end] == ")":
@@ -256,8 +249,7 @@ def _calculator(tools: OfflineTools) -> Match | None:
 
 
 def expressions(text: str) -> Iterator[tuple[int, int, str]]:
-    """Return the calculations in `text` that are surely meant as such: where each starts and ends, and how it is
-    written."""
+    """Return the calculations in `text` that are surely meant as such: start, end, and how each is written."""
     text = without_numbering(text)
     cue = _CUE.search(text) is not None
     open_ends: set[int] = set()

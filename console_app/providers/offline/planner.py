@@ -89,8 +89,7 @@ def _read_named(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding
             at = max(at, finding.span[1])
     for line in _ALONE.finditer(asked.text):
         if spec := tools.lookup(line[1]):
-            lacking = json_schema.required(spec.input_schema)
-            if lacking:
+            if lacking := json_schema.required(spec.input_schema):
                 yield RuleFinding(line.span(), problem=_lacks(spec, lacking))
             else:
                 yield RuleFinding(line.span(), (PlannedCall(spec, "{}"),))

@@ -81,7 +81,6 @@ def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
 
 
 def _current(asked: AskedPrompt, tool: Match) -> list[_Item]:
-    """Return the list as the newest successful call of the tool left it."""
     results = [message for message in asked.earlier if isinstance(message, ToolMessage)]
     done = {one.tool_call_id for one in results if one.outcome is Outcome.SUCCEEDED}
     answers = [message for message in asked.earlier if isinstance(message, AssistantMessage)]
@@ -115,7 +114,6 @@ def _parsed(arguments: str, key: str) -> list[_Item]:
 
 
 def _written(items: Sequence[_Item], tool: Match) -> Any:
-    """Return the list in the shape that the tool's schema gives it."""
     schema = json_schema.as_schema(json_schema.properties(tool.spec.input_schema).get(tool.keys["items"]))
     if kind_of(schema) == "string":
         return "\n".join(f"{_MARKS[one.state]} {one.text}" for one in items)

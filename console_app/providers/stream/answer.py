@@ -3,81 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence, Set
-from typing import Any, Protocol
+from collections.abc import Sequence, Set
+from typing import Any
 
 from console_app.domain import ToolSpec, one_line
 from console_app.domain import chunks as ch
 from console_app.providers.faults.wordings import is_failed_call
+from console_app.providers.stream.calls_in_pieces import CallsInPieces, ChunkBuffer
 from console_app.providers.stream.loose_json import may_hold_arguments, obj
 from console_app.providers.stream.offered_tools import OfferedTools
-
-
-class ChunkBuffer:
-    """The chunks of one answer that nobody took yet, in the order in which they came. More of the same becomes one
-    chunk.
-
-    `urgent`: it holds more than pieces of what grows. `grown`: how many characters of what grows were added, taken or
-    not. A token is a piece in a list until it is taken: an object each would cost as much as reading its JSON.
-    """
-
-    def __init__(self) -> None:
-        self.urgent = False
-        self.grown = 0
-        self._chunks: list[ch.Chunk] = []
-        self._pieces: list[str] = []  # of what grows at the end
-        self._grows: type[ch.TextChunk | ch.ReasoningChunk] | int | None = None  # a number: the arguments of that call
-
-    def __iter__(self) -> Iterator[ch.Chunk]:
-        self._join()
-        return iter(self._chunks)
-
-    def add_text(self, piece: str) -> None:
-        if self._grows is not ch.TextChunk:
-            self._join()
-            self._grows = ch.TextChunk
-        self._pieces.append(piece)
-        self.grown += len(piece)
-
-    def add_reasoning(self, piece: str) -> None:
-        if self._grows is not ch.ReasoningChunk:
-            self._join()
-            self._grows = ch.ReasoningChunk
-        self._pieces.append(piece)
-        self.grown += len(piece)
-
-    def add_arguments(self, index: int, piece: str) -> None:
-        """Add to the arguments of the call `index`."""
-        if self._grows != index:
-            self._join()
-            self._grows = index
-        self._pieces.append(piece)
-        self.grown += len(piece)
-
-    def append(self, chunk: ch.Chunk) -> None:
-        """Add a chunk that is more of nothing."""
-        self._join()
-        self._chunks.append(chunk)
-        self.urgent = True
-
-    def extend(self, chunks: Iterable[ch.Chunk]) -> None:
-        for chunk in chunks:
-            self.append(chunk)
-
-    def take(self) -> list[ch.Chunk]:
-        """Return the chunks since the last time."""
-        self._join()
-        chunks, self._chunks, self.urgent = self._chunks, [], False
-        return chunks
-
-    def _join(self) -> None:
-        grows = self._grows
-        if grows is None:
-            return
-        whole, self._grows = "".join(self._pieces), None
-        self._pieces.clear()
-        self._chunks.append(ch.CallDelta(grows, whole) if isinstance(grows, int) else grows(whole))
-
 
 # A normal end: what the model has begun, it has finished.
 _ENDS: dict[str, ch.FinishReason] = {
@@ -108,31 +42,13 @@ _CUTS: dict[str, ch.FinishReason] = {
 }
 
 
-class AnswerCalls(Protocol):
-    """The calls of an answer, whatever their wire."""
-
-    known_to_pair: bool  # arguments under a label of no call are the only call's that has none, as a test has shown
-
-    def __len__(self) -> int: ...
-
-    def finish(self, cut: str = "") -> None:
-        """Note that the model stopped. `cut` says by what it was cut off, "" for a normal end."""
-        ...
-
-    def over(self) -> None:
-        """End the calls that are still open, as the stream is over after a finish."""
-        ...
-
-    def stray(self, place: str) -> None:
-        """Note that `place`, which nobody reads, holds something that may be arguments."""
-        ...
-
-
 class WireAnswer(ABC):
     """An answer that is read: `event` takes an event's JSON, `chunks` is what came of it since it was last emptied.
 
     `finished` says that the model said it was done; `over` that nothing more can come.
     """
+
+    calls: CallsInPieces  # which append their chunks to `chunks`
 
     def __init__(self, tools: Sequence[ToolSpec] = ()) -> None:
         self.chunks = ChunkBuffer()
@@ -143,11 +59,6 @@ class WireAnswer(ABC):
         self.usage: dict[str, Any] = {}
         self.said = ""  # why the model stopped, in the endpoint's words
         self._reason: ch.FinishReason = "stop"
-
-    @property
-    @abstractmethod
-    def calls(self) -> AnswerCalls:
-        """Return the calls of the answer, which append their chunks to `chunks`."""
 
     @abstractmethod
     def event(self, name: str, data: dict[str, Any]) -> None:
@@ -191,17 +102,16 @@ class WireAnswer(ABC):
     def add_text(self, piece: str) -> None:
         if piece:
             self.text_length += len(piece)
-            self.chunks.add_text(piece)
+            self.chunks.add(ch.TextChunk, piece)
 
     def think(self, piece: str) -> str:
         """Add reasoning; returns it as it was shown."""
         if piece:
-            self.chunks.add_reasoning(piece)
+            self.chunks.add(ch.ReasoningChunk, piece)
         return piece
 
     def finish(self, reason: str) -> None:
-        """Take the reason for which the model stopped. Calls end here, and run only if it is a normal end; usage may
-        still come."""
+        """Take the reason to stop. Calls end here, and run only at a normal end; usage may still come."""
         self.said = known = reason.lower()
         shown = one_line(reason, 60)
         end = _ENDS.get(known)

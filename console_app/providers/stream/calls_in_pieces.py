@@ -9,14 +9,14 @@ in the answer, read or not, may be what it lacks.
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from console_app.domain import chunks as ch
 from console_app.domain import one_line
-from console_app.providers.stream.answer import ChunkBuffer
 from console_app.providers.stream.loose_json import obj, object_problem, text
 from console_app.providers.stream.offered_tools import OfferedTools
 
@@ -26,6 +26,58 @@ INCOMPLETE = "the endpoint marked it incomplete"
 TWICE = "its arguments came twice, and differ"
 ANOTHER = "a call of the same answer is broken, and its arguments may be those of this call"
 SAME_ID = "two calls of the answer have one id, so they may be one call"
+
+
+class ChunkBuffer:
+    """The chunks of one answer that nobody took yet, in the order in which they came. More of the same becomes one
+    chunk.
+
+    `urgent`: it holds more than pieces of what grows. `grown`: how many characters of what grows were added, taken or
+    not. A token is a piece in a list until it is taken: an object each would cost as much as reading its JSON.
+    """
+
+    def __init__(self) -> None:
+        self.urgent = False
+        self.grown = 0
+        self._chunks: list[ch.Chunk] = []
+        self._pieces: list[str] = []  # of what grows at the end
+        self._grows: type[ch.TextChunk | ch.ReasoningChunk] | int | None = None  # a number: the arguments of that call
+
+    def __iter__(self) -> Iterator[ch.Chunk]:
+        self._join()
+        return iter(self._chunks)
+
+    def add(self, to: type[ch.TextChunk | ch.ReasoningChunk] | int, piece: str) -> None:
+        """Add to what grows: text, reasoning, or the arguments of the call of a number."""
+        if self._grows != to:
+            self._join()
+            self._grows = to
+        self._pieces.append(piece)
+        self.grown += len(piece)
+
+    def append(self, chunk: ch.Chunk) -> None:
+        """Add a chunk that is more of nothing."""
+        self._join()
+        self._chunks.append(chunk)
+        self.urgent = True
+
+    def extend(self, chunks: Iterable[ch.Chunk]) -> None:
+        for chunk in chunks:
+            self.append(chunk)
+
+    def take(self) -> list[ch.Chunk]:
+        """Return the chunks since the last time."""
+        self._join()
+        chunks, self._chunks, self.urgent = self._chunks, [], False
+        return chunks
+
+    def _join(self) -> None:
+        grows = self._grows
+        if grows is None:
+            return
+        whole, self._grows = "".join(self._pieces), None
+        self._pieces.clear()
+        self._chunks.append(ch.CallDelta(grows, whole) if isinstance(grows, int) else grows(whole))
 
 
 @dataclass(slots=True, eq=False)
@@ -115,7 +167,7 @@ class Unowned:
         return unlabelled
 
 
-class CallsInPieces:
+class CallsInPieces(ABC):
     """The calls of one answer, of the `tools` that were offered. Methods append chunks to `out`."""
 
     def __init__(self, out: ChunkBuffer, tools: OfferedTools) -> None:
@@ -123,6 +175,17 @@ class CallsInPieces:
         self._tools = tools
         self._unowned = Unowned()
         self.known_to_pair = False  # a test of the endpoint has shown that this is how it labels
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def finish(self, cut: str = "") -> None:
+        """Note that the model stopped. `cut` says by what open calls were cut off and broken, "" for a normal end."""
+
+    @abstractmethod
+    def over(self) -> None:
+        """End the calls that are still open, and break what began behind a normal end: nothing more comes."""
 
     def stray(self, place: str) -> None:
         """Doubt every call without arguments: what may be its arguments stands at `place`, which nobody reads."""
@@ -135,7 +198,6 @@ class CallsInPieces:
             self._unowned.repeats.append(text)
 
     def _announce(self, call: CallInPieces) -> None:
-        """Tell of the call, as its name is known."""
         if call.opened:
             return
         call.opened = True
@@ -145,7 +207,7 @@ class CallsInPieces:
         if call.data:
             self._out.append(ch.ProviderData(dict(call.data), call.index))
         if call.pieces:
-            self._out.add_arguments(call.index, call.arguments)
+            self._out.add(call.index, call.arguments)
 
     def _tell_end(self, call: CallInPieces, cut: str, problem: str, must_ask: str) -> None:
         """End a call for good: broken where its answer was `cut` or there is a `problem`, else as it can be read.
@@ -154,7 +216,7 @@ class CallsInPieces:
         """
         self._announce(call)
         if call.initial and not call.pieces:
-            self._out.add_arguments(call.index, call.initial)
+            self._out.add(call.index, call.initial)
         call.ended = True
         text = call.arguments
         if cut:

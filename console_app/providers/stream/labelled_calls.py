@@ -14,8 +14,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from console_app.domain import chunks as ch
-from console_app.providers.stream.answer import ChunkBuffer
-from console_app.providers.stream.calls_in_pieces import INCOMPLETE, TWICE, CallInPieces, CallsInPieces, arguments_text
+from console_app.providers.stream.calls_in_pieces import (
+    INCOMPLETE,
+    TWICE,
+    CallInPieces,
+    CallsInPieces,
+    ChunkBuffer,
+    arguments_text,
+)
 from console_app.providers.stream.offered_tools import OfferedTools
 
 NOT_MARKED = "its endpoint did not mark where it ends"
@@ -30,24 +36,15 @@ class Where(NamedTuple):
     call: str = ""
 
     def agreement(self, other: Where) -> int:
-        """Tell how many labels are the same; -1 when one contradicts. Servers that change an item's id midway leave the
-        call's as it is."""
-        same = 0
-        if self.place is not None and other.place is not None:
-            if self.place != other.place:
-                return -1
-            same += 1
-        if self.call and other.call:
-            if self.call != other.call:
-                return -1
-            if self.place == other.place:
-                return 3
-            same += 1
-        if self.item and other.item:
-            if self.item != other.item:
-                return -1
-            same += 1
-        return same
+        """Tell how many labels are the same; -1 when one contradicts. Some servers change an item's id midway."""
+        placed = self.place is not None and other.place is not None
+        if (placed and self.place != other.place) or (self.call and other.call and self.call != other.call):
+            return -1
+        if self.call and other.call and self.place == other.place:
+            return 3
+        if self.item and other.item and self.item != other.item:
+            return -1
+        return placed + bool(self.call and other.call) + bool(self.item and other.item)
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -117,7 +114,7 @@ class LabelledCalls(CallsInPieces):
         self._last = where, call
         call.pieces.append(text)
         if call.opened:
-            self._out.add_arguments(call.index, text)
+            self._out.add(call.index, text)
         elif call.name:
             self._announce(call)
 
@@ -132,8 +129,7 @@ class LabelledCalls(CallsInPieces):
             self.repeat(text)
 
     def close_alone(self) -> None:
-        """Take a closing event without any label, in a format that sends one a call: that of the only call that is
-        open."""
+        """Take a closing event without any label, in a format that sends one a call: of the only open call."""
         calls = [call for call in self.open if not call.marked]
         if len(calls) == 1:
             self._close(calls[0])
@@ -149,7 +145,7 @@ class LabelledCalls(CallsInPieces):
             if call.name:
                 self._announce(call)
             if call.opened and not call.pieces:
-                self._out.add_arguments(call.index, text)
+                self._out.add(call.index, text)
             call.pieces[:] = [text]
         # At the token limit an end may be marked of a call that was cut off; nothing cut off may run. The name may come
         # with an end that follows.
@@ -178,9 +174,7 @@ class LabelledCalls(CallsInPieces):
         return False
 
     def finish(self, cut: str = "") -> None:
-        """Note that the model stopped. `cut` says by what it was cut off, and open calls are broken; "" is a normal
-        end, behind which some servers still send the closing events."""
-        if not cut:
+        if not cut:  # behind a normal end some servers still send the closing events
             self._whole = len(self._calls)
         for call in self.open if cut else ():
             # The model went on behind the end that is marked of an empty call, and no arguments may be those of it.
@@ -188,7 +182,6 @@ class LabelledCalls(CallsInPieces):
             self._end(call, "" if whole else cut)
 
     def over(self) -> None:
-        """End the calls that were open at a normal end, and break those that began behind it: nothing more comes."""
         unowned = self._unowned.settle(self._calls, self._tools)
         for call in sorted(self.open, key=lambda call: call.empty):
             self._end(call, "" if call.index < self._whole else "the end of the answer")

@@ -117,7 +117,6 @@ class OfferedTools:
         return Mended(_json(alone), (*repaired, "a lone value, taken for the tool's one parameter"), ALMOST)
 
     def _alone(self, name: str, value: Any) -> dict[str, Any] | None:
-        """Return a lone value as the arguments of a tool with one parameter, whose type it has."""
         parameters = list(self._schemas.properties(name))
         if len(parameters) != 1 or not self._schemas.types(name, parameters[0]):
             return None

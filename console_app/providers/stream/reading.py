@@ -47,8 +47,7 @@ class ReadAhead:
         self._timer: asyncio.TimerHandle | None = None
 
     def took(self, size: int, urgent: bool) -> bool:
-        """Count bytes that were read, and tell whether the reader is to wait for `room`. `urgent`: more came of them
-        than text that grows."""
+        """Count bytes that were read; True: wait for `room`. `urgent`: more came of them than text that grows."""
         self._held += size
         full = self._held >= MOST_HELD
         if urgent or full:
@@ -176,17 +175,13 @@ async def _read_all(body: Body, stream: _Stream, answer: WireAnswer, longest: fl
         elif time.monotonic() - heard > longest:
             raise OnlyKeepAlives
     if answer.over:
-        await _drain(pieces, stream)
+        try:
+            async with asyncio.timeout(AFTER_END):
+                async for piece in pieces:
+                    stream.take(piece)
+        except Exception:
+            pass  # the answer is complete: at worst the next request opens a new connection
     stream.end()
-
-
-async def _drain(pieces: AsyncIterator[bytes], stream: _Stream) -> None:
-    try:
-        async with asyncio.timeout(AFTER_END):
-            async for piece in pieces:
-                stream.take(piece)
-    except Exception:
-        pass  # the answer is complete: at worst the next request opens a new connection
 
 
 class _Stream:
@@ -308,7 +303,7 @@ class _Stream:
             value = parse_mended(data, self._halves)
         except ValueError as error:
             raise BadEvent(data[:200].decode("utf-8", "replace")) from error
-        if not _is_utf8(data):
+        if data.decode("utf-8", "replace").encode() != data:
             self._note_replaced("bytes that are not UTF-8")
         self._tell_of_halves()
         return value
@@ -342,20 +337,10 @@ class _Stream:
             raise NotAnAnswer(start)
 
 
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 LARGEST_EVENT = 64 * 2**20  # bytes; beyond it the stream is refused rather than kept in memory
 MOST_LINES = 10_000  # of one event, comments left out; likewise
 _PRINTED = 64 * 2**10  # bytes of an object on several lines that is looked at for its end with each more of them
 _BOM = b"\xef\xbb\xbf"
-
-
 NO_FIELD = "a line that is no field of an event"  # and may be a damaged one: it is given as an event of this name
 _FIELDS = (b"data:", b"event:", b"id:", b"retry:", b"error:", b":")
 SseEvent = tuple[str, bytes]  # its name, "" where the server named none, and the bytes of its data lines
@@ -388,7 +373,6 @@ class SseReader:
         return events
 
     def _learn(self, data: bytes) -> None:
-        """Learn how the next event may begin, where it is named like this one."""
         first, _, second = data.partition(b"\n")
         if first.startswith(b"event: ") and second.startswith(b"data: ") and b"\r" not in first:
             self._head = data[: len(first) + len(b"\ndata: ")]
@@ -410,9 +394,7 @@ class SseReader:
             if b"\n" not in data:
                 return self._hold(data)
             self._rest.append(data)
-            data = b"".join(self._rest)
-            self._rest.clear()
-            self._held = 0
+            data = self._joined()
         complete, found, rest = data.rpartition(b"\n\n")
         events = _events(complete) if found else []
         if b"\ndata:" in rest:
@@ -426,10 +408,13 @@ class SseReader:
 
     def flush(self) -> list[SseEvent]:
         """Return what the stream left without its closing empty line."""
+        return _events(self._joined())
+
+    def _joined(self) -> bytes:
         rest = b"".join(self._rest)
         self._rest.clear()
         self._held = 0
-        return _events(rest)
+        return rest
 
     def _hold(self, data: bytes) -> list[SseEvent]:
         self._rest.append(data)
@@ -439,9 +424,7 @@ class SseReader:
         return []
 
     def _strip_bom(self, data: bytes) -> bytes:
-        data = b"".join([*self._rest, data])
-        self._rest.clear()
-        self._held = 0
+        data = self._joined() + data
         if len(data) < len(_BOM) and _BOM.startswith(data):
             self._hold(data)
             return b""
@@ -472,8 +455,7 @@ def _events(text: bytes) -> list[SseEvent]:
 
 
 def _without_comments(block: bytes) -> bytes:
-    """Return what is left of many lines without the keep-alives among them. Raises EventTooLarge when it is many
-    still."""
+    """Return many lines without the keep-alives among them. Raises EventTooLarge when it is many still."""
     *lines, last = block.split(b"\n")
     kept = [line for line in lines if not line.startswith(b":")]
     if len(kept) > MOST_LINES:

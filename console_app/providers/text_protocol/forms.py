@@ -64,7 +64,6 @@ def form_of_model(model: str) -> str | None:
 
 
 def _words(name: str) -> tuple[str, ...]:
-    """Return the words and numbers of a name: `Llama-3.1` and `llama3.1:8b` begin alike."""
     return tuple(_WORD.findall(name.lower()))
 
 
@@ -72,8 +71,7 @@ _BEGINS = {form: [_words(name) for name in names.split(", ")] for form, names in
 
 
 def usual_dialect(model: str, schemas: Iterable[Mapping[str, Any]], protocol: str = "text") -> str:
-    """Return the dialect that a model is asked to write of which nothing is known but its name and its tools'
-    parameters."""
+    """Return the dialect to ask a model for of which only its name and its tools' parameters are known."""
     if protocol == "xml":
         return XML
     codes = any(not _CODE_PARAMETERS.isdisjoint(json_schema.properties(schema)) for schema in schemas)

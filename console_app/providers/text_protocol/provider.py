@@ -92,8 +92,6 @@ def _messages(request: ports.ModelRequest, dialect: str) -> tuple[Message, ...]:
 
 
 def _joined(messages: Sequence[Message]) -> list[Message]:
-    """Join a prompt to the results before it, as one user turn: chat templates want the roles to alternate."""
-
     out: list[Message] = []
     for message in messages:
         last = out[-1] if out else None
@@ -131,7 +129,6 @@ def _written(calls: Sequence[ToolCall], dialect: str, tools: Sequence[ToolSignat
 
 
 def _readable(call: ToolCall) -> WrittenCall | str:
-    """Return a call with its arguments, or its text where they could not be read."""
     try:
         arguments: Any = json.loads(call.arguments or "{}")
     except ValueError:
@@ -198,9 +195,6 @@ class TextProtocol(ports.Forwarding):
         """Choose another protocol from the next request on; what was known of the model is forgotten."""
         if ports.speaks(self._inner, ports.LearnsRefusals):
             self._inner.forget_refusals()
-        self._rewrite(mode)
-
-    def _rewrite(self, mode: ports.ProtocolMode) -> None:
         if self._known is not None:
             self._known.drop(self._place)
         self._begin(mode)
@@ -217,8 +211,7 @@ class TextProtocol(ports.Forwarding):
             self._known.keep(self._place, form)
 
     async def _learn(self) -> list[ch.NoticeChunk]:
-        """Look at the template that the endpoint shows, once, where nothing else says how the model writes calls; what
-        there is to say of that."""
+        """Look once at the template of the endpoint, where nothing else says how calls are written; return notices."""
         if not self._reads_text or (self._called_natively and not self._by_text):
             return []
         looked, self._looked = self._looked, True
@@ -263,8 +256,7 @@ class TextProtocol(ports.Forwarding):
         return self._dialect if self._by_text else None
 
     def _dialect_for(self, tools: Sequence[ToolSpec]) -> str:
-        """Return the dialect to ask for; where nothing is known of the model, by its name and by what its tools
-        take."""
+        """Return the dialect to ask for; of an unknown model by its name and by what its tools take."""
         if self._dialect is None:
             known = self._licence.form if self._licence is not None and is_writable(self._licence.form) else None
             self._dialect = known or usual_dialect(self.model, (spec.input_schema for spec in tools))
@@ -377,8 +369,7 @@ class TextProtocol(ports.Forwarding):
         return ReadingRule(level_of("auto", known or asked), asked, known, self.model, NATIVELY, thinks=thinks)
 
     def _stands_called(self, request: ports.ModelRequest) -> bool:
-        """Tell whether the history holds a native call of this model; one of an old session, that names none, is its
-        own."""
+        """Tell whether the history holds a native call of this model, or of an old session, that names none."""
         return not request.called_before.isdisjoint(("", self._key)) or any(
             call.origin == "native" and call.model in ("", self._key)
             for message in request.messages

@@ -78,8 +78,7 @@ class AnswerReader:
         return [ch.TextChunk(text)] if self._as_is else chunks
 
     def finish(self, reason: ch.FinishReason | None) -> tuple[list[ch.Chunk], bool]:
-        """Return the chunks that the end gives, and whether the answer asked for calls. None: the answer was cut
-        off."""
+        """Return the chunks that the end gives, and whether calls were asked for. None: the answer was cut off."""
         result = self._scanner.finish("length" if reason in ("length", None) else reason)
         if self._as_is:
             return self._left_as_text(result.problems) or self._unread(), False
@@ -90,7 +89,8 @@ class AnswerReader:
         called = bool(calls or result.calls)
         notices = [*_notices(result), *self._left_as_text(result.problems, called=called)]
         if not called and not notices and not result.content and self.raw.strip():
-            notices.append(_empty(result))
+            why = "reasoning" if result.reasoning.strip() else "markup"
+            notices.append(ch.NoticeChunk(f"{EMPTY}: all of it is {why}, and it calls nothing.", "warning"))
         if not called and not notices:
             notices += self._unread()
         return [*chunks, *calls, *notices], bool(self._names)
@@ -158,8 +158,7 @@ class AnswerReader:
         )
 
     def _unlicensed(self, call: ParsedCall) -> str:
-        """Say where a call stood that is in a form which its model isn't known to write; "" for one in a form that it
-        is."""
+        """Say where a call stood whose form its model isn't known to write; "" for one that it is."""
         if call.form in (self._reading.asked, self._reading.known):
             return ""
         self.in_doubt = True
@@ -176,8 +175,6 @@ class AnswerReader:
         return [*before, ch.CallOpened(index, "", name, origin="text", dialect=dialect)]
 
     def _calls(self, result: model.ScanResult) -> list[ch.Chunk]:
-        """Return every call attempted, in order: whole ones closed, the others broken with what was wrong and what
-        ran."""
         calls = {call.index: call for call in result.calls}
         broken = {
             problem.index: problem
@@ -209,8 +206,7 @@ class AnswerReader:
         ]
 
     def _left_as_text(self, problems: Sequence[model.ScanProblem], *, called: bool = False) -> list[ch.Chunk]:
-        """Return what seems to call a tool there is, and was not read as a call: one notice for all of an answer.
-        `called`: it calls others."""
+        """Return one notice of what seems to call a tool and was left as text. `called`: the answer calls others."""
         left = [
             problem
             for problem in problems
@@ -243,7 +239,6 @@ class AnswerReader:
 
 
 def _sentence(problem: model.ScanProblem, calls: Sequence[ParsedCall]) -> str:
-    """Return what was wrong with a call, where, and which of its siblings were read."""
     what = problem.message.strip().rstrip(".")
     cut = " It was cut off." if problem.kind == "truncated" and "cut off" not in what else ""
     read = [str(call.index + 1) for call in calls]
@@ -258,18 +253,11 @@ def _sentence(problem: model.ScanProblem, calls: Sequence[ParsedCall]) -> str:
 
 
 def _notices(result: model.ScanResult) -> list[ch.Chunk]:
-    """Return what could not be read and has no place among the calls."""
     return [
         ch.NoticeChunk(f"{problem.message} (line {problem.line}, column {problem.column} of the answer)", "warning")
         for problem in result.problems
         if problem.index is None and (problem.kind in ("truncated", "invalid") or problem.is_told)
     ]
-
-
-def _empty(result: model.ScanResult) -> ch.Chunk:
-    """Say why nothing of an answer is to be seen."""
-    why = "all of it is reasoning" if result.reasoning.strip() else "all of it is markup"
-    return ch.NoticeChunk(f"{EMPTY}: {why}, and it calls nothing.", "warning")
 
 
 SLICE = 1000  # characters that are read at once: 10 ms of whatever is written

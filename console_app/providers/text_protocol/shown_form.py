@@ -96,8 +96,7 @@ def form_of_text(written: str) -> str | None:
 
 
 async def _rendered(template: str) -> AsyncIterator[str]:
-    """Yield what a Jinja template writes for the known call: where its arguments are an object, or a text, and without
-    the last mark before it or with that."""
+    """Yield what a Jinja template writes for the known call, in both shapes, without the last mark or with it."""
     if find_spec("jinja2") is None:
         return
     asks = {"role": "user", "content": "Go on."}
