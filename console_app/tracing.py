@@ -24,7 +24,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, set_span_in_
 from console_app._version import __version__
 from console_app.config.files import disk
 from console_app.config.secrets import Redactor
-from console_app.domain import Message, Outcome, ToolMessage, UsageError, UserMessage
+from console_app.domain import Message, Outcome, ToolMessage, UsageError, UserMessage, safe_text
 from console_app.domain import events as ev
 
 SCHEMA = "https://opentelemetry.io/schemas/gen-ai-dev/1.42.0-dev"  # the conventions have a repository of their own
@@ -78,8 +78,7 @@ class Trace:
 
     def say(self, span: Span, name: str, value: Any) -> None:
         if self._contents:
-            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-            span.set_attribute(name, self._redactor.without_known(text))
+            span.set_attribute(name, self._redactor.without_known(safe_text.as_text(value)))
 
     async def close(self) -> None:
         sending = threading.Thread(target=self._provider.shutdown, name="trace", daemon=True)

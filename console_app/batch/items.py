@@ -56,7 +56,9 @@ class Template:
         return [name for name in self.fields if _look_up(fields, name) is _MISSING]
 
     def filled(self, fields: Mapping[str, Any]) -> str:
-        return "".join(text if name is None else text + _written(_look_up(fields, name)) for text, name in self._parts)
+        return "".join(
+            text if name is None else text + safe_text.as_text(_look_up(fields, name)) for text, name in self._parts
+        )
 
 
 def _look_up(fields: Mapping[str, Any], name: str) -> Any:
@@ -68,10 +70,6 @@ def _look_up(fields: Mapping[str, Any], name: str) -> Any:
             return _MISSING
         value = cast("Mapping[str, Any]", value)[part]
     return value
-
-
-def _written(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)

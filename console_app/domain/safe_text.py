@@ -52,6 +52,11 @@ def encodable(text: str) -> str:
     return text
 
 
+def as_text(value: Any) -> str:
+    """Return a text as it is, and any other value as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
 def _mark(match: re.Match[str]) -> str:
     code = ord(match.group())
     if code < 0x20:

@@ -114,11 +114,7 @@ class LineWays:
         calls = [] if turn is None else turn.calls
         self._say(f"{plural(len(calls), 'call')}." if calls else "The newest turn has no call.")
         wanted = rest.casefold()
-        shown = [
-            one
-            for one in calls
-            if wanted in state_of(one) or (wanted == "failed" and one.verdict is not None and one.verdict.needs_an_eye)
-        ]
+        shown = [one for one in calls if wanted in state_of(one) or (wanted == "failed" and one.went_wrong)]
         if calls and wanted:
             there = ", ".join(f"{count} {state}" for state, count in Counter(map(state_of, calls)).items())
             self._say(f"{len(shown)} of them: {one_line(rest, 40)}. There are {there}.")
@@ -256,20 +252,8 @@ class LineWays:
         picked = await self._d.choose("Sessions", {n: plural(info.turns, "turn") for n, info in table.items()})
         acts = {"resume": "go on with it", "rename": "", "fork": "a copy", "export": "to a file"}
         act = await self._d.choose("What with it?", {**acts, "delete": "permanently"}) if picked else None
-        if picked is None or act is None:
-            return
-        info = table[picked]
-        match act:
-            case "resume":
-                await sessions.open(info.id)
-            case "rename":
-                await sessions.rename(session_id=info.id)
-            case "fork":
-                await sessions.open(info.id, copy=True)
-            case "export":
-                await sessions.export(session_id=info.id)
-            case _:
-                await sessions.delete(info)
+        if picked is not None and act is not None:
+            await sessions.act(act, table[picked])
 
     async def _resume(self, console: Console, rest: str) -> None:
         await (console.sessions.resume(rest) if rest else self._sessions(console, ""))

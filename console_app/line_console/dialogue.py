@@ -15,11 +15,10 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, Protocol
 
-from console_app.domain import displayed, one_line, plural, visible
+from console_app.domain import displayed, one_line, plural, safe_text, visible
 from console_app.domain import schema as json_schema
 from console_app.domain.schema import forms
 from console_app.headless import OutputStreams
-from console_app.line_console.wording import in_json
 
 LEAVE = "."  # typed alone, leaves a question without an answer
 MOST_LISTED = 30
@@ -198,7 +197,7 @@ def _question(field: forms.Field, known: Any) -> str:
     if field.secret:
         words.append("What you type is not shown")
     elif known is not None:
-        return f"{'. '.join(words)}. Now:\n{displayed.as_text(displayed.named_lines('', in_json(known)))}"
+        return f"{'. '.join(words)}. Now:\n{displayed.as_text(displayed.named_lines('', safe_text.as_text(known)))}"
     return ". ".join(words) + "."
 
 
@@ -226,14 +225,14 @@ def _read(field: forms.Field, line: str) -> Any:
 
 
 def _labels(field: forms.Field) -> Sequence[str]:
-    return field.labels or tuple(map(in_json, field.choices))
+    return field.labels or tuple(map(safe_text.as_text, field.choices))
 
 
 def _chosen(field: forms.Field, word: str) -> Any:
     if word.isdecimal() and 1 <= int(word) <= len(field.choices):
         return field.choices[int(word) - 1]
     for value, label in zip(field.choices, _labels(field), strict=True):
-        if word.casefold() in (in_json(value).casefold(), label.casefold()):
+        if word.casefold() in (safe_text.as_text(value).casefold(), label.casefold()):
             return value
     raise ValueError("must be one of the choices")
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
 from console_app.console import files
-from console_app.domain import Artifact, Outcome, UsageError, amounts, call_description, displayed, one_line, plural
+from console_app.domain import (
+    Artifact,
+    Outcome,
+    UsageError,
+    amounts,
+    call_description,
+    displayed,
+    one_line,
+    plural,
+    safe_text,
+)
 from console_app.domain.transcript import CallView, Transcript, TurnView, results
 
 BRIEF = 160  # characters of a result or of arguments that are said by themselves
@@ -63,7 +72,7 @@ def label_of(call: CallView) -> str:
 
 def brief_arguments(arguments: Mapping[str, Any] | None) -> str:
     """Arguments in one line, "" for none."""
-    pairs = (f"{name} {in_json(value)}" for name, value in (arguments or {}).items())
+    pairs = (f"{name} {safe_text.as_text(value)}" for name, value in (arguments or {}).items())
     return one_line(", ".join(pairs), BRIEF)
 
 
@@ -129,8 +138,3 @@ def turn_lines(turn: TurnView, number_of: Mapping[str, int]) -> Iterator[str]:
         yield from (f"You, while it ran: {message.content}" for message in step.steered)
     if turn.outcome not in (None, "completed"):
         yield f"Turn {turn.number} {(turn.outcome or '').replace('_', ' ')}. {one_line(turn.error or '', 400)}".strip()
-
-
-def in_json(value: Any) -> str:
-    """Return a value as JSON, a text as it is."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

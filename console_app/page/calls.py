@@ -141,7 +141,7 @@ class CallsOnPage:
         """Yield the blocks of a call, without those that it made: they stand within its last one."""
         told, made, name = shown.words.calls[call.id], shown.within.get(call.id, []), self._told.name(call.id)
         verdict = call.verdict
-        mood = "" if verdict is None else " good" if verdict.is_good else " bad" if verdict.needs_an_eye else ""
+        mood = "" if verdict is None else " good" if verdict.is_good else " bad" if call.went_wrong else ""
         mood += " doubt" if told.line[0][1] == "warning" and mood == " bad" else ""  # its sign, and so its bar
         act, state = self._act(call, name) if self.live else "", call_description.in_words(call)
         more = f' <span class="muted">· {plural(len(made), "call")} of its own</span>' if made else ""

@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal, assert_never, cast
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
 from pydantic_core import ErrorDetails
 
-from console_app.domain import ConfigError, Level, Reasoning, ToolMessage, UserMessage, errors, ports
+from console_app.domain import ConfigError, Level, Reasoning, ToolMessage, UserMessage, errors, ports, safe_text
 from console_app.domain import chunks as ch
 from console_app.providers.playback import Beat, Hang, playing, request_words
 
@@ -142,8 +142,7 @@ class _Player:
         name: str = self._fill(step.call)
         call_id = f"script_{self.names['request']}_{index + 1}" if step.id is None else self._fill(step.id)
         yield Beat(ch.CallOpened(index, call_id, self.tools.get(name, name)), pause)
-        filled = self._fill(step.arguments)
-        arguments = filled if isinstance(filled, str) else json.dumps(filled, ensure_ascii=False)
+        arguments = safe_text.as_text(self._fill(step.arguments))
         for at in range(0, len(arguments), step.piece):
             self.pieces += 1
             yield Beat(ch.CallDelta(index, arguments[at : at + step.piece]), pause)

@@ -26,7 +26,6 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
 from textual.dom import DOMNode
-from textual.filter import LineFilter
 from textual.notifications import Notify
 from textual.screen import Screen
 from textual.widget import Widget
@@ -38,11 +37,9 @@ from console_app.tui.main_screen.base import Survival, line_of
 from console_app.tui.main_screen.start.startup_screen import StartupScreen
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.style_sheet import StyleSheet
-from console_app.tui.terminal.driver_choice import driver_class
-from console_app.tui.terminal.edge import EDGE
 from console_app.tui.terminal.key_order import KeysInOrder
 from console_app.tui.terminal.questions import is_light_by_environment
-from console_app.tui.textual_internals import driver_of, end_by_error, end_work, forget_toasts
+from console_app.tui.textual_internals import end_by_error, end_work, forget_toasts
 from console_app.tui.themes import LoadedTheme, load_themes, themes_named
 from console_app.tui.widgets.motion import Blinking, use_motion
 from console_app.tui.widgets.too_small import is_covered
@@ -52,7 +49,6 @@ if TYPE_CHECKING:
 
     from console_app.console import Services
     from console_app.tui.main_screen.screen import ChatScreen
-    from console_app.tui.terminal.canvas import Canvas
 
 INTERRUPT, QUIT_IF_EMPTY = "screen.interrupt", "delete_or_quit"  # what Ctrl+C and Ctrl+D do in the prompt
 MOMENT = 0.01  # seconds
@@ -100,7 +96,7 @@ class FanoutApp(KeysInOrder[int]):
         """Open on services that are there, or, with `StartupParts`, at once; they are loaded after the first paint."""
         parts = start if isinstance(start, StartupParts) else None
         # The main screen's sheet is named here because Textual reads none for a default screen.
-        super().__init__(driver_class=driver_class(), css_path=["app.tcss", "main_screen/main_screen.tcss"])
+        super().__init__(css_path=["app.tcss", "main_screen/main_screen.tcss"])
         self._parts = parts
         self._startup_screen: StartupScreen | None = None
         self._unpainted = ExitStack()  # holds the first paint back until what was typed before it is in it
@@ -176,10 +172,6 @@ class FanoutApp(KeysInOrder[int]):
             self._is_light = light
             self._apply_theme(DEFAULT_THEME)
 
-    def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return Textual's own filters, and behind them the gate to the terminal."""
-        return [*super().get_line_filters(), EDGE]
-
     async def run_async(self, **options: Any) -> int:
         """Runs until you quit or a signal ends it; the services are closed whatever happened."""
         handlers = self._install_signal_handlers()
@@ -188,9 +180,6 @@ class FanoutApp(KeysInOrder[int]):
         try:
             result = await super().run_async(**options)
         finally:
-            if (driver := driver_of(self)) is not None:
-                driver.close()
-            self._restore_now()
             if self._loader is not None:  # not to be cut off, as long as that takes no time
                 self._loader.join(LONGEST_JOIN)
             await self._close_services()
@@ -338,7 +327,7 @@ class FanoutApp(KeysInOrder[int]):
     def _end_within(self, seconds: float, code: int) -> None:
         def end_now() -> None:
             log.error("the console did not end by itself")
-            self._restore_now()
+            self.restore_now()
             os._exit(code)
 
         timer = threading.Timer(seconds, end_now)
@@ -398,15 +387,6 @@ class FanoutApp(KeysInOrder[int]):
 
         numbers = [getattr(signal, name) for name in ENDING_SIGNALS if hasattr(signal, name)]
         return {number: signal.signal(number, ended) for number in numbers}
-
-    @property
-    def canvas(self) -> Canvas | None:
-        return getattr(driver_of(self), "canvas", None)
-
-    def _restore_now(self) -> None:
-        restore: Callable[[], None] | None = getattr(driver_of(self), "restore_now", None)
-        if restore is not None:
-            restore()
 
 
 async def _done_with_keys(widget: Widget) -> None:

@@ -10,8 +10,8 @@ from textual.binding import Binding
 
 from console_app.acp_agent.session import editor_ways
 from console_app.console.intents.intent import Cannot, Key, Slash, Ways
-from console_app.console.intents.table import INTENTS, slash_commands
-from console_app.domain.safe_text import one_line
+from console_app.console.intents.table import INTENTS, Bound, slash_commands
+from console_app.domain import UsageError, one_line
 from console_app.line_console.console import LineWays
 from console_app.page import LivePage
 from console_app.tui.approvals.board import ApprovalBoard
@@ -89,6 +89,17 @@ async def test_words_that_a_command_does_not_know_change_nothing_on_screen_and_i
         async with opened(tmp_path, WrittenModel(say("Hello."))) as shown:
             shown.type(words)
             await shown.see(answer)
+
+
+async def test_a_plain_function_that_gives_work_back_has_it_done(tmp_path: Path) -> None:
+    async def fails(words: str) -> None:
+        raise UsageError(f"{words} was done, to no good end")
+
+    async with opened(tmp_path, WrittenModel(say("Hello."))) as shown:
+        left = shown.face.commands.do(Bound(INTENTS["tell"], lambda _, words: fails(words)), "this")
+        assert left is not None, "the work is lost"
+        await left()
+        await shown.see("This was done, to no good end")
 
 
 def test_the_words_of_every_intent_are_one_line_for_every_list() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from inspect import iscoroutinefunction
@@ -103,8 +103,8 @@ class Commands:
         if iscoroutinefunction(bound.run) or (not always and console.conversation.ending):
             return partial(self._do, bound, rest)
         try:
-            if self._may(bound, rest):
-                bound.run(console, rest)
+            if self._may(bound, rest) and (left := bound.run(console, rest)) is not None:
+                return partial(self._finish, left)
         except FanoutError as error:
             console.fails(error)
         return None
@@ -118,6 +118,12 @@ class Commands:
                 await left
         except FanoutError as error:
             console.fails(error)
+
+    async def _finish(self, left: Awaitable[None]) -> None:
+        try:
+            await left
+        except FanoutError as error:
+            self._console.fails(error)
 
     def _may(self, bound: Bound, rest: str) -> bool:
         intent, console, why = bound.intent, self._console, ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import json
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from console_app.console.ui_port import UiPort
-from console_app.domain import FanoutError, Outcome, call_description, one_line, plural
+from console_app.domain import FanoutError, Outcome, call_description, one_line, plural, safe_text
 from console_app.domain import events as ev
 from console_app.domain.transcript import CallView, Transcript, TurnView, comparison, results
 
@@ -346,6 +345,20 @@ class Sessions:
         if left:
             self._ui.tell("warning", left)
 
+    async def act(self, action: str, info: SessionInfo) -> None:
+        """Do to a stored session what was picked in a list of them."""
+        match action:
+            case "resume" | "fork":
+                await self.open(info.id, copy=action == "fork")
+            case "rename":
+                await self.rename(session_id=info.id)
+            case "delete":
+                await self.delete(info)
+            case "export":
+                await self.export(session_id=info.id)
+            case _:
+                raise ValueError(action)
+
     async def rename(self, title: str = "", session_id: str = "") -> None:
         if (library := self.stored(begun=not session_id)) is None:
             return
@@ -527,8 +540,7 @@ def _changed(call: CallView, only_reads: Callable[[str], bool]) -> bool:
 
 def _arguments(arguments: Mapping[str, Any]) -> Iterator[str]:
     for name, value in [*arguments.items()][:NAMED]:
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-        yield f"  {one_line(name, 40)}: {one_line(text, 60)}"
+        yield f"  {one_line(name, 40)}: {one_line(safe_text.as_text(value), 60)}"
     if len(arguments) > NAMED:
         yield f"  and {len(arguments) - NAMED} more arguments"
 

@@ -211,6 +211,11 @@ class CallView:
         return judged[2]
 
     @property
+    def went_wrong(self) -> bool:
+        """Tell whether something went wrong with it that nobody decided."""
+        return self.verdict is not None and self.verdict.needs_an_eye
+
+    @property
     def arguments_text(self) -> str:
         return str(self.arriving)
 

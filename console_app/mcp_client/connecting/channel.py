@@ -132,26 +132,20 @@ class HttpChannel:
         module = await sdk.load("connecting.session")
         conversation = self._conversation
         assert conversation is not None, "start comes first"
-        entered = False
-        try:
-            transport = conversation.transport(legacy=self._legacy)
-            async with module.open_session(transport, self._around, legacy=self._legacy) as session:
-                entered = True
-                yield session
-            return
-        except Exception:
-            if entered or self._legacy or self._config.transport or not conversation.may_be_older:
-                raise
-            refusal = conversation.refusal
-        try:
-            transport = conversation.transport(legacy=True)
-            async with module.open_session(transport, self._around, legacy=True) as session:
-                entered = self._legacy = True
-                yield session
-        except Exception:
-            if not entered:
-                conversation.refusal = refusal  # what the transport that was asked for got to hear
-            raise
+        legacy, entered, refusal = self._legacy, False, ""
+        while True:
+            try:
+                transport = conversation.transport(legacy=legacy)
+                async with module.open_session(transport, self._around, legacy=legacy) as session:
+                    entered, self._legacy = True, legacy
+                    yield session
+                return
+            except Exception:
+                if entered or legacy or self._config.transport or not conversation.may_be_older:
+                    if not entered and legacy is not self._legacy:
+                        conversation.refusal = refusal  # what the transport that was asked for got to hear
+                    raise
+                legacy, refusal = True, conversation.refusal
 
     def wants_sign_in(self, error: BaseException | None) -> bool:
         """Tell whether the server answered that it doesn't know the user, and a sign-in may help."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import json
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -347,7 +346,7 @@ class Wire:
 
     def _log(self, params: dict[str, Any], context: contextvars.Context | None) -> None:
         level, data, logger = params.get("level"), params.get("data"), params.get("logger")
-        text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, default=str)
+        text = safe_text.as_text(data)
         if isinstance(logger, str) and logger:
             text = f"{logger}: {text}"
         known = cast("Level", level if level in _ORDER else "info")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from rich.style import Style
-from textual.app import App, ComposeResult, SystemCommand
+from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.widgets import ProgressBar, Static
 
@@ -21,10 +20,7 @@ from console_app.tui.lineview import ConversationView, EventRouter, spinner
 from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.style_sheet import StyleSheet
-from console_app.tui.terminal.canvas import Canvas
-from console_app.tui.terminal.driver_choice import driver_class
-from console_app.tui.terminal.edge import EDGE
-from console_app.tui.textual_internals import driver_of
+from console_app.tui.terminal.driver_choice import TerminalApp
 from console_app.tui.themes import load_themes
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.motion import CALM, is_still, use_motion
@@ -84,7 +80,7 @@ _CAUSES = 3
 _DEFAULT_THEME = "fanout-dark"
 
 
-class BatchApp(App[None]):
+class BatchApp(TerminalApp[None]):
     """Shows a run. `theme_dirs` are where `theme` may be found."""
 
     CSS = """
@@ -106,7 +102,7 @@ class BatchApp(App[None]):
     ]
 
     def __init__(self, feed: BatchFeed, theme: str, theme_dirs: Sequence[Path], *, motion: bool = True) -> None:
-        super().__init__(driver_class=driver_class())
+        super().__init__()
         self._feed = feed
         themes, _ = load_themes(theme_dirs)
         for entry in themes:
@@ -128,26 +124,8 @@ class BatchApp(App[None]):
         self._look()
         self.set_interval(CALM if is_still(self) else _LOOK, self._look)
 
-    def get_line_filters(self) -> Sequence[LineFilter]:
-        return [*super().get_line_filters(), EDGE]
-
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         return ()
-
-    @property
-    def canvas(self) -> Canvas | None:
-        return getattr(driver_of(self), "canvas", None)
-
-    async def run_async(self, **options: Any) -> Any:
-        try:
-            return await super().run_async(**options)
-        finally:
-            driver = driver_of(self)
-            if driver is not None:
-                driver.close()
-            restore: Callable[[], None] | None = getattr(driver, "restore_now", None)
-            if restore is not None:
-                restore()
 
     def happened(self, item_id: str, event: Event) -> None:
         if self.is_running and isinstance(self.screen, ItemScreen) and self.screen.item_id == item_id:
@@ -197,7 +175,6 @@ class BatchFeed(Protocol):
         ...
 
     def watch(self, item_id: str | None) -> None:
-        """Has the app be told the turn events of one running item, its first ones too."""
         """Have the app told the turn events of one running item, its first ones too."""
         ...
 

@@ -232,7 +232,27 @@ class FieldWidget(Vertical):
                 return
 
 
-class LineWidget(FieldWidget):
+class TypedWidget(FieldWidget):
+    @property
+    @abstractmethod
+    def text(self) -> str:
+        """The text that was typed."""
+
+    def is_blank(self) -> bool:
+        return not self.text
+
+    def take(self) -> tuple[Any, str]:
+        return forms.parse_scalar(self.field, self.text)
+
+    @on(Input.Changed)
+    @on(TextArea.Changed)
+    def _changed(self) -> None:
+        """Show a wrong value at once, but a missing one only when the form is to be sent."""
+        if not self.is_blank() or self.problem:
+            self.read()
+
+
+class LineWidget(TypedWidget):
     def control(self) -> ComposeResult:
         value = self.value
         text = "" if value is LEFT_OUT or value is None else value if isinstance(value, str) else json.dumps(value)
@@ -246,23 +266,11 @@ class LineWidget(FieldWidget):
         )
 
     @property
-    def _text(self) -> str:
+    def text(self) -> str:
         return self.query_one(Input).value
 
-    def is_blank(self) -> bool:
-        return not self._text
 
-    def take(self) -> tuple[Any, str]:
-        return forms.parse_scalar(self.field, self._text)
-
-    @on(Input.Changed)
-    def _changed(self, event: Input.Changed) -> None:
-        """Show a wrong value at once, but a missing one only when the form is to be sent."""
-        if not self.is_blank() or self.problem:
-            self.read()
-
-
-class LinesWidget(FieldWidget):
+class LinesWidget(TypedWidget):
     def control(self) -> ComposeResult:
         value = self.value
         if value is LEFT_OUT:
@@ -278,14 +286,11 @@ class LinesWidget(FieldWidget):
         yield area
 
     @property
-    def _text(self) -> str:
+    def text(self) -> str:
         return self.query_one(TextArea).text
 
     def is_blank(self) -> bool:
-        return not self._text.strip() if self.field.kind == "json" else not self._text
-
-    def take(self) -> tuple[Any, str]:
-        return forms.parse_scalar(self.field, self._text)
+        return not (self.text.strip() if self.field.kind == "json" else self.text)
 
     @on(TextArea.SelectionChanged)
     def _cursor_moved(self, event: TextArea.SelectionChanged) -> None:
@@ -297,11 +302,6 @@ class LinesWidget(FieldWidget):
         if area.has_focus and around is not None:
             y = area.cursor_screen_offset.y - around.scrollable_content_region.y + round(around.scroll_offset.y)
             around.scroll_to_region(Region(0, y, 1, 1), animate=False, force=True)
-
-    @on(TextArea.Changed)
-    def _changed(self, event: TextArea.Changed) -> None:
-        if not self.is_blank() or self.problem:
-            self.read()
 
 
 class ChoiceWidget(FieldWidget):

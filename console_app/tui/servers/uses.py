@@ -49,7 +49,7 @@ def uses_in_brief(uses: Sequence[OfferUse]) -> str:
 def calls_in_brief(calls: Sequence[CallView]) -> str:
     """Say how many calls there were and failed, and how long those took that ran."""
     took = sorted(call.duration_ms / 1000 for call in calls if call.started_at is not None and call.outcome is not None)
-    failed = sum(call.verdict is not None and call.verdict.needs_an_eye for call in calls)
+    failed = sum(call.went_wrong for call in calls)
     open_calls = sum(call.outcome is None for call in calls)
     return _in_brief(plural(len(calls), "call"), failed, f"{open_calls} open" if open_calls else "", took)
 

@@ -144,7 +144,6 @@ def calls_node(calls: Sequence[CallView], now: float) -> Node:
 def _call(call: CallView, now: float) -> Node:
     def paint(palette: Palette) -> Sequence[Piece]:
         glyph, word = state_of(call, palette.turning(now))
-        failed = call.verdict is not None and call.verdict.needs_an_eye
         ink = state_style(call, palette)
         at = time.strftime("%H:%M:%S", time.localtime(call.announced_at))
         took = amounts.measured(call.duration_ms / 1000) if call.duration_ms else ""
@@ -157,7 +156,7 @@ def _call(call: CallView, now: float) -> Node:
             (f"{glyph} {word:<8}", ink),
             (f"{took:>8}  ", palette.base),
             (arguments, palette.base),
-            (f"  {one_line(result, 100)}" if result else "", palette.error if failed else palette.muted),
+            (f"  {one_line(result, 100)}" if result else "", palette.error if call.went_wrong else palette.muted),
         ]
 
     return Node(paint, key=("call", call.id))

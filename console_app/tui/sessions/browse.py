@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal, assert_never
+from typing import Any, ClassVar, Literal
 
 from textual import on
 from textual.app import ComposeResult
@@ -291,28 +291,8 @@ async def browse(console: Console, ui: Ui, query: str = "") -> None:
             return
         query, select = picked.query, picked.info.id
         try:
-            if not await _act(picked, console):
+            await console.sessions.act(picked.action, picked.info)
+            if picked.action in ("resume", "fork"):
                 return
         except FanoutError as error:
             ui.toast(error.line, seconds=8)
-
-
-async def _act(picked: Picked, console: Console) -> bool:
-    """Do what was picked, and tell whether the list comes back."""
-    info, sessions = picked.info, console.sessions
-    match picked.action:
-        case "resume":
-            await sessions.open(info.id)
-            return False
-        case "fork":
-            await sessions.open(info.id, copy=True)
-            return False
-        case "rename":
-            await sessions.rename(session_id=info.id)
-        case "delete":
-            await sessions.delete(info)
-        case "export":
-            await sessions.export(session_id=info.id)
-        case _:
-            assert_never(picked.action)
-    return True

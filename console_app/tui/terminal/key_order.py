@@ -20,12 +20,13 @@ from collections import deque
 from typing import Any
 
 from textual import events
-from textual.app import App, ReturnType
+from textual.app import ReturnType
 from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
+from console_app.tui.terminal.driver_choice import TerminalApp
 from console_app.tui.terminal.key_names import writes_text
 
 ON_HOLD = -1  # in place of a key's number: all keys wait for `let_go`
@@ -43,7 +44,7 @@ class KeyPassed(Message):
         self.again = again
 
 
-class KeysInOrder(App[ReturnType]):
+class KeysInOrder(TerminalApp[ReturnType]):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._held: deque[events.Key | events.Paste | events.AppBlur | events.AppFocus] = deque()

@@ -348,6 +348,3 @@ class TimelineScreen(Dialog[TimelineResult | None]):
             self.notify(error.line, severity="error", markup=False)
         else:
             self.notify(f"Written to {one_line(path.name)} in the working folder", markup=False)
-
-    def action_leave(self) -> None:
-        self.dismiss(None)

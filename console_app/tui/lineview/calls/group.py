@@ -53,11 +53,6 @@ class Panel(Block):
     def finished(self) -> bool:
         return self.call.state is CallState.FINISHED
 
-    @property
-    def failed(self) -> bool:
-        """Tell whether something went wrong with the call that nobody decided."""
-        return self.call.verdict is not None and self.call.verdict.needs_an_eye
-
 
 class CallGroup:
     """The calls of one answer as their panels see them, and which of them are rows."""

@@ -74,8 +74,8 @@ class Cursor:
         From a call that did not fail, those of its own batch come first.
         """
         blocks = self._blocks()
-        failed = [block for block in blocks if isinstance(block, CallBlock) and block.failed]
-        if isinstance(self.at, CallBlock) and not self.at.failed:
+        failed = [block for block in blocks if isinstance(block, CallBlock) and block.call.went_wrong]
+        if isinstance(self.at, CallBlock) and not self.at.call.went_wrong:
             failed = [block for block in failed if block.group is self.at.group] or failed
         here = -1 if self.at is None else self.at.index
         if here < 0 and (group := newest_group(blocks)) is not None:

@@ -191,6 +191,6 @@ def neighbour(blocks: Sequence[Block], at: int, kind: Kind, delta: int) -> Block
     none."""
     for block in blocks[at + 1 :] if delta > 0 else reversed(blocks[: max(at, 0)]):
         begins = isinstance(block, UserBlock) and not block.steered
-        if begins if kind == "turn" else isinstance(block, CallBlock) and block.failed:
+        if begins if kind == "turn" else isinstance(block, CallBlock) and block.call.went_wrong:
             return block
     return None
