@@ -47,13 +47,14 @@ _MOST_SAID: Final = 8  # lines on protected names
 _GUARDED_EACH: Final = 1.0  # seconds
 _OLD: Final = 7 * 86_400.0  # seconds
 _NO_EDITOR: Final = "echo 'There is no terminal here for an editor: give the text as an argument.' >&2; false"
+_NO_NETWORK: Final = {"PIP_RETRIES": "1", "npm_config_fetch_retries": "0"}  # else they try in silence for minutes
 _OWN: Final = re.compile(
     r"PYTHON.*|BASH_ENV|ENV|BASH_FUNC_.*|PS4|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|CDPATH|GLOBIGNORE|FANOUT_SHELL_.*"
 )
 _STOPPED: Final = re.compile(
     r"read-only file system|operation not permitted|permission denied|network is unreachable|could not resolve|"
     r"name resolution|name or service not known|nodename nor servname|device or resource busy|"
-    r"\b(?:erofs|eperm|eacces|enotfound)\b",
+    r"\b(?:erofs|eperm|eacces|enotfound|eai_again)\b",
     re.IGNORECASE,
 )
 _WANTS_TERMINAL: Final = re.compile(
@@ -96,17 +97,16 @@ class Shell:
             home = await asyncio.to_thread(HiddenHome.around, roots)
         running = self._start(command, folder, sandbox, guard, home, terminal=arguments.get("pty", False))
         if arguments.get("background", False):
-            asyncio.get_running_loop().create_task(_guarded(running, guard, LONGEST * 24, []))
+            asyncio.get_running_loop().create_task(_guarded(running, guard, LONGEST * 24))
             answer = f"It runs in the background as run {running.number}. `output` reads it, `stop` ends it."
             return ToolOutput(answer, {"run": running.number, "running": True})
         running.tell = partial(_tell, context)
-        said: list[str] = []
         try:
-            await _guarded(running, guard, timeout, said)
+            await _guarded(running, guard, timeout)
         except asyncio.CancelledError:
             running.end("cancelled")
             raise
-        return self._result(running, sandbox, home, outside=outside, said=said)
+        return self._result(running, sandbox, home, outside=outside)
 
     async def output(self, arguments: Arguments, context: CallContext) -> ToolOutput:
         """Read the output of a run, from an offset on; wait for its end where that is asked for."""
@@ -122,7 +122,8 @@ class Shell:
         state = f"it runs since {running.seconds:.1f} s" if running.code is None else _end(running)
         data = {"run": running.number, "running": running.code is None, "next_offset": more, "bytes": running.size}
         line = "" if not text or text.endswith("\n") else "\n"
-        return ToolOutput(f"{text}{line}[{state}; go on with offset={more}]", data)
+        said = "".join(f"\n{one}" for one in _protected(running))
+        return ToolOutput(f"{text}{line}[{state}; go on with offset={more}]{said}", data)
 
     async def stop(self, arguments: Arguments, context: CallContext) -> ToolOutput:
         """End a run in the background, and all that it started."""
@@ -157,7 +158,7 @@ class Shell:
         start = Start(
             sandbox.around(argv, self.temporary, guard, home),
             str(folder),
-            _environment(self.temporary, terminal=terminal),
+            _environment(self.temporary, terminal=terminal) | ({} if sandbox.network else _NO_NETWORK),
             write,
             read,
             sandbox.network,
@@ -180,16 +181,14 @@ class Shell:
             raise ToolFailedError(f"There is no run {number} here; there are: {known}.")
         return running
 
-    def _result(
-        self, running: RunningCommand, sandbox: Sandbox, home: HiddenHome, *, outside: bool, said: list[str]
-    ) -> ToolOutput:
+    def _result(self, running: RunningCommand, sandbox: Sandbox, home: HiddenHome, *, outside: bool) -> ToolOutput:
         shown = running.shown()
         lines = [shown.rstrip("\n")] if shown.strip() else ["[no output]"]
         lines.append(f"[{_end(running)}; {'outside of the sandbox' if outside else sandbox.says.partition(':')[0]}]")
-        lines += [f"[protected: {one}]" for one in said[:_MOST_SAID]]
-        lines += [f"[protected: {len(said) - _MOST_SAID} more were put right]"] if len(said) > _MOST_SAID else []
+        lines += _protected(running)
         unseen = "o such file" in shown and any(f"{path}/" in shown for path in home.hidden)
-        stopped = bool(sandbox.holds and (said or (running.code and (unseen or _STOPPED.search(shown)))))
+        failed = running.code or "|" in running.command  # of a pipe only the last program's failure is told
+        stopped = bool(sandbox.holds and (running.put_right or (failed and (unseen or _STOPPED.search(shown)))))
         if stopped:
             lines.append(
                 "[The sandbox may have stopped this. It lets a command write only in the working folder and in "
@@ -257,7 +256,7 @@ class Shell:
         )
 
 
-async def _guarded(running: RunningCommand, guard: ProtectedNames, seconds: float, said: list[str]) -> None:
+async def _guarded(running: RunningCommand, guard: ProtectedNames, seconds: float) -> None:
     """Wait for the end of a command, for so long. What comes under a protected name is renamed each second."""
     until = time.monotonic() + seconds
     while not await running.ended(max(0.0, min(_GUARDED_EACH, until - time.monotonic()))):
@@ -265,8 +264,14 @@ async def _guarded(running: RunningCommand, guard: ProtectedNames, seconds: floa
             running.end(f"timed out after {seconds:g} s")
             await running.ended(None)
             break
-        said += await asyncio.to_thread(guard.put_back)
-    said += await asyncio.to_thread(guard.put_back)
+        running.put_right += await asyncio.to_thread(guard.put_back)
+    running.put_right += await asyncio.to_thread(guard.put_back)
+
+
+def _protected(running: RunningCommand) -> list[str]:
+    said = [f"[protected: {one}]" for one in running.put_right[:_MOST_SAID]]
+    more = len(running.put_right) - _MOST_SAID
+    return [*said, f"[protected: {more} more were put right]"] if more > 0 else said
 
 
 def _tell(context: CallContext, size: int, output: Mapping[str, Any]) -> None:

@@ -6,6 +6,7 @@ import ctypes
 import functools
 import os
 import re
+import shutil
 import socket
 import stat
 import subprocess
@@ -124,6 +125,7 @@ POWERS = (
     "ln -s mcp.json .profile",
     "(sleep 0.05; echo x > .envrc) & wait",
     "git init -q new 2>/dev/null; echo x > .gitmodules",
+    "touch .mcp.json.untrusted .mcp.json.untrusted{1..99}; echo x > .mcp.json",
 )
 
 
@@ -194,6 +196,27 @@ def test_a_power_that_a_command_makes_is_gone_while_it_runs(shell: StdioClient, 
     ran(shell, "mkdir new; git init -q new; echo evil > new/.git/hooks/pre-commit; sleep 1000", background=True)
     until_there((work / "new/.git/hooks.untrusted/pre-commit").exists, "the other name")
     assert not (work / "new/.git/hooks").exists()
+
+
+def test_what_another_replaces_while_a_command_runs_gives_it_no_power(
+    shell: StdioClient, work: Path, kind: str
+) -> None:
+    before = (work / ".git/config").read_text()
+    (work / ".git/hooks/post-commit").symlink_to("../../sub/hook")
+    command = "until [ -e go ]; do sleep 0.01; done; echo '[alias]evil=!x' >> .git/config; sleep 1000"
+    ran(shell, command, background=True)
+    until_there((work / ".git/hooks/post-commit").is_symlink, "a link that was there before")
+    (work / ".git/new").write_text(before + "[alias]\n\tmine = !y\n")
+    (work / ".git/new").replace(work / ".git/config")  # as `git config` does it: what was mounted there is gone
+    (work / ".git/hooks/pre-commit").write_text("mine")
+    (work / "go").touch()
+    until_there(lambda: list((work / ".git").glob("config.untrusted*")), "the other name")
+    until_there(lambda: (work / ".git/config").exists() and (work / ".git/config").read_text() == before, "the file")
+    assert "config was put back as it was]" in told(
+        shell.answer(shell.send("tools/call", name="output", arguments={"run": 1}))["result"]
+    )
+    assert (work / ".git/hooks/post-commit").is_symlink()
+    assert (work / ".git/hooks" / ("pre-commit" + ".untrusted" * (kind == "Landlock"))).exists()
 
 
 SECRETS = (
@@ -342,15 +365,26 @@ WORKS = (
     "ls /etc >/dev/null && cat /etc/hostname >/dev/null",
     "git init -q new && git -C new status >/dev/null && git -C new config user.name me && cat new/.git/config",
     "git worktree add -q --orphan -b b tree 2>/dev/null || git init -q tree; git -C tree status >/dev/null",
+    "git init -q new && git -C new config core.autocrlf input && git -C new config pull.rebase true",
     "sleep 0.01 & wait",
 )
 
 
 @pytest.mark.parametrize("command", WORKS)
-def test_ordinary_work_works(shell: StdioClient, command: str) -> None:
+def test_ordinary_work_works(shell: StdioClient, work: Path, command: str) -> None:
     result = ran(shell, command)
     assert result["structuredContent"]["exit_code"] == 0, told(result)
     assert not result["structuredContent"]["stopped_by_sandbox"]
+    assert not list(work.rglob("*.untrusted*"))
+
+
+@pytest.mark.parametrize("command", ["npm view left-pad", "pip download left-pad"])
+def test_what_wants_the_network_ends_soon_and_says_why(shell: StdioClient, command: str) -> None:
+    if not shutil.which(command.split()[0]):
+        pytest.skip("it is not there")
+    result = ran(shell, f"{command} 2>&1 | tail -4", timeout=60)
+    assert result["structuredContent"]["ended"] == "by itself"
+    assert result["structuredContent"]["stopped_by_sandbox"], told(result)
 
 
 @pytest.fixture

@@ -49,6 +49,7 @@ class RunningCommand:
         self.why = ""  # it was ended by us
         self.size = 0
         self.unkept = ""
+        self.put_right: list[str] = []  # under protected names
         self._status, self._control = status, control
         self._sources = [_Source(name, descriptor) for name, descriptor in reads.items()]
         self._started = time.monotonic()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -36,8 +37,10 @@ _DEEP: Final = 3
 _LARGEST_KEPT: Final = 1 << 20  # bytes of a file that can be put back
 # Lines of a repository's configuration that run nothing, as `git init`, `git clone` and `git branch` write them.
 _HARMLESS_LINE: Final = re.compile(
-    r'\s*(?:[#;].*|\[(?:core|user|(?:remote|branch) "[\w./-]+")\]|(?:repositoryformatversion|filemode|bare|ignorecase|'
-    r"logallrefupdates|precomposeunicode|symlinks|name|email|fetch|merge|remote|rebase)\s*=[^\\]*|"
+    r'\s*(?:[#;].*|\[(?:core|user|init|pull|push|(?:remote|branch) "[\w./-]+")\]|'
+    r"(?:repositoryformatversion|filemode|bare|ignorecase|logallrefupdates|precomposeunicode|symlinks|name|email|fetch|"
+    r"merge|remote|rebase|autocrlf|eol|safecrlf|quotepath|longpaths|defaultbranch|default|autosetupremote|ff)"
+    r"\s*=[^\\]*|"
     r"url\s*=(?!.*::)[^\\]*)?",
     re.IGNORECASE,
 )
@@ -52,29 +55,35 @@ class ProtectedNames:
     roots: Sequence[Path] = ()
     there: list[Path] = field(default_factory=list[Path])
     repositories: list[Path] = field(default_factory=list[Path])
+    _whole: bool = False
     _before: dict[Path, Identity | None] = field(default_factory=dict[Path, Identity | None])
     _above: dict[Path, Identity] = field(default_factory=dict[Path, Identity])
     _were: dict[Path, tuple[int, bytes | None]] = field(default_factory=dict[Path, tuple[int, bytes | None]])
 
     @classmethod
     def of(cls, roots: Sequence[Path], *, remember: bool) -> ProtectedNames:
-        """Look at the names. `remember` keeps the files themselves, for a sandbox that can't hold them."""
-        guard = cls(roots)
+        """Look at the names, and keep the files. `remember` keeps those in folders too, that a sandbox can't hold.
+
+        A sandbox that mounts a file no longer holds it once another process renames a new one over it.
+        """
+        guard = cls(roots, _whole=remember)
         for root, path, is_repository in guard._names():
             if is_repository:
                 guard.repositories.append(path)
             # A link is its target's name, which is held if it is in a root, and can't be written else.
             elif Path(real := os.path.realpath(path)).is_relative_to(root):
                 guard.there.append(Path(real))
-            replaceable = path.is_symlink() or (remember and path.is_dir())  # else it is mounted, or put back
+            replaceable = path.is_symlink() or path.is_dir()  # else it is put back
             guard._before[path] = _identity(path) if replaceable and not is_repository else None
             guard._above |= {one: _identity(one) for one in path.parents if one != root and one.is_relative_to(root)}
-        if remember:
-            for root, file in guard._held():
-                with suppress(OSError, ToolFailedError), _entry(root, file).file() as opened:
+        for root, file in guard._held():
+            try:
+                with _entry(root, file).file() as opened:
                     status = os.fstat(opened.fileno())
                     kept = opened.read() if status.st_size <= _LARGEST_KEPT else None
                     guard._were[file] = (status.st_mode & 0o7777, kept)
+            except (OSError, ToolFailedError):  # a link, or not to be read
+                guard._before[file] = _identity(file)
         return guard
 
     def put_back(self) -> list[str]:
@@ -85,10 +94,10 @@ class ProtectedNames:
             same = path in self._before and self._before[path] in (None, _identity(path)) and not moved
             if not is_repository and not self._is_harmless(root, path) and (not same or path in self.repositories):
                 said += _renamed(root, path)
-        if self._were:
-            for root, file in list(self._held()):
-                if file not in self._were:
-                    said += _renamed(root, file)
+        for root, file in list(self._held()):
+            known = file in self._were or self._before.get(file) == _identity(file)
+            if not known and file.suffix.rstrip("0123456789") != UNTRUSTED:
+                said += _renamed(root, file)
         for file, (mode, content) in self._were.items():
             root = next(one for one in self.roots if file.is_relative_to(one))
             said += _restored(root, file, mode, content) if content is not None else []
@@ -101,7 +110,7 @@ class ProtectedNames:
             if not path.is_dir() or path.is_symlink():
                 yield from [(root, path)] if os.path.lexists(path) else []
                 continue
-            for folder, folders, names in os.walk(path):
+            for folder, folders, names in os.walk(path) if self._whole else ():
                 links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
                 yield from ((root, Path(folder, name)) for name in (*names, *links))
 
@@ -175,7 +184,7 @@ def _entry(root: Path, path: Path) -> FolderEntry:
 
 def _renamed(root: Path, path: Path) -> list[str]:
     with suppress(OSError, ToolFailedError), _entry(root, path).folder(parent=True) as folder:
-        for number in range(100):
+        for number in (*range(20), time.time_ns()):  # the last is a name that a command can't have taken before
             name = f"{path.name}{UNTRUSTED}{number or ''}"
             if not _is_in(folder, name):
                 os.rename(path.name, name, src_dir_fd=folder, dst_dir_fd=folder)
