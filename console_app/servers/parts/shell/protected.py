@@ -99,8 +99,14 @@ class ProtectedNames:
             if not known and file.suffix.rstrip("0123456789") != UNTRUSTED:
                 said += _renamed(root, file)
         for file, (mode, content) in self._were.items():
+            if content is None:
+                continue
             root = next(one for one in self.roots if file.is_relative_to(one))
-            said += _restored(root, file, mode, content) if content is not None else []
+            now = _content(root, file)
+            if now is not None and file.name == "config" and _runs_nothing_new(content, now):
+                self._were[file] = mode, now  # as a branch that you make or push meanwhile changes it
+            elif now != content:
+                said += _restored(root, file, mode, content)
         return said
 
     def _held(self) -> Iterator[tuple[Path, Path]]:
@@ -192,12 +198,29 @@ def _renamed(root: Path, path: Path) -> list[str]:
     return []
 
 
+def _content(root: Path, file: Path) -> bytes | None:
+    with suppress(OSError, ToolFailedError), _entry(root, file).file() as opened:
+        return opened.read(_LARGEST_KEPT + 1)
+    return None
+
+
+def _runs_nothing_new(before: bytes, now: bytes) -> bool:
+    """Tell whether all lines of git's configuration that were not in their section before are harmless ones."""
+    known = {*_lines_in_sections(before)}
+    return len(now) <= _LARGEST_KEPT and all(
+        line in known or all(map(_HARMLESS_LINE.fullmatch, line)) for line in _lines_in_sections(now)
+    )
+
+
+def _lines_in_sections(text: bytes) -> Iterator[tuple[str, str]]:
+    section = ""
+    for line in text.decode("utf-8", "surrogateescape").split("\n"):
+        section = line if line.lstrip().startswith("[") else section
+        yield section, line
+
+
 def _restored(root: Path, file: Path, mode: int, content: bytes) -> list[str]:
-    entry = _entry(root, file)
-    with suppress(OSError, ToolFailedError), entry.file() as opened:
-        if opened.read() == content:
-            return []
-    with suppress(OSError, ToolFailedError), entry.folder(parent=True, make=True) as folder:
+    with suppress(OSError, ToolFailedError), _entry(root, file).folder(parent=True, make=True) as folder:
         said = _renamed(root, file) if _is_in(folder, file.name) else []
         descriptor = os.open(file.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode, dir_fd=folder)
         with os.fdopen(descriptor, "wb") as new:
