@@ -45,6 +45,7 @@ _HARMLESS_LINE: Final = re.compile(
     re.IGNORECASE,
 )
 _HOOKS: Final = re.compile(r'^\s*hookspath\s*=\s*"?([^"\n#;]+)', re.IGNORECASE | re.MULTILINE)
+_OF_BRANCHES: Final = re.compile(r'\s*\[(?:user|(?:remote|branch) "[\w./-]+")\]\s*')
 Identity = tuple[int, int, int, str]
 
 
@@ -205,18 +206,21 @@ def _content(root: Path, file: Path) -> bytes | None:
 
 
 def _runs_nothing_new(before: bytes, now: bytes) -> bool:
-    """Tell whether all lines of git's configuration that were not in their section before are harmless ones."""
-    known = {*_lines_in_sections(before)}
-    return len(now) <= _LARGEST_KEPT and all(
-        line in known or all(map(_HARMLESS_LINE.fullmatch, line)) for line in _lines_in_sections(now)
-    )
+    """Tell whether git's configuration has changed only in what it knows of branches, remotes and the user."""
+    (known, rest), (found, rest_now) = _of_branches(before), _of_branches(now)
+    new = [line for line in found if line not in known]
+    return len(now) <= _LARGEST_KEPT and rest == rest_now and all(map(_HARMLESS_LINE.fullmatch, new))
 
 
-def _lines_in_sections(text: bytes) -> Iterator[tuple[str, str]]:
-    section = ""
-    for line in text.decode("utf-8", "surrogateescape").split("\n"):
-        section = line if line.lstrip().startswith("[") else section
-        yield section, line
+def _of_branches(text: bytes) -> tuple[list[str], list[str]]:
+    """The lines of such sections, and all others."""
+    found: tuple[list[str], list[str]] = [], []
+    into = found[1]
+    for line in text.decode("utf-8", "surrogateescape").rstrip("\n").split("\n"):
+        if line.lstrip().startswith("["):
+            into = found[0] if _OF_BRANCHES.fullmatch(line) and b"\\\n" not in text else found[1]
+        into.append(line)
+    return found
 
 
 def _restored(root: Path, file: Path, mode: int, content: bytes) -> list[str]:
