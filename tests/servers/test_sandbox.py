@@ -219,6 +219,34 @@ def test_what_another_replaces_while_a_command_runs_gives_it_no_power(
     assert (work / ".git/hooks" / ("pre-commit" + ".untrusted" * (kind == "Landlock"))).exists()
 
 
+@pytest.mark.parametrize(
+    ("change", "stays"),
+    [
+        ('[branch "topic"]\n\tremote = origin\n\tmerge = refs/heads/topic\n', True),
+        ("[user]\n\tname = Somebody\n", True),
+        ("[core]\n\tfsmonitor = ./x\n", False),
+        ("[alias]\n\tname = !x\n", False),
+        ("[alias] name = !x\n", False),
+        ("[user]\n\tname = a\\\n[alias]\n\tname = !x\n", False),
+        ("[user]\n[alias]\n\temail = !x\n", False),
+    ],
+)
+def test_a_branch_that_you_push_while_a_command_runs_stays(
+    shell: StdioClient, work: Path, change: str, stays: bool
+) -> None:
+    subprocess.run(("git", "-C", str(work), "config", "alias.mine", "!y"), check=True)
+    before = (work / ".git/config").read_text()
+    arguments = {"command": "touch started; until [ -e go ]; do sleep 0.01; done"}
+    running = shell.send("tools/call", name="run", arguments=arguments)
+    until_there((work / "started").exists, "the start")
+    (work / ".git/new").write_text(before + change)
+    (work / ".git/new").replace(work / ".git/config")
+    (work / "go").touch()
+    shell.answer(running)
+    assert (work / ".git/config").read_text() == before + change * stays
+    assert stays or (work / ".git/config.untrusted").read_text() == before + change
+
+
 SECRETS = (
     ".ssh/id_ed25519",
     ".aws/credentials",

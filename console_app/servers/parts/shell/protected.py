@@ -45,6 +45,7 @@ _HARMLESS_LINE: Final = re.compile(
     re.IGNORECASE,
 )
 _HOOKS: Final = re.compile(r'^\s*hookspath\s*=\s*"?([^"\n#;]+)', re.IGNORECASE | re.MULTILINE)
+_OF_BRANCHES: Final = re.compile(r'\s*\[(?:user|(?:remote|branch) "[\w./-]+")\]\s*')
 Identity = tuple[int, int, int, str]
 
 
@@ -99,8 +100,14 @@ class ProtectedNames:
             if not known and file.suffix.rstrip("0123456789") != UNTRUSTED:
                 said += _renamed(root, file)
         for file, (mode, content) in self._were.items():
+            if content is None:
+                continue
             root = next(one for one in self.roots if file.is_relative_to(one))
-            said += _restored(root, file, mode, content) if content is not None else []
+            now = _content(root, file)
+            if now is not None and file.name == "config" and _runs_nothing_new(content, now):
+                self._were[file] = mode, now  # as a branch that you make or push meanwhile changes it
+            elif now != content:
+                said += _restored(root, file, mode, content)
         return said
 
     def _held(self) -> Iterator[tuple[Path, Path]]:
@@ -192,12 +199,32 @@ def _renamed(root: Path, path: Path) -> list[str]:
     return []
 
 
+def _content(root: Path, file: Path) -> bytes | None:
+    with suppress(OSError, ToolFailedError), _entry(root, file).file() as opened:
+        return opened.read(_LARGEST_KEPT + 1)
+    return None
+
+
+def _runs_nothing_new(before: bytes, now: bytes) -> bool:
+    """Tell whether git's configuration has changed only in what it knows of branches, remotes and the user."""
+    (known, rest), (found, rest_now) = _of_branches(before), _of_branches(now)
+    new = [line for line in found if line not in known]
+    return len(now) <= _LARGEST_KEPT and rest == rest_now and all(map(_HARMLESS_LINE.fullmatch, new))
+
+
+def _of_branches(text: bytes) -> tuple[list[str], list[str]]:
+    """The lines of such sections, and all others."""
+    found: tuple[list[str], list[str]] = [], []
+    into = found[1]
+    for line in text.decode("utf-8", "surrogateescape").rstrip("\n").split("\n"):
+        if line.lstrip().startswith("["):
+            into = found[0] if _OF_BRANCHES.fullmatch(line) and b"\\\n" not in text else found[1]
+        into.append(line)
+    return found
+
+
 def _restored(root: Path, file: Path, mode: int, content: bytes) -> list[str]:
-    entry = _entry(root, file)
-    with suppress(OSError, ToolFailedError), entry.file() as opened:
-        if opened.read() == content:
-            return []
-    with suppress(OSError, ToolFailedError), entry.folder(parent=True, make=True) as folder:
+    with suppress(OSError, ToolFailedError), _entry(root, file).folder(parent=True, make=True) as folder:
         said = _renamed(root, file) if _is_in(folder, file.name) else []
         descriptor = os.open(file.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode, dir_fd=folder)
         with os.fdopen(descriptor, "wb") as new:
