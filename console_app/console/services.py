@@ -138,7 +138,7 @@ class Services:
     """Finds endpoints, tries models and keeps one, for /connect; None where no other model can answer."""
     theme: str = "fanout-dark"
     motion: bool = True
-    """Whether anything may move by itself."""
+    """Tell whether anything may move by itself."""
     settings: OwnSettings | None = None
     """Every setting, for /config; None where there are none to change, as in a replay."""
     remember_theme: Callable[[str], None] | None = None

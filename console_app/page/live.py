@@ -66,7 +66,7 @@ log = logging.getLogger(__name__)
 
 
 class Blocks:
-    """What every device shows, each block with the version in which it became so."""
+    """The blocks that every device shows, each with the version in which it last changed."""
 
     def __init__(self) -> None:
         self.version = 0
@@ -110,10 +110,10 @@ class Blocks:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the board asks: its buttons by what each stands for, and the label of its field, if it has one. `shown` is
-    HTML. `answer` takes the button and the field; it returns False where nothing waits any more, or words of why not.
+    """A question on the board, with its buttons by their meaning and the label of its field, if it has one.
 
-    A yes is one to the display of this `stamp`, once the whole can be displayed.
+    `shown` is HTML. `answer` takes the button and the field, and returns False where nothing waits any more, or words of
+    why not. A yes counts for the display of this `stamp` alone, once the whole can be displayed.
     """
 
     title: str
@@ -554,7 +554,7 @@ class LivePage(UiPort):
         return self._looks[asked]
 
     def _asked_by(self, console: Console, call: CallView, texts: Texts) -> Asked:
-        """What the model asks by a call."""
+        """Ask on the board the question of a model's call."""
 
         def answered(button: str, text: str) -> None:
             given = call.options[int(button)] if button.isdecimal() else text if button == "send" else None
@@ -567,8 +567,7 @@ class LivePage(UiPort):
         )
 
     def _asked_of(self, console: Console, asked: PendingQuestion, texts: Texts) -> Asked:
-        """What a server asks: to use the model, to open a page, or for the values of a form, which are asked one by
-        one."""
+        """Ask on the board the question of a server: a use of the model, a page to open, or the values of a form."""
         question, answer = asked.question, partial(console.services.human.answer, asked)
         if isinstance(question, questions.SamplingRequest):
             replies: dict[str, Reply] = {"once": "once", "session": "session", "deny": "deny"}

@@ -109,7 +109,7 @@ class Runner:
 
 
 class _Run:
-    """One program on its process."""
+    """A program on the process that runs it."""
 
     def __init__(self, process: asyncio.subprocess.Process, host: ports.ProgramHost, path: Path | None) -> None:
         assert process.stdin is not None

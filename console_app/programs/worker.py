@@ -33,7 +33,7 @@ def say(**fields: Any) -> None:
 
 
 class RunningProgram:
-    """One run. Calls are answered in any order; whatever is there resumes the program."""
+    """A run of a program. Calls are answered in any order; whatever is there resumes the program."""
 
     def __init__(self, given: dict[str, Any], most: int, answers: asyncio.Queue[dict[str, Any]], process: int) -> None:
         self._code: str = given["code"]

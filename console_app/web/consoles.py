@@ -37,7 +37,7 @@ class Viewer(Protocol):
 
 
 class RunningConsole:
-    """One console and the page that shows it, if any."""
+    """A console and the page that shows it, if any."""
 
     def __init__(self, process: TerminalProcess, *, keep: float, forget: Callable[[], object]) -> None:
         self.id = secrets.token_urlsafe(16)

@@ -301,7 +301,7 @@ class _Guarded:
 
 
 class _Page:
-    """One socket, as the viewer of a console."""
+    """A socket as the viewer of a console."""
 
     def __init__(self, socket: WebSocket, downloads: Downloads) -> None:
         self._socket, self._downloads = socket, downloads

@@ -18,8 +18,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linu
 
 
 def state_of(pid: int) -> tuple[dict[str, str], list[str]]:
-    """What a process does with signals, and what it has open, once that is the same at two looks: a file of its start
-    may be closed meanwhile."""
+    """Return how a process treats signals, and its open files, once two looks agree: its start closes some."""
     seen: list[list[str]] = []
 
     def rests() -> bool:

@@ -175,7 +175,7 @@ class TimelineScreen(Dialog[TimelineResult | None]):
             yield KeyHints()
 
     def on_mount(self) -> None:
-        """One clock, as long as something moves."""
+        """Run the one clock as long as something moves."""
         self._timer = self.set_interval(self._pace(live=True), self._tick)
         self._picked = next((turn for turn in self.turns[:-1] if any(one is self._at for one in turn.calls)), None)
         self._show()

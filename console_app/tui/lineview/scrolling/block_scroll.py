@@ -478,7 +478,7 @@ class BlockScroll(ScrollView):
         return lines
 
     def render_line(self, y: int) -> Strip:
-        """One line with the offsets that text selection reads. The screen asks for it under the mouse only."""
+        """Return a line with the offsets that text selection reads. The screen asks for it under the mouse only."""
         line, index, place = self._lines(y, 1)[0]
         return line if index < 0 else line.apply_offsets(0, index * ROWS_A_BLOCK + place)
 
