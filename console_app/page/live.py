@@ -112,8 +112,8 @@ class Blocks:
 class Asked:
     """A question on the board, with its buttons by their meaning and the label of its field, if it has one.
 
-    `shown` is HTML. `answer` takes the button and the field, and returns False where nothing waits any more, or words of
-    why not. A yes counts for the display of this `stamp` alone, once the whole can be displayed.
+    `shown` is HTML. `answer` takes the button and the field, and returns False where nothing waits any more, or the
+    reason against it in words. A yes counts for the display of this `stamp` alone, once the whole can be displayed.
     """
 
     title: str
