@@ -154,7 +154,7 @@ async def test_the_keeper_adds_nothing_to_the_environment_and_holds_no_pipe(
 
 async def test_a_start_that_is_called_off_at_any_moment_leaves_nothing_open(tmp_path: Path) -> None:
     guard = Guard()
-    program = Program("cat", environment=dict(os.environ))
+    program = Program("tail", ["-f", str(tmp_path)], environment=dict(os.environ))
     open_before, heard = descriptors(), list[object]()
     for steps in range(24):
         starting = asyncio.create_task(ServerProcess.start(program, ServerLog(tmp_path, "cat"), guard))
@@ -170,6 +170,6 @@ async def test_a_start_that_is_called_off_at_any_moment_leaves_nothing_open(tmp_
             gc.collect()
         heard += [warning.message for warning in seen]
     await guard.close()
-    await until_so(lambda: not children(os.getpid()), "the end of all that was started")
+    await until_so(lambda: not children(str(tmp_path)), "the end of all that was started")
     assert heard == []
     await until_so(lambda: descriptors() <= open_before, "the end of their pipes")
