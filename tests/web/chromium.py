@@ -49,6 +49,10 @@ class Chromium:
 
     async def press(self, *keys: str) -> None:
         await self._listening()
+        await self.send(*keys)
+
+    async def send(self, *keys: str) -> None:
+        """Keys to whatever has the keyboard, if anything has."""
         await asyncio.to_thread(ActionChains(self.driver).send_keys(*keys).perform)
 
     async def chord(self, held: str, key: str) -> None:
