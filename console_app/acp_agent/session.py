@@ -165,10 +165,10 @@ class EditorSession(UiPort):
 
     def cancel(self) -> None:
         """End the prompt that is answered, with all its calls, and those that wait."""
+        self._stops += 1
         if self._work is None:
             return
         self._cancelled = True
-        self._stops += 1
         if not self.console.conversation.stop("cancelled in the editor") and not self.console.conversation.busy:
             self._work.cancel()
 

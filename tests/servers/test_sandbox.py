@@ -212,8 +212,12 @@ def test_what_another_replaces_while_a_command_runs_gives_it_no_power(
     (work / "go").touch()
     until_there(lambda: list((work / ".git").glob("config.untrusted*")), "the other name")
     until_there(lambda: (work / ".git/config").exists() and (work / ".git/config").read_text() == before, "the file")
-    assert "config was put back as it was]" in told(
-        shell.answer(shell.send("tools/call", name="output", arguments={"run": 1}))["result"]
+    until_there(
+        lambda: (
+            "config was put back as it was]"
+            in told(shell.answer(shell.send("tools/call", name="output", arguments={"run": 1}))["result"])
+        ),
+        "the words about it",
     )
     assert (work / ".git/hooks/post-commit").is_symlink()
     assert (work / ".git/hooks" / ("pre-commit" + ".untrusted" * (kind == "Landlock"))).exists()

@@ -154,7 +154,12 @@ class TurnEndBlock(Block):
         return (one_line(self.error or ""),)
 
     def searchable(self) -> Iterable[Passage]:
-        return (passage_of(self.lines, self.gap + 1),)  # behind how it ended
+        return (passage_of(self.lines, self.gap + (not self._says_how)),)
+
+    @property
+    def _says_how(self) -> bool:
+        """Whether `error` is how the turn ended, as a fork's "copied here": it was not stopped then."""
+        return self.outcome == "cancelled" and bool(self.error)
 
     def estimate(self, width: int) -> int:
         return self.gap + estimate_text(self.error or "", width)
@@ -163,13 +168,15 @@ class TurnEndBlock(Block):
         over = self.outcome == "completed" and self.without_success
         glyph, word, ink = ("·", "over", "muted") if over else _ENDS[self.outcome]
         style: Style = getattr(palette, ink)
+        if self._says_how:
+            word = one_line(self.error or "")
         facts = [amounts.seconds(self.took)]
         if self.tokens:
             facts.append(f"{number(self.tokens)} tokens")
         if self.cost:
             facts.append(f"${self.cost:.4f}" if self.cost < 0.01 else f"${self.cost:.2f}")
         text: list[list[Piece]] = [[(word, style), (" · " + " · ".join(facts), palette.muted)]]
-        if self.error:
+        if self.error and not self._says_how:
             text.append([(one_line(self.error), palette.error if self.outcome == "failed" else palette.muted)])
         if self.hint and self.is_last:
             text.append([(self.hint, palette.muted)])
