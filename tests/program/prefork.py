@@ -34,6 +34,7 @@ IMPORTED = (
     *("console_app.headless.run", "console_app.mcp_client.hub", "console_app.mcp_client.connecting.session"),
     *("console_app.sessions", "console_app.providers.offline.answer", "console_app.commands.console"),
     *("console_app.tui.app", "console_app.tui.main_screen.screen", "openai", "anthropic"),
+    *("console_app.commands.acp", "console_app.acp_agent.agent", "console_app.acp_agent.session"),
 )
 _READ_AT_THE_START = ("PYTHON", "LC_", "LANG", "MALLOC_", "LD_")
 _NUMBER = struct.Struct("!i")

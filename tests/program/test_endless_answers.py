@@ -32,7 +32,7 @@ from tests.wire_bytes import (
     responses_event,
 )
 
-LIMIT = 4  # seconds
+LIMIT = 1.5  # seconds
 GRACE = 2.0  # seconds behind it
 LOOK = 0.02  # seconds between two looks at the process
 COST = 100 * 2**20  # bytes above what the process took when it asked

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain.chunks import Chunk
 from console_app.providers.stream.answer import WireAnswer
 from console_app.providers.stream.reading import Body, read_answer
+from tests.examples import examples
 from tests.providers.reading import TOOLS, assert_well_formed, broken_of, calls_of
 from tests.providers.test_any_split import DECODERS, Pieces
 from tests.wire_bytes import APIS, DONE, Api, anthropic_event, anthropic_start, chat_chunk, responses_event, split, sse
@@ -190,7 +191,7 @@ written = st.builds(Written, st.sampled_from(NAMES), st.sampled_from(ARGUMENTS),
 EVENTS = {"openai-chat": chat_events, "openai-responses": responses_events, "anthropic": anthropic_events}
 
 
-@settings(max_examples=600, deadline=None)
+@examples(600)
 @given(api=st.sampled_from(APIS), calls=st.lists(written, min_size=1, max_size=4), lossy=st.booleans(), data=st.data())
 def test_only_a_call_whose_end_was_sent_runs_and_with_its_own_arguments(
     api: Api, calls: list[Written], lossy: bool, data: st.DataObject

@@ -14,10 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain.chunks import CallBroken, CallClosed, CallOpened, Chunk
+from tests.examples import examples
 from tests.providers.reading import TOOLS, assert_well_formed
 from tests.providers.test_any_split import DECODERS, Pieces
 from tests.providers.test_half_read_calls import ABNORMAL, NORMAL, ending, read_body
@@ -105,7 +106,7 @@ def results_of(chunks: list[Chunk]) -> dict[str, CallClosed | CallBroken]:
     return {ids[chunk.index]: chunk for chunk in chunks if isinstance(chunk, CallClosed | CallBroken)}
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(
     api=st.sampled_from(WIRES),
     keys=st.lists(st.integers(0, 3), min_size=1, max_size=4),
