@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""All tests share these settings of hypothesis, pytest and the environment."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def test_escape_is_called_by_one_list_of_words_and_what_a_page_says_is_what_its_
 
 
 def called_escape(path: Path) -> Iterator[str]:
-    """What the bindings of a file call Escape."""
+    """Return the names that the bindings of a file have for Escape."""
     code = path.read_text()
     for node in ast.walk(ast.parse(code if "Binding(" in code else "")):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Binding":

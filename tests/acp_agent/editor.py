@@ -20,7 +20,7 @@ CAN = schema.ClientCapabilities.model_validate({"elicitation": {"form": {}, "url
 
 
 class Editor:
-    """What an editor keeps of a connection. `asked` are the permissions that it was asked for, by call: whoever answers
+    """The editor's end of a connection. `asked` are the permissions that it was asked for, by call: whoever answers
     sets the result of the future."""
 
     agent: ClientSideConnection
@@ -72,7 +72,7 @@ class Editor:
     # -- for tests
 
     async def until(self, there: Callable[[], Any], what: str) -> Any:
-        """What `there` gives once that is something."""
+        """Return the value of `there` once it has one."""
         try:
             async with asyncio.timeout(PATIENCE):
                 while not (found := there()):
@@ -83,7 +83,7 @@ class Editor:
             raise TimeoutError(f"waited for {what}") from None
 
     async def asks_for(self, call_id: str) -> tuple[schema.ToolCallUpdate, list[schema.PermissionOption]]:
-        """What comes with the question for a call."""
+        """Return the call and the options of a question."""
         call, options, _ = await self.until(lambda: self.asked.get(call_id), f"the question for {call_id}")
         return call, options
 

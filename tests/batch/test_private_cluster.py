@@ -45,7 +45,7 @@ def test_who_has_not_its_keys_gets_into_nothing_that_the_cluster_opens(program: 
 
 
 def knock(user: str, ports: Sequence[int]) -> list[object]:
-    """What a user gets at these ports."""
+    """Return what a user got at these ports."""
     command = [sys.executable, "-P", str(KNOCKING), user, *map(str, ports)]
     knocking = subprocess.run(command, capture_output=True, cwd="/", timeout=PATIENCE, check=False)
     assert knocking.returncode == 0, knocking.stderr.decode()

@@ -87,7 +87,7 @@ class Kept:
 
 
 class Face(ABC):
-    """One way to use a conversation. `kept` has all that happened in it."""
+    """A way to use a conversation. `kept` has all that happened in it."""
 
     def __init__(self, gate: ApprovalGate, kept: Kept) -> None:
         self.gate = gate
@@ -110,7 +110,7 @@ class Face(ABC):
         """Returns when that is so."""
 
     def fates(self, tools: Sequence[str]) -> dict[str, str]:
-        """What became of the newest call of each tool: asked, allow or deny."""
+        """Return the fate of the newest call of each tool: asked, allow or deny."""
         found: dict[str, str] = {}
         names: dict[str, str] = {}
         for event in self.kept.events:

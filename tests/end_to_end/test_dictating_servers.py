@@ -95,6 +95,6 @@ def test_it_does_not_run_in_any_mode_or_format(fanout: Inside, api: Api, mode: s
 @pytest.mark.parametrize("place", NEVER_GIVEN)
 @pytest.mark.parametrize("http", [False, True], ids=["stdio", "http"])
 def test_a_call_of_the_models_own_runs(fanout: Inside, place: str, protocol: str, http: bool) -> None:  # noqa: F811
-    """What a model isn't given dictates nothing; and this is how the tests above would look if it ran."""
+    """A text that a model isn't given dictates nothing; and this is how the tests above would look if it ran."""
     calls, out = ran(fanout, place, DICTATED, WRAPPED, protocol=protocol, http=http)
     assert calls[-1] == f"run_it {json.dumps({'command': WRAPPED})}", out

@@ -49,7 +49,7 @@ READ = render_calls("hermes_json", [Written("files_read_file", {"path": "page.ht
 HARM = Written("files_write_file", {"path": "harm.txt", "content": "x"})
 HARMFUL = {row.name: render_calls(row.name, [HARM], SIGNATURES) for row in FAMILIES.values() if row.marked}
 REFUSED_TOOLS = [False, True]
-"""Whether the endpoint refused the tools: they are offered as text then, and every dialect counts."""
+"""An endpoint that refused the tools is offered them as text, and every dialect counts."""
 QUOTES = [
     "what a page says between sentences",
     "dash rules",

@@ -57,7 +57,7 @@ def state(transcript: Transcript) -> dict[str, Any]:
 
 
 def stored_state(transcript: Transcript) -> dict[str, Any]:
-    """What a resumed session has to know; progress and log lines are for the eyes only."""
+    """Return the state that a resumed session has to know; progress and log lines are for the eyes only."""
     found = state(transcript)
     for one in [
         *found["calls"].values(),
@@ -100,7 +100,7 @@ def answer(data: st.DataObject) -> list[Line]:
 
 
 class Play:
-    """One conversation under random use. `delivered` is what whoever shows it was given, `wire` outlives all of it."""
+    """A conversation under random use. `delivered` has the events that a face was given, `wire` outlives all of it."""
 
     def __init__(self, data: st.DataObject) -> None:
         self.data = data

@@ -40,7 +40,7 @@ EXPECTED = {"succeed": "succeeded", "chatty": "succeeded", "hang": "timed_out", 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a call does, and what the user does about it: at the request, and `cancel_at` and `again_at` seconds after
+    """The acts of a call, and those of the user about it: at the request, and `cancel_at` and `again_at` seconds after
     it was announced."""
 
     do: str

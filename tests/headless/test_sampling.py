@@ -22,7 +22,7 @@ VALUES: tuple[Any, ...] = (0.5, 7, "refuse", "high", {"extra": 1}, "on", "off")
 
 
 def values_for(field: str) -> list[Any]:
-    """Those of some values that the field takes."""
+    """Return those of some values that the field takes."""
     taken: list[Any] = []
     for value in VALUES:
         with suppress(ValidationError):

@@ -50,7 +50,7 @@ class Piped:
 
 @dataclass(frozen=True)
 class Done:
-    """What came of a run."""
+    """The end of a run."""
 
     code: int
     out: str
@@ -154,7 +154,7 @@ def copyable(environment: Mapping[str, str]) -> Prefork | None:
 
 
 def children(words: str) -> list[psutil.Process]:
-    """Those of this process whose command line has `words`; one that is ending just now has none any more."""
+    """Return the children of this process whose command line has `words`; one that is ending just now has none."""
 
     def is_meant(process: psutil.Process) -> bool:
         try:

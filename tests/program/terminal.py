@@ -68,7 +68,7 @@ CUT = re.compile(rb"(?:\x1b(?:\[[0-9;:?<>=]*)?|[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf
 
 
 class NotSeen(AssertionError):
-    """What was waited for did not come; the message holds the screen."""
+    """An expected text did not come; the message holds the screen."""
 
 
 class Terminal:
@@ -234,7 +234,7 @@ class Terminal:
             return "\n".join(self._rows.now())
 
     def wait_until(self, seen: Callable[[str], object]) -> bool:
-        """Whether `seen(screen text)` became true."""
+        """Tell whether `seen(screen text)` became true."""
         end = time.monotonic() + PATIENCE
         while True:
             with self._more:
@@ -272,7 +272,7 @@ class Terminal:
         self.press(key)
 
     def counts(self, text: str) -> bool:
-        """Whether a key of a board counts, which is told by how the board names it."""
+        """Tell whether a key of a board counts, which shows in how the board names it."""
         with self._more:
             places = [(y, line.find(text)) for y, line in enumerate(self._rows.now())]
             return any(x >= 0 and self.screen.buffer[y][x].bold for y, x in places)
@@ -291,14 +291,14 @@ class Terminal:
         os.kill(self.process.pid, number)
 
     def left_to_read(self) -> bytes:
-        """What the next program, the shell, would have as typed."""
+        """Return the bytes that the next program, the shell, would have as typed."""
         mode = termios.tcgetattr(self._slave)
         mode[3] &= ~termios.ICANON
         termios.tcsetattr(self._slave, termios.TCSANOW, mode)
         return os.read(self._slave, 1 << 16) if select.select([self._slave], [], [], 0)[0] else b""
 
     def left_changed(self) -> list[str]:
-        """What the program did not put back: terminal flags, and modes still on. Empty: as it was found."""
+        """Return the terminal flags that the program did not put back, and the modes that are still on."""
         left = []
         now = termios.tcgetattr(self._slave)
         for index, name in enumerate(("iflag", "oflag", "cflag", "lflag")):

@@ -1,5 +1,4 @@
-"""What the console leans on in libraries beyond what they promise is listed, is there, and is of a version that was
-tried.
+"""Each internal of a library that the console leans on is listed, is there, and is of a version that was tried.
 
 A failure here after an upgrade names what moved. Look at the place it gives, and at the same thing in the new version;
 mend both, the row in the `*_internals.py`, and then the bound in pyproject.toml.
@@ -59,7 +58,7 @@ def given_in_init(owner: type) -> set[str]:
 
 
 def wrong(row: str) -> str:
-    """What doesn't hold of a row, or nothing."""
+    """Return the part of a row that doesn't hold, or nothing."""
     parts = ROW.fullmatch(row)
     assert parts is not None, f"not in the form of a row: {row}"
     try:

@@ -63,7 +63,7 @@ class Pieces:
 
 
 async def chunks_of(api: Api, pieces: Iterable[bytes]) -> list[Chunk]:
-    """What an answer in these pieces is read as."""
+    """Return the chunks that an answer in these pieces is read as."""
     answer = DECODERS[api](TOOLS)
     chunks: list[Chunk] = []
     async for _ in read_answer(Pieces(pieces), answer):

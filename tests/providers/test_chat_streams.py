@@ -47,7 +47,7 @@ NORMAL = {"normal", "stop", "no end mark"}
 
 
 def arguments(number: int) -> st.SearchStrategy[str]:
-    """Of the call `number` alone: what is in them says whose they are."""
+    """Make arguments of the call `number` alone, whose values say whose they are."""
     key = "abcd"[number]
     texts = [f'{{"{key}":[]}}', f'{{"{key}":"{key * 5}","{key}{key}":true}}', f'{{ "{key}": {{"{key}": null}} }}']
     return st.sampled_from(texts)
@@ -55,7 +55,7 @@ def arguments(number: int) -> st.SearchStrategy[str]:
 
 @st.composite
 def answers(draw: st.DrawFn, vendor: Vendor) -> list[Written]:
-    """One to four calls."""
+    """Draw one to four calls."""
     names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=4))
     sizes = st.sampled_from([1, 4, 50])
     return [Written(name, draw(arguments(n)), vendor.id(n, name), draw(sizes)) for n, name in enumerate(names)]

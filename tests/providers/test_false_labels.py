@@ -35,7 +35,7 @@ def written(call: int, keys: int) -> str:
 
 
 def events_of(api: Api, arguments: list[str], size: int, *, ends: bool) -> tuple[list[Event], list[bytes]]:
-    """What is sent of the calls, as JSON, and the end of the answer. With `ends` the end of a call repeats it."""
+    """Return the events of the calls, as JSON, and the end of the answer. With `ends` the end of a call repeats it."""
     answer = Answer(*(Call(NAME, text, f"call_{n}", size) for n, text in enumerate(arguments)))
     events = [json.loads(e.partition(b"data: ")[2]) for e in answer.events(api) if b"[DONE]" not in e]
     if api == "openai-chat":
@@ -58,7 +58,7 @@ def holder(event: Event) -> Event:
 
 
 def is_piece(event: Event) -> bool:
-    """Whether an event is of arguments alone, and neither begins nor ends a call."""
+    """Tell whether an event is of arguments alone, and neither begins nor ends a call."""
     if "choices" in event:
         return "name" not in holder(event)["function"]
     return event["type"].endswith("delta")

@@ -39,7 +39,7 @@ ABNORMAL: dict[Api, list[str]] = {
 
 @dataclass(frozen=True)
 class Event:
-    """One event of an answer; `call` is the call that it is of, and `ends` says that it marks its end."""
+    """An event of an answer; `call` is the call that it belongs to, and `ends` says that it marks its end."""
 
     data: bytes
     call: int = -1
@@ -159,7 +159,7 @@ def interleaved(calls: Sequence[list[Event]], data: st.DataObject) -> list[Event
 
 
 def may_run(number: int, sent: Sequence[Event], every: Sequence[Event], *, normal: bool, lossy: bool) -> bool:
-    """Whether the end of a call was sent: its closing event, the next call behind a whole one, or the answer's end.
+    """Tell whether a call's end was sent: its closing event, the next call behind a whole one, or the answer's end.
 
     With labels lost, any fragment of another call may look like its beginning.
     """
@@ -175,7 +175,7 @@ def may_run(number: int, sent: Sequence[Event], every: Sequence[Event], *, norma
 
 
 async def read_body(answer: WireAnswer, pieces: Body) -> list[Chunk]:
-    """What `answer` makes of a body that arrives in `pieces`, and of its loss where it isn't whole."""
+    """Return the chunks of a body that arrives in `pieces`, and the error of its loss where it isn't whole."""
     chunks: list[Chunk] = []
     try:
         async for _ in read_answer(pieces, answer):

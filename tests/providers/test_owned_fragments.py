@@ -31,7 +31,7 @@ WIRES: tuple[Api, ...] = ("openai-responses", "anthropic")
 
 @dataclass(frozen=True)
 class Sent:
-    """One event, of the call `call`; `ends` where it closes that call."""
+    """An event of the call `call`; `ends` where it closes that call."""
 
     data: bytes
     call: int = -1
@@ -68,7 +68,7 @@ def anthropic_call(call: int, arguments: str, size: int) -> list[Sent]:
 
 
 def beside(api: Api, place: int) -> list[list[Sent]]:
-    """What else an answer holds: each part's own events stay in their order."""
+    """Draw the other parts of an answer: each part's own events stay in their order."""
     if api == "anthropic":
         return [
             [Sent(one) for one in block_events(place + n, b)] for n, b in enumerate([THOUGHT, SEARCH, FOUND, CITED])

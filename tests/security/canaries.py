@@ -179,7 +179,7 @@ async def keep(fanout: Fanout, host: str) -> None:
 
 
 def forms(secret: str) -> dict[str, bytes]:
-    """What to look for: the secret as it is and as writers may have encoded it."""
+    """Return the forms to look for: the secret as it is and as writers may have encoded it."""
     data = secret.encode()
     plain = secret[:22]  # without the odd characters: a form of these alone would be no secret
     found = {

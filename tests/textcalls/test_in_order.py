@@ -1,4 +1,4 @@
-"""What is shown of an answer is its text, once and in its order, however the answer arrives."""
+"""The text of an answer is shown once and in its order, however the answer arrives."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +23,7 @@ LEVELS = st.sampled_from(["none", "marked", "all"])
 
 
 def events_of(text: str, size: int, level: ReadingLevel) -> tuple[list[ScanEvent], str]:
-    """What reading in pieces of `size` tells, and the text of the answer at its end."""
+    """Return the events of reading in pieces of `size`, and the text of the answer at its end."""
     scanner, events = Scanner(TOOLS, level=level), list[ScanEvent]()
     for start in range(0, len(text), size):
         events += scanner.feed(text[start : start + size])

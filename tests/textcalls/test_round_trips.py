@@ -60,7 +60,7 @@ def toolboxes_and_calls(draw: st.DrawFn) -> tuple[list[ToolSignature], list[Call
 
 
 def carries(row: Family, calls: list[Call]) -> bool:
-    """Whether these calls can be written without loss: some dialects have text for which they have no escape."""
+    """Tell whether these calls can be written without loss: some dialects have text for which they have no escape."""
     texts = [value for call in calls for value in call.arguments.values() if isinstance(value, str)]
     match row.form.values:
         case "exact":
