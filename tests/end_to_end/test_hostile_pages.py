@@ -61,6 +61,9 @@ QUOTES = [
 DIALECTS_OF_ALL_SORTS = ["hermes_json", "qwen3_coder_xml", "gemma4", "harmony", "mistral_v11", "deepseek_v3"]
 
 
+TURNS = 10
+
+
 def done(_: Request) -> Scripted:
     return Answer(Text("Done."))
 
@@ -122,8 +125,16 @@ async def play(engine: Engine, prompt: str) -> list[Outcome]:
 
 
 async def quoted(desk: Desk, page: str, quotations: Sequence[str], mode: ApprovalMode, refused: bool) -> None:
-    """The model reads the page with a call of its own and writes the first quotation; each other is a turn more."""
+    """The model reads the page with a call of its own and writes the first quotation; each other is a turn more.
+
+    A conversation has a few of them, since every turn sends all that came before.
+    """
     (desk.folder / "page.html").write_text(page, encoding="utf-8")
+    for first in range(0, len(quotations), TURNS):
+        await some_quoted(desk, quotations[first : first + TURNS], mode, refused)
+
+
+async def some_quoted(desk: Desk, quotations: Sequence[str], mode: ApprovalMode, refused: bool) -> None:
     with WireServer(done) as server:
         server.script(*[REFUSAL] * refused, Answer(Text(READ, size=7)), Answer(Text(quotations[0], size=11)))
         engine = engine_of(server, desk, mode)

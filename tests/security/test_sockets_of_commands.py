@@ -80,7 +80,7 @@ class Watch:
         self._thread.start()
 
     def _look(self) -> None:
-        while not self._over.wait(0.005):  # for the rest of a small machine
+        while not self._over.wait(0.03):  # each look costs as much as half of that
             self._found |= sockets_of(self._process)
             self._looks += 1
 
