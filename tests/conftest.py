@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""All tests share these settings of hypothesis, pytest and the environment."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 
 from console_app.domain import events, messages
 from console_app.domain.tools import Frozen
+from tests.examples import FEW
 
 _ = events, messages
 
@@ -21,7 +22,9 @@ gc.disable()  # until all tests are collected
 # Examples are the same in every run, so that a test that fails shows what was changed; `make explore` looks at new
 # ones. There are no deadlines, since how fast examples are made tells of the machine.
 settings.register_profile("exploring", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("steady", settings.get_profile("exploring"), derandomize=True, database=None)
+settings.register_profile(
+    "steady", settings.get_profile("exploring"), max_examples=FEW, derandomize=True, database=None
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 # Tests see nothing of who runs them: no key, proxy, language, time zone, terminal, desktop or mask of files.

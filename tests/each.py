@@ -1,4 +1,4 @@
-"""One test for a family of inputs: pytest collects it once, and each input that fails is named."""
+"""A family of inputs is one test: pytest collects it once, and each input that fails is named."""
 
 from __future__ import annotations
 

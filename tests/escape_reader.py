@@ -18,7 +18,7 @@ _MODES = {7, 25, 1000, 1003, 1004, 1006, 1015, 1016, 1049, 2004, 2026, 2048}
 
 @dataclass
 class Reading:
-    """What was found: plain text, faults (what, and where in the stream), and what went to the clipboard."""
+    """The parts of a stream: plain text, faults with their places, and texts that went to the clipboard."""
 
     text: list[str] = field(default_factory=list[str])
     faults: list[str] = field(default_factory=list[str])

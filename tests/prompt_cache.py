@@ -40,7 +40,7 @@ class PromptCache:
         self._known |= other._known
 
     def take(self, body: dict[str, Any]) -> Counted:
-        """What a request of the Messages API reads from and writes to the cache."""
+        """Return the tokens that a request of the Messages API reads from and writes to the cache."""
         blocks = list(_blocks(body))
         marks = [number for number, (_, marked) in enumerate(blocks) if marked]
         assert len(marks) <= MOST_MARKS, f"{len(marks)} marks"

@@ -13,17 +13,17 @@ FILES = sorted(CODE.rglob("*.py"))
 
 
 @pytest.fixture(scope="module")
-def trees() -> dict[Path, ast.Module]:
-    """Every file of the code, parsed."""
-    return {path: ast.parse(path.read_text()) for path in FILES}
+def nodes() -> dict[Path, list[ast.AST]]:
+    """Every file of the code, parsed; its module comes first."""
+    return {path: list(ast.walk(ast.parse(path.read_text()))) for path in FILES}
 
 
-def test_work_is_handed_over_before_it_is_made(trees: dict[Path, ast.Module]) -> None:
+def test_work_is_handed_over_before_it_is_made(nodes: dict[Path, list[ast.AST]]) -> None:
     """A worker that is cancelled before it begins leaves a coroutine behind that nobody ever awaits."""
     made = [
         f"{path.relative_to(CODE)}:{node.lineno}"
-        for path, tree in trees.items()
-        for node in ast.walk(tree)
+        for path, within in nodes.items()
+        for node in within
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in {"run_worker", "open_beside"}
@@ -33,15 +33,15 @@ def test_work_is_handed_over_before_it_is_made(trees: dict[Path, ast.Module]) ->
     assert made == []
 
 
-def test_a_task_is_made_of_no_work_that_another_made(trees: dict[Path, ast.Module]) -> None:
+def test_a_task_is_made_of_no_work_that_another_made(nodes: dict[Path, list[ast.AST]]) -> None:
     """A task that is cancelled before it begins throws away its arguments, and a coroutine among them with it."""
     coroutines = {
         path: {
             node.name
-            for node in ast.walk(tree)
+            for node in within
             if isinstance(node, ast.AsyncFunctionDef) and not any(isinstance(one, ast.Yield) for one in ast.walk(node))
         }
-        for path, tree in trees.items()
+        for path, within in nodes.items()
     }
     known = set[str]().union(*coroutines.values())
 
@@ -51,8 +51,8 @@ def test_a_task_is_made_of_no_work_that_another_made(trees: dict[Path, ast.Modul
 
     wrapped = [
         f"{path.relative_to(CODE)}:{node.lineno}"
-        for path, tree in trees.items()
-        for node in ast.walk(tree)
+        for path, within in nodes.items()
+        for node in within
         if isinstance(node, ast.Call)
         and getattr(node.func, "attr", "") in {"create_task", "ensure_future", "spawn", "_spawn"}
         and isinstance(work := node.args[0], ast.Call)
@@ -61,24 +61,26 @@ def test_a_task_is_made_of_no_work_that_another_made(trees: dict[Path, ast.Modul
     assert wrapped == []
 
 
-def test_no_two_floors_have_a_class_of_the_same_name(trees: dict[Path, ast.Module]) -> None:
+def test_no_two_floors_have_a_class_of_the_same_name(nodes: dict[Path, list[ast.AST]]) -> None:
     places: defaultdict[str, list[str]] = defaultdict(list)
-    for path, tree in trees.items():
-        for node in tree.body:
+    for path, within in nodes.items():
+        module = within[0]
+        assert isinstance(module, ast.Module)
+        for node in module.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(str(path.relative_to(CODE)))
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
 
 
-def test_the_words_of_json_schema_are_read_in_one_place(trees: dict[Path, ast.Module]) -> None:
+def test_the_words_of_json_schema_are_read_in_one_place(nodes: dict[Path, list[ast.AST]]) -> None:
     """Who writes a schema for an endpoint writes its words; who asks a schema something asks `domain/schema`.
 
     The bundled servers know nothing of the console, and read what they are sent.
     """
     words = {"properties", "required", "additionalProperties", "anyOf", "oneOf", "allOf", "enum", "$ref", "$defs"}
     read = set[str]()
-    for path, tree in trees.items():
-        for node in ast.walk(tree):
+    for path, within in nodes.items():
+        for node in within:
             asked: ast.expr | None = None
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in {"get", "pop"}:
                 asked = node.args[0] if node.args else None
@@ -94,55 +96,55 @@ MOST_OF_CONSOLE = 30
 MOST_CROSSING = 400
 
 
-def _names_of_doors(trees: dict[Path, ast.Module]) -> dict[str, list[str]]:
+def _names_of_doors(nodes: dict[Path, list[ast.AST]]) -> dict[str, list[str]]:
     """The names that each door offers, by its package."""
     return {
         str(path.parent.relative_to(CODE)): [
             alias.name
-            for node in ast.walk(tree)
+            for node in within
             if isinstance(node, ast.ImportFrom) and node.module != "console_app.door"
             for alias in node.names
             if alias.asname == alias.name
         ]
-        for path, tree in trees.items()
+        for path, within in nodes.items()
         if path.name == "__init__.py"
     }
 
 
-def test_a_door_offers_few_names(trees: dict[Path, ast.Module]) -> None:
+def test_a_door_offers_few_names(nodes: dict[Path, list[ast.AST]]) -> None:
     wide = {
         package: len(names)
-        for package, names in _names_of_doors(trees).items()
+        for package, names in _names_of_doors(nodes).items()
         if len(names) > (MOST_OF_CONSOLE if package == "console" else MOST_NAMES)
     }
     assert wide == {}
 
 
-def test_a_door_offers_no_name_that_one_of_its_modules_has(trees: dict[Path, ast.Module]) -> None:
+def test_a_door_offers_no_name_that_one_of_its_modules_has(nodes: dict[Path, list[ast.AST]]) -> None:
     """Once that module is imported it stands in the package in the name's place."""
     hidden = [
         f"{package}: {name}"
-        for package, names in _names_of_doors(trees).items()
+        for package, names in _names_of_doors(nodes).items()
         for name in names
         if (CODE / package / name).with_suffix(".py").exists() or (CODE / package / name).is_dir()
     ]
     assert hidden == []
 
 
-def test_few_names_cross_from_room_to_room(trees: dict[Path, ast.Module]) -> None:
+def test_few_names_cross_from_room_to_room(nodes: dict[Path, list[ast.AST]]) -> None:
     """A name counts once for the module that it is imported from, type-only imports too."""
     modules = {
         ".".join(("console_app", *path.relative_to(CODE).with_suffix("").parts)).removesuffix(".__init__")
-        for path in trees
+        for path in nodes
     }
 
     def room(module: str) -> str:
         return module.split(".")[1] if module.count(".") > 1 or (CODE / module.split(".")[-1]).is_dir() else ""
 
     crossing = set[tuple[str, str]]()
-    for path, tree in trees.items():
+    for path, within in nodes.items():
         here = ".".join(("console_app", *path.relative_to(CODE).with_suffix("").parts)).removesuffix(".__init__")
-        for node in ast.walk(tree):
+        for node in within:
             if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("console_app"):
                 continue
             for alias in node.names:

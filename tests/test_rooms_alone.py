@@ -33,7 +33,7 @@ TEXTCALLS = (
 
 
 def alone(folder: Path, program: str, *parts: str) -> str:
-    """What a program writes that finds `parts` of the console and the libraries, and nothing else of it."""
+    """Run a program that finds `parts` of the console, the libraries and nothing else, and return its output."""
     for part in ("door.py", *parts):
         goal = folder / "console_app" / part
         goal.parent.mkdir(parents=True, exist_ok=True)

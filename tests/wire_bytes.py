@@ -48,7 +48,7 @@ Piece = Text | Reasoning | Call
 
 
 class Answer:
-    """What a model writes, piece after piece. `usage` is input, output and cached tokens."""
+    """An answer that a model writes, piece after piece. `usage` is input, output and cached tokens."""
 
     def __init__(
         self, *pieces: Piece, finish: Finish | None = None, usage: tuple[int, int, int] | None = (10, 5, 2)
@@ -73,7 +73,7 @@ class Answer:
 
 
 def sse(data: Any, event: str = "") -> bytes:
-    """One SSE event with JSON (or a string, as it is) for data."""
+    """Return an SSE event with JSON (or a string, as it is) for data."""
     text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return (f"event: {event}\n" if event else "").encode() + f"data: {text}\n\n".encode()
 
@@ -90,7 +90,7 @@ KEEP_ALIVE = b": keep-alive\n\n"
 
 
 def chat_chunk(delta: dict[str, Any] | None = None, finish: str | None = None, **more: Any) -> bytes:
-    """One `chat.completion.chunk`; without `delta` and `finish` its `choices` is empty."""
+    """Return a `chat.completion.chunk`; without `delta` and `finish` its `choices` is empty."""
     choices = [] if delta is None and finish is None else [{"index": 0, "delta": delta or {}, "finish_reason": finish}]
     return sse(
         {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": MODEL, "choices": choices} | more
@@ -152,7 +152,7 @@ def chat_interleaved(*calls: Call) -> list[bytes]:
 
 
 def responses_event(type_: str, **fields: Any) -> bytes:
-    """One event of the Responses API."""
+    """Return an event of the Responses API."""
     return sse({"type": type_, "sequence_number": 0, **fields}, type_)
 
 
@@ -227,7 +227,7 @@ PING = sse({"type": "ping"}, "ping")
 
 
 def anthropic_event(type_: str, **fields: Any) -> bytes:
-    """One event of the Messages API."""
+    """Return an event of the Messages API."""
     return sse({"type": type_, **fields}, type_)
 
 
@@ -239,7 +239,7 @@ def anthropic_start(usage: tuple[int, int, int] = (10, 5, 2)) -> bytes:
 
 
 def anthropic_delta(index: int, type_: str, **fields: Any) -> bytes:
-    """One `content_block_delta`."""
+    """Return a `content_block_delta`."""
     return anthropic_event("content_block_delta", index=index, delta={"type": type_, **fields})
 
 

@@ -97,7 +97,7 @@ Part = bytes | Gate | Pause | Cut | Hang
 
 @dataclass(frozen=True)
 class Reply:
-    """One response: `parts` are written one by one, each flushed. `framing` is how its end is marked."""
+    """A response: `parts` are written one by one, each flushed. `framing` is how its end is marked."""
 
     parts: Sequence[Part] = ()
     status: int = 200
@@ -119,7 +119,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Request:
-    """One request as it came. Header names are lower case."""
+    """A request as it came. Header names are lower case."""
 
     method: str
     path: str
@@ -314,7 +314,7 @@ class WireServer:
 
 
 class NotHttp(Exception):
-    """What came is no request: most often the beginning of a TLS connection."""
+    """The bytes that came are no request: most often they begin a TLS connection."""
 
 
 async def _read_request(reader: asyncio.StreamReader) -> Request | None:

@@ -13,18 +13,18 @@ from acp.client.connection import ClientSideConnection
 from acp.connection import StreamDirection, StreamEvent
 
 from tests.patience import PATIENCE
-from tests.program.process import Fanout
+from tests.program.process import Fanout, Piped
 
 TEXT = schema.TextContentBlock
 CAN = schema.ClientCapabilities.model_validate({"elicitation": {"form": {}, "url": {}}})
 
 
 class Editor:
-    """What an editor keeps of a connection. `asked` are the permissions that it was asked for, by call: whoever answers
+    """The editor's end of a connection. `asked` are the permissions that it was asked for, by call: whoever answers
     sets the result of the future."""
 
     agent: ClientSideConnection
-    process: asyncio.subprocess.Process
+    process: Piped
 
     def __init__(self) -> None:
         self.updates: list[tuple[str, Any]] = []
@@ -72,7 +72,7 @@ class Editor:
     # -- for tests
 
     async def until(self, there: Callable[[], Any], what: str) -> Any:
-        """What `there` gives once that is something."""
+        """Return the value of `there` once it has one."""
         try:
             async with asyncio.timeout(PATIENCE):
                 while not (found := there()):
@@ -83,7 +83,7 @@ class Editor:
             raise TimeoutError(f"waited for {what}") from None
 
     async def asks_for(self, call_id: str) -> tuple[schema.ToolCallUpdate, list[schema.PermissionOption]]:
-        """What comes with the question for a call."""
+        """Return the call and the options of a question."""
         call, options, _ = await self.until(lambda: self.asked.get(call_id), f"the question for {call_id}")
         return call, options
 
@@ -122,7 +122,6 @@ class Editor:
 
     def write(self, **message: Any) -> None:
         """A message that the SDK has no method for."""
-        assert self.process.stdin is not None
         self.process.stdin.write(json.dumps({"jsonrpc": "2.0"} | message).encode() + b"\n")
 
     async def ask(self, session_id: str, *blocks: Any) -> str:
@@ -137,26 +136,19 @@ async def opened(
 ) -> AsyncGenerator[Editor]:
     """An editor that began to talk to `fanout acp`; at the end it closes its side, and the program goes by itself."""
     editor = Editor()
-    process = await asyncio.create_subprocess_exec(
-        *fanout.argv("acp", *arguments), cwd=fanout.cwd, env=fanout.environment(env), limit=2**26,
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    assert process.stdin is not None
-    assert process.stdout is not None
-    editor.process = process
-    editor.agent = ClientSideConnection(
-        lambda _: editor, process.stdin, process.stdout, use_unstable_protocol=True, observers=[editor.seen]
-    )
-    try:
-        await editor.agent.initialize(protocol_version=1, client_capabilities=can)
-        yield editor
-        process.stdin.close()
-        async with asyncio.timeout(PATIENCE):
-            assert await process.wait() == 0, (await process.stderr.read()).decode()
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await editor.agent.close()
+    async with fanout.piped("acp", *arguments, env=env) as process:
+        editor.process = process
+        editor.agent = ClientSideConnection(
+            lambda _: editor, process.stdin, process.stdout, use_unstable_protocol=True, observers=[editor.seen]
+        )
+        try:
+            await editor.agent.initialize(protocol_version=1, client_capabilities=can)
+            yield editor
+            process.stdin.close()
+            async with asyncio.timeout(PATIENCE):
+                assert await process.wait() == 0, (await process.stderr.read()).decode()
+        finally:
+            await editor.agent.close()
 
 
 def stdio(name: str, command: Sequence[str], **env: str) -> schema.McpServerStdio:

@@ -1,4 +1,4 @@
-"""What an editor can't be asked is declined."""
+"""A question that the editor has no form for is declined."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ async def _cancelled_and_asked(editor: Editor, session_id: str) -> str:
 
 
 async def _closed(editor: Editor, model: Model, folder: Path, hold: schema.McpServerStdio) -> None:
-    """What a conversation asked is taken back when the editor closes it."""
+    """The questions of a conversation are taken back when the editor closes it."""
     third = (await editor.agent.new_session(cwd=str(folder), mcp_servers=[hold])).session_id
     model.answers["Close"] = [Answer(Call("hold_hold", as_arguments(text="3"), "c0"))]
     closed = asyncio.ensure_future(editor.ask(third, "Close"))
@@ -123,7 +123,7 @@ async def _closed(editor: Editor, model: Model, folder: Path, hold: schema.McpSe
 
 
 async def _asked(editor: Editor, model: Model, session_id: str) -> None:
-    """What a server asks is asked: for values, for a page, for the model, and what the model asks."""
+    """The questions of a server reach the editor: for values, for a page, for the model, and those of the model."""
     calls = [Call(f"asks_{name}", "{}", name) for name in ("form", "page", "ask_model", "where")]
     question = Call("fanout_ask_followup_question", as_arguments(question="Which?", options=["red", "blue"]), "which")
     model.answers["Ask"] = [Answer(*calls, question), Answer(Text("Asked."))]

@@ -1,4 +1,4 @@
-"""One prompt with all that can go with it, and one answer with many calls at once: each its own, to the editor too."""
+"""A prompt carries all that can go with it, and an answer has many calls at once: each its own, to the editor too."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.acp_agent.model import Model
 from tests.patience import PATIENCE
-from tests.program.process import ROOT, Fanout
+from tests.program.process import ROOT, Fanout, Piped
 from tests.wire_bytes import Answer, Call, Text
 from tests.wire_server import WireServer
 
@@ -22,12 +22,11 @@ ASKING = str(ROOT / "tests/mcp_client/fixtures/asking_server.py")
 class Wire:
     """An editor that writes and reads lines, for what the SDK's client has no words."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: Piped) -> None:
         self._process = process
         self.seen: list[dict[str, Any]] = []
 
     def write(self, **message: Any) -> None:
-        assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
     async def ask(self, number: int, method: str, **params: Any) -> dict[str, Any]:
@@ -37,7 +36,6 @@ class Wire:
 
     async def until(self, wanted: Any) -> dict[str, Any]:
         """The next message that is wanted."""
-        assert self._process.stdout is not None
         async with asyncio.timeout(PATIENCE):
             while True:
                 message = json.loads(await self._process.stdout.readline())
@@ -56,20 +54,11 @@ async def wired(tmp_path: Path, model: Model, *more: str) -> AsyncGenerator[tupl
     fanout.write("home/mcp.json", '{"mcpServers": {}}')
     with WireServer(model) as server:
         base = server.base_url("openai-chat")
-        argv = fanout.argv("acp", "-m", "openai/test-model", "--base-url", base, *more)
-        process = await asyncio.create_subprocess_exec(
-            *argv, cwd=fanout.cwd, env=fanout.environment(None), limit=2**26,
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-        )  # fmt: skip
-        try:
+        async with fanout.piped("acp", "-m", "openai/test-model", "--base-url", base, *more) as process:
             yield Wire(process), fanout
-            assert process.stdin is not None
             process.stdin.close()
             async with asyncio.timeout(PATIENCE):
                 assert await process.wait() == 0
-        finally:
-            if process.returncode is None:
-                process.kill()
 
 
 def server_of(**more: Any) -> dict[str, Any]:

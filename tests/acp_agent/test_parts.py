@@ -1,4 +1,4 @@
-"""What conversations run on is made for each, and goes with it."""
+"""Each conversation has parts of its own, which go with it."""
 
 from __future__ import annotations
 

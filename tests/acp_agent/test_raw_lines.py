@@ -1,4 +1,4 @@
-"""What an editor writes that is no proper message is answered or passed over, and ends nothing."""
+"""A line of an editor that is no proper message is answered or passed over, and ends nothing."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ async def test_whoever_tells_much_lets_others_go_on() -> None:
 
 
 class _Written:
-    """What was written, that nobody reads."""
+    """A writer whose bytes nobody reads."""
 
     def out(self, text: str) -> None:
         pass

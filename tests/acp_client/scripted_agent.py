@@ -90,7 +90,7 @@ def text(words: str) -> list[Any]:
 
 
 def run(words: str) -> str:
-    """One prompt; what it gives is the reason of its end."""
+    """Answer a prompt, and return the reason of its end."""
     match scenario:
         case "words":
             told(sessionUpdate="agent_thought_chunk", content={"type": "text", "text": "Hm."})

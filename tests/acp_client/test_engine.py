@@ -1,4 +1,4 @@
-"""One prompt of an agent that others wrote: what it says and asks, and how it ends, whatever it does."""
+"""A prompt to an agent that others wrote is shown with all it says and asks, and ends, whatever the agent does."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCRIPT = Path(__file__).with_name("scripted_agent.py")
 
 
 class Host:
-    """What an engine may do, kept. `permit` answers its requests by the agent's own id of the call."""
+    """A host that keeps all it is asked for. `permit` answers its requests by the agent's own id of the call."""
 
     def __init__(self, permit: Callable[[str], bool | None] = lambda _: True, tools: Collection[str] = ()) -> None:
         self._tools = tools

@@ -34,7 +34,7 @@ class Cluster:
         self.engine = ("--engine", self.address, *(() if tls else ("--insecure",)))
 
     def add_worker(self, **env: str) -> subprocess.Popen[bytes]:
-        """One more process, with one thread for Dask's own tasks."""
+        """Start one more process, with one thread for Dask's own tasks."""
         options = ("--host", "127.0.0.1", "--no-nanny", "--nthreads", "1", "--local-directory", str(self._root))
         worker = self._start("worker", *options, env=env)
         self.workers.append(worker)

@@ -1,4 +1,4 @@
-"""What other programs do to a file of results while a run writes to it."""
+"""Other programs harm a file of results while a run writes to it."""
 
 from __future__ import annotations
 

@@ -47,5 +47,5 @@ class Journal:
         self.path.with_name("go").touch()
 
     def statuses(self) -> dict[str, str]:
-        """What came of each item, by its last line."""
+        """Return the status of each item, by its last line."""
         return {name: one["status"] for name, one in results(self.results).items()} if self.results.exists() else {}

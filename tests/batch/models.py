@@ -14,7 +14,7 @@ Odd = Callable[[str, Request], Answer | Reply | None]
 
 
 def prompt_of(request: Request) -> str:
-    """What the user said last."""
+    """Return the newest words of the user."""
     said = [one for one in request.body["messages"] if one["role"] == "user"][-1]["content"]
     return said if isinstance(said, str) else "".join(part.get("text", "") for part in said)
 

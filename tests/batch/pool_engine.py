@@ -143,7 +143,7 @@ def open_pool_worker(words: list[str], environ: dict[str, str], folder: str) -> 
 
 
 def run_item(text: str) -> str:
-    """What a pool's process does with an item: JSON in, JSON out."""
+    """Run an item in a pool's process: JSON in, JSON out."""
     return _here[0].run(text)
 
 

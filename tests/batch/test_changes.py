@@ -1,4 +1,4 @@
-"""What may have changed something is never done twice by itself, however the run was ended."""
+"""A call that may have changed something never runs twice by itself, however the run was ended."""
 
 from __future__ import annotations
 

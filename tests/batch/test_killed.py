@@ -63,7 +63,7 @@ def wait_for_lines(path: Path, count: int) -> None:
 
 
 def wait_for_status(program: Fanout, fact: Callable[[dict[str, Any]], bool], what: str) -> dict[str, Any]:
-    """What is told of the run once it is so."""
+    """Return the status of the run once it is so."""
     told: dict[str, Any] = {}
 
     def there() -> bool:

@@ -40,7 +40,7 @@ def processes(words: list[str], environ: dict[str, str], folder: Path) -> Iterat
 
 @contextmanager
 def threads(words: list[str], environ: dict[str, str], folder: Path) -> Iterator[PoolEngine]:
-    """Of this process, with one worker for all."""
+    """Make a pool of this process, with one worker for all."""
     with pytest.MonkeyPatch.context() as patch, process_restored():
         patch.chdir(folder)
         for name, value in environ.items():

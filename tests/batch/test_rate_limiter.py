@@ -1,4 +1,4 @@
-"""One limiter an endpoint: a refusal holds everybody back, and headers say how much fits."""
+"""Each endpoint has one limiter: a refusal holds everybody back, and headers say how much fits."""
 
 from __future__ import annotations
 

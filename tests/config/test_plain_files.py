@@ -1,4 +1,4 @@
-"""What a checkout can put where Fanout looks at its start: links to devices, pipes, endless and bottomless files."""
+"""A checkout can put links to devices, pipes, endless and bottomless files where Fanout looks at its start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Fanout keeps for itself: whole, or set aside."""
+"""Fanout's own records are whole, or set aside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What makes a server the one that a rule or an approval meant."""
+"""A rule or an approval means one server, which is told by its program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is switched off in a folder is kept for that folder alone."""
+"""A tool that is switched off in a folder is so for that folder alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked before a project's files are trusted: all of it, whole."""
+"""The question before a project's files are trusted shows all of them, whole."""
 
 from __future__ import annotations
 

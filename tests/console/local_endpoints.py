@@ -1,4 +1,4 @@
-"""What the four usual programs that serve a model on this machine answer, byte by byte as they do."""
+"""The four usual programs that serve a model on this machine are imitated byte by byte."""
 
 from __future__ import annotations
 

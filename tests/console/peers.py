@@ -44,12 +44,12 @@ class Screen(UiPort):
 
     @property
     def prompts(self) -> list[str]:
-        """Of the turns that began."""
+        """The prompts of the turns that began."""
         return [event.prompt for event in self.events if isinstance(event, ev.TurnStarted)]
 
     @property
     def endings(self) -> list[str]:
-        """Of the turns that ended."""
+        """The outcomes of the turns that ended."""
         return [event.outcome for event in self.events if isinstance(event, ev.TurnFinished)]
 
     def show(self, event: ev.Event) -> None:
@@ -119,7 +119,7 @@ class Memory:
 
 
 def consistent(conversation: Conversation, screen: Screen) -> None:
-    """What was shown adds up to what the engine knows, and nothing is open."""
+    """The events that were shown add up to what the engine knows, and nothing is open."""
     shown, known = Transcript.of(screen.events), conversation.engine.transcript
     assert shown.history == known.history
     assert not shown.open_calls

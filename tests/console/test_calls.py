@@ -1,4 +1,4 @@
-"""What you do to a single call while its siblings run on. Without a screen."""
+"""A single call is stopped, changed or run again while its siblings run on. Without a screen."""
 
 from __future__ import annotations
 

@@ -229,7 +229,7 @@ async def test_where_the_list_does_not_come_a_model_can_be_named(
 
 
 async def test_an_endpoint_that_has_no_name_yet_is_not_called_by_one(tmp_path: Path) -> None:
-    """Of `https://lab.invalid` it would have been `Model: invalid at …`."""
+    """A guess from `https://lab.invalid` would have been `Model: invalid at …`."""
     await refused(
         Console(tmp_path), "http://nobody.invalid/v1", "Model: endpoint at http://nobody.invalid/v1: no such host"
     )

@@ -1,4 +1,4 @@
-"""What of a text names a file: quotes, ranges, punctuation, and all the `@` that names nothing."""
+"""A text names files with `@`: quotes, ranges, punctuation, and all the `@` that names nothing."""
 
 from __future__ import annotations
 

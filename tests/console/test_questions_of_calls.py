@@ -1,4 +1,4 @@
-"""What a server asks for a call ends with the call's run, whichever face shows it."""
+"""A server's question for a call ends with the call's run, whichever face shows it."""
 
 from __future__ import annotations
 

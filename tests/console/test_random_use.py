@@ -48,7 +48,7 @@ ANSWERS: list[list[Line]] = [
 
 
 class User:
-    """One who does all that, and counts their prompts."""
+    """A person who does all that, and counts their prompts."""
 
     def __init__(self, answers: list[list[Line]]) -> None:
         self.screen, self.store = Screen(), Memory()

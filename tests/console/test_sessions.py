@@ -47,11 +47,11 @@ class Console:
 
     @property
     def prompts(self) -> list[str]:
-        """Of the turns that the conversation holds now."""
+        """The prompts of the turns that the conversation holds now."""
         return [turn.prompt for turn in self.conversation.engine.transcript.turns]
 
     async def stored(self, session_id: str = "") -> list[str]:
-        """Of the turns that a session holds on the disk."""
+        """Return the prompts of the turns that a session holds on the disk."""
         return [turn.prompt for turn in Transcript.of(await self.library.store.load(session_id or self.id)).turns]
 
 

@@ -1,4 +1,4 @@
-"""What you do between a prompt and its answer: send, queue, steer, stop, take back. Without a screen."""
+"""A user sends, queues, steers, stops and takes back between a prompt and its answer. Without a screen."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def said(conversation: Conversation) -> list[str]:
 
 
 class Gate:
-    """What a prompt waits for before its turn: `asked` once it does, over once it is `opened`."""
+    """A gate that a prompt waits at before its turn: `asked` once it does, over once it is `opened`."""
 
     def __init__(self) -> None:
         self.asked, self.opened = asyncio.Event(), asyncio.Event()

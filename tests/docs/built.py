@@ -13,7 +13,7 @@ _IN_CSS = re.compile(r"(?:@import\s*|url\()\s*['\"]?\s*((?:https?:)?//[^'\")]+)"
 
 
 class _Loads(HTMLParser):
-    """What a page makes a browser fetch."""
+    """The addresses that a page makes a browser fetch."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class _Loads(HTMLParser):
 
 
 def faults(site: Path) -> list[str]:
-    """One line for each thing that a page or style would fetch from elsewhere, and each page without the guard."""
+    """Return a line for each thing that a page or style would fetch from elsewhere, and each page without the guard."""
     found: list[str] = []
     for page in sorted(site.rglob("*.html")):
         reader = _Loads()

@@ -66,7 +66,7 @@ def _code(text: str) -> str:
 
 
 async def live_help() -> list[KeySection]:
-    """What F1 shows in a console that was just opened: the keys by place, and the commands as the last section."""
+    """Return the help of a console that was just opened: the keys by place, and the commands as the last section."""
     with tempfile.TemporaryDirectory() as folder:
         app = parts.app(Path(folder))
         async with app.run_test() as pilot:

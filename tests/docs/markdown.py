@@ -54,7 +54,7 @@ def codes() -> Iterator[tuple[Path, str]]:
 
 
 def links(page: Path) -> Iterator[str]:
-    """What a page links to or shows."""
+    """Return the targets that a page links to or shows."""
     for token in tokens(page):
         for name in ("href", "src"):
             if value := token.attrGet(name):

@@ -33,7 +33,7 @@ def of(language: str) -> list[Any]:
 
 
 def bindings() -> set[str]:
-    """What can stand in `[keys]`."""
+    """Return all names that can stand in `[keys]`."""
     return {one for section in asyncio.run(live_help()) for ids in section.ids for one in ids}
 
 
@@ -52,7 +52,7 @@ def commands(line: str) -> list[list[str]]:
 
 
 def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    """What the parser says against them; "" when it takes them."""
+    """Return the parser's objection to them; "" when it takes them."""
     try:
         parse_arguments(arguments)
     except SystemExit as ended:

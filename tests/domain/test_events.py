@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from console_app.domain import events as ev
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
 from console_app.domain.tools import Outcome, ToolCall
+from tests.examples import examples
 
 EVENTS = list(get_args(ev.Event))
 
@@ -41,6 +42,7 @@ arguments = {ev.CallReady: json_object, ev.ApprovalResolved: st.none() | json_ob
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda e: e.__name__)
+@examples(50)
 @given(data=st.data())
 def test_every_event_comes_back_from_json_as_it_went(event: type[ev.BaseEvent], data: st.DataObject) -> None:
     own = {"arguments": arguments[event]} if event in arguments else {}

@@ -78,6 +78,6 @@ def test_megabytes_cost_one_line_nothing() -> None:
 @each("end", ["", "…", "文\t\n", "\x07", "1\ufe0f", "1\u200d", "文\u202e", "👩\u200d💻", "\ufe0f"])
 @each("before", ["", "\x07"])
 def test_a_long_text_is_as_safe_as_each_of_its_parts(before: str, end: str) -> None:
-    """Of megabytes the plain beginning is looked through otherwise; what stands at its edge is judged with it."""
+    """The plain beginning of megabytes is looked through otherwise; the characters at its edge are judged with it."""
     assert is_safe("a" * 20_000 + before + "b" * 20_000 + end) == (not before and is_safe("b" + end))
     assert visible(before + "b" * 20_000 + end) == visible(before) + "b" * 19_999 + visible("b" + end)

@@ -1,4 +1,4 @@
-"""What a call came to has one verdict: a green tick never stands over a failure, and no failure is made up."""
+"""Each result has one verdict: a green tick never stands over a failure, and no failure is made up."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ SHARED = {"hub", "desk"}  # fixtures that are made once
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """What uses them runs on their event loop."""
+    """Tests that use the fixtures of a session run on their event loop."""
     here = [item for item in items if pytest_asyncio.is_async_test(item) and item.module.__package__ == __package__]
     for item in here:
         if not SHARED.isdisjoint(item.fixturenames):

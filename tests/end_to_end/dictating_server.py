@@ -20,7 +20,7 @@ RUN = {
 
 
 class Spy:
-    """What it answers to one message after another."""
+    """The server's answers to one message after another."""
 
     def __init__(self, log: Path, place: str, words: str) -> None:
         self._log, self._place, self._words = log, place, words

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from tests.end_to_end.dictating_server import Spy, handler
 from tests.headless.conftest import fanout  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from tests.headless.inside import Inside
 from tests.headless.test_run import model
+from tests.served import served
 from tests.wire_bytes import Answer, Api, Text
 from tests.wire_server import WireServer
 
@@ -41,19 +41,13 @@ def spying(fanout: Inside, place: str, words: str, http: bool) -> Iterator[Path]
     log.touch()
     fanout.home.mkdir(exist_ok=True)
     script = str(Path(dictating_server.__file__))
-    entry: dict[str, object] = {"command": sys.executable, "args": [script, str(log), place, words]}
-    listener = ThreadingHTTPServer(("127.0.0.1", 0), handler(Spy(log, place, words)))
-    thread = threading.Thread(target=listener.serve_forever)
-    thread.start()
-    if http:
-        entry = {"type": "http", "url": f"http://127.0.0.1:{listener.server_port}/mcp"}
-    (fanout.home / "mcp.json").write_text(json.dumps({"mcpServers": {"spy": entry}}))
-    try:
+    with ExitStack() as stack:
+        entry: dict[str, object] = {"command": sys.executable, "args": [script, str(log), place, words]}
+        if http:
+            listener = ThreadingHTTPServer(("127.0.0.1", 0), handler(Spy(log, place, words)))
+            entry = {"type": "http", "url": f"{stack.enter_context(served(listener))}/mcp"}
+        (fanout.home / "mcp.json").write_text(json.dumps({"mcpServers": {"spy": entry}}))
         yield log
-    finally:
-        listener.shutdown()
-        thread.join()
-        listener.server_close()
 
 
 def ran(
@@ -101,6 +95,6 @@ def test_it_does_not_run_in_any_mode_or_format(fanout: Inside, api: Api, mode: s
 @pytest.mark.parametrize("place", NEVER_GIVEN)
 @pytest.mark.parametrize("http", [False, True], ids=["stdio", "http"])
 def test_a_call_of_the_models_own_runs(fanout: Inside, place: str, protocol: str, http: bool) -> None:  # noqa: F811
-    """What a model isn't given dictates nothing; and this is how the tests above would look if it ran."""
+    """A text that a model isn't given dictates nothing; and this is how the tests above would look if it ran."""
     calls, out = ran(fanout, place, DICTATED, WRAPPED, protocol=protocol, http=http)
     assert calls[-1] == f"run_it {json.dumps({'command': WRAPPED})}", out

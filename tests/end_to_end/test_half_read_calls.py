@@ -191,7 +191,7 @@ async def test_calls_in_turns_under_one_output_index_keep_their_own_arguments() 
 
 
 async def test_a_block_that_was_stopped_before_the_next_began_runs() -> None:
-    """What cuts an answer takes only the call that it cut."""
+    """A cut takes only the call that it goes through."""
     second = BLOCK.replace(b'"index":0', b'"index":1').replace(b'"id":"a"', b'"id":"b"')
     events = [anthropic_start(), BLOCK, STOP, second, anthropic_delta(1, "input_json_delta", partial_json="{")]
     tools = Tools([spec("delete_all")])

@@ -49,7 +49,7 @@ READ = render_calls("hermes_json", [Written("files_read_file", {"path": "page.ht
 HARM = Written("files_write_file", {"path": "harm.txt", "content": "x"})
 HARMFUL = {row.name: render_calls(row.name, [HARM], SIGNATURES) for row in FAMILIES.values() if row.marked}
 REFUSED_TOOLS = [False, True]
-"""Whether the endpoint refused the tools: they are offered as text then, and every dialect counts."""
+"""An endpoint that refused the tools is offered them as text, and every dialect counts."""
 QUOTES = [
     "what a page says between sentences",
     "dash rules",
@@ -59,6 +59,9 @@ QUOTES = [
     "formulas",
 ]
 DIALECTS_OF_ALL_SORTS = ["hermes_json", "qwen3_coder_xml", "gemma4", "harmony", "mistral_v11", "deepseek_v3"]
+
+
+TURNS = 10
 
 
 def done(_: Request) -> Scripted:
@@ -122,8 +125,16 @@ async def play(engine: Engine, prompt: str) -> list[Outcome]:
 
 
 async def quoted(desk: Desk, page: str, quotations: Sequence[str], mode: ApprovalMode, refused: bool) -> None:
-    """The model reads the page with a call of its own and writes the first quotation; each other is a turn more."""
+    """The model reads the page with a call of its own and writes the first quotation; each other is a turn more.
+
+    A conversation has a few of them, since every turn sends all that came before.
+    """
     (desk.folder / "page.html").write_text(page, encoding="utf-8")
+    for first in range(0, len(quotations), TURNS):
+        await some_quoted(desk, quotations[first : first + TURNS], mode, refused)
+
+
+async def some_quoted(desk: Desk, quotations: Sequence[str], mode: ApprovalMode, refused: bool) -> None:
     with WireServer(done) as server:
         server.script(*[REFUSAL] * refused, Answer(Text(READ, size=7)), Answer(Text(quotations[0], size=11)))
         engine = engine_of(server, desk, mode)

@@ -53,7 +53,7 @@ def engine_of(server: WireServer, hub: Hub, *, headless: bool = False, **more: A
 
 
 async def play(engine: Engine, decision: Decision | None = None, *, licensed: bool = False) -> list[ev.Event]:
-    """One turn; what waits is decided so, None when nothing may wait."""
+    """Play one turn; waiting calls are decided so, None when nothing may wait."""
     events: list[ev.Event] = []
     async with engine.start("Calculate.") as turn:
         async for event in turn:

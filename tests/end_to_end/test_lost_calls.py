@@ -65,7 +65,7 @@ def engine_of(server: WireServer, api: Api, hub: Hub, **more: Any) -> Engine:
 
 
 async def play(engine: Engine) -> tuple[list[str], list[str]]:
-    """What the notices of a turn say, and how its calls ended."""
+    """Return the notices of a turn, and how its calls ended."""
     async with engine.start("Calculate.") as turn:
         events = [event async for event in turn]
     told = [event.text for event in events if isinstance(event, ev.Notice)]

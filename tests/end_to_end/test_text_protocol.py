@@ -167,7 +167,7 @@ async def test_xml_keeps_one_tool_a_message_and_says_so(hub: Hub) -> None:
 
 
 async def outcomes(asked: Engine) -> dict[str, Outcome]:
-    """What became of each call of a turn, whose approvals are given as they are asked for."""
+    """Return the outcome of each call of a turn, whose approvals are given as they are asked for."""
     ends: dict[str, Outcome] = {}
     async with asked.start("Calculate these.") as turn:
         async for event in turn:

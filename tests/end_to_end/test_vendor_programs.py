@@ -98,7 +98,7 @@ class Giving(Tools):
 
 
 class Played:
-    """What came of some turns with these answers: the engine, its events, and the bodies of the requests."""
+    """The end of some turns with these answers: the engine, its events, and the bodies of the requests."""
 
     def __init__(self) -> None:
         self.events: list[ev.Event] = []

@@ -65,7 +65,7 @@ def engine_of(server: WireServer, hub: Hub, *, headless: bool = False, **more: A
 
 
 async def play(engine: Engine, decision: Decision | None = None) -> list[ev.Event]:
-    """One turn; `decision` is what a person says to what waits, None when nothing may wait."""
+    """Play one turn; `decision` is a person's on each call that waits, None when nothing may wait."""
     events: list[ev.Event] = []
     async with engine.start("Calculate.") as turn:
         async for event in turn:

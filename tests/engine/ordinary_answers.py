@@ -10,7 +10,7 @@ Asked = tuple[str, dict[str, Any]]
 
 
 def tool(server: str, name: str, description: str, *required: str, **more: str) -> ToolSpec:
-    """One of a server; what it takes are texts, but what `more` gives another type."""
+    """Make a tool of a server; its arguments are texts, but for those that `more` gives another type."""
     properties = {one: {"type": "string"} for one in required} | {one: {"type": kind} for one, kind in more.items()}
     schema = {"type": "object", "properties": properties, "required": list(required)}
     return ToolSpec(name=f"{server}_{name}", server=server, tool=name, description=description, input_schema=schema)

@@ -120,7 +120,7 @@ class Tools:
         return self.specs
 
     def event(self, name: object) -> asyncio.Event:
-        """What a call with `do: wait` waits for, by its `n`."""
+        """Return the event that a call with `do: wait` waits for, by its `n`."""
         return self.events.setdefault(str(name), asyncio.Event())
 
     async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
@@ -231,7 +231,7 @@ def outcomes(engine: Engine) -> list[str]:
 
 
 def tool_texts(engine: Engine) -> list[str]:
-    """What the model reads of each call, in history order."""
+    """Return the result that the model reads of each call, in history order."""
     return [message.content for message in engine.history if message.role == "tool"]
 
 

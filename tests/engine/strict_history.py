@@ -71,8 +71,8 @@ def check_history(engine: Engine) -> None:
 
 
 def _is_beginning(request: ModelRequest, later: ModelRequest) -> bool:
-    """Whether `request` stands in front of a later one and ends where one may: then judging the later one judges both,
-    and a turn of many steps is read once."""
+    """Tell whether `request` stands in front of a later one and ends where one may: then judging the later one
+    judges both, and a turn of many steps is read once."""
     end = len(request.messages)
     if end >= len(later.messages) or request.messages != later.messages[:end] or request.tools != later.tools:
         return False

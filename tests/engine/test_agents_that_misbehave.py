@@ -47,7 +47,7 @@ class AsksLate(Elsewhere):
 
 @dataclass
 class Case:
-    """What the model asks for, what its agents do, and what the first call's result begins with."""
+    """The calls of the model, the acts of its agents, and the beginning of the first call's result."""
 
     go: Sequence[Any]
     result: str

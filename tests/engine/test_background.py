@@ -24,7 +24,7 @@ def detach_at_once(turn: Turn, event: ev.Event) -> None:
 
 
 async def rest_of(engine: Engine) -> list[ev.Event]:
-    """What is told between two turns, until nothing runs."""
+    """Return the events between two turns, until nothing runs."""
     seen: list[ev.Event] = []
     while events := await engine.background.next_slice(16):
         seen += events

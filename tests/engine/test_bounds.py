@@ -1,4 +1,4 @@
-"""What one answer may ask for: so many calls, arguments of such a size; and how a turn with more of it ends."""
+"""An answer may ask for so many calls, with arguments of such a size; a turn with more of it ends."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def engine_with(model: Model) -> Engine:
 
 
 def sent(model: Model, number: int) -> list[str]:
-    """What a request carried, a text a message."""
+    """Return the texts of a request, one a message."""
     return [message.content for message in model.requests[number].messages]
 
 

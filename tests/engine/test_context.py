@@ -1,4 +1,4 @@
-"""What of a conversation goes to the model: summaries over whole turns, long results cut, and where the tokens are."""
+"""A conversation goes to the model with summaries over whole turns and long results cut; its tokens are counted."""
 
 from __future__ import annotations
 

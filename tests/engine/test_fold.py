@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any, cast
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
@@ -27,6 +27,7 @@ from console_app.sessions.repair import closing_events
 from tests.engine.peers import DONE, Line, Model, Tools, call, engine_of
 from tests.engine.strict_history import check_messages
 from tests.engine.virtual_time import run
+from tests.examples import examples
 
 WHAT = ["succeed", "fail", "raise", "hang", "wait", "stubborn", "chatty", "self_cancel"]
 ACTS = ["turn", "turn", "turn", "manual", "rerun", "rerun", "compact", "undo", "uncompact", "todo", "model", "resume"]
@@ -56,7 +57,7 @@ def state(transcript: Transcript) -> dict[str, Any]:
 
 
 def stored_state(transcript: Transcript) -> dict[str, Any]:
-    """What a resumed session has to know; progress and log lines are for the eyes only."""
+    """Return the state that a resumed session has to know; progress and log lines are for the eyes only."""
     found = state(transcript)
     for one in [
         *found["calls"].values(),
@@ -99,7 +100,7 @@ def answer(data: st.DataObject) -> list[Line]:
 
 
 class Play:
-    """One conversation under random use. `delivered` is what whoever shows it was given, `wire` outlives all of it."""
+    """A conversation under random use. `delivered` has the events that a face was given, `wire` outlives all of it."""
 
     def __init__(self, data: st.DataObject) -> None:
         self.data = data
@@ -216,7 +217,7 @@ class Play:
         assert all(view.outcome is not None for view in transcript.calls.values())
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(150)
 @given(st.data())
 def test_the_engine_knows_what_its_events_say(data: st.DataObject) -> None:
     async def scene() -> None:
@@ -229,7 +230,7 @@ def test_the_engine_knows_what_its_events_say(data: st.DataObject) -> None:
     run(scene)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(150)
 @given(st.data())
 def test_a_session_that_died_anywhere_goes_on(data: st.DataObject) -> None:
     async def scene() -> None:

@@ -34,7 +34,7 @@ class Writer(Tools):
 
 
 def written(write: Callable[[CallReporter], None], rounds: int = 1) -> list[ev.CallOutput]:
-    """What is told of a call that writes so, once a millisecond."""
+    """Return the events of a call that writes so, once a millisecond."""
     told: list[ev.CallOutput] = []
 
     async def scene() -> None:

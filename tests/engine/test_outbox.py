@@ -97,7 +97,7 @@ def test_of_a_flood_the_newest_is_told_and_how_many_it_stands_for() -> None:
 
 
 class Pausing(Flood):
-    """One that reports without end, and then waits."""
+    """A tool that reports without end, and then waits."""
 
     async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
         await super().call(invocation, reporter)

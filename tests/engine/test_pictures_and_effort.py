@@ -1,4 +1,4 @@
-"""What a request carries beside words: the pictures that calls gave, and how much the model is to think."""
+"""A request carries more than words: the pictures that calls gave, and how much the model is to think."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ READS, WRITES = spec("look"), spec("write", read_only=False)
 
 
 def notes(request: ModelRequest) -> list[str]:
-    """What a request tells of plan mode, in its order."""
+    """Return the notes of a request on plan mode, in their order."""
     text = "\n".join(str(one.content) for one in request.messages if one.role == "user")
     return re.findall(f"{re.escape(PLAN_ON)}|{re.escape(PLAN_OFF)}", text)
 

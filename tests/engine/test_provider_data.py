@@ -1,4 +1,4 @@
-"""What an endpoint gave beside text and calls is kept with the message that it came with, and names that endpoint."""
+"""Data of an endpoint beside text and calls is kept with its message, and names that endpoint."""
 
 from __future__ import annotations
 

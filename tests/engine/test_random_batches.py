@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from console_app.domain import events as ev
@@ -24,6 +24,7 @@ from console_app.engine import Turn
 from tests.engine.peers import Line, Model, Tools, call, engine_of, play, spec
 from tests.engine.strict_history import check_events, check_history, check_turn
 from tests.engine.virtual_time import at_rest, run
+from tests.examples import examples
 
 DOINGS = ["succeed", "fail", "raise", "error", "exit", "self_cancel", "hang", "stubborn", "chatty"]
 TODO = "fanout_update_todo_list"
@@ -39,7 +40,7 @@ EXPECTED = {"succeed": "succeeded", "chatty": "succeeded", "hang": "timed_out", 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a call does, and what the user does about it: at the request, and `cancel_at` and `again_at` seconds after
+    """The acts of a call, and those of the user about it: at the request, and `cancel_at` and `again_at` seconds after
     it was announced."""
 
     do: str
@@ -172,11 +173,7 @@ class User:
                 turn.resolve("nobody", Decision.ALLOW)
 
 
-@settings(
-    deadline=None,
-    max_examples=80,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
-)
+@examples(150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example])
 @given(
     batch=st.lists(plans, min_size=1, max_size=8) | st.lists(plans, min_size=20, max_size=64),
     mode=st.sampled_from(ApprovalMode),

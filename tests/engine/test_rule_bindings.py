@@ -1,4 +1,4 @@
-"""What an allow rule means by the name of a server: the program that it was first used with, and no other."""
+"""An allow rule means the program that a server's name was first used with, and no other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user sees of a turn: the answer, calls side by side, results in call order."""
+"""A turn shows the user its answer, calls side by side, and results in call order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the model is told of a call that ended without a result of its own, people read in words for them."""
+"""The model hears of a call that ended without a result of its own; people read it in words for them."""
 
 from __future__ import annotations
 

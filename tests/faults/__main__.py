@@ -14,7 +14,7 @@ SHARES = "::test_what_stands_on_whole_pages_comes_back"
 
 
 class Tally:
-    """What came of each case, by the test it belongs to."""
+    """The outcomes of all cases, by the test that they belong to."""
 
     def __init__(self) -> None:
         self.tried: Counter[str] = Counter()
@@ -48,7 +48,7 @@ class Tally:
         return said
 
     def all_held(self, table: list[Row]) -> bool:
-        """Whether every row held, or this machine can't try it and says why."""
+        """Tell whether every row held, or this machine can't try it and says why."""
         return all(not self.failed[row.node] and (self.tried[row.node] or row.node in self.skipped) for row in table)
 
 

@@ -24,7 +24,7 @@ class Row:
 
     @property
     def node(self) -> str:
-        """What pytest calls it, without a case."""
+        """The name that pytest has for it, without a case."""
         return f"tests/{self.file}::{self.name}"
 
 

@@ -33,7 +33,7 @@ def named(scenario: str, name: str = "helper", **more: str) -> str:
 
 
 def sent(fanout: Inside, *arguments: str, kind: str = "helper") -> tuple[int, list[dict[str, Any]]]:
-    """What a model's run comes to that sends two agents: the exit code and the events."""
+    """Run a model that sends two agents, and return the exit code and the events."""
     fanout.write("script.toml", SENDS.format(kind))
     done = fanout.run("run", "-m", "scripted/script.toml", "--output-format", "stream-json", *arguments, "go")
     return done.code, [json.loads(line) for line in done.out.splitlines()]

@@ -1,4 +1,4 @@
-"""What each command connects to, as docs/privacy.md says it: every command stands here, with all it opens."""
+"""Each command connects to the addresses that docs/privacy.md names: every one stands here, with all it opens."""
 
 from __future__ import annotations
 

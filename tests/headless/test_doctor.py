@@ -12,7 +12,7 @@ from tests.wire_server import Reply, WireServer
 
 
 def findings(done: Done) -> dict[str, tuple[str, str, str]]:
-    """By area and name: state, what is said, what to do."""
+    """Return state, message and advice of each finding, by area and name."""
     found = json.loads(done.out)["findings"]
     return {f"{one['area']}.{one['name']}": (one["state"], one["says"], one["do"]) for one in found}
 

@@ -29,7 +29,7 @@ def played(fanout: Inside, server: WireServer, api: Api, *arguments: str) -> Don
 
 
 def findings(fanout: Inside, api: Api, *habits: str) -> dict[str, Any]:
-    """What was found, by its name; and whether all works, under "ok"."""
+    """Return the findings by name; under "ok" stands whether all works."""
     with WireServer(LiveEndpoint(*habits)) as server:
         done = played(fanout, server, api, "--json")
     told = json.loads(done.out)

@@ -39,14 +39,14 @@ def models_or_answer(request: Request) -> Reply | Answer:
 
 @pytest.fixture
 def home() -> Iterator[WireServer]:
-    """What every provider's own base URL names: the keys are for this one."""
+    """Start the endpoint that every provider's own base URL names: the keys are for this one."""
     with WireServer(models_or_answer) as running:
         yield running
 
 
 @pytest.fixture
 def foreign() -> Iterator[WireServer]:
-    """What --base-url names."""
+    """Start the endpoint that --base-url names."""
     with WireServer(models_or_answer) as running:
         yield running
 
@@ -74,7 +74,7 @@ def secrets_of(server: WireServer) -> set[str]:
 
 
 def picked_from(fanout: Inside, monkeypatch: pytest.MonkeyPatch, env: dict[str, str], *arguments: str) -> list[str]:
-    """What the console's model picker offers."""
+    """Return the models that the console's picker offers."""
 
     async def offered() -> list[str]:
         services = await asyncio.to_thread(open_services, parse_arguments(["--no-mcp", *arguments]))

@@ -1,4 +1,4 @@
-"""One turn without a terminal, on an engine that is driven by hand: what ends it before or beside its own end."""
+"""A turn without a terminal, on an engine driven by hand, can be ended before or beside its own end."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
@@ -12,6 +11,7 @@ import pytest
 
 from tests.each import each
 from tests.headless.inside import Inside
+from tests.served import served
 
 FOUND: list[Any] = [
     {
@@ -61,10 +61,8 @@ class _Registry(BaseHTTPRequestHandler):
 @pytest.fixture
 def registry() -> Iterator[tuple[type[_Registry], str]]:
     handler = type("Registry", (_Registry,), {"asked": []})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield handler, f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with served(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as url:
+        yield handler, url
 
 
 def test_nothing_is_asked_before_a_registry_is_set(fanout: Inside) -> None:

@@ -18,7 +18,7 @@ from tests.wire_server import WireServer
 
 
 def kept(fanout: Inside, *words: str) -> list[dict[str, Any]]:
-    """What `sessions list --json` prints."""
+    """Return the sessions that `sessions list --json` prints."""
     return [json.loads(line) for line in fanout.run("sessions", "list", "--jsonl", *words).out.splitlines()]
 
 

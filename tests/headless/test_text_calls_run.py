@@ -27,7 +27,7 @@ ANSWERS = {
 
 
 def model(server: WireServer) -> list[str]:
-    return ["-m", "openai/test-model", "--base-url", server.base_url("openai-chat")]
+    return ["-m", "openai/test-model", "--base-url", server.base_url("openai-chat"), "--mcp", "calculator"]
 
 
 @each(("text", "shown"), ANSWERS.values(), ids=ANSWERS.keys())

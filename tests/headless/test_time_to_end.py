@@ -1,4 +1,4 @@
-"""What ends a run from outside begins one budget for its end: servers end while the rest is still written.
+"""An end from outside begins one budget for the run's end: servers end while the rest is still written.
 
 How long the end takes is a figure of `benchmarks/bench_limits.py`; here it is only what waits for what.
 """

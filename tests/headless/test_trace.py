@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import stat
-import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tests.headless.inside import Inside
+from tests.served import served
 
 PROMPT = "Calculate 2+2, 3*3 and sqrt(2)"
 CONTENTS = ("gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.tool.call.arguments", "gen_ai.tool.call.result")
@@ -110,14 +110,8 @@ def test_a_collector_gets_them_before_the_program_ends(fanout: Inside) -> None:
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    collector = HTTPServer(("127.0.0.1", 0), Collector)
-    threading.Thread(target=collector.serve_forever, daemon=True).start()
-    try:
-        url = f"http://127.0.0.1:{collector.server_port}"
+    with served(HTTPServer(("127.0.0.1", 0), Collector)) as url:
         assert fanout.run("call", "calculator.evaluate", '{"expression": "1+1"}', "--trace", url).code == 0
-    finally:
-        collector.shutdown()
-        collector.server_close()
     assert [path for path, _ in got] == ["/v1/traces"]
     request = ExportTraceServiceRequest.FromString(got[0][1])
     names = [span.name for one in request.resource_spans for scope in one.scope_spans for span in scope.spans]

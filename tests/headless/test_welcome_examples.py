@@ -1,4 +1,4 @@
-"""What the opening page offers works on the model that is there without any key."""
+"""The examples of the opening page work on the model that is there without any key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was typed before something was asked is no answer to it, and is not lost."""
+"""A line that was typed before a question is no answer to it, and is not lost."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ async def test_a_call_whose_file_is_still_read_is_not_approved_and_is_said_once(
 
 
 class Mixed(Tools):
-    """One tool that only reads and one that does not."""
+    """A tool that only reads, and another that does not."""
 
     def tools(self) -> Sequence[ToolSpec]:
         changes = ToolAnnotations(read_only=False)

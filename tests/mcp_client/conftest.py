@@ -64,7 +64,7 @@ def program(file: str, *, name: str = "sdk", **fields: Any) -> ServerConfig:
 
 @dataclass
 class Reports:
-    """What a call reported while it ran; `news` is set with each."""
+    """The reports of a call while it ran; `news` is set with each."""
 
     progressed: list[tuple[float, float | None, str | None]] = field(default_factory=list)
     logged: list[tuple[Level, str]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What a typed prompt becomes: prompts of servers filled in, resources read and attached, or an error that says why."""
+"""A typed prompt has prompts of servers filled in, resources read and attached, or ends in an error that says why."""
 
 from __future__ import annotations
 

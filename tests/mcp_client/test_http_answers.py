@@ -1,4 +1,4 @@
-"""What sloppy servers behind HTTP answer a call with: each of two calls gets its own, or says why not."""
+"""Sloppy servers behind HTTP answer calls in odd ways: each of two calls gets its own answer, or says why not."""
 
 from __future__ import annotations
 

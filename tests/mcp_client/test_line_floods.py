@@ -27,7 +27,7 @@ LINES = 50_000
 
 
 class Counted(ServerProcess):
-    """One that knows how many of its lines were taken."""
+    """A stream that knows how many of its lines were taken."""
 
     taken = 0
 

@@ -61,7 +61,7 @@ def answer(method: str, version: str, *listed: Any) -> dict[str, Any]:
 
 
 def accepted(method: str, version: str, result: dict[str, Any]) -> bool:
-    """Whether the SDK takes it for an answer, and not for a question."""
+    """Tell whether the SDK takes it for an answer, and not for a question."""
     try:
         methods.parse_server_result(method, version, copy.deepcopy(result))
         row = methods.SERVER_RESULTS[method, version]

@@ -1,4 +1,4 @@
-"""Of a flood of progress that waits to be read only the newest of each call is: nothing else has to be parsed."""
+"""A flood of progress that waits is read only for the newest of each call: nothing else has to be parsed."""
 
 from __future__ import annotations
 

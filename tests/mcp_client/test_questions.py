@@ -1,4 +1,4 @@
-"""What servers ask while a call runs: forms, pages, the model, the folders; each belongs to its call."""
+"""Servers ask while a call runs: forms, pages, the model, the folders; each question belongs to its call."""
 
 from __future__ import annotations
 

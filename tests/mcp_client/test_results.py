@@ -1,4 +1,4 @@
-"""What a model reads of a result, the files that are kept of it, the names of tools, and a server's log."""
+"""A result is read by the model and kept in files; tools have legal names, and servers a log."""
 
 from __future__ import annotations
 

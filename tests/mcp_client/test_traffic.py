@@ -1,4 +1,4 @@
-"""What passes between Fanout and a server is recorded, both ways, from the handshake on, and within bounds."""
+"""The traffic between Fanout and a server is recorded, both ways, from the handshake on, and within bounds."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ class Page(HTMLParser):
 
 
 def faults(text: str) -> list[str]:
-    """What a page may not have: something that runs or is fetched, beside the one script of its own."""
+    """Return the faults of a page: whatever runs or is fetched, beside the one script of its own."""
     page, found = Page(text), list[str]()
     if page.torn or page.open:
         found.append(f"torn: {page.torn} {page.open}")

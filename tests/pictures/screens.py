@@ -34,7 +34,7 @@ _DIALOGS: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
 
 
 def still(terminal: Terminal) -> str:
-    """What the terminal shows now, as an SVG."""
+    """Return the terminal's screen as an SVG."""
     terminal.text()
     rows = tuple(_row(terminal, line) for line in range(terminal.rows))
     return as_svg(Recording(terminal.columns, terminal.rows, (Screen(0.0, rows),), 1.0))
@@ -71,7 +71,7 @@ def _hex(colour: str) -> str:
 
 @contextmanager
 def console(fanout: Fanout) -> Iterator[Terminal]:
-    """What `make run` opens, in a folder that has nothing of its own."""
+    """Open the console of `make run` in a folder that has nothing of its own."""
     (fanout.cwd / ".git").mkdir()
     environment = fanout.environment({"TERM": "xterm-256color", "COLORTERM": "truecolor"})
     argv = fanout.argv("-m", "offline/rehearsal")

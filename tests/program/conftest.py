@@ -1,4 +1,4 @@
-"""What most tests of the program as a process begin with."""
+"""Most tests of the program as a process begin with these."""
 
 from __future__ import annotations
 

@@ -34,6 +34,7 @@ IMPORTED = (
     *("console_app.headless.run", "console_app.mcp_client.hub", "console_app.mcp_client.connecting.session"),
     *("console_app.sessions", "console_app.providers.offline.answer", "console_app.commands.console"),
     *("console_app.tui.app", "console_app.tui.main_screen.screen", "openai", "anthropic"),
+    *("console_app.commands.acp", "console_app.acp_agent.agent", "console_app.acp_agent.session"),
 )
 _READ_AT_THE_START = ("PYTHON", "LC_", "LANG", "MALLOC_", "LD_")
 _NUMBER = struct.Struct("!i")
@@ -60,7 +61,7 @@ class Prefork:
             )
 
     def fits(self, environment: Mapping[str, str]) -> bool:
-        """Whether a copy is as good as a start of its own."""
+        """Tell whether a copy is as good as a start of its own."""
         return _at_the_start(environment) == self._given
 
     def begin(self, wanted: _Wanted, streams: Sequence[int]) -> tuple[int, int]:
@@ -83,7 +84,7 @@ class Prefork:
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What a copy is to be."""
+    """The order for a copy."""
 
     arguments: list[str]
     folder: str
@@ -115,7 +116,7 @@ class Copy(subprocess.Popen[bytes]):
 
     @staticmethod
     def words(argv: Sequence[str]) -> dict[str, Any] | None:
-        """What a copy needs for such a command line; nothing where a copy can't be that."""
+        """Return the order for a copy with such a command line; nothing where a copy can't be that."""
         match list(argv):
             case [sys.executable, "-P", "-m", "console_app", *arguments]:
                 return {"arguments": arguments}

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import functools
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +25,32 @@ ROOT = Path(__file__).parents[2]
 _OURS = ("FANOUT_", "OPENAI_", "ANTHROPIC_", "OLLAMA_", "COVERAGE_")
 
 
+class Piped:
+    """A program that is written to and read on the event loop."""
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        stdin: asyncio.StreamWriter,
+        stdout: asyncio.StreamReader,
+        stderr: asyncio.StreamReader,
+    ) -> None:
+        self._process = process
+        self.stdin, self.stdout, self.stderr = stdin, stdout, stderr
+
+    @property
+    def pid(self) -> int:
+        """The id of the process."""
+        return self._process.pid
+
+    async def wait(self) -> int:
+        """Waits for its end, and gives its status."""
+        return await asyncio.to_thread(self._process.wait)
+
+
 @dataclass(frozen=True)
 class Done:
-    """What came of a run."""
+    """The end of a run."""
 
     code: int
     out: str
@@ -60,6 +86,27 @@ class Fanout:
         if not anew and options.keys() <= streams.keys() and (copied := copyable(environment)) is not None:
             return Copy(copied, arguments, cwd=self.cwd, env=environment, **{**streams, **options})
         return subprocess.Popen(self.argv(*arguments), cwd=self.cwd, env=environment, **{**streams, **options})
+
+    @asynccontextmanager
+    async def piped(self, *arguments: str, env: Mapping[str, str] | None = None) -> AsyncGenerator[Piped]:
+        """Starts it with pipes for the event loop; it is killed where it outlives the block."""
+        process = self.start(*arguments, env=env, stdin=subprocess.PIPE)
+        loop, transports = asyncio.get_running_loop(), list[asyncio.BaseTransport]()
+        readers = list[asyncio.StreamReader]()
+        for pipe in (process.stdout, process.stderr):
+            readers.append(reader := asyncio.StreamReader(limit=2**26))
+            transports.append((await loop.connect_read_pipe(partial(asyncio.StreamReaderProtocol, reader), pipe))[0])
+        gone = asyncio.StreamReaderProtocol(asyncio.StreamReader())  # says when the other end is gone
+        to_it, _ = await loop.connect_write_pipe(lambda: gone, process.stdin)
+        try:
+            yield Piped(process, asyncio.StreamWriter(to_it, gone, None, loop), *readers)
+        finally:
+            if process.poll() is None:
+                process.kill()
+                await asyncio.to_thread(process.wait)
+            for transport in (to_it, *transports):
+                transport.close()
+            await asyncio.sleep(0)
 
     def run(
         self,
@@ -107,7 +154,7 @@ def copyable(environment: Mapping[str, str]) -> Prefork | None:
 
 
 def children(words: str) -> list[psutil.Process]:
-    """Those of this process whose command line has `words`; one that is ending just now has none any more."""
+    """Return the children of this process whose command line has `words`; one that is ending just now has none."""
 
     def is_meant(process: psutil.Process) -> bool:
         try:

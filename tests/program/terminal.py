@@ -61,13 +61,14 @@ QUERIES = [
 ]
 # Private modes a program must not leave switched on: mouse, alternate screen, bracketed paste, focus reports.
 MODES_TO_RESTORE = {1000, 1002, 1003, 1006, 1015, 1016, 1049, 2004, 2026, 2048, 1004}
+LAST = b"\x1b[?7777z"  # means nothing to a terminal
 FRAME_START, FRAME_END = b"\x1b[?2026h", b"\x1b[?2026l"
 LONGEST_CUT = 256  # bytes of a sequence
 CUT = re.compile(rb"(?:\x1b(?:\[[0-9;:?<>=]*)?|[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z")
 
 
 class NotSeen(AssertionError):
-    """What was waited for did not come; the message holds the screen."""
+    """An expected text did not come; the message holds the screen."""
 
 
 class Terminal:
@@ -106,7 +107,7 @@ class Terminal:
         self._queries = [(BACKGROUND, ground), *answers, *QUERIES, (KIND, b"\x1b[%sc" % kind)]
         self.cell = cell
         self._more = threading.Condition()
-        self._looks = 0  # of the reader that found nothing to read
+        self._read_all = self._stopped = False
         self._master, self._slave = pty.openpty()
         self._set_size()
         self.attributes_before = termios.tcgetattr(self._slave)
@@ -125,7 +126,7 @@ class Terminal:
                 preexec_fn=(lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)) if controlling else None,
                 **streams,
             )
-        self._closing = threading.Event()
+        self._woken, self._waking = os.pipe()  # the reader ends once its other end is closed
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -141,13 +142,10 @@ class Terminal:
 
     def _read(self) -> None:
         tail, due = b"", b""
-        while not self._closing.is_set():
+        while True:
             try:
-                if not select.select([self._master], [], [], 0.1)[0]:
-                    with self._more:
-                        self._looks += 1
-                        self._more.notify_all()
-                    continue
+                if self._woken in select.select([self._master, self._woken], [], [])[0]:
+                    return
                 data = os.read(self._master, 1 << 16)
             except OSError:
                 return
@@ -164,6 +162,9 @@ class Terminal:
                 due = b""
             with self._more:
                 self.raw += data
+                if (last := self.raw.rfind(LAST, -len(data) - len(LAST))) >= 0:
+                    del self.raw[last : last + len(LAST)]
+                    self._read_all = True
                 self._more.notify_all()
 
     def write(self, data: bytes) -> None:
@@ -233,7 +234,7 @@ class Terminal:
             return "\n".join(self._rows.now())
 
     def wait_until(self, seen: Callable[[str], object]) -> bool:
-        """Whether `seen(screen text)` became true."""
+        """Tell whether `seen(screen text)` became true."""
         end = time.monotonic() + PATIENCE
         while True:
             with self._more:
@@ -271,7 +272,7 @@ class Terminal:
         self.press(key)
 
     def counts(self, text: str) -> bool:
-        """Whether a key of a board counts, which is told by how the board names it."""
+        """Tell whether a key of a board counts, which shows in how the board names it."""
         with self._more:
             places = [(y, line.find(text)) for y, line in enumerate(self._rows.now())]
             return any(x >= 0 and self.screen.buffer[y][x].bold for y, x in places)
@@ -279,9 +280,10 @@ class Terminal:
     def wait_exit(self) -> int:
         """The exit status, once the program has ended and its last bytes were read."""
         status = self.process.wait(PATIENCE)
-        with self._more:
-            whole = self._looks + 2  # the look that is under way may have begun before the end
-            self._more.wait_for(lambda: self._looks >= whole or not self._reader.is_alive(), PATIENCE)
+        if self._reader.is_alive():
+            os.write(self._slave, LAST)  # comes behind all that the program wrote
+            with self._more:
+                self._more.wait_for(lambda: self._read_all, PATIENCE)
         return status
 
     def signal(self, number: signal.Signals) -> None:
@@ -289,14 +291,14 @@ class Terminal:
         os.kill(self.process.pid, number)
 
     def left_to_read(self) -> bytes:
-        """What the next program, the shell, would have as typed."""
+        """Return the bytes that the next program, the shell, would have as typed."""
         mode = termios.tcgetattr(self._slave)
         mode[3] &= ~termios.ICANON
         termios.tcsetattr(self._slave, termios.TCSANOW, mode)
         return os.read(self._slave, 1 << 16) if select.select([self._slave], [], [], 0)[0] else b""
 
     def left_changed(self) -> list[str]:
-        """What the program did not put back: terminal flags, and modes still on. Empty: as it was found."""
+        """Return the terminal flags that the program did not put back, and the modes that are still on."""
         left = []
         now = termios.tcgetattr(self._slave)
         for index, name in enumerate(("iflag", "oflag", "cflag", "lflag")):
@@ -314,16 +316,18 @@ class Terminal:
 
     def hang_up(self) -> None:
         """The window is closed: the program's terminal is gone."""
-        self._closing.set()
-        self._reader.join(PATIENCE)
+        self.stop_reading()
         os.close(self._slave)
         os.close(self._master)
         self._hung_up = True
 
     def stop_reading(self) -> None:
         """The terminal takes no more bytes, as a frozen connection."""
-        self._closing.set()
-        self._reader.join(PATIENCE)
+        if not self._stopped:
+            self._stopped = True
+            os.close(self._waking)
+            self._reader.join(PATIENCE)
+            os.close(self._woken)
 
     def close(self) -> None:
         """Ends the program, by its id, if it still runs."""
@@ -334,8 +338,7 @@ class Terminal:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait(PATIENCE)
-        self._closing.set()
-        self._reader.join(PATIENCE)
+        self.stop_reading()
         if not self._hung_up:
             os.close(self._master)
             os.close(self._slave)

@@ -56,7 +56,7 @@ def fanout(tmp_path: Path) -> Fanout:
 
 def console(fanout: Fanout, *arguments: str) -> Terminal:
     environment = fanout.environment({"TERM": "xterm-256color", "OLLAMA_HOST": "127.0.0.1:9"})
-    return Terminal(fanout.argv(*arguments), env=environment, cwd=fanout.cwd, rows=24, columns=80, anew=True)
+    return Terminal(fanout.argv(*arguments), env=environment, cwd=fanout.cwd, rows=24, columns=80)
 
 
 def test_a_day_and_the_next(fanout: Fanout) -> None:

@@ -21,7 +21,7 @@ def console(fanout: Fanout) -> Open:
 
     def opened(*arguments: str, term: str = "xterm-256color", **env: str) -> Terminal:
         environment = fanout.environment({"TERM": term, **env})
-        return Terminal(fanout.argv(*arguments), env=environment, cwd=fanout.cwd, anew=True)
+        return Terminal(fanout.argv(*arguments), env=environment, cwd=fanout.cwd)
 
     return opened
 

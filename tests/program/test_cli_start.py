@@ -125,7 +125,8 @@ def test_what_is_lost_on_a_closed_standard_output_is_no_success(fanout: Fanout, 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_what_can_t_be_written_is_no_success(fanout: Fanout, arguments: list[str], unbuffered: str) -> None:
     with open("/dev/full", "wb") as full:
-        process = fanout.start(*arguments, stdout=full, env={"PYTHONUNBUFFERED": unbuffered})
+        env = {"PYTHONUNBUFFERED": unbuffered} if unbuffered else {}
+        process = fanout.start(*arguments, stdout=full, env=env)
         _, said = process.communicate(timeout=PATIENCE)
     assert said.decode() == "fanout: can't write to standard output: No space left on device\n"
     assert process.returncode == 1

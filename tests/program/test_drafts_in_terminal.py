@@ -1,4 +1,4 @@
-"""What was written when the console was killed stands in the prompt of the next one."""
+"""A draft of a console that was killed stands in the prompt of the next one."""
 
 from __future__ import annotations
 

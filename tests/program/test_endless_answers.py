@@ -32,7 +32,7 @@ from tests.wire_bytes import (
     responses_event,
 )
 
-LIMIT = 4  # seconds
+LIMIT = 1.5  # seconds
 GRACE = 2.0  # seconds behind it
 LOOK = 0.02  # seconds between two looks at the process
 COST = 100 * 2**20  # bytes above what the process took when it asked
@@ -53,7 +53,7 @@ def growing(api: Api, piece: Text | Reasoning | Call) -> Flood:
 
 
 def said(size: int) -> dict[str, Text | Reasoning | Call]:
-    """What every wire can write, in pieces of `size`."""
+    """Return the parts that every wire can write, in pieces of `size`."""
     piece = WORDS[:size]
     return {
         "text": Text(piece * 2, size),
@@ -73,7 +73,7 @@ def block(kind: str, **fields: Any) -> bytes:
 
 
 def kept_back(words: str) -> dict[tuple[Api, str], Flood]:
-    """What an answer holds that nobody is shown while it is written."""
+    """Return the parts of an answer that nobody is shown while it is written."""
     item: dict[str, Any] = {"type": "reasoning", "summary": [], "encrypted_content": words}
     search = {"type": "file_search_call", "id": "12345", "status": "completed"}
     detail = {"type": "reasoning.encrypted", "index": 0, "data": words}

@@ -57,9 +57,9 @@ main()
 def console(fanout: Fanout) -> Open:
     """Opens the console with the given arguments."""
 
-    def opened(*arguments: str, stderr: int | None = None) -> Terminal:
+    def opened(*arguments: str, stderr: int | None = None, anew: bool = False) -> Terminal:
         environment = fanout.environment({"TERM": "xterm-256color"})
-        return Terminal(fanout.argv(*arguments), env=environment, cwd=fanout.cwd, stderr=stderr, anew=True)
+        return Terminal(fanout.argv(*arguments), env=environment, cwd=fanout.cwd, stderr=stderr, anew=anew)
 
     return opened
 
@@ -74,7 +74,7 @@ def held(fanout: Fanout) -> Iterator[Path]:
 
 
 def test_keys_typed_before_the_program_reads_them_are_kept(console: Open) -> None:
-    with console("--no-mcp") as terminal:
+    with console("--no-mcp", anew=True) as terminal:
         terminal.type("typed at once")
         terminal.expect("│ typed at once +│")
         terminal.expect(LOADED)
@@ -82,7 +82,7 @@ def test_keys_typed_before_the_program_reads_them_are_kept(console: Open) -> Non
 
 
 def test_enter_before_the_program_reads_it_sends(console: Open) -> None:
-    with console("--no-mcp") as terminal:
+    with console("--no-mcp", anew=True) as terminal:
         terminal.type("what can you do?\r")
         terminal.type("and the next")
         terminal.expect("│ and the next +│")
@@ -91,7 +91,7 @@ def test_enter_before_the_program_reads_it_sends(console: Open) -> None:
 
 @pytest.mark.parametrize("when", ["at once", "on the page"])
 def test_enter_before_it_is_known_what_to_begin_with_begins_once_it_is(console: Open, when: str) -> None:
-    with console() as terminal:
+    with console(anew=when == "at once") as terminal:
         if when == "on the page":
             terminal.expect(READY)
         terminal.press("enter")
@@ -180,7 +180,7 @@ def test_nothing_that_the_first_paint_has_no_use_for_is_imported_before_it(fanou
 def test_an_internal_error_leaves_one_file_one_line_and_a_clean_terminal(fanout: Fanout, where: str) -> None:
     environment = fanout.environment({"TERM": "xterm-256color", "OPENAI_API_KEY": "canary-key-in-the-environment"})
     argv = [sys.executable, "-P", "-c", FAULTY.format(where=where)]
-    with Terminal(argv, env=environment, cwd=fanout.cwd, anew=True) as terminal:
+    with Terminal(argv, env=environment, cwd=fanout.cwd) as terminal:
         assert terminal.wait_exit() == 1
         assert terminal.left_changed() == []
         last = bytes(terminal.raw).rpartition(b"\x1b[?25h")[2].decode()

@@ -58,7 +58,7 @@ class Killed:
 
     @property
     def ran(self) -> list[str]:
-        """What every call that reached the server was given."""
+        """The arguments of every call that reached the server."""
         lines = self._log.read_text().splitlines() if self._log.exists() else []
         return [json.loads(line)["text"] for line in lines]
 

@@ -203,7 +203,7 @@ def while_it_runs(terminal: Terminal) -> None:
 
 
 def questions(terminal: Terminal) -> None:
-    """What a server asks: a form, value by value."""
+    """The questions of a server are answered: a form, value by value."""
     typed(terminal, "ask me", "Call 6 needs approval")
     typed(terminal, "/approve 6", "asks: Who are you")
     terminal.type("/answer\n")
@@ -286,7 +286,7 @@ def rules_and_time(terminal: Terminal) -> None:
 
 
 def the_session(terminal: Terminal) -> None:
-    """What goes to the model and what it took; copies, and back to before a message."""
+    """The session is looked at and changed: its cost, copies, and back to before a message."""
     typed(terminal, "/request", "The last request, as it was sent(?s:.*)It had sent nothing so far")
     typed(terminal, "/cost", "tokens of these came from the provider's cache(?s:.*)  more$")
     typed(terminal, "/fork 1", "A session of 1 turn is open")

@@ -1,4 +1,4 @@
-"""What the console on a screen can do the line console can too: the list, and each of what it takes by typing."""
+"""The line console can do all that the console on a screen can: the list, and each of its commands by typing."""
 
 from __future__ import annotations
 

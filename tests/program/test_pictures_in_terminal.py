@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from console_app.domain.safe_text import PLACEHOLDER
 from tests.escape_reader import read
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
+from tests.wire_server import Reply, Request, WireServer
 
 NAME = re.compile(rb"\x1b\[>q")
 PICTURES = re.compile(rb"\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\")
@@ -26,6 +29,12 @@ def named(name: bytes, takes: bytes = b"OK") -> list[tuple[re.Pattern[bytes], by
     return [(NAME, b"\x1bP>|%s\x1b\\" % name), (PICTURES, b"\x1b_Gi=31;%s\x1b\\" % takes)]
 
 
+def refuse(_: Request) -> Reply:
+    """The answer of an endpoint that is not asked again."""
+    return Reply.json({"error": {"message": "no"}}, 400)
+
+
+@contextmanager
 def with_picture(
     root: Path,
     answers: list[tuple[re.Pattern[bytes], bytes]],
@@ -34,15 +43,18 @@ def with_picture(
     kind: bytes = b"?62;22",
     cell: tuple[int, int] = (0, 0),
     environment: dict[str, str] | None = None,
-) -> Terminal:
-    """The console with a picture in a message; the endpoint is not there."""
+) -> Iterator[Terminal]:
+    """The console with a picture in a message; the endpoint refuses it."""
     fanout = Fanout(root)
     noise = Image.frombytes("RGB", (300, 200), os.urandom(180_000))
     noise.save(fanout.cwd / "noise.png")
-    argv = fanout.argv("-m", "gpt-4o", "--base-url", "http://127.0.0.1:9/v1", "--no-mcp")
     more = {"TERM": term, "COLORTERM": "truecolor", "OPENAI_API_KEY": "none", **(environment or {})}
     env = fanout.environment(more)
-    return Terminal(argv, env=env, cwd=fanout.cwd, rows=40, columns=100, answers=answers, kind=kind, cell=cell)
+    with WireServer(refuse) as server:
+        argv = fanout.argv("-m", "gpt-4o", "--base-url", server.base_url("openai-chat"), "--no-mcp")
+        shape = {"rows": 40, "columns": 100, "kind": kind, "cell": cell}
+        with Terminal(argv, env=env, cwd=fanout.cwd, answers=answers, **shape) as terminal:
+            yield terminal
 
 
 def opened(it: Terminal) -> None:

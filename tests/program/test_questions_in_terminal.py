@@ -1,4 +1,4 @@
-"""What servers ask, in a real terminal: answered by keys that were meant, and gone with the server that asked."""
+"""Questions of servers, in a real terminal, are answered by keys that were meant, and go with their server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a checkout's files say, however broken, stops no command before anybody trusted them."""
+"""The files of a checkout, however broken, stop no command before anybody trusted them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ READ_SERVERS = {"run", "call", "mcp list", "mcp test"}
 
 
 def done_by(fanout: Inside, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Done]]:
-    """What came of every command that ends by itself, one after the other."""
+    """Run every command that ends by itself, one after the other, and return their ends."""
     prepare(fanout, TOOL)
     found, session = dict[str, list[Done]](), ""
     with WireServer(LiveEndpoint()) as endpoint:

@@ -26,7 +26,7 @@ def arguments(turn: int, call: int) -> str:
 
 @dataclass(frozen=True)
 class Odd:
-    """One endpoint. `calls` is what it answers to the prompt of a turn, `said` to the results of the calls.
+    """An endpoint. `calls` is what it answers to the prompt of a turn, `said` to the results of the calls.
 
     `runs` are the calls whose end was sent, so that they run; `goes_well` says whether the turns end well, and `told`
     what is said of it. `before` are replies to the first requests. What the endpoint takes beyond its format, which is

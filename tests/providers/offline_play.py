@@ -16,7 +16,7 @@ from console_app.providers import OfflineProvider
 
 @dataclass
 class Reply:
-    """One gathered answer."""
+    """An answer, gathered."""
 
     chunks: list[Chunk] = field(default_factory=list[Chunk])
     text: str = ""
@@ -65,7 +65,7 @@ async def ask(
 
 
 def results(reply: Reply, *contents: str | tuple[Outcome, str]) -> list[ToolMessage]:
-    """One tool message a call of `reply`, in order: text of a success, or an outcome with its text."""
+    """Return one tool message a call of `reply`, in order: text of a success, or an outcome with its text."""
     messages: list[ToolMessage] = []
     for call, content in zip(reply.calls, contents, strict=True):
         outcome, text = (Outcome.SUCCEEDED, content) if isinstance(content, str) else content

@@ -144,7 +144,7 @@ def ids_of(chunks: Iterable[Chunk]) -> list[str]:
 
 
 def broken_of(chunks: Iterable[Chunk]) -> list[str]:
-    """What is wrong with each call that can't run."""
+    """Return the fault of each call that can't run."""
     return [chunk.problem for chunk in chunks if isinstance(chunk, CallBroken)]
 
 
@@ -174,7 +174,7 @@ def finish_of(chunks: Iterable[Chunk]) -> str | None:
 
 
 def kept_of(chunks: Iterable[Chunk], index: int | None = None) -> dict[str, Any]:
-    """What the endpoint wants back with the call at `index`, or with the message."""
+    """Return the data that the endpoint wants back with the call at `index`, or with the message."""
     kept = [chunk.data for chunk in chunks if isinstance(chunk, ProviderData) and chunk.index == index]
     return kept[-1] if kept else {}
 

@@ -17,7 +17,7 @@ LEGAL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 
 
 class BadRequest(AssertionError):
-    """What the API would refuse, in words."""
+    """The reason for which the API would refuse a request."""
 
 
 def check(api: str, body: dict[str, Any]) -> None:
@@ -73,7 +73,7 @@ _CHAT_OPTIONAL = {"stream_options", "tools", "tool_choice", "parallel_tool_calls
 
 @dataclass(frozen=True)
 class ChatRules:
-    """What an endpoint of the format takes beyond the format itself: the shape of its ids, and fields of its own."""
+    """The leeway of an endpoint beyond its format: the shape of its ids, and fields of its own."""
 
     id: re.Pattern[str] = re.compile(r"[A-Za-z0-9_-]{1,40}")
     fields: Set[str] = frozenset()

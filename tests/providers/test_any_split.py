@@ -7,7 +7,7 @@ import random
 from collections.abc import AsyncIterator, Iterable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain.chunks import Chunk
@@ -17,6 +17,7 @@ from console_app.providers.formats.openai_responses_answer import ResponsesAnswe
 from console_app.providers.formats.placed_blocks import APART
 from console_app.providers.stream.answer import WireAnswer as Decoder
 from console_app.providers.stream.reading import SseReader, read_answer
+from tests.examples import examples
 from tests.providers.reading import TOOLS, assert_well_formed, calls_of, text_of
 from tests.wire_bytes import APIS, DONE, KEEP_ALIVE, Answer, Api, Call, Reasoning, Text, chat_call, chat_chunk
 
@@ -62,7 +63,7 @@ class Pieces:
 
 
 async def chunks_of(api: Api, pieces: Iterable[bytes]) -> list[Chunk]:
-    """What an answer in these pieces is read as."""
+    """Return the chunks that an answer in these pieces is read as."""
     answer = DECODERS[api](TOOLS)
     chunks: list[Chunk] = []
     async for _ in read_answer(Pieces(pieces), answer):
@@ -93,7 +94,7 @@ async def test_ten_thousand_random_splits(api: Api) -> None:
         assert await chunks_of(api, pieces) == whole, cuts
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(data=st.data(), api=st.sampled_from(APIS))
 def test_random_splits(data: st.DataObject, api: Api) -> None:
     body = GOLDEN.body(api)
@@ -102,7 +103,7 @@ def test_random_splits(data: st.DataObject, api: Api) -> None:
     assert asyncio.run(chunks_of(api, pieces)) == asyncio.run(chunks_of(api, [body]))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.lists(st.text(min_size=1, max_size=20), max_size=6), st.integers(1, 40), st.sampled_from(APIS))
 def test_any_text_comes_through(texts: list[str], size: int, api: Api) -> None:
     texts = [text.encode("utf-8", "replace").decode() for text in texts]
@@ -129,7 +130,7 @@ lines = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.one_of(st.binary(max_size=300), st.lists(lines, max_size=12).map(b"\n".join)), st.integers(1, 7))
 def test_any_bytes_are_read_alike_in_any_pieces(data: bytes, size: int) -> None:
     whole, pieces = SseReader(), SseReader()
@@ -158,7 +159,7 @@ blocks = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(blocks, max_size=8))
 def test_events_that_come_one_by_one_are_read_as_those_that_come_at_once(pieces: list[bytes]) -> None:
     alone, together = SseReader(), SseReader()

@@ -1,4 +1,4 @@
-"""What stands behind the end mark of an answer: usage is read where the stream goes on, and nothing else is."""
+"""A stream may go on behind the end mark of its answer: usage is read there, and nothing else is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of models beforehand, what an endpoint lists, and what is imported for it."""
+"""Models are known beforehand and listed by endpoints, and little is imported for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What servers that speak OpenAI Chat Completions almost alike do to calls and text, each as real bytes."""
+"""Servers speak OpenAI Chat Completions almost alike; their quirks with calls and text stand here as real bytes."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain.chunks import CallBroken, CallClosed, CallOpened, Chunk
@@ -22,6 +22,7 @@ from console_app.engine.history import normalise
 from console_app.providers.formats.openai_chat import OpenAIChatProvider
 from console_app.providers.formats.openai_chat_answer import ChatAnswer
 from console_app.providers.stream.calls_in_pieces import PAIRED
+from tests.examples import examples
 from tests.providers import strict_wire
 from tests.providers.chat_vendors import VENDORS, Delta, Vendor, Written
 from tests.providers.reading import TOOLS, assert_well_formed, finish_of, message_of, text_of
@@ -46,7 +47,7 @@ NORMAL = {"normal", "stop", "no end mark"}
 
 
 def arguments(number: int) -> st.SearchStrategy[str]:
-    """Of the call `number` alone: what is in them says whose they are."""
+    """Make arguments of the call `number` alone, whose values say whose they are."""
     key = "abcd"[number]
     texts = [f'{{"{key}":[]}}', f'{{"{key}":"{key * 5}","{key}{key}":true}}', f'{{ "{key}": {{"{key}": null}} }}']
     return st.sampled_from(texts)
@@ -54,7 +55,7 @@ def arguments(number: int) -> st.SearchStrategy[str]:
 
 @st.composite
 def answers(draw: st.DrawFn, vendor: Vendor) -> list[Written]:
-    """One to four calls."""
+    """Draw one to four calls."""
     names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=4))
     sizes = st.sampled_from([1, 4, 50])
     return [Written(name, draw(arguments(n)), vendor.id(n, name), draw(sizes)) for n, name in enumerate(names)]
@@ -86,7 +87,7 @@ def check_calls(chunks: list[Chunk], sent: Sequence[Written], whole: Sequence[bo
             assert chunk.problem
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(vendor=st.sampled_from(VENDORS), how=st.sampled_from(list(ENDS)), data=st.data())
 def test_only_a_call_whose_end_was_sent_runs_and_with_its_own_arguments(
     vendor: Vendor, how: str, data: st.DataObject
@@ -119,7 +120,7 @@ def test_only_a_call_whose_end_was_sent_runs_and_with_its_own_arguments(
         assert finish_of(chunks) is None
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(vendor=st.sampled_from([one for one in VENDORS if not one.in_last_message]), data=st.data())
 def test_shuffled_fragments_never_cross(vendor: Vendor, data: st.DataObject) -> None:
     calls = data.draw(answers(vendor), "calls")
@@ -162,7 +163,7 @@ def answer_of(vendor: Vendor, calls: Sequence[Written], text: str) -> AssistantM
     return message_of(chunks, config_of(vendor).identity)
 
 
-@settings(max_examples=250, deadline=None)
+@examples(250)
 @given(data=st.data(), text=st.sampled_from(["", "Well."]))
 def test_what_an_endpoint_gave_goes_back_as_it_came_and_to_others_legal(data: st.DataObject, text: str) -> None:
     first, second = data.draw(st.sampled_from(VENDORS), "first"), data.draw(st.sampled_from(VENDORS), "second")

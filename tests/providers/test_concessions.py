@@ -1,4 +1,4 @@
-"""What an endpoint refuses is given up once, told once, and left out from then on: a conversation never gets stuck."""
+"""A part that an endpoint refuses is given up and told once, and left out from then on: no conversation gets stuck."""
 
 from __future__ import annotations
 

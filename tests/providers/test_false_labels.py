@@ -12,11 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain.chunks import CallClosed, Chunk
 from console_app.providers.stream.calls_in_pieces import PAIRED
+from tests.examples import examples
 from tests.providers.reading import TOOLS, assert_well_formed, broken_of, calls_of
 from tests.providers.test_any_split import DECODERS, Pieces
 from tests.providers.test_half_read_calls import read_body
@@ -34,7 +35,7 @@ def written(call: int, keys: int) -> str:
 
 
 def events_of(api: Api, arguments: list[str], size: int, *, ends: bool) -> tuple[list[Event], list[bytes]]:
-    """What is sent of the calls, as JSON, and the end of the answer. With `ends` the end of a call repeats it."""
+    """Return the events of the calls, as JSON, and the end of the answer. With `ends` the end of a call repeats it."""
     answer = Answer(*(Call(NAME, text, f"call_{n}", size) for n, text in enumerate(arguments)))
     events = [json.loads(e.partition(b"data: ")[2]) for e in answer.events(api) if b"[DONE]" not in e]
     if api == "openai-chat":
@@ -57,7 +58,7 @@ def holder(event: Event) -> Event:
 
 
 def is_piece(event: Event) -> bool:
-    """Whether an event is of arguments alone, and neither begins nor ends a call."""
+    """Tell whether an event is of arguments alone, and neither begins nor ends a call."""
     if "choices" in event:
         return "name" not in holder(event)["function"]
     return event["type"].endswith("delta")
@@ -114,7 +115,7 @@ def read(api: Api, events: list[Event], end: list[bytes], piece: int = 100_000) 
     return chunks
 
 
-@settings(max_examples=1_000, deadline=None)
+@examples(1_000)
 @given(
     api=st.sampled_from(APIS),
     keys=st.lists(st.integers(1, 2), min_size=1, max_size=4),
@@ -160,7 +161,7 @@ def test_no_call_runs_without_arguments_that_its_answer_holds(
     assert not [text for _, text in ran if text.strip() in ("", "null", "{}")], broken_of(chunks)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     api=st.sampled_from(APIS),
     keys=st.lists(st.integers(0, 2), min_size=1, max_size=4),

@@ -1,4 +1,4 @@
-"""What goes wrong between here and a model, and the one line that says so: what failed, where, what to do next."""
+"""A fault between here and a model is one line: what failed, where, what to do next."""
 
 from __future__ import annotations
 

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain.chunks import Chunk
 from console_app.providers.stream.answer import WireAnswer
 from console_app.providers.stream.reading import Body, read_answer
+from tests.examples import examples
 from tests.providers.reading import TOOLS, assert_well_formed, broken_of, calls_of
 from tests.providers.test_any_split import DECODERS, Pieces
 from tests.wire_bytes import APIS, DONE, Api, anthropic_event, anthropic_start, chat_chunk, responses_event, split, sse
@@ -38,7 +39,7 @@ ABNORMAL: dict[Api, list[str]] = {
 
 @dataclass(frozen=True)
 class Event:
-    """One event of an answer; `call` is the call that it is of, and `ends` says that it marks its end."""
+    """An event of an answer; `call` is the call that it belongs to, and `ends` says that it marks its end."""
 
     data: bytes
     call: int = -1
@@ -158,7 +159,7 @@ def interleaved(calls: Sequence[list[Event]], data: st.DataObject) -> list[Event
 
 
 def may_run(number: int, sent: Sequence[Event], every: Sequence[Event], *, normal: bool, lossy: bool) -> bool:
-    """Whether the end of a call was sent: its closing event, the next call behind a whole one, or the answer's end.
+    """Tell whether a call's end was sent: its closing event, the next call behind a whole one, or the answer's end.
 
     With labels lost, any fragment of another call may look like its beginning.
     """
@@ -174,7 +175,7 @@ def may_run(number: int, sent: Sequence[Event], every: Sequence[Event], *, norma
 
 
 async def read_body(answer: WireAnswer, pieces: Body) -> list[Chunk]:
-    """What `answer` makes of a body that arrives in `pieces`, and of its loss where it isn't whole."""
+    """Return the chunks of a body that arrives in `pieces`, and the error of its loss where it isn't whole."""
     chunks: list[Chunk] = []
     try:
         async for _ in read_answer(pieces, answer):
@@ -190,7 +191,7 @@ written = st.builds(Written, st.sampled_from(NAMES), st.sampled_from(ARGUMENTS),
 EVENTS = {"openai-chat": chat_events, "openai-responses": responses_events, "anthropic": anthropic_events}
 
 
-@settings(max_examples=600, deadline=None)
+@examples(600)
 @given(api=st.sampled_from(APIS), calls=st.lists(written, min_size=1, max_size=4), lossy=st.booleans(), data=st.data())
 def test_only_a_call_whose_end_was_sent_runs_and_with_its_own_arguments(
     api: Api, calls: list[Written], lossy: bool, data: st.DataObject

@@ -30,7 +30,7 @@ every_api = pytest.mark.parametrize("api", APIS)
 
 
 def request(*paths: Path, mime: str = "image/png") -> ModelRequest:
-    """What is asked about pictures that were saved."""
+    """Return a request about pictures that were saved."""
     files = [
         Attachment(server="s", uri=f"p://{path.name}", mime=mime, text=f"[{path}]", path=str(path)) for path in paths
     ]

@@ -1,4 +1,4 @@
-"""What an endpoint refused is remembered for its model: by whoever opens it next, and after a new start."""
+"""A refusal of an endpoint is remembered for its model: by whoever opens it next, and after a new start."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def choice_of(server: WireServer, api: Api = "openai-chat", model: str = "m") ->
 
 
 async def notices(models: ConfiguredModels, choice: ModelChoice, request: ModelRequest = ASKED) -> list[str]:
-    """What one request to a model that is opened for it tells."""
+    """Return the notices of one request to a model that is opened for it."""
     provider = models.open(choice)
     try:
         async with provider.stream(request) as chunks:

@@ -45,7 +45,7 @@ ENDS = ("content_block_stop", "function_call_arguments.done", "output_item.done"
 
 
 def read(api: Api, events: list[bytes]) -> list[Chunk]:
-    """What the events are read as."""
+    """Return the chunks that the events are read as."""
     chunks = asyncio.run(read_body(DECODERS[api](TOOLS), Pieces([b"".join(events)])))
     assert_well_formed(chunks)
     return chunks

@@ -1,4 +1,4 @@
-"""What `fanout run` says of endpoints that stray from their format: a line or two, never a traceback, and an end."""
+"""`fanout run` says a line or two of endpoints that stray from their format, never a traceback, and ends."""
 
 from __future__ import annotations
 

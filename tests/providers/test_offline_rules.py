@@ -1,4 +1,4 @@
-"""What each rule of the offline model reads out of a prompt."""
+"""Each rule of the offline model reads something out of a prompt."""
 
 from __future__ import annotations
 

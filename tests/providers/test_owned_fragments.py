@@ -14,10 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain.chunks import CallBroken, CallClosed, CallOpened, Chunk
+from tests.examples import examples
 from tests.providers.reading import TOOLS, assert_well_formed
 from tests.providers.test_any_split import DECODERS, Pieces
 from tests.providers.test_half_read_calls import ABNORMAL, NORMAL, ending, read_body
@@ -30,7 +31,7 @@ WIRES: tuple[Api, ...] = ("openai-responses", "anthropic")
 
 @dataclass(frozen=True)
 class Sent:
-    """One event, of the call `call`; `ends` where it closes that call."""
+    """An event of the call `call`; `ends` where it closes that call."""
 
     data: bytes
     call: int = -1
@@ -67,7 +68,7 @@ def anthropic_call(call: int, arguments: str, size: int) -> list[Sent]:
 
 
 def beside(api: Api, place: int) -> list[list[Sent]]:
-    """What else an answer holds: each part's own events stay in their order."""
+    """Draw the other parts of an answer: each part's own events stay in their order."""
     if api == "anthropic":
         return [
             [Sent(one) for one in block_events(place + n, b)] for n, b in enumerate([THOUGHT, SEARCH, FOUND, CITED])
@@ -105,7 +106,7 @@ def results_of(chunks: list[Chunk]) -> dict[str, CallClosed | CallBroken]:
     return {ids[chunk.index]: chunk for chunk in chunks if isinstance(chunk, CallClosed | CallBroken)}
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(
     api=st.sampled_from(WIRES),
     keys=st.lists(st.integers(0, 3), min_size=1, max_size=4),

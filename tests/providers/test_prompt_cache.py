@@ -1,4 +1,4 @@
-"""What of a fan-out's requests a provider reads from its cache, counted by the published rule at a local endpoint."""
+"""A provider reads most of a fan-out's requests from its cache, counted by the published rule at a local endpoint."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
@@ -18,6 +18,7 @@ from console_app.providers.formats.anthropic import anthropic_messages
 from console_app.providers.formats.openai_chat import chat_messages
 from console_app.providers.formats.openai_responses import responses_input
 from console_app.providers.formats.request_parts import legal_id, tool_schema, wire_name
+from tests.examples import examples
 from tests.providers import strict_wire
 from tests.providers.reading import ASK, TOOLS, message_of, provider_at, read
 from tests.wire_bytes import APIS, Answer, Api, Call, Text
@@ -245,7 +246,7 @@ def histories(draw: st.DrawFn) -> tuple[UserMessage | AssistantMessage | ToolMes
     return tuple(out)
 
 
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(histories(), st.booleans(), st.sampled_from(["auto", "none", "required"]), texts)
 def test_any_history_is_accepted_by_all_three_apis(
     messages: tuple[UserMessage | AssistantMessage | ToolMessage, ...], tools: bool, choice: Any, system: str

@@ -1,4 +1,4 @@
-"""What a script can play, and how a broken one is told."""
+"""A script plays answers, and a broken one is told."""
 
 from __future__ import annotations
 

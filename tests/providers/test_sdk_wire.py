@@ -54,7 +54,7 @@ async def by_us(api: Api, url: str, headers: dict[str, str], method: Any) -> Non
 
 
 def told(request: Request, own: dict[str, str]) -> tuple[str, str, Any, dict[str, str]]:
-    """What a request says, but for who sends it and what it takes of compression; `own` are headers of one's own."""
+    """Return a request without the sender's name and compressions; `own` are headers of one's own."""
     named = {"user-agent", "host", "accept-encoding", "x-api-key", "anthropic-version"} - {*map(str.lower, own)}
     headers = {
         name: value

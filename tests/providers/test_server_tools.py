@@ -167,7 +167,7 @@ CONNECTOR: dict[str, Any] = {
 
 
 def panels_of(chunks: list[Chunk]) -> list[tuple[str, str, Outcome, str]]:
-    """Of each of the provider's own calls its server, name, outcome and what is shown of the result."""
+    """Return server, name, outcome and shown result of each of the provider's own calls."""
     started = {chunk.id: chunk for chunk in chunks if isinstance(chunk, ProviderCallStarted)}
     ended = [chunk for chunk in chunks if isinstance(chunk, ProviderCallFinished)]
     return [(started[one.id].server, started[one.id].name, one.outcome, one.content) for one in ended]

@@ -12,11 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain.chunks import CallClosed
 from console_app.providers.stream.loose_json import arr, obj
+from tests.examples import examples
 from tests.providers.reading import TOOLS, assert_well_formed, broken_of, calls_of
 from tests.providers.test_any_split import DECODERS, Pieces
 from tests.providers.test_false_labels import NAME, Change, Event, events_of, holder, is_piece, read, text_in, written
@@ -171,7 +172,7 @@ def bent(depth: int, how: str) -> Change:
 BENDS = {f"{how}, {depth} up": bent(depth, how) for how in [*BENT, "a level less", "renamed"] for depth in range(6)}
 
 
-@settings(max_examples=1_500, deadline=None)
+@examples(1_500)
 @given(
     api=st.sampled_from(APIS),
     count=st.integers(1, 3),

@@ -1,4 +1,4 @@
-"""What an answer in text shows while it comes: text, reasoning, and never markup."""
+"""An answer in text shows text and reasoning while it comes, and never markup."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ LIMIT = "rate_limit_exceeded"
 
 @dataclass(frozen=True)
 class Said:
-    """One way to ask for a wait: fields of an error, its message, or headers."""
+    """A way to ask for a wait: fields of an error, its message, or headers."""
 
     fields: dict[str, Any] = field(default_factory=dict[str, Any])
     message: str = BUSY

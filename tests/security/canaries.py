@@ -9,7 +9,6 @@ import base64
 import hashlib
 import json
 import sys
-import threading
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,6 +21,7 @@ from console_app.config.secrets import FileCredentials
 from console_app.config.servers import ServerConfig
 from console_app.mcp_client.auth.sign_in import StoredSignIn, plan_of
 from tests.program.process import Fanout
+from tests.served import served
 
 _ODD = '/+ä"<é&%'  # what encodings change
 
@@ -117,15 +117,8 @@ class _Echo(BaseHTTPRequestHandler):
 @contextmanager
 def echo() -> Generator[str]:
     """A web server that gives back what it is sent; yields `127.0.0.1:PORT`."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Echo)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with served(ThreadingHTTPServer(("127.0.0.1", 0), _Echo)) as url:
+        yield url.removeprefix("http://")
 
 
 def servers(script: Path, host: str) -> dict[str, dict[str, Any]]:
@@ -186,7 +179,7 @@ async def keep(fanout: Fanout, host: str) -> None:
 
 
 def forms(secret: str) -> dict[str, bytes]:
-    """What to look for: the secret as it is and as writers may have encoded it."""
+    """Return the forms to look for: the secret as it is and as writers may have encoded it."""
     data = secret.encode()
     plain = secret[:22]  # without the odd characters: a form of these alone would be no secret
     found = {

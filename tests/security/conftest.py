@@ -1,4 +1,4 @@
-"""What the attacks are tried on: the hub, as the tests of the MCP client start it, and a program full of secrets."""
+"""Attacks are tried on the hub, as the tests of the MCP client start it, and on a program full of secrets."""
 
 from __future__ import annotations
 

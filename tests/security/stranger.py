@@ -80,7 +80,7 @@ def file_socket(address: str, _forged: str) -> str:
 
 
 def tried(attempt: Callable[[str, str], str], address: str, forged: str) -> str:
-    """What came of it; nothing where it was refused."""
+    """Return the outcome; nothing where it was refused."""
     try:
         return attempt(address, forged)
     except (OSError, EOFError, TimeoutError, ValueError, HTTPException, WebSocketException):

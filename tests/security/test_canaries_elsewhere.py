@@ -32,7 +32,7 @@ def calls() -> Answer:
 
 
 def refusal() -> Reply:
-    """What an endpoint may say that gives back what it was sent."""
+    """Return an endpoint's answer that repeats what it was sent."""
     return Reply.json({"error": {"message": f"no: {VARIABLES[0]} {VARIABLES[0].encode().hex()}"}}, 400)
 
 

@@ -1,4 +1,4 @@
-"""What a server is shown as is clean from its birth, and each command hides what any mcp.json in force holds."""
+"""The words for a server are clean from its birth, and each command hides what any mcp.json in force holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has the shape of a key is hidden though nobody told of it; ordinary text, code and prose stay as they were."""
+"""A text in the shape of a key is hidden though nobody told of it; ordinary text, code and prose stay as they were."""
 
 from __future__ import annotations
 

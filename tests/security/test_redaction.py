@@ -1,4 +1,4 @@
-"""What is known to be secret is found in every form and however it was cut; what is no secret stays."""
+"""A known secret is found in every form and however it was cut; all other text stays."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ secrets_of_any_kind = st.text(st.characters(min_codepoint=33, max_codepoint=0x2F
 
 
 def left(text: str, secret: str) -> bool:
-    """Whether the longest half of a secret still stands in `text`."""
+    """Tell whether the longest half of a secret still stands in `text`."""
     return secret[: len(secret) // 2] in text or secret[len(secret) // 2 :] in text
 
 

@@ -1,4 +1,4 @@
-"""What docs/security.md says in numbers and names is what the program has."""
+"""The numbers and names of docs/security.md are those of the program."""
 
 from __future__ import annotations
 

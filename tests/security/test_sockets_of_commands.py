@@ -44,7 +44,7 @@ class Found:
 
 
 def sockets_of(process: psutil.Process) -> set[Found]:
-    """What this process and those that it started listen on, or have bound."""
+    """Return the sockets that this process and its children listen on, or have bound."""
     found: set[Found] = set()
     for one in (process, *_children(process)):
         try:
@@ -80,18 +80,18 @@ class Watch:
         self._thread.start()
 
     def _look(self) -> None:
-        while not self._over.wait(0.005):  # for the rest of a small machine
+        while not self._over.wait(0.03):  # each look costs as much as half of that
             self._found |= sockets_of(self._process)
             self._looks += 1
 
     def now(self) -> set[Found]:
-        """What was found until two more looks were taken."""
+        """Return all that was found until two more looks were taken."""
         looks = self._looks
         until_there(lambda: self._looks > looks + 1, "a look")
         return set(self._found)
 
     def end(self) -> set[Found]:
-        """What was found."""
+        """Stop looking, and return all that was found."""
         self._over.set()
         self._thread.join()
         return self._found
@@ -117,7 +117,7 @@ def fanout(tmp_path: Path) -> Fanout:
 
 
 def stranger(addresses: Iterable[str], forged: object = None) -> dict[str, list[str]]:
-    """What another user did at each."""
+    """Return the acts of another user at each."""
     if os.geteuid() != 0:
         pytest.skip("only root can become another user")
     done = subprocess.run(
@@ -239,7 +239,7 @@ def test_the_processes_of_a_batch_are_nobody_elses(fanout: Fanout) -> None:
 
 
 def runs(pid: int, server: str) -> bool:
-    """Whether a bundled server was started by this process."""
+    """Tell whether a bundled server was started by this process."""
     for one in _children(psutil.Process(pid)):
         with suppress(psutil.Error):
             if f"console_app.servers.{server}" in one.cmdline():

@@ -26,7 +26,7 @@ KINDS = ("bubblewrap", "Landlock")
 
 @functools.cache
 def holds(kind: str) -> bool:
-    """Whether this machine has it, as the program itself finds out."""
+    """Tell whether this machine has it, as the program itself finds out."""
     environment = {**os.environ, "FANOUT_SHELL_SANDBOX": kind.lower()}
     words = (sys.executable, "-m", "console_app.servers.parts.shell.sandbox")
     done = subprocess.run(words, env=environment, cwd=ROOT, capture_output=True, text=True, check=True)
@@ -130,7 +130,7 @@ POWERS = (
 
 
 def powers(work: Path) -> dict[str, str]:
-    """What gives power over later commands, in the folder as it is."""
+    """Return the files of the folder that give power over later commands."""
     names = (".git/config", ".git/config.worktree", ".git/commondir", "sub/.git/config", "mcp.json", ".mcp.json")
     names += (".bashrc", ".profile", ".envrc", ".gitmodules")
     folders = (".git/hooks", "sub/.git/hooks", ".git/modules", ".fanout", ".claude", ".vscode")

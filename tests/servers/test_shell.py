@@ -41,7 +41,7 @@ def told(result: dict[str, Any]) -> str:
 
 
 def heard(shell: StdioClient, stream: str) -> str:
-    """What of a stream was told while it ran; pieces that were left out are a mark."""
+    """Return the part of a stream that was told while it ran; pieces that were left out are a mark."""
     text, end = "", 0
     for notice in shell.notified:
         piece = (notice["params"].get("_meta") or {}).get("fanout/output")

@@ -31,7 +31,7 @@ def results_page(*results: tuple[str, str, str]) -> Page:
 
 @dataclass
 class WebStandIn:
-    """What it serves and what it was asked. `search` answers a query; None ends the connection without an answer."""
+    """A site, and the requests that it got. `search` answers a query; None ends the connection without an answer."""
 
     url: str
     search: Callable[[str], Page | None]

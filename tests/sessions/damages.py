@@ -42,7 +42,7 @@ async def used(path: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """What is done to a file of `size` bytes, and which of its pages, from 1, it touches."""
+    """The harm to a file of `size` bytes, and the pages, from 1, that it touches."""
 
     name: str
     kind: str  # cut, zeroed or flipped
@@ -65,7 +65,7 @@ class Damage:
                     file.write(bytes([byte ^ 1 << chance.randrange(8)]))
 
     def spares(self, page: int) -> bool:
-        """Whether a page is as it was."""
+        """Tell whether a page is as it was."""
         return page * PAGE <= self.at if self.kind == "cut" else page != self.at
 
 
@@ -95,7 +95,7 @@ def standing_on(path: Path) -> dict[tuple[str, int], tuple[str, set[int]]]:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Of one damage: the events whose pages are whole, and those of them that came back."""
+    """The end of one damage: the events whose pages are whole, and those of them that came back."""
 
     damage: Damage
     whole: int

@@ -61,7 +61,7 @@ async def test_events_that_a_damaged_page_leads_past_are_missed(tmp_path: Path) 
 
 
 def _noticed(path: Path) -> bool:
-    """Whether SQLite itself stops at the damage."""
+    """Tell whether SQLite itself stops at the damage."""
     db = sqlite3.connect(path)
     db.text_factory = lambda stored: stored.decode("utf-8", "replace")
     try:

@@ -178,7 +178,7 @@ READERS = [MarkdownIt("commonmark", {"html": True}), MarkdownIt("default", {"htm
 
 
 def acts(text: str) -> list[str]:
-    """What a reader of this Markdown would fetch, run or lead to beyond the web."""
+    """Return the addresses that a reader of this Markdown would fetch, run or lead to beyond the web."""
     tokens = [token for reader in READERS for token in reader.parse(text)]
     tokens += [child for token in tokens for child in token.children or ()]
     links = [str(token.attrs["href"]) for token in tokens if token.type == "link_open"]

@@ -1,4 +1,4 @@
-"""What replay and a recovered session show of a running call: its progress and log lines, in their time."""
+"""Replay and a recovered session show the progress and log lines of a running call, in their time."""
 
 from __future__ import annotations
 

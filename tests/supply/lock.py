@@ -1,4 +1,4 @@
-"""What requirements.lock says: each package with its version and what needs it."""
+"""The packages of requirements.lock, each with its version and what needs it."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _LONGEST = 60  # characters: a longer `License` is the text of one
 
 
 def licences(name: str) -> list[dict[str, Any]]:
-    """What an installed package says of its licence; nothing of one that is not installed here."""
+    """Return the licences that an installed package names; nothing of one that is not installed here."""
     try:
         said = metadata.metadata(name)
     except metadata.PackageNotFoundError:

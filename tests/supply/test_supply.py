@@ -1,4 +1,4 @@
-"""What the wheel is made of: every dependency has a reason, and the bill of materials tells all of them."""
+"""Every dependency of the wheel has a reason, and the bill of materials tells all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of dialects share: the corpus, tools, strict comparison, and a reader of events."""
+"""The tests of dialects share a corpus, tools, strict comparison, and a reader of events."""
 
 import json
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ def identical(one: Any, other: Any) -> bool:
 
 @dataclass
 class Screen:
-    """What someone who follows the events sees: the text, and the panels of calls by index."""
+    """The screen of someone who follows the events: the text, and the panels of calls by index."""
 
     text: str = ""
     panels: dict[int, str] = field(default_factory=dict[int, str])

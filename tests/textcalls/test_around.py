@@ -1,4 +1,4 @@
-"""What stands right before, behind and around a call, where the protocol is text: quotations ask, own forms run."""
+"""The text right before, behind and around a call decides where the protocol is text: quotations ask, own forms run."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What families of models write, as their own templates render it: calls, reasoning and turns, read whole."""
+"""Families of models write calls, reasoning and turns as their own templates render them; all is read whole."""
 
 import json
 from pathlib import Path

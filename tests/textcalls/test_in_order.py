@@ -1,10 +1,11 @@
-"""What is shown of an answer is its text, once and in its order, however the answer arrives."""
+"""The text of an answer is shown once and in its order, however the answer arrives."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.textcalls import ReadingLevel, Scanner
 from console_app.textcalls.model import Rewritten, ScanEvent, VisibleText
+from tests.examples import examples
 from tests.textcalls.answers import TOOLS
 from tests.textcalls.test_quotations import CALLS
 
@@ -22,7 +23,7 @@ LEVELS = st.sampled_from(["none", "marked", "all"])
 
 
 def events_of(text: str, size: int, level: ReadingLevel) -> tuple[list[ScanEvent], str]:
-    """What reading in pieces of `size` tells, and the text of the answer at its end."""
+    """Return the events of reading in pieces of `size`, and the text of the answer at its end."""
     scanner, events = Scanner(TOOLS, level=level), list[ScanEvent]()
     for start in range(0, len(text), size):
         events += scanner.feed(text[start : start + size])
@@ -30,7 +31,7 @@ def events_of(text: str, size: int, level: ReadingLevel) -> tuple[list[ScanEvent
     return [*events, *scanner.tail_events], result.content
 
 
-@settings(max_examples=600)
+@examples(600)
 @given(parts=st.lists(st.tuples(PIECES, BETWEEN), min_size=1, max_size=6), size=st.integers(1, 60), level=LEVELS)
 def test_what_is_shown_is_the_text_of_the_answer_once_and_in_its_order(
     parts: list[tuple[str, str]], size: int, level: ReadingLevel

@@ -1,4 +1,4 @@
-"""What a model without native tools is told, and what it hears of its calls."""
+"""A model without native tools is told of them, and hears of its calls."""
 
 from dataclasses import dataclass, field
 from typing import Any

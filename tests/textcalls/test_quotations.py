@@ -41,7 +41,7 @@ LEVELS: list[ReadingLevel] = ["marked", "all"]
 
 
 def runs_unasked(result: ScanResult, level: ReadingLevel) -> bool:
-    """Whether a call would run without a person's approval: in `auto` what is unmarked always asks."""
+    """Tell whether a call would run without a person's approval: in `auto` what is unmarked always asks."""
     return any(not call.asks and (call.marked or level == "all") for call in result.calls)
 
 

@@ -1,4 +1,4 @@
-"""What `fanout parse` answers."""
+"""`fanout parse` answers with the calls of a text."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What is shown, quoted or made up in ways of its own: none of it runs, and what stands beside it does."""
+"""A call that is shown, quoted or made up does not run, and one that stands beside it does."""
 
 import pytest
 

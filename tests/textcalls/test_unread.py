@@ -1,4 +1,4 @@
-"""What seems to be a call that was lost, and what doesn't, where tools are named by words that answers are full of."""
+"""A text may seem to be a call that was lost, where tools are named by words that answers are full of."""
 
 from __future__ import annotations
 

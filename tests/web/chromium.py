@@ -92,7 +92,7 @@ class Chromium:
         return await self.until(there)
 
     async def until(self, fact: Callable[[str], Awaitable[bool]]) -> str:
-        """What the page shows when it holds."""
+        """Return the page's text once it holds."""
         shown = ""
 
         async def look() -> bool:
@@ -132,7 +132,7 @@ class Chromium:
             self.driver.save_screenshot(str(Path(folder) / f"{name}.png"))
 
     def faults(self) -> list[str]:
-        """What the browser complained of: scripts that failed, what the policy forbade."""
+        """Return the browser's complaints: scripts that failed, and loads that the policy forbade."""
         return [one["message"] for one in self.driver.get_log("browser") if one["level"] == "SEVERE"]
 
 

@@ -1,4 +1,4 @@
-"""What the console opens and hands over is opened and saved by the browser."""
+"""Files and links of the console are opened and saved by the browser."""
 
 from __future__ import annotations
 

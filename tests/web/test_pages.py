@@ -1,4 +1,4 @@
-"""What is served over HTTP, to whom, and with what headers."""
+"""Pages are served over HTTP to those who may have them, with strict headers."""
 
 from __future__ import annotations
 

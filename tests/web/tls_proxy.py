@@ -33,7 +33,7 @@ async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 @asynccontextmanager
 async def tls_proxy() -> AsyncIterator[TlsProxy]:
-    """One on a free port; `to` is set once the server behind it is known."""
+    """Start a proxy on a free port; `to` is set once the server behind it is known."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(CERTIFICATE)
     connections: set[asyncio.Task[None]] = set()
