@@ -173,10 +173,16 @@ class Answer:
                     self._emit(ev.AnswerKept(endpoint=self.endpoint, provider_data=chunk.data))
                 else:
                     self.batch.kept(chunk.index, chunk.data, self.endpoint)
-            case ch.UsageChunk() | ch.RetryChunk() | ch.NoticeChunk():
-                self._emit(_of_the_request(chunk))
-                if isinstance(chunk, ch.NoticeChunk) and chunk.unread:
-                    self.unread[chunk.shown.name if chunk.shown else ""] = chunk.unread
+            case ch.UsageChunk():
+                self._emit(usage_reported(chunk))
+            case ch.RetryChunk():
+                why, most = chunk.why, chunk.most
+                self._emit(ev.RetryScheduled(attempt=chunk.attempt, delay=chunk.delay, why=why, most=most))
+            case ch.NoticeChunk():
+                source, shown = chunk.without_reasoning_of, chunk.shown
+                self._emit(ev.Notice(level=chunk.level, text=chunk.text, without_reasoning_of=source, shown=shown))
+                if chunk.unread:
+                    self.unread[shown.name if shown else ""] = chunk.unread
             case _:
                 assert_never(chunk)
 
@@ -257,18 +263,3 @@ def _characters(value: Any) -> int:
         else:
             size += len(part) if isinstance(part, str) else 1
     return size
-
-
-def _of_the_request(chunk: ch.UsageChunk | ch.RetryChunk | ch.NoticeChunk) -> ev.Event:
-    match chunk:
-        case ch.UsageChunk():
-            return usage_reported(chunk)
-        case ch.RetryChunk():
-            return ev.RetryScheduled(attempt=chunk.attempt, delay=chunk.delay, why=chunk.why, most=chunk.most)
-        case ch.NoticeChunk():
-            return ev.Notice(
-                level=chunk.level,
-                text=chunk.text,
-                without_reasoning_of=chunk.without_reasoning_of,
-                shown=chunk.shown,
-            )

@@ -159,7 +159,8 @@ class WireHistory:
 
     def _keep(self, new: list[Message], length: int) -> None:
         """Make the turns before the newest ready, if nothing that follows can change what becomes of them."""
-        begin = next((n for n in range(len(new) - 1, 0, -1) if _is_prompt(new[n])), 0)
+        prompts = (n for n, one in enumerate(new) if isinstance(one, UserMessage) and one.content.strip())
+        begin = max(prompts, default=0)
         ids = _answered_ids(new[:begin])
         if not begin or ids is None or not self._ids.isdisjoint(ids):
             return
@@ -176,10 +177,6 @@ class WireHistory:
         self._ids.update(ids)
         self._count = length - len(new) + begin
         self._last = new[begin - 1]
-
-
-def _is_prompt(message: Message) -> bool:
-    return isinstance(message, UserMessage) and bool(message.content.strip())
 
 
 def _answered_ids(messages: Sequence[Message]) -> set[str] | None:

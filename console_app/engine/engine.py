@@ -278,12 +278,9 @@ class Engine:
         return searched(self.settings.tools, self.window(), tokens)
 
     def _with_builtins(self, offer: Offer) -> Mapping[str, ToolSpec]:
-        tools, wanted = with_programs(offer.callable, self._session), self.settings.builtin_tools | self._strategy_tools
-        return offered(tools, wanted, self._session)
-
-    @property
-    def _strategy_tools(self) -> frozenset[str]:
-        return STRATEGIES[self.settings.strategy].tools
+        settings, session = self.settings, self._session
+        wanted = settings.builtin_tools | STRATEGIES[settings.strategy].tools
+        return offered(with_programs(offer.callable, session), wanted, session)
 
     # What changes the conversation between turns, each by an event that the caller stores and shows
 

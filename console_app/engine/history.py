@@ -61,7 +61,13 @@ def _with_results(paired: list[UserMessage | _Asked], used: set[str]) -> Iterabl
             else entry.message.model_copy(update={"tool_calls": calls})
         )
         for call, result in zip(calls, entry.results, strict=True):
-            yield _result_of(call, result)
+            if result is None:
+                failed = Outcome.INTERRUPTED
+                yield ToolMessage(tool_call_id=call.id, content=INTERRUPTED, name=call.name, outcome=failed)
+            elif result.tool_call_id == call.id and result.name == call.name:
+                yield result
+            else:
+                yield result.model_copy(update={"tool_call_id": call.id, "name": call.name})
 
 
 def _legal(call: ToolCall, used: set[str], used_later: set[str]) -> ToolCall:
@@ -80,14 +86,6 @@ def _legal(call: ToolCall, used: set[str], used_later: set[str]) -> ToolCall:
     if not is_object(call.arguments):
         changes["arguments"] = "{}"
     return call.model_copy(update=changes) if changes else call
-
-
-def _result_of(call: ToolCall, result: ToolMessage | None) -> ToolMessage:
-    if result is None:
-        return ToolMessage(tool_call_id=call.id, content=INTERRUPTED, name=call.name, outcome=Outcome.INTERRUPTED)
-    if result.tool_call_id == call.id and result.name == call.name:
-        return result
-    return result.model_copy(update={"tool_call_id": call.id, "name": call.name})
 
 
 def _in_turns(messages: Iterable[Message]) -> list[Message]:

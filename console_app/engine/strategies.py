@@ -41,10 +41,6 @@ class StepResult:
     def empty(self) -> bool:
         return not self.calls and safe_text.is_blank(self.text)
 
-    @property
-    def any_ran(self) -> bool:
-        return any(call.ran for call in self.calls)
-
 
 @dataclass(frozen=True, slots=True)
 class Phase:

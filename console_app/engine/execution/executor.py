@@ -189,8 +189,12 @@ class Executor:
                 self.finish(call, refusal if call.before is None else results.not_again(call.before))
                 return
             spec = call.spec or spec  # as it was approved, where it became another while it waited
-            if queue is not None:
-                await self._wait_in(queue, call)
+            announced = False
+            while queue is not None and (others := queue.others()):  # again each time: one may have been run again
+                if not announced:
+                    self._emit(ev.CallQueued(call_id=call.id, why=queue.why))
+                    announced = True
+                await others[-1].finished.wait()  # the nearest: all would wake with each of the others, and look again
             call.released = True
             if not spec.builtin or is_agent(spec):
                 await self._take_slot(call, spec)
@@ -246,14 +250,6 @@ class Executor:
             logger.debug("Call %s had ended as %s before its task did", call.id, call.outcome)
 
     # Running
-
-    async def _wait_in(self, queue: Queue, call: CallExecution) -> None:
-        announced = False
-        while others := queue.others():  # asked again each time, as a call may have been run again meanwhile
-            if not announced:
-                self._emit(ev.CallQueued(call_id=call.id, why=queue.why))
-                announced = True
-            await others[-1].finished.wait()  # the nearest: all would wake, and look again, with each of the others
 
     async def _take_slot(self, call: CallExecution, spec: ToolSpec) -> None:
         limits = limits_of(spec, call.arguments or {}, self._settings.max_parallel)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, cast
 
 from console_app.domain import Outcome, ToolResult, ToolSpec, ports
@@ -92,11 +93,9 @@ def _take(call: CallExecution, spec: ToolSpec, arguments: dict[str, Any]) -> Non
 def _given_before(seen: CallView, spec: ToolSpec) -> ToolResult:
     structured = seen.structured
     if structured is None and spec.output_schema is not None:
-        try:  # stored once where the text is that very JSON
+        with suppress(ValueError, RecursionError):  # stored once where the text is that very JSON
             value: Any = json.loads(seen.content)
-        except (ValueError, RecursionError):
-            value = None
-        structured = cast("dict[str, Any]", value) if isinstance(value, dict) else None
+            structured = cast("dict[str, Any]", value) if isinstance(value, dict) else None
     return ToolResult(
         outcome=seen.outcome or Outcome.INTERRUPTED, content=seen.content, error=seen.error, structured=structured
     )
