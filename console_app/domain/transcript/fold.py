@@ -417,7 +417,10 @@ class Transcript:
         self.open_calls[event.call_id] = call
         calls = step.batch.calls
         place = len(calls)
-        while place and _comes_before(call, self._top(calls[place - 1])):
+        while place:
+            other = self._top(calls[place - 1])
+            if other.index <= call.index or (call.origin == "provider") != (other.origin == "provider"):
+                break  # those that the provider runs are counted by themselves, and are told of as they come
             place -= 1
         calls.insert(place, call)
         for other in calls[place + 1 :]:  # calls that were typed are told of as their servers come up
@@ -428,12 +431,6 @@ class Transcript:
         self.waiting.discard(call_id)
         self.shortened.pop(call_id, None)
         return self.calls.pop(call_id, None)
-
-
-def _comes_before(call: CallView, other: CallView) -> bool:
-    """Tell whether a call stands before another of its answer. Those that the provider runs are counted by themselves,
-    and are told of as they come."""
-    return other.index > call.index and (call.origin == "provider") == (other.origin == "provider")
 
 
 def _apply_to_call(call: CallView, event: CallChange) -> None:

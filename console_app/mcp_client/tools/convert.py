@@ -244,8 +244,7 @@ def _in_band_error(structured: Any, text: str) -> str | None:
 def _said(place: Mapping[str, Any]) -> str:
     for name in _WORDS:
         value: Any = place.get(name)
-        if isinstance(value, dict):
-            value = cast("dict[str, Any]", value).get("message")
+        value = safe_text.as_object(value).get("message", value)
         if isinstance(value, str) and value.strip():
             return value
     return ""

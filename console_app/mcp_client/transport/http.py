@@ -22,7 +22,8 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import INTERNAL_ERROR
 
-from console_app.mcp_client.transport.cutting import LINES, aside, object_of, plain, taken, taken_events
+from console_app.domain import safe_text
+from console_app.mcp_client.transport.cutting import LINES, aside, plain, taken, taken_events
 from console_app.mcp_client.transport.lines import LARGEST_LINE, find_id, members
 from console_app.mcp_client.transport.wire_message import Streams
 
@@ -57,7 +58,7 @@ async def _told(response: httpx2.Response, request: httpx2.Request) -> httpx2.Re
     is_json = response.headers.get("content-type", "").lower().startswith("application/json")
     error = _object(await response.aread()).get("error") if is_json else None
     await response.aclose()
-    said = object_of(error)
+    said = safe_text.as_object(error)
     code, message = said.get("code"), said.get("message")
     status = HTTPStatus(response.status_code)
     refusal = f"The server refused the call: HTTP {status.value} {status.phrase}."
@@ -73,7 +74,7 @@ async def _told(response: httpx2.Response, request: httpx2.Request) -> httpx2.Re
 def seconds_to_wait(error: MCPError, tries: int) -> float | None:
     """Return the seconds until a call that failed `tries` times may go out again; None where it may not."""
     data: Any = error.error.data
-    if _KEY not in object_of(data) or tries >= MOST_TRIES:
+    if _KEY not in safe_text.as_object(data) or tries >= MOST_TRIES:
         return None
     named: Any = data[_KEY]
     wait = named if isinstance(named, float | int) else _WAITS[tries - 1]
@@ -82,7 +83,7 @@ def seconds_to_wait(error: MCPError, tries: int) -> float | None:
 
 def _object(body: bytes) -> dict[str, Any]:
     try:
-        return object_of(json.loads(body))
+        return safe_text.as_object(json.loads(body))
     except (ValueError, RecursionError):
         return {}
 

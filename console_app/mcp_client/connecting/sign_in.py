@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import json
 import re
-import time
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
@@ -114,11 +113,6 @@ class StoredSignIn:
 
     async def forget(self) -> None:
         await asyncio.to_thread(self._credentials.delete, self._key)
-
-
-def expires_at(seconds: float | None) -> float | None:
-    """Return when something that holds for `seconds` is over, in seconds since the epoch."""
-    return None if seconds is None else time.time() + seconds
 
 
 class SignInPage:
