@@ -172,14 +172,8 @@ class Engine:
     def context_parts(self, transcript: Transcript) -> list[ContextPart]:
         """Return what the next request would be made of, by source, where the conversation is that of `transcript`."""
         settings = self.settings
-        return breakdown(
-            {"instructions": settings.system_prompt, **settings.parts},
-            tuple(self.offer.shown.values()),
-            transcript.history,
-            transcript.compaction,
-            settings.max_result_chars,
-            transcript.shortened,
-        )
+        system = {"instructions": settings.system_prompt, **settings.parts}
+        return breakdown(system, self.offer.shown.values(), transcript, settings.max_result_chars)
 
     def next_request(self) -> ports.ModelRequest:
         """Return what the next request would carry before anything is said; of a strategy's own notes it has none."""

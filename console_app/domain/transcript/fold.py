@@ -417,10 +417,11 @@ class Transcript:
         self.open_calls[event.call_id] = call
         calls = step.batch.calls
         place = len(calls)
-        while place:
-            other = self._top(calls[place - 1])
-            if other.index <= call.index or (call.origin == "provider") != (other.origin == "provider"):
-                break  # those that the provider runs are counted by themselves, and are told of as they come
+        while (  # those that the provider runs are counted by themselves, and are told of as they come
+            place
+            and (other := self._top(calls[place - 1])).index > call.index
+            and (call.origin == "provider") == (other.origin == "provider")
+        ):
             place -= 1
         calls.insert(place, call)
         for other in calls[place + 1 :]:  # calls that were typed are told of as their servers come up

@@ -309,9 +309,7 @@ class _Reporter:
         total = total if total is not None and isfinite(total) else None
         now = self._clock()
         new = bool(message) and call.says_news(message, now)
-        news = call.advances(progress) or new
-        if news:
-            call.news_at = now
+        news = call.advances(progress, now) or new
         call.keep(message or (f"progress {progress:g}" + (f" of {total:g}" if total is not None else "")))
         self._activity.report(
             ev.CallProgress(call_id=call.id, progress=progress, total=total, message=message, news=news)
@@ -321,10 +319,7 @@ class _Reporter:
         call = self._call
         if call.result is not None:
             return
-        now = self._clock()
-        news = sure and call.says_news(text, now, dropped)
-        if news:
-            call.news_at = now
+        news = sure and call.says_news(text, self._clock(), dropped)
         if dropped:
             call.keep(f"[{plural(dropped, 'line')} came too fast to keep]")
         call.keep(text)
@@ -337,10 +332,8 @@ class _Reporter:
             self._call.output.add(stream, text, dropped)
 
     def _told(self, stream: ev.OutputStream, text: str, offset: int, dropped: int) -> None:
-        call, now = self._call, self._clock()
-        news = call.says_news(text, now)
-        if news:
-            call.news_at = now
+        call = self._call
+        news = call.says_news(text, self._clock())
         self._activity.report(
             ev.CallOutput(call_id=call.id, stream=stream, text=text, offset=offset, dropped=dropped, news=news)
         )

@@ -99,11 +99,7 @@ class StoredSignIn:
 
     async def read(self) -> dict[str, Any]:
         """Return all of it; nothing where nothing was kept or it can't be read."""
-        text = await asyncio.to_thread(self._credentials.read, self._key)
-        try:
-            return safe_text.as_object(json.loads(text)) if text else {}
-        except ValueError:
-            return {}
+        return safe_text.object_in(await asyncio.to_thread(self._credentials.read, self._key) or "")
 
     async def update(self, **fields: Any) -> None:
         """Keep these fields beside the others; None deletes one."""

@@ -52,11 +52,11 @@ async def _told(response: httpx2.Response, request: httpx2.Request) -> httpx2.Re
     seconds = float(after[:9]) if after.isascii() and after.isdecimal() else None
     if response.status_code != 429 and (response.status_code != 503 or seconds is None):
         return response
-    asked = _object(await request.aread())
+    asked = safe_text.object_in(await request.aread())
     if asked.get("method") != "tools/call":
         return response
     is_json = response.headers.get("content-type", "").lower().startswith("application/json")
-    error = _object(await response.aread()).get("error") if is_json else None
+    error = safe_text.object_in(await response.aread()).get("error") if is_json else None
     await response.aclose()
     said = safe_text.as_object(error)
     code, message = said.get("code"), said.get("message")
@@ -79,13 +79,6 @@ def seconds_to_wait(error: MCPError, tries: int) -> float | None:
     named: Any = data[_KEY]
     wait = named if isinstance(named, float | int) else _WAITS[tries - 1]
     return float(wait) if 0 <= wait <= LONGEST_WAIT else None
-
-
-def _object(body: bytes) -> dict[str, Any]:
-    try:
-        return safe_text.as_object(json.loads(body))
-    except (ValueError, RecursionError):
-        return {}
 
 
 class _Kind(Enum):
@@ -122,7 +115,7 @@ def _own_answer(body: bytes, own: int) -> bytes:
 def _kind(message: bytes, own: int) -> _Kind:
     if _id_in(message) == own:
         return _Kind.ANSWER  # also one that is broken: it is told as that
-    fields = _object(message)
+    fields = safe_text.object_in(message)
     if "method" in fields:
         return _Kind.NO_ANSWER
     if "error" not in fields and not isinstance(fields.get("result"), dict):
