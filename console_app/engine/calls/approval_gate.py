@@ -10,8 +10,8 @@ the user's files are never bound by themselves to servers that are not the user'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import StrEnum
 from pathlib import PurePath as Path
 from typing import Any, Literal
@@ -152,27 +152,22 @@ class OtherServer:
     bound: str
 
 
+@dataclass(eq=False)
 class ApprovalGate:
     """Modes and rules, both settable while calls run. `trusted` names servers whose read-only marks are believed in
     mode `auto` (None: all, since their programs were trusted to start). Commands of the bundled `shell` are judged one
     by one."""
 
-    def __init__(
-        self,
-        mode: ApprovalMode = ApprovalMode.ASK,
-        rules: Sequence[Rule] = (),
-        *,
-        headless: bool = False,
-        trusted: frozenset[str] | None = None,
-        bindings: RuleBindings | None = None,
-        shell: ServerIdentity | None = None,
-    ) -> None:
-        self.mode = mode
-        self.shell = shell
-        self.rules = list(rules)
-        self.headless = headless
-        self.trusted = trusted
-        self.bindings = RuleBindings() if bindings is None else bindings
+    mode: ApprovalMode = ApprovalMode.ASK
+    rules: list[Rule] = field(default_factory=list[Rule])
+    _: KW_ONLY
+    headless: bool = False
+    trusted: frozenset[str] | None = None
+    bindings: RuleBindings = field(default_factory=RuleBindings)
+    shell: ServerIdentity | None = None
+
+    def __post_init__(self) -> None:
+        self.rules = list(self.rules)  # its own
 
     def check(self, spec: ToolSpec, arguments: Mapping[str, Any], must_ask: str = "") -> Ruling:
         """Return the verdict on one call. `must_ask` says why it may not run unless a person approves it, "" when

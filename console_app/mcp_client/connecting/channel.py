@@ -125,7 +125,9 @@ class HttpChannel:
             except (ValueError, sign_in.SignInRefused) as error:
                 raise StartError(str(error)) from error
         config, proof = self._config, "`auth`" if self._plan.kind == "bearer" else "the sign-in"
-        self._conversation = http.HttpConversation(config.url or "", config.headers, auth, proof, config.kind == "sse")
+        self._conversation = http.HttpConversation(
+            config.url or "", dict(config.headers), auth, proof, config.kind == "sse"
+        )
 
     @asynccontextmanager
     async def session(self) -> AsyncGenerator[ServerSession]:

@@ -12,7 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,24 +40,18 @@ if TYPE_CHECKING:
     from console_app.mcp_client.offering.changes import ChangeNotices
 
 
+@dataclass(eq=False)
 class Catalogue:
     """The prompts and resources of a server. Every question to it raises ServerError, and takes `seconds` at most."""
 
-    def __init__(
-        self,
-        server: str,
-        session: Callable[[], Awaitable[ServerSession]],
-        seconds: float,
-        changed: Callable[[], None],
-    ) -> None:
-        self.offers = Offers()
-        self.listed = asyncio.Event()  # the lists have come, whatever is in them
-        self.subscribed: set[str] = set()  # resources to be told of, over all connections
-        self.log_level: Level = "info"
-        self._server = server
-        self._session = session
-        self._seconds = seconds
-        self._changed = changed
+    _server: str
+    _session: Callable[[], Awaitable[ServerSession]]
+    _seconds: float
+    _changed: Callable[[], None]
+    offers: Offers = field(default_factory=Offers)
+    listed: asyncio.Event = field(default_factory=asyncio.Event)  # the lists have come, whatever is in them
+    subscribed: set[str] = field(default_factory=set[str])  # resources to be told of, over all connections
+    log_level: Level = "info"
 
     async def refresh(self, session: ServerSession) -> None:
         """List again; what can't be listed is empty, with the reason in the offers. A slow first list holds no other

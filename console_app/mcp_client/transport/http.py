@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import codecs
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
 from http import HTTPStatus
@@ -193,6 +194,7 @@ class _OwnEvents:
         return b""
 
 
+@dataclass(eq=False)
 class HttpConversation:
     """The HTTP side of one connection. `refusal` says how the server last refused a request, "" if it didn't.
 
@@ -200,23 +202,15 @@ class HttpConversation:
     `sse` says that the server is known to speak SSE as of 2024-11-05.
     """
 
-    def __init__(
-        self,
-        url: str,
-        headers: Mapping[str, str],
-        auth: httpx2.Auth | None = None,
-        proof: str = "`auth`",
-        sse: bool = False,
-    ) -> None:
-        self._url = url
-        self._headers = dict(headers)
-        self._auth = auth
-        self._proof = proof
-        self._sse = sse
-        self._legacy = False
-        self.status: int | None = None
-        self.refusal = ""
-        self.unauthorized = False  # it wants to know who we are, whatever it said to later requests
+    _url: str
+    _headers: dict[str, str]
+    _auth: httpx2.Auth | None
+    _proof: str
+    _sse: bool
+    _legacy: bool = False
+    status: int | None = None
+    refusal: str = ""
+    unauthorized: bool = False  # it wants to know who we are, whatever it said to later requests
 
     @property
     def may_be_older(self) -> bool:
