@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from console_app.config.files import disk
 from console_app.domain import FanoutError, UsageError, batch, safe_text
-from console_app.domain.transcript import comparison
+from console_app.domain.transcript.results import ComparedCall, as_json, call_differences, text_difference
 
 _BEGINNING = b'{"version":'
 _OTHER = "Name another file with -o, or move that one away."
@@ -322,16 +322,13 @@ def _differences(
         yield "the item is another: its prompt, model or tools changed"
     if one.status != other.status:
         yield f"status: {one.status} → {other.status}"
-    yield from comparison.text_difference("error", one.error or "", other.error or "")
-    yield from comparison.text_difference("answer", one.answer, other.answer)
-    yield from comparison.text_difference(
-        "structured", comparison.as_json(one.structured), comparison.as_json(other.structured)
-    )
-    yield from comparison.call_differences(_calls(one), _calls(other))
+    yield from text_difference("error", one.error or "", other.error or "")
+    yield from text_difference("answer", one.answer, other.answer)
+    yield from text_difference("structured", as_json(one.structured), as_json(other.structured))
+    yield from call_differences(_calls(one), _calls(other))
 
 
-def _calls(result: batch.ItemResult) -> list[comparison.ComparedCall]:
+def _calls(result: batch.ItemResult) -> list[ComparedCall]:
     return [
-        comparison.ComparedCall(f"{call.server}.{call.tool}", call.outcome, call.arguments, call.content)
-        for call in result.calls
+        ComparedCall(f"{call.server}.{call.tool}", call.outcome, call.arguments, call.content) for call in result.calls
     ]

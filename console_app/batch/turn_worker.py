@@ -397,7 +397,7 @@ def _ending(turn: Turn) -> tuple[batch.ItemStatus, str | None]:
         return "timed_out", turn.error
     if turn.outcome == "failed":
         return "failed", turn.error
-    if turn.approval_needed:
+    if turn.approvals_missed:
         missed = sorted({one.tool for one in turn.approvals_missed})
         return "approval", f"a call needed an approval and nobody could give it: {', '.join(missed)}"
     if unread := turn.unread_line:

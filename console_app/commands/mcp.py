@@ -79,7 +79,7 @@ async def _auth(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
     async with servers.running(hub, interrupts.to_end):
         await interrupts.race(hub.ready())
         if setup.arguments.sign_out:
-            await interrupts.race(hub.sign_out(name))
+            await interrupts.race(hub.connection(name).sign_out())
             output.report(f"{one_line(name, 40)}: signed out, here.")
             return DONE
         (status,) = hub.statuses()

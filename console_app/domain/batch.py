@@ -378,13 +378,10 @@ class BatchProgress:
 
     def ended(self, now: float, *, name: str = "", results: str = "") -> BatchSnapshot:
         """Return the last snapshot, with the histogram, which looks at every item."""
-        return self.snapshot(now, name=name, results=results).model_copy(
-            update={"histogram": histogram(self._durations), "rate": self._mean_rate(now)}
-        )
-
-    def _mean_rate(self, now: float) -> float | None:
         passed = now - self._started_at
-        return len(self._durations) / passed if self._durations and passed > 0 else None
+        rate = len(self._durations) / passed if self._durations and passed > 0 else None
+        update = {"histogram": histogram(self._durations), "rate": rate}
+        return self.snapshot(now, name=name, results=results).model_copy(update=update)
 
 
 def histogram(seconds: Sequence[float]) -> tuple[Bar, ...]:

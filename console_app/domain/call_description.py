@@ -151,13 +151,11 @@ def refusal(call: CallView, act: Act, *, siblings_run: bool = False) -> str:
             return "" if siblings_run or call.state is not CallState.FINISHED else NOTHING_RUNS
         case Act.CANCEL:
             return "" if call.state is not CallState.FINISHED else _ENDED
+        case Act.EXTEND | Act.BACKGROUND if call.state is not CallState.RUNNING:
+            return _ENDED if call.state is CallState.FINISHED else "This call isn't running."
         case Act.EXTEND:
-            if call.state is not CallState.RUNNING:
-                return _ENDED if call.state is CallState.FINISHED else "This call isn't running."
             return "" if call.limit is not None else "This call has no time limit."
         case Act.BACKGROUND:
-            if call.state is not CallState.RUNNING:
-                return _ENDED if call.state is CallState.FINISHED else "This call isn't running."
             if call.is_own and not call.is_agent:
                 return "This is Fanout's own call: its answer needs it."
             return "This call runs in the background already." if call.detached else ""

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Any, Literal, cast
 
 from console_app.domain.questions import SamplingRequest
-from console_app.domain.safe_text import BLANKS, is_blank, is_safe, one_line, visible
+from console_app.domain.safe_text import BLANKS, as_list, as_object, is_blank, is_safe, one_line, visible
 
 DEFINITION = "what it is"  # in the column of names, before a tool's difference
 MOST_BLANK_LINES = 2  # that stand as they are
@@ -199,16 +199,12 @@ def whole_of(tool: str, arguments: Mapping[str, Any]) -> str:
 def edits_of(arguments: Mapping[str, Any]) -> tuple[list[tuple[str, str]], frozenset[str]]:
     if (pair := _pair(arguments)) is not None:
         return [(arguments[pair[0]], arguments[pair[1]])], frozenset(pair)
-    listed = arguments.get("edits")
-    if not isinstance(listed, list) or not listed:
-        return [], frozenset()
     found: list[tuple[str, str]] = []
-    for one in cast("list[object]", listed):
-        edit = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
+    for edit in map(as_object, as_list(arguments.get("edits"))):
         if (pair := _pair(edit)) is None or set(edit) - set(pair):
             return [], frozenset()  # something of it would not be shown
         found.append((edit[pair[0]], edit[pair[1]]))
-    return found, frozenset({"edits"})
+    return found, frozenset({"edits"} if found else ())
 
 
 def _pair(edit: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -63,7 +63,7 @@ class RuleText:
 def parse_rule(text: str) -> RuleText:
     """Reads one rule. Raises ValueError with what can't be understood, in one sentence."""
     text = text.strip()
-    start = _arguments_start(text)
+    start = _outside_of_sets(text, "(")
     pattern = text[:start].strip() if start >= 0 else text
     if not pattern or any(character.isspace() for character in pattern):
         raise ValueError(f"“{text}” has to begin with SERVER.TOOL, where * stands for anything")
@@ -76,13 +76,13 @@ def parse_rule(text: str) -> RuleText:
     return RuleText(pattern, _arguments(text, text[start + 1 : -1]))
 
 
-def _arguments_start(text: str) -> int:
-    """Return where the arguments begin, -1 without any; a bracket inside [...] belongs to the glob."""
+def _outside_of_sets(text: str, sign: str) -> int:
+    """Return where a sign first stands, -1 where it doesn't; one inside [...] belongs to the glob."""
     at = 0
     while at < len(text):
         if text[at] == "[" and (end := text.find("]", at + 2)) > 0:
             at = end
-        elif text[at] == "(":
+        elif text[at] == sign:
             return at
         at += 1
     return -1
@@ -135,13 +135,8 @@ def tool_pattern(server: str, tool: str = "", *, reads: bool = False) -> str:
 def server_and_tool(pattern: str) -> tuple[str, str]:
     """Split globs of server and tool at the first dot outside of [...]. Without a dot, `demo*` is servers with all
     their tools; else nothing."""
-    at = 0
-    while at < len(pattern):
-        if pattern[at] == "[" and (end := pattern.find("]", at + 2)) > 0:
-            at = end
-        elif pattern[at] == ".":
-            return pattern[:at], pattern[at + 1 :]
-        at += 1
+    if (dot := _outside_of_sets(pattern, ".")) >= 0:
+        return pattern[:dot], pattern[dot + 1 :]
     return (pattern, "*") if pattern.endswith("*") else ("", "")
 
 

@@ -166,6 +166,14 @@ def as_object(value: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
+def object_in(text: str | bytes) -> dict[str, Any]:
+    """Return the object that JSON is; {} for all else."""
+    try:
+        return as_object(json.loads(text))
+    except (ValueError, RecursionError):
+        return {}
+
+
 def exact_number(text: str) -> float:
     from decimal import Decimal  # rarely needed
 

@@ -90,7 +90,11 @@ def _warnings(parts: SplitResult, host: str, userinfo: bool) -> list[str]:
     if userinfo:
         found.append(f"what stands before the @ says nothing: the page is on {host}")
     if not host.isascii() or "xn--" in host.lower():
-        found.append(f"the host has letters that may only look familiar{_ascii_form(host)}")
+        try:
+            plainly = "" if host.isascii() else f": {host.encode('idna').decode('ascii')}"
+        except UnicodeError:
+            plainly = ""
+        found.append(f"the host has letters that may only look familiar{plainly}")
     local = host.lower() in {"localhost", "[::1]"} or host.startswith("127.")
     if local:
         found.append("it is served by this machine")
@@ -99,15 +103,6 @@ def _warnings(parts: SplitResult, host: str, userinfo: bool) -> list[str]:
     if parts.scheme == "http" and not local:
         found.append("http: what you send there is not encrypted")
     return found
-
-
-def _ascii_form(host: str) -> str:
-    if host.isascii():
-        return ""
-    try:
-        return f": {host.encode('idna').decode('ascii')}"
-    except UnicodeError:
-        return ""
 
 
 def _is_number(host: str) -> bool:

@@ -42,21 +42,13 @@ class HeldNews:
         if before is None:
             self._newest[key] = _Held(news, news.dropped, news.news)
         else:
-            self._newest[key] = _Held(
-                news, before.dropped + _weight(before.newest) + news.dropped, before.news or news.news
-            )
+            last = before.newest
+            lost = safe_text.size_of(last.text) if isinstance(last, ev.CallOutput) else 1
+            self._newest[key] = _Held(news, before.dropped + lost + news.dropped, before.news or news.news)
 
-    def of_call(self, call_id: str) -> list[CallNews]:
-        return [self._newest.pop(key).told() for key in list(self._newest) if key[0] == call_id]
-
-    def take(self) -> list[CallNews]:
-        taken = [held.told() for held in self._newest.values()]
-        self._newest.clear()
-        return taken
-
-
-def _weight(news: CallNews) -> int:
-    return safe_text.size_of(news.text) if isinstance(news, ev.CallOutput) else 1
+    def take(self, call_id: str = "") -> list[CallNews]:
+        """Take that of one call, or of all."""
+        return [self._newest.pop(key).told() for key in list(self._newest) if call_id in ("", key[0])]
 
 
 HIGH = 512
@@ -224,7 +216,7 @@ class Activity(ABC):
     def emit(self, event: ev.Event) -> None:
         """Stamp an event, fold it in and queue it; after the end it is dropped."""
         if self._held and (call_id := getattr(event, "call_id", "")):
-            for news in self._held.of_call(call_id):  # what it said before that
+            for news in self._held.take(call_id):  # what it said before that
                 self._put(news)
         self._put(event)
 

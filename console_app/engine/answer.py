@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, assert_never, cast
 
 from console_app.domain import AssistantMessage, FanoutError, Outcome, Reasoning, ThoughtLabel, ports, safe_text
@@ -90,31 +91,27 @@ KEPT_AROUND: Final = 1_000  # of those, for each part of it: one without a word 
 _PLAN = re.compile(r"^[ \t#*_>]*plan[ \t*_]*:[ \t*_]*", re.IGNORECASE | re.MULTILINE)
 
 
+@dataclass(eq=False)
 class Answer:
     """The parts of an answer so far. `finish` is None until the model said that it is complete. With a `label`, its
     text is a thought and not for the user. Which model of `provider` answers is known once it has begun."""
 
-    def __init__(
-        self,
-        batch: Batch,
-        provider_calls: ProviderCalls,
-        emit: Callable[[ev.Event], None],
-        provider: ports.Provider,
-        label: ThoughtLabel | None = None,
-    ) -> None:
-        self.batch = batch
-        self._provider_calls = provider_calls
-        self._provider = provider
-        self.label: ThoughtLabel | None = label
-        self.finish: ch.FinishReason | None = None
-        self.error: FanoutError | None = None
-        self.over = False  # nobody wants more of it
-        self.unread: dict[str, str] = {}  # tools that it seemed to call ("": unknown), and what the model hears of it
-        self._emit = emit
-        self._text: list[str] = []
-        self._reasoning: list[Reasoning] = []
-        self._provider_data: dict[str, Any] = {}
-        self._said = self._kept = 0  # characters that came
+    batch: Batch
+    _provider_calls: ProviderCalls
+    _emit: Callable[[ev.Event], None]
+    _provider: ports.Provider
+    label: ThoughtLabel | None
+    finish: ch.FinishReason | None = None
+    error: FanoutError | None = None
+    over: bool = False  # nobody wants more of it
+    unread: dict[str, str] = field(  # tools that it seemed to call ("": unknown), and what the model hears of it
+        default_factory=dict[str, str]
+    )
+    _text: list[str] = field(default_factory=list[str])
+    _reasoning: list[Reasoning] = field(default_factory=list[Reasoning])
+    _provider_data: dict[str, Any] = field(default_factory=dict[str, Any])
+    _said: int = 0  # characters that came of text,
+    _kept: int = 0  # and of what goes back to the endpoint
 
     @property
     def endpoint(self) -> str:
@@ -173,10 +170,16 @@ class Answer:
                     self._emit(ev.AnswerKept(endpoint=self.endpoint, provider_data=chunk.data))
                 else:
                     self.batch.kept(chunk.index, chunk.data, self.endpoint)
-            case ch.UsageChunk() | ch.RetryChunk() | ch.NoticeChunk():
-                self._emit(_of_the_request(chunk))
-                if isinstance(chunk, ch.NoticeChunk) and chunk.unread:
-                    self.unread[chunk.shown.name if chunk.shown else ""] = chunk.unread
+            case ch.UsageChunk():
+                self._emit(usage_reported(chunk))
+            case ch.RetryChunk():
+                why, most = chunk.why, chunk.most
+                self._emit(ev.RetryScheduled(attempt=chunk.attempt, delay=chunk.delay, why=why, most=most))
+            case ch.NoticeChunk():
+                source, shown = chunk.without_reasoning_of, chunk.shown
+                self._emit(ev.Notice(level=chunk.level, text=chunk.text, without_reasoning_of=source, shown=shown))
+                if chunk.unread:
+                    self.unread[shown.name if shown else ""] = chunk.unread
             case _:
                 assert_never(chunk)
 
@@ -257,18 +260,3 @@ def _characters(value: Any) -> int:
         else:
             size += len(part) if isinstance(part, str) else 1
     return size
-
-
-def _of_the_request(chunk: ch.UsageChunk | ch.RetryChunk | ch.NoticeChunk) -> ev.Event:
-    match chunk:
-        case ch.UsageChunk():
-            return usage_reported(chunk)
-        case ch.RetryChunk():
-            return ev.RetryScheduled(attempt=chunk.attempt, delay=chunk.delay, why=chunk.why, most=chunk.most)
-        case ch.NoticeChunk():
-            return ev.Notice(
-                level=chunk.level,
-                text=chunk.text,
-                without_reasoning_of=chunk.without_reasoning_of,
-                shown=chunk.shown,
-            )

@@ -115,10 +115,7 @@ class Compacting(Activity):
         pass
 
     async def _run(self) -> None:
-        try:
-            await compact(self._session, self.emit, automatic=False)
-        finally:
-            self._outbox.close()
+        await compact(self._session, self.emit, automatic=False)
 
     def _main_is_done(self, task: asyncio.Task[None]) -> None:
         self._outbox.close()

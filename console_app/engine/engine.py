@@ -172,14 +172,8 @@ class Engine:
     def context_parts(self, transcript: Transcript) -> list[ContextPart]:
         """Return what the next request would be made of, by source, where the conversation is that of `transcript`."""
         settings = self.settings
-        return breakdown(
-            {"instructions": settings.system_prompt, **settings.parts},
-            tuple(self.offer.shown.values()),
-            transcript.history,
-            transcript.compaction,
-            settings.max_result_chars,
-            transcript.shortened,
-        )
+        system = {"instructions": settings.system_prompt, **settings.parts}
+        return breakdown(system, self.offer.shown.values(), transcript, settings.max_result_chars)
 
     def next_request(self) -> ports.ModelRequest:
         """Return what the next request would carry before anything is said; of a strategy's own notes it has none."""
@@ -278,12 +272,9 @@ class Engine:
         return searched(self.settings.tools, self.window(), tokens)
 
     def _with_builtins(self, offer: Offer) -> Mapping[str, ToolSpec]:
-        tools, wanted = with_programs(offer.callable, self._session), self.settings.builtin_tools | self._strategy_tools
-        return offered(tools, wanted, self._session)
-
-    @property
-    def _strategy_tools(self) -> frozenset[str]:
-        return STRATEGIES[self.settings.strategy].tools
+        settings, session = self.settings, self._session
+        wanted = settings.builtin_tools | STRATEGIES[settings.strategy].tools
+        return offered(with_programs(offer.callable, session), wanted, session)
 
     # What changes the conversation between turns, each by an event that the caller stores and shows
 

@@ -74,18 +74,11 @@ def session_for(session: Session, calls: Sequence[ManualCall]) -> Session:
     """Return the session with the calls in place of the model; history and limits stay shared. Raises UsageError."""
     agent = session.agents.spec(session) if session.agents is not None else None
     own = [*([] if session.programs is None else [PROGRAM_SPEC]), *([agent] if agent is not None else [])]
-    specs, gate = find_tools(calls, [*session.toolset.tools(), *own]), session.gate
+    specs = find_tools(calls, [*session.toolset.tools(), *own])
     return replace(
         session,
         provider=ManualCallsProvider(calls, specs),
-        gate=TypedCallsGate(
-            *(gate.mode, gate.rules),
-            headless=gate.headless,
-            trusted=gate.trusted,
-            bindings=gate.bindings,
-            shell=gate.shell,
-            own_alone=PROGRAM_SPEC in specs,
-        ),
+        gate=TypedCallsGate(**dict[str, Any](vars(session.gate), own_alone=PROGRAM_SPEC in specs)),
         settings=typed(session.settings),
         given=None,
         todo_edited=False,  # the model is told of it in its own turn
@@ -96,17 +89,16 @@ def typed(settings: EngineSettings) -> EngineSettings:
     return replace(settings, strategy="agentic", builtin_tools=frozenset(), dedupe=False)
 
 
+@dataclass(eq=False)
 class TypedCallsGate(ApprovalGate):
     """Typing a call approves it, but denials stay, and a changed tool or a call only read somewhere is shown first.
     With `own_alone` a program was typed, and its calls weren't."""
 
-    def __init__(self, *given: Any, own_alone: bool = False, **more: Any) -> None:
-        super().__init__(*given, **more)
-        self._own_alone = own_alone
+    own_alone: bool = False
 
     def check(self, spec: ToolSpec, arguments: Mapping[str, Any], must_ask: str = "") -> Ruling:
         verdict = super().check(spec, arguments, must_ask)
-        asks = verdict.action == "ask" and not spec.changed and not must_ask and (spec.builtin or not self._own_alone)
+        asks = verdict.action == "ask" and not spec.changed and not must_ask and (spec.builtin or not self.own_alone)
         return Ruling("allow", "you asked for it yourself", ev.DecidedBy.USER) if asks else verdict
 
 
@@ -126,7 +118,7 @@ class ManualCallsProvider:
         self._answered = False
 
     @staticmethod
-    def gate(mode: ApprovalMode, rules: Sequence[Rule]) -> ApprovalGate:
+    def gate(mode: ApprovalMode, rules: list[Rule]) -> ApprovalGate:
         return TypedCallsGate(mode, rules, headless=True)
 
     @classmethod

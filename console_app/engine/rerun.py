@@ -85,15 +85,12 @@ def _next(session: Session, call: CallExecution, spec: ToolSpec, arguments: dict
     fresh = call.again()
     if (call.ran or call.runs_before) and spec.annotations.may_do_twice:
         fresh.must_ask, fresh.resolution = call.asks or TWICE, None
-    if verdict.action == "ask" and not _approved(call, spec):
+    # Only what a person approved, of the tool as it is now, still counts: what a mode let run is for the mode of now.
+    by_person = call.resolution is not None and call.resolution.by is ev.DecidedBy.USER
+    as_approved = by_person and call.spec is not None and call.spec.fingerprint == spec.fingerprint
+    if verdict.action == "ask" and not as_approved:
         fresh.resolution = None
     return fresh
-
-
-def _approved(call: CallExecution, spec: ToolSpec) -> bool:
-    """Tell whether a person approved the call, of the tool as it is now: what a mode let run is for the mode of now."""
-    by = call.resolution.by if call.resolution else None
-    return by is ev.DecidedBy.USER and call.spec is not None and call.spec.fingerprint == spec.fingerprint
 
 
 # A rerun asks: the call may be wrong by now, and a key that was meant for another call must not do harm.

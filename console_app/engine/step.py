@@ -81,18 +81,18 @@ class Step:
         self._programs = MadeCalls(session, self.executor, turn.emit)
         # A model may call all the same where the request takes no calls. In the last answer of a turn these are
         # skipped; beside a thought they run, since they are what the next request would ask for.
-        closed = results.no_more_tools() if ask.tool_choice == "none" and ask.label is None else None
+        refusal = results.no_more_tools() if ask.tool_choice == "none" and ask.label is None else None
         self.batch = Batch(
             settings=settings,
             policy=self._policy,
-            closed=closed,
+            refusal=refusal,
             specs=self._specs,
             executor=self.executor,
             emit=turn.emit,
             new_id=lambda provider_id, index: session.new_call_id(provider_id, f"call_{turn.number}_{number}_{index}"),
             missing=self._missing,
             question=self._question,
-            made=self._programs,
+            made=self._programs.by_id,
             program=provider_calls.call_id,
         )
         self._restarts = Restarts(session, self.batch, turn.emit)
@@ -127,14 +127,9 @@ class Step:
 
     async def run(self) -> StepResult:
         """Send the request; return when the answer has ended and each of its calls has its result."""
-        answer = Answer(
-            self.batch,
-            self._provider_calls,
-            self._turn.emit,
-            self._session.provider,
-            self._ask.label,
+        self._answer = answer = Answer(
+            self.batch, self._provider_calls, self._turn.emit, self._session.provider, self._ask.label
         )
-        self._answer = answer
         ended = asyncio.get_running_loop().create_future()
         settings = self._settings
         note = UserMessage(content=self._ask.note, origin="fanout") if self._ask.note else None

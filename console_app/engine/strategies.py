@@ -13,8 +13,8 @@ from console_app.domain import chunks as ch
 from console_app.domain import events as ev
 from console_app.domain.settings import ToolChoice
 from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.context import GO_ON
 from console_app.engine.execution.builtin_specs import FINISHED, QUESTION
-from console_app.engine.history import GO_ON
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,6 @@ class StepResult:
     @property
     def empty(self) -> bool:
         return not self.calls and safe_text.is_blank(self.text)
-
-    @property
-    def any_ran(self) -> bool:
-        return any(call.ran for call in self.calls)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,21 +59,12 @@ PLAN_OFF = "[Fanout: plan mode is off. Tools that change things may be called ag
 def note_for(mode: ApprovalMode, transcript: Transcript) -> str:
     """Return the words on plan mode that the model needs before its next request; "" when it knows. Only the history
     tells, so undo, resuming and summaries have it told again."""
-    on = mode is ApprovalMode.PLAN
-    if on == _was_told(transcript):
-        return ""
-    return PLAN_ON if on else PLAN_OFF
-
-
-def _was_told(transcript: Transcript) -> bool:
     covered = transcript.compaction.covers if transcript.compaction else 0
-    for message in reversed(transcript.history[covered:]):
-        if isinstance(message, UserMessage) and message.origin == "fanout":
-            if message.content == PLAN_ON:
-                return True
-            if message.content == PLAN_OFF:
-                return False
-    return False
+    later = (one for one in reversed(transcript.history[covered:]) if isinstance(one, UserMessage))
+    notes = (one.content for one in later if one.origin == "fanout")
+    told = next((note for note in notes if note in (PLAN_ON, PLAN_OFF)), PLAN_OFF)
+    now = PLAN_ON if mode is ApprovalMode.PLAN else PLAN_OFF
+    return "" if now == told else now
 
 
 STOPPED = "[Fanout: the user stopped the turn here, before it was finished.]"
@@ -85,7 +76,7 @@ logger = logging.getLogger(__name__)
 
 
 class Turn(Decidable):
-    """`outcome` is None while it runs; `approval_needed` and `timed_out` say why one failed."""
+    """`outcome` is None while it runs; `approvals_missed` and `timed_out` say why one failed."""
 
     def __init__(self, session: Session, prompt: UserMessage, number: int) -> None:
         super().__init__(session, number)
@@ -101,7 +92,7 @@ class Turn(Decidable):
         self._may_compact = True
         self._repetition = Repetition()
         self._unpriced = False  # a request came whose price nobody knows
-        self._steering: list[UserMessage] = []
+        self.unsent: list[UserMessage] = []  # what `steer` was given and no request has carried, whole
         self._step: Step | None = None
         self._builtins = frozenset[str]()
         self._said = ""  # the newest text of an answer
@@ -125,18 +116,9 @@ class Turn(Decidable):
             self.join(self.prompt)
 
     @property
-    def approval_needed(self) -> bool:
-        return bool(self.approvals_missed)
-
-    @property
     def unread_line(self) -> str:
         tools = ", ".join(sorted(one_line(tool, 60) for tool in self.unread if tool)) or "a tool"
         return f"The model seemed to call {tools} in its text, and nothing was run." if self.unread else ""
-
-    @property
-    def unsent(self) -> list[UserMessage]:
-        """Return what `steer` was given and no request has carried, whole."""
-        return list(self._steering)
 
     # What the user can do
 
@@ -184,7 +166,7 @@ class Turn(Decidable):
         """Add a user message that the next request of this turn carries."""
         message = as_message(message)
         if message.whole.strip():
-            self._steering.append(message)
+            self.unsent.append(message)
 
     def _approvals_of(self, call_id: str) -> Approvals | None:
         step = self._step_of(call_id)
@@ -210,10 +192,6 @@ class Turn(Decidable):
     @property
     def settings(self) -> EngineSettings:
         return self._session.settings
-
-    @property
-    def has_steering(self) -> bool:
-        return bool(self._steering)
 
     @property
     def open_todos(self) -> str:
@@ -294,7 +272,7 @@ class Turn(Decidable):
         return True
 
     def _join_what_the_user_did(self) -> None:
-        waiting, self._steering = self._steering, []
+        waiting, self.unsent = self.unsent, []
         for message in waiting:
             self.join(message)
             self._repetition.forget_answers()
@@ -373,7 +351,7 @@ class Turn(Decidable):
             self._before = len(history)
             if limit := self.spent():
                 return Ending("failed", limit)
-            if not self._steering:
+            if not self.unsent:
                 return Ending("completed")
 
     async def _conversed(self, agent: ag.Converses, prompt: str, earlier: str) -> Ending | None:
@@ -473,7 +451,6 @@ class Loop:
 
     def __init__(self, turn: Turn, strategy: Strategy) -> None:
         self._turn = turn
-        self._phases = strategy.phases
         self._strategy = strategy
         self._called = False  # an answer of this turn had a call
         self._was_refused = False  # the answer before the newest could not complete
@@ -488,7 +465,7 @@ class Loop:
         for _ in range(turn.settings.max_steps):
             if ending := self._spent():
                 return ending
-            phase = self._phases[at]
+            phase = self._strategy.phases[at]
             note = "" if self._pauses else phase.note  # what goes on has been told
             answer = await turn.step(tool_choice=self._tool_choice(phase), note=note, label=phase.label)
             self._called = self._called or bool(answer.calls)
@@ -496,9 +473,17 @@ class Loop:
             self._refused = any(call.outcome is Outcome.BLOCKED for call in answer.calls)
             if ending := self._judge(phase, answer):
                 return ending
-            think_again = await self._asked(phase, answer)
-            at = 0 if think_again else at if answer.paused else self._next(at, answer)
-        return await self._closing_answer()
+            asks = self._asks and phase.label == "reason" and not answer.calls
+            question = loops.ASK.search(answer.text) if asks else None
+            if question is not None:
+                self._asks = await self._turn.ask(question["question"].strip())
+            at = 0 if question is not None else at if answer.paused else self._next(at, answer)
+        if ending := self._spent():
+            return ending
+        turn.notice("warning", f"Step limit of {turn.settings.max_steps} reached: one last answer, without tools.")
+        turn.add_message(loops.CLOSING)
+        answer = await turn.step(tool_choice="none")
+        return Ending("step_limit", answer.error)
 
     def _tool_choice(self, phase: Phase) -> ToolChoice:
         """Return what the settings want, else the phase. A thought calls nothing; where only text can end the turn,
@@ -508,24 +493,11 @@ class Loop:
             return "auto"
         if phase.label is not None or wanted is None:
             return phase.tool_choice
-        return "auto" if wanted == "required" and self._called and not self._ends_by_call else wanted
-
-    @property
-    def _ends_by_call(self) -> bool:
-        return FINISHED in self._strategy.tools | self._turn.settings.builtin_tools
-
-    async def _asked(self, phase: Phase, answer: StepResult) -> bool:
-        question = (
-            loops.ASK.search(answer.text) if self._asks and phase.label == "reason" and not answer.calls else None
-        )
-        if question is None:
-            return False
-        self._asks = await self._turn.ask(question["question"].strip())
-        return True
+        ends_by_call = FINISHED in self._strategy.tools | self._turn.settings.builtin_tools
+        return "auto" if wanted == "required" and self._called and not ends_by_call else wanted
 
     def _spent(self) -> Ending | None:
-        limit = self._turn.spent()
-        if limit is None:
+        if (limit := self._turn.spent()) is None:
             return None
         self._turn.notice("warning", f"{limit} The turn ends here.")
         return Ending("failed", limit)
@@ -535,9 +507,9 @@ class Loop:
         self._cuts = self._cuts + 1 if answer.error or answer.finish == "length" else 0
         self._pauses = self._pauses + 1 if answer.paused else 0
         if answer.completed is not None:
-            return None if turn.has_steering else Ending("completed")
+            return None if turn.unsent else Ending("completed")
         if answer.calls:
-            if self._cuts >= loops.MOST_CUTS or (answer.error and not answer.any_ran):
+            if self._cuts >= loops.MOST_CUTS or (answer.error and not any(call.ran for call in answer.calls)):
                 return ended_by(turn, answer)
             if answer.error:
                 turn.notice("warning", f"{answer.error.rstrip('.')}. Going on with the results of the calls that ran.")
@@ -564,7 +536,7 @@ class Loop:
             self._called_upon = True
             turn.add_message(loops.NO_CALL.format(finished=SPECS[FINISHED].name))
             return None
-        if not answer.error and (turn.has_steering or self._has_to_go_on()):
+        if not answer.error and (turn.unsent or self._has_to_go_on()):
             return None
         return ended_by(turn, answer)
 
@@ -582,21 +554,13 @@ class Loop:
         return True
 
     def _next(self, at: int, answer: StepResult) -> int:
-        following = (at + 1) % len(self._phases)
-        if not answer.calls and self._phases[at].label is None:
+        phases = self._strategy.phases
+        following = (at + 1) % len(phases)
+        if not answer.calls and phases[at].label is None:
             return 0  # an answer that did not end the turn: a new cycle
-        if answer.calls and self._phases[at].label is not None and self._phases[following].label is None:
-            following = (following + 1) % len(self._phases)  # it acted already
+        if answer.calls and phases[at].label is not None and phases[following].label is None:
+            following = (following + 1) % len(phases)  # it acted already
         return following
-
-    async def _closing_answer(self) -> Ending:
-        turn = self._turn
-        if ending := self._spent():
-            return ending
-        turn.notice("warning", f"Step limit of {turn.settings.max_steps} reached: one last answer, without tools.")
-        turn.add_message(loops.CLOSING)
-        answer = await turn.step(tool_choice="none")
-        return Ending("step_limit", answer.error)
 
 
 def ended_by(turn: Turn, answer: StepResult) -> Ending:

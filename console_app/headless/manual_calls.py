@@ -91,7 +91,7 @@ class NamedTools:
 
     async def _servers_of(self, label: str) -> None:
         names = [status.name for status in self._hub.statuses() if label.startswith(f"{status.name}.")]
-        await asyncio.gather(*(self._hub.settled(name) for name in names))
+        await asyncio.gather(*(self._hub.connection(name).settled() for name in names))
 
     def _listed(self, label: str) -> ToolSpec | None:
         return next((spec for spec in self._hub.tools() if spec.label == label), None)

@@ -153,7 +153,7 @@ def _ending(
         return RunEnding(Exit.TIME_LIMIT, error or "The time limit was reached.")
     if outcome == "failed":
         return RunEnding(Exit.FAILED, error or "The turn failed.")
-    if turn.approval_needed:
+    if turn.approvals_missed:
         return RunEnding(Exit.APPROVAL, _approval_line(turn))
     if unread := turn.unread_line:
         return RunEnding(Exit.FAILED, f"{unread} --dialect NAME says how the model writes calls.")

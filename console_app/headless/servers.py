@@ -72,7 +72,7 @@ async def timed(hub: Hub) -> dict[str, float]:
     began = loop.time()
 
     async def one(name: str) -> tuple[str, float]:
-        await hub.listed(name)
+        await hub.connection(name).listed()
         return name, loop.time() - began
 
     return dict(await asyncio.gather(*(one(status.name) for status in hub.statuses())))

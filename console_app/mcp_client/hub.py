@@ -87,7 +87,7 @@ _OTHER_SERVERS = 2.0
 
 class Hub:
     """A Toolset over many servers. `on_change` is called in the event loop after a change of any state or offer,
-    `on_update` with a server and the URI of a resource there that changed (after `subscribe`)."""
+    `on_update` with a server and the URI of a resource there that changed (after `Catalogue.subscribe`)."""
 
     def __init__(
         self,
@@ -161,29 +161,17 @@ class Hub:
             for task in waiting:
                 task.cancel()
 
-    async def settled(self, name: str) -> None:
-        await self._connection(name).settled()
-
-    async def reconnect(self, name: str) -> None:
-        """Connect to one server anew, and return once that has settled. Raises ServerError for an unknown name."""
-        await self._connection(name).reconnect()
-
     async def sign_in(self, name: str) -> ServerStatus:
         """Open the browser (`asking.open_url`) for the user to sign in to a server; return its status once that
         settled."""
-        connection = self._connection(name)
+        connection = self.connection(name)
         await connection.sign_in()
         return connection.status
-
-    async def sign_out(self, name: str) -> None:
-        connection = self._connection(name)
-        await connection.sign_out()
-        await connection.reconnect()
 
     async def trust_tools(self, name: str, shown: Mapping[str, str]) -> Sequence[str]:
         """Trust changed tools as they were shown, tool to the hash of its definition; return those that still are
         that."""
-        connection = self._connection(name)
+        connection = self.connection(name)
         changed = [tool for tool in connection.listed_tools.changed if tool in shown]
         return [tool for tool in changed if await connection.accept(tool, shown[tool])]
 
@@ -195,7 +183,7 @@ class Hub:
 
     async def set_enabled(self, name: str, on: bool) -> None:
         """Switch one server on (it connects in the background) or off (its program has ended on return)."""
-        connection = self._connection(name)
+        connection = self.connection(name)
         if connection.config.disabled is on:
             await self.put(connection.config.model_copy(update={"disabled": not on}))
 
@@ -208,7 +196,7 @@ class Hub:
         self._changed()
 
     async def remove(self, name: str) -> None:
-        await self._connection(name).stop()
+        await self.connection(name).stop()
         del self._connections[name]
         self._changed()
 
@@ -223,15 +211,12 @@ class Hub:
     def tools(self) -> Sequence[ToolSpec]:
         """Return the tools that are on, of all servers that are up, in the order of mcp.json and of their lists."""
         if self._specs is None:
-            self._specs = tuple(spec for spec in self.all_tools() if self._is_on(spec.server, "tool", spec.tool))
+            self._specs = tuple(spec for spec in self.all_tools() if self.is_on(spec.server, "tool", spec.tool))
         return self._specs
 
     def all_tools(self) -> Sequence[ToolSpec]:
         connections = self._connections.values()
         return [self._spec(connection, tool) for connection in connections for tool in connection.listed_tools.tools]
-
-    def tools_off(self) -> Sequence[ToolSpec]:
-        return [spec for spec in self.all_tools() if not self._is_on(spec.server, "tool", spec.tool)]
 
     def tool(self, server: str, name: str) -> ToolSpec | None:
         """Return one tool of a server, whether it is on or off; None where there is none such now."""
@@ -274,13 +259,11 @@ class Hub:
     # off; whatever asks a server raises ServerError.
 
     def prompts(self) -> Sequence[ServerPrompt]:
-        return [
-            one for offers in self.offers() for one in offers.prompts if self._is_on(one.server, "prompt", one.name)
-        ]
+        return [one for offers in self.offers() for one in offers.prompts if self.is_on(one.server, "prompt", one.name)]
 
     def resources(self) -> Sequence[Resource]:
         return [
-            one for offers in self.offers() for one in offers.resources if self._is_on(one.server, "resource", one.uri)
+            one for offers in self.offers() for one in offers.resources if self.is_on(one.server, "resource", one.uri)
         ]
 
     def templates(self) -> Sequence[ResourceTemplate]:
@@ -288,7 +271,7 @@ class Hub:
             one
             for offers in self.offers()
             for one in offers.templates
-            if self._is_on(one.server, "resource", one.uri_template)
+            if self.is_on(one.server, "resource", one.uri_template)
         ]
 
     def typed_servers(self) -> dict[str, str]:
@@ -320,43 +303,32 @@ class Hub:
         typed = next((typed for typed, name in self.typed_servers().items() if name == server), server)
         return f"@{typed}:{written_uri(uri)}"
 
-    async def listed(self, server: str) -> None:
-        await self._connection(server).listed()
-
     def offers(self) -> Sequence[Offers]:
         """Return all that each server lists beside tools, what is switched off too."""
         return [connection.catalogue.offers for connection in self._connections.values()]
 
     async def get_prompt(self, prompt: ServerPrompt, arguments: Mapping[str, str]) -> list[PromptMessage]:
-        async with self._connection(prompt.server).catalogue.asked() as session:
+        async with self.connection(prompt.server).catalogue.asked() as session:
             return await session.get_prompt(prompt.name, arguments, self._shared.files)
 
     async def complete(
         self, ref: ServerPrompt | ResourceTemplate, argument: str, value: str, others: Mapping[str, str] | None = None
     ) -> list[str]:
         """Return what the server proposes for `argument`, of which `value` is typed; `others` are filled in."""
-        async with self._connection(ref.server).catalogue.asked() as session:
+        async with self.connection(ref.server).catalogue.asked() as session:
             return await session.complete(ref, argument, value, others or {})
 
     async def read_resource(self, server: str, uri: str) -> list[ResourceContent]:
-        async with self._connection(server).catalogue.asked() as session:
+        async with self.connection(server).catalogue.asked() as session:
             return await session.read_resource(uri, self._shared.files)
-
-    def offers_resource(self, server: str, uri: str) -> bool:
-        """Return whether a resource may be read: it need not be listed, but it must not be switched off."""
-        return self._is_on(server, "resource", uri)
 
     def subscribed(self, server: str, uri: str) -> bool:
         connection = self._connections.get(server)
         return connection is not None and uri in connection.catalogue.subscribed
 
-    async def subscribe(self, server: str, uri: str, *, on: bool = True) -> None:
-        """Ask to be told (`on_update`) when a resource changes, or no longer. Holds over reconnects."""
-        await self._connection(server).catalogue.subscribe(uri, on=on)
-
     async def set_log_level(self, level: Level, server: str | None = None) -> None:
         """Set from which level on log lines are wanted, of one server or of all; others are dropped here too."""
-        chosen = self._connections.values() if server is None else [self._connection(server)]
+        chosen = self._connections.values() if server is None else [self.connection(server)]
         for connection in chosen:
             connection.catalogue.log_level = level
             if connection.state is ServerState.READY:
@@ -365,7 +337,7 @@ class Hub:
         self._changed()
 
     async def ping(self, server: str) -> float:
-        async with self._connection(server).catalogue.asked() as session:
+        async with self.connection(server).catalogue.asked() as session:
             began = time.perf_counter()
             await session.ping()
             return time.perf_counter() - began
@@ -411,10 +383,12 @@ class Hub:
             destructive_in_line=annotations.says_destructive and not config.parallel_destructive,
         )
 
-    def _is_on(self, server: str, kind: Kind, name: str) -> bool:
+    def is_on(self, server: str, kind: Kind, name: str) -> bool:
+        """Return whether something is not switched off; it need not be listed."""
         return (server, kind, name) not in self._off
 
-    def _connection(self, name: str) -> Connection:
+    def connection(self, name: str) -> Connection:
+        """Return the connection to a server. Raises ServerError where there is none of that name."""
         connection = self._connections.get(name)
         if connection is None:
             raise errors.ServerError(f"there is no server {name}")
@@ -459,7 +433,7 @@ class HubSwitch:
         """Return the tools of a server that are on, once it is up. Raises ServerError where it doesn't come up."""
         await self._hub.set_enabled(name, True)
         while not (status := self._status(name)).state.settled:
-            await self._hub.listed(name)
+            await self._hub.connection(name).listed()
         if status.state is not ServerState.READY:
             raise errors.ServerError(
                 f"{name} was switched on and is {status.state}: {status.reason or 'no reason given'}"
@@ -469,8 +443,10 @@ class HubSwitch:
     def why_missing(self, tool: str) -> str:
         """Say in a few words that a tool or its server is switched off or failed, or that the tool was left out; else
         ""; the beginning of its name tells the server, which may list nothing."""
-        if switched_off := next((spec for spec in self._hub.tools_off() if spec.name == tool), None):
-            return f"{one_line(switched_off.label, 100)} is switched off"
+        hub = self._hub
+        known = next((spec for spec in hub.all_tools() if spec.name == tool), None)
+        if known is not None and not hub.is_on(known.server, "tool", known.tool):
+            return f"{one_line(known.label, 100)} is switched off"
         named = [status for status in self._statuses() if tool.startswith(_plain(status.name, ""))]
         if not named:
             return ""

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from console_app.domain import UsageError, errors, one_line, safe_text
-from console_app.mcp_client.transport import fetched
 
 MOST_FOUND = 20
 _LARGEST = 4_000_000  # bytes of an answer
+_SECONDS = 15.0
 _RUNNERS: Mapping[str, tuple[str, tuple[str, ...], str]] = {  # program, its own words, what stands before a version
     "npm": ("npx", ("-y",), "@"),
     "pypi": ("uvx", (), "=="),
@@ -47,13 +47,33 @@ async def find_servers(address: str, words: str) -> list[Listed]:
             "no registry of servers is asked before you set one",
             'Set mcp_registry = "official", or its address.',
         )
-    asked = {"search": words, "limit": MOST_FOUND, "version": "latest"}
-    answer = await fetched(f"{address.rstrip('/')}/v0.1/servers", _LARGEST, asked)
+    asked: dict[str, str | int] = {"search": words, "limit": MOST_FOUND, "version": "latest"}
     try:
-        found: Any = json.loads(answer)
+        found: Any = json.loads(await _fetched(f"{address.rstrip('/')}/v0.1/servers", asked))
     except (ValueError, RecursionError):
         raise errors.ServerError("the registry's answer can't be read") from None
     return list(_servers(found))
+
+
+async def _fetched(address: str, asked: Mapping[str, str | int]) -> bytes:
+    import httpx2
+
+    try:
+        async with (
+            httpx2.AsyncClient(timeout=_SECONDS, follow_redirects=False) as client,
+            client.stream("GET", address, params=dict(asked)) as answer,
+        ):
+            if answer.status_code != 200:
+                raise errors.ServerError(f"the registry answered with status {answer.status_code}")
+            body = bytearray()
+            async for piece in answer.aiter_bytes():
+                body += piece
+                if len(body) > _LARGEST:
+                    raise errors.ServerError(f"the registry answered with more than {_LARGEST:,} bytes")
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        why = one_line(str(error) or type(error).__name__, 200)
+        raise errors.ServerError(f"the registry gave no answer: {why}") from None
+    return bytes(body)
 
 
 def _servers(found: Any) -> Iterator[Listed]:

@@ -27,6 +27,7 @@ from console_app.domain import (
     UserMessage,
     errors,
     one_line,
+    plural,
     ports,
 )
 from console_app.domain import chunks as ch
@@ -241,7 +242,7 @@ async def _play(provider: WireProvider, request: ports.ModelRequest, clean: Call
 
 def _of_one_call(one: _Played, api: str) -> list[Observation]:
     calls = one.calls
-    seen = f"{len(calls)} called, {_plural(len(one.of(ch.CallBroken)), 'can not be run', 'can not be run')}"
+    seen = f"{len(calls)} called, {len(one.of(ch.CallBroken))} can not be run"
     if not calls:
         breaks = "tools can't be called natively: try /protocol text"
         return [Observation("one call", _text_of(one) or "no call came", breaks)]
@@ -273,7 +274,7 @@ def _of_long_text(long: _Played) -> list[Observation]:
         return [Observation("long text", long.problem, "long answers break off")]
     whole = "".join(chunk.text for chunk in long.of(ch.TextChunk))
     lines = [line.strip(" .") for line in whole.splitlines()]
-    seen = f"{len(whole)} characters in {_plural(len(long.events), 'event')}, {long.seconds:.1f} s"
+    seen = f"{len(whole)} characters in {plural(len(long.events), 'event')}, {long.seconds:.1f} s"
     breaks = "" if str(_LONG) in lines else "the text did not come to its end"
     streamed = len(long.events) > 1
     return [
@@ -292,7 +293,7 @@ def _with_results(answer: AssistantMessage, endpoint: str) -> ports.ModelRequest
 
 def _of_given_back(answer: AssistantMessage, back: _Played) -> Observation:
     results = len(answer.tool_calls)
-    given = ", ".join(filter(None, [_plural(results, "result"), "reasoning" if answer.reasoning else ""]))
+    given = ", ".join(filter(None, [plural(results, "result"), "reasoning" if answer.reasoning else ""]))
     if back.error is not None:
         return Observation("given back", f"{given}: {back.problem}", "a turn ends at its first call")
     return Observation("given back", "; ".join(filter(None, (f"{given}: taken", back.notices))))
@@ -426,10 +427,6 @@ def _ends(one: _Played, api: str) -> Observation:
 
 def _text_of(played: _Played) -> str:
     return played.line("".join(chunk.text for chunk in played.of(ch.TextChunk)), 60)
-
-
-def _plural(count: int, what: str, several: str = "") -> str:
-    return f"{count} {what if count == 1 else several or what + 's'}"
 
 
 def _red_square() -> bytes:

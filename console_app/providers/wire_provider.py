@@ -30,7 +30,7 @@ from console_app.providers.endpoint.rate_limiter import HeldBack, RateLimiter
 from console_app.providers.faults.concessions import LIMIT_NAMES, Concession, Concessions, GivenUp
 from console_app.providers.faults.error_bodies import ServerFault
 from console_app.providers.faults.fault import Fault, RetryPolicy, fault_of, not_a_stream
-from console_app.providers.faults.wordings import allowed_values, is_failed_call
+from console_app.providers.faults.wordings import FAILED_CALL, allowed_values
 from console_app.providers.pictures import fitted
 from console_app.providers.stream.answer import WireAnswer
 from console_app.providers.stream.loose_json import arr, obj, text
@@ -165,7 +165,9 @@ class WireProvider(ABC):
             )
         tries, told, given_up = 0, False, GivenUp(self._conceded.refused)
         while True:
-            sent = await fitted(self._conceded.apply_to(self._with_effort(request)))
+            without = {"effort": None} if request.sampling.effort in self._conceded.refused.efforts else {}
+            asked = replace(request, sampling=request.sampling.model_copy(update=without)) if without else request
+            sent = await fitted(self._conceded.apply_to(asked))
             body, answer = self._conceded.applied(self._body(sent)), self._watched(self._answer(request))
             answer.calls.known_to_pair = self._conceded.refused.pairs_labels
             shown = spoken = False
@@ -182,7 +184,7 @@ class WireProvider(ABC):
                             chunk, ch.NoticeChunk | ch.ReasoningChunk | ch.ReasoningFinished
                         )
                         yield chunk
-                if not spoken and is_failed_call(answer.said):
+                if not spoken and FAILED_CALL.search(answer.said):
                     raise CallUnread
             except Exception as error:
                 failure = error
@@ -193,7 +195,7 @@ class WireProvider(ABC):
                     yield chunk
                 return
             fault = self._fault(failure, tools_sent="tools" in body)
-            if not spoken and not told and is_failed_call(f"{fault.code} {fault.message}"):
+            if not spoken and not told and FAILED_CALL.search(f"{fault.code} {fault.message}"):
                 for chunk in self._usage(answer):
                     yield chunk
                 told, request = True, _with_word(request)
@@ -202,7 +204,10 @@ class WireProvider(ABC):
                 )
                 continue
             if shown:
-                for chunk in self._broken_off(answer, failure):
+                answer.cut(
+                    next((why for kind, why in _CUT_BY.items() if isinstance(failure, kind)), "a lost connection")
+                )
+                for chunk in (*answer.take(), *self._usage(answer)):
                     yield chunk
                 raise errors.AnswerInterrupted(fault.error.detail, CONTINUE, status=fault.error.status) from failure
             if conceded := self._concede(fault, sent, body, given_up):
@@ -265,11 +270,6 @@ class WireProvider(ABC):
         """Tell how much the model is asked to think: as asked or configured, unless the endpoint refused that."""
         effort = asked or self._config.sampling.effort or ""
         return "" if effort in self._conceded.refused.efforts else effort
-
-    def _with_effort(self, request: ports.ModelRequest) -> ports.ModelRequest:
-        if request.sampling.effort not in self._conceded.refused.efforts:
-            return request
-        return replace(request, sampling=request.sampling.model_copy(update={"effort": None}))
 
     def _possible(self, request: ports.ModelRequest) -> ports.ModelRequest:
         """Return a request that defers no tools, or offers none to programs, once that was refused."""
@@ -352,7 +352,7 @@ class WireProvider(ABC):
                 raise
 
     def _last(self, answer: WireAnswer, body: dict[str, Any]) -> list[ch.Chunk]:
-        if is_failed_call(answer.said):
+        if FAILED_CALL.search(answer.said):
             answer.chunks.append(
                 ch.NoticeChunk(f"{self.name} could not read a call of the model: it was not run.", "warning")
             )
@@ -361,11 +361,6 @@ class WireProvider(ABC):
             limits = [body[name] for name in LIMIT_NAMES if isinstance(body.get(name), int)]
             finish = ch.FinishChunk("length") if limits and tokens[1] >= min(limits) else finish
         return [*answer.take(), *self._usage(answer), finish]
-
-    def _broken_off(self, answer: WireAnswer, failure: Exception) -> list[ch.Chunk]:
-        whys = (why for kind, why in _CUT_BY.items() if isinstance(failure, kind))
-        answer.cut(next(whys, "a lost connection"))
-        return [*answer.take(), *self._usage(answer)]
 
     def _usage(self, answer: WireAnswer) -> list[ch.Chunk]:
         tokens = answer.tokens()

@@ -15,7 +15,7 @@ from console_app.domain import events as ev
 from console_app.domain.tools import Outcome, ServerIdentity
 from console_app.domain.transcript import Transcript
 from console_app.engine import Engine, Turn
-from console_app.engine.history import normalise
+from console_app.engine.context import normalise
 from tests.engine.peers import ending, engine_of, only, play
 from tests.engine.strict_history import check_messages
 

@@ -13,7 +13,7 @@ from console_app.domain.messages import Message, UserMessage
 from console_app.domain.ports import ModelRequest
 from console_app.domain.transcript import ToModel, Transcript
 from console_app.engine import Engine
-from console_app.engine.history import normalise
+from console_app.engine.context import normalise
 from tests.providers import strict_wire
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")

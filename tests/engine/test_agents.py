@@ -21,7 +21,7 @@ from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
 from console_app.engine import ApprovalGate, Engine, Rule, Turn
-from console_app.engine.history import normalise
+from console_app.engine.context import normalise
 from console_app.sessions.repair import closing_events
 from tests.engine.peers import Line, Model, Tools, calls, ending, only, outcomes, play, spec, tool_texts
 from tests.engine.strict_history import check_events, check_messages

@@ -203,7 +203,7 @@ def test_nobody_there_means_no() -> None:
         assert outcomes(engine) == ["denied", "denied"]
         assert "there is no one to approve" in tool_texts(engine)[0]
         assert {event.by for event in only(events, ev.ApprovalResolved)} == {DecidedBy.LIMIT}
-        assert turns[0].approval_needed
+        assert turns[0].approvals_missed
         assert [missed.tool for missed in turns[0].approvals_missed] == ["demo.do", "demo.do"]
         check_turn(engine, events)
 
@@ -298,7 +298,7 @@ def test_the_same_call_again_and_again_is_skipped_where_nobody_can_be_asked() ->
         events = await play(engine, react=lambda turn, _: turns.append(turn))
         assert outcomes(engine) == [*["succeeded"] * 6, "skipped", "skipped"]  # equal calls of one answer both run
         assert "the same call with the same arguments came 4 times in a row" in tool_texts(engine)[-1]
-        assert not turns[0].approval_needed
+        assert not turns[0].approvals_missed
         check_turn(engine, events)
 
     run(scene)

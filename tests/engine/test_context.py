@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from console_app.domain.events import HistoryCompacted
 from console_app.domain.messages import AssistantMessage, Attachment, Message, ToolMessage, UserMessage
 from console_app.domain.tools import Outcome, ToolCall
+from console_app.domain.transcript import Transcript
 from console_app.engine.compaction import covered
-from console_app.engine.context import SUMMARY_OPENS, breakdown, in_context, trimmed
-from console_app.engine.history import normalise
+from console_app.engine.context import SUMMARY_OPENS, breakdown, in_context, normalise, trimmed
 
 
 def turn(number: int, calls: int = 2) -> list[Message]:
@@ -78,5 +78,7 @@ def test_a_long_result_keeps_its_head_and_its_tail(text: str, most: int) -> None
 
 
 def test_where_the_tokens_are() -> None:
-    parts = {part.name: part.characters for part in breakdown({"instructions": "be brief"}, (), turn(1), None, None)}
+    shown = Transcript()
+    shown.history.extend(turn(1))
+    parts = {part.name: part.characters for part in breakdown({"instructions": "be brief"}, (), shown, None)}
     assert parts == {"instructions": 8, "you": 8, "the model": 19, "its calls": 20, "results": 100}

@@ -19,9 +19,8 @@ from console_app.domain.events import Decision, TodoItem
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript.views import GrowingText
 from console_app.engine import Engine
-from console_app.engine.context import WireHistory
+from console_app.engine.context import WireHistory, normalise
 from console_app.engine.engine import Activities
-from console_app.engine.history import normalise
 from console_app.sessions.recorder import to_store
 from console_app.sessions.repair import closing_events
 from tests.engine.peers import DONE, Line, Model, Tools, call, engine_of

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from console_app.domain.messages import AssistantMessage, Message, Reasoning, ToolMessage, UserMessage
 from console_app.domain.ports import ModelRequest
 from console_app.domain.tools import Outcome, ToolCall
-from console_app.engine.history import normalise
+from console_app.engine.context import normalise
 from tests.engine.strict_history import check_messages
 from tests.providers import strict_wire
 

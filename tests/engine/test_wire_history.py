@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from console_app.domain.events import HistoryCompacted
 from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from console_app.domain.tools import ToolCall
-from console_app.engine.context import LONG, WireHistory, in_context
-from console_app.engine.history import normalise
+from console_app.engine.context import LONG, WireHistory, in_context, normalise
 from tests.engine.test_history import messages_of_any_kind
 
 NOTE = UserMessage(content="Now act.", origin="fanout")

@@ -189,12 +189,12 @@ async def prompts_and_resources(bench: Bench) -> None:
     assert blob.artifact is not None
     seen = asyncio.Event()
     hub.on_update = lambda server, uri: seen.set()
-    await hub.subscribe("everything", hub.resources()[0].uri)
+    await hub.connection("everything").catalogue.subscribe(hub.resources()[0].uri)
     await bench.call("toggle-subscriber-updates")
     async with asyncio.timeout(PATIENCE):
         await seen.wait()
     await bench.call("toggle-subscriber-updates")
-    await hub.subscribe("everything", hub.resources()[0].uri, on=False)
+    await hub.connection("everything").catalogue.subscribe(hub.resources()[0].uri, on=False)
 
 
 async def logging_on_and_off(bench: Bench) -> None:

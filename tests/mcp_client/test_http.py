@@ -358,6 +358,6 @@ async def test_a_call_that_loses_its_server_fails_and_the_server_is_found_again(
     await bench.until_state(ServerState.FAILED)
     assert bench.status().reason.startswith("connection refused at http://127.0.0.1:")
     await serve(port=url.rpartition(":")[2].removesuffix("/mcp"))
-    await bench.hub.reconnect("web")
+    await bench.hub.connection("web").reconnect()
     assert bench.status().state is ServerState.READY
     assert (await bench.call("weather", city="Rome")).outcome is Outcome.SUCCEEDED

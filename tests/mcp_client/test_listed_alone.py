@@ -157,7 +157,7 @@ async def test_odd_fields_of_every_kind_cost_neither_a_server_nor_their_neighbou
         "resources/read": {"contents": [{"uri": "a://b", "text": 7}, {"uri": "a://b", "text": "sound", "mimeType": 7}]},
     }
     bench = await start_hub(said_server({method: {"result": result} for method, result in lists.items()}))
-    await bench.hub.listed("odd")
+    await bench.hub.connection("odd").listed()
     status = bench.status()
     assert status.state is ServerState.READY
     assert [spec.tool for spec in bench.hub.tools()] == list(ODD)

@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, Response
 
 from console_app.config.servers import ServerConfig
 from console_app.mcp_client import Asking, ServerState
-from console_app.mcp_client.auth.sign_in import plan_of
+from console_app.mcp_client.connecting.sign_in import plan_of
 from tests.mcp_client.conftest import Bench, StartHub
 from tests.mcp_client.oauth_site import Browser, Site, running_site
 

@@ -54,7 +54,7 @@ async def test_changes_are_told_on_a_stream_that_is_kept_open(start_hub: StartHu
         seen.set()
 
     bench.hub.on_update = on_update
-    await bench.hub.subscribe("modern", "note://a")
+    await bench.hub.connection("modern").catalogue.subscribe("note://a")
     async with asyncio.timeout(PATIENCE):
         while not seen.is_set():  # the stream is opened anew in the background
             await bench.call("touch", uri="note://a")

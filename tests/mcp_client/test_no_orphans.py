@@ -105,7 +105,7 @@ async def _killed_server(bench: Bench, pids: list[int]) -> None:
 
 
 async def _restart(bench: Bench, pids: list[int]) -> None:
-    await bench.hub.reconnect("odd")
+    await bench.hub.connection("odd").reconnect()
 
 
 async def _switch_off(bench: Bench, pids: list[int]) -> None:

@@ -19,8 +19,8 @@ from console_app.config.secrets import FileCredentials
 from console_app.config.servers import ServerConfig
 from console_app.domain.questions import Elicitation, ElicitationAnswer
 from console_app.mcp_client import Asking, ServerState
-from console_app.mcp_client.auth.oauth import Callback
-from console_app.mcp_client.auth.sign_in import SignInRefused, plan_of
+from console_app.mcp_client.connecting.oauth import Callback
+from console_app.mcp_client.connecting.sign_in import SignInRefused, plan_of
 from tests.mcp_client.conftest import FIXTURES, Bench, Reports, StartHub
 from tests.mcp_client.oauth_site import Browser, Site, running_site
 from tests.mcp_client.people import Person
@@ -164,7 +164,7 @@ async def test_a_client_of_ones_own_is_not_registered(start_hub: StartHub, site:
 
 async def test_signing_out_forgets_the_tokens(start_hub: StartHub, site: Site, tmp_path: Path) -> None:
     bench = await signed_in(start_hub, site)
-    await bench.hub.sign_out("web")
+    await bench.hub.connection("web").sign_out()
     assert bench.status().state is ServerState.NEEDS_SIGN_IN
     assert json.loads((tmp_path / "credentials.json").read_text()) == {}
 

@@ -97,11 +97,11 @@ async def test_updates_of_a_subscribed_resource_are_told_once_a_moment(start_hub
         seen.set()
 
     bench.hub.on_update = on_update
-    await bench.hub.subscribe("asking", "note://1/0")
+    await bench.hub.connection("asking").catalogue.subscribe("note://1/0")
     await bench.call("touch", uri="note://1/0")
     await seen.wait()
     assert told == [("asking", "note://1/0")]
-    await bench.hub.subscribe("asking", "note://1/0", on=False)
+    await bench.hub.connection("asking").catalogue.subscribe("note://1/0", on=False)
     heard = json.loads((await bench.call("seen")).content)
     assert [line for line in heard if line.startswith("resources/")] == [
         "resources/subscribe note://1/0",
@@ -111,9 +111,9 @@ async def test_updates_of_a_subscribed_resource_are_told_once_a_moment(start_hub
 
 async def test_subscriptions_and_the_log_level_hold_over_a_reconnect(start_hub: StartHub) -> None:
     bench = await listed(start_hub)
-    await bench.hub.subscribe("asking", "note://1/0")
+    await bench.hub.connection("asking").catalogue.subscribe("note://1/0")
     await bench.hub.set_log_level("error")
-    await bench.hub.reconnect("asking")
+    await bench.hub.connection("asking").reconnect()
     heard: set[str] = set()
     async with asyncio.timeout(PATIENCE):
         while not heard >= {"logging/setLevel error", "resources/subscribe note://1/0"}:

@@ -125,7 +125,7 @@ async def test_a_question_whose_server_dies_is_withdrawn(start_hub: StartHub) ->
     call = asyncio.create_task(bench.call("form", reports))
     await person.news.wait()
     person.news.clear()
-    await bench.hub.reconnect("asking")
+    await bench.hub.connection("asking").reconnect()
     await person.news.wait()
     assert person.withdrawn == 1
     assert (await call).outcome is Outcome.FAILED
@@ -136,7 +136,7 @@ async def test_a_server_that_asks_the_model_for_no_call_is_refused(start_hub: St
     person, model = Person(), OneAnswer()
     bench = await start_hub(SERVER, asking=Asking(person, ProviderSampler(lambda: model)))
     assert (await bench.call("ask_later")).content == "asked with the next subscription"
-    await bench.hub.subscribe("asking", "note://1/0")
+    await bench.hub.connection("asking").catalogue.subscribe("note://1/0")
     await bench.until_logged("only for a tool call", "asking")
     assert (person.asked, model.requests) == ([], [])
 

@@ -119,7 +119,7 @@ async def test_a_server_that_keeps_dying_is_given_up_with_its_last_reason(start_
         await bench.call("work")
     status = await bench.until_state(ServerState.FAILED)
     assert status.reason == "exited with code 3: ValueError: out of cheese (gave up after 3 tries)"
-    await bench.hub.reconnect("odd")
+    await bench.hub.connection("odd").reconnect()
     assert bench.status().state is ServerState.READY
 
 

@@ -87,7 +87,7 @@ async def test_a_ping_of_a_server_that_is_down_says_why(start_hub: StartHub) -> 
 
 async def test_a_new_connection_goes_on_in_the_same_record(start_hub: StartHub) -> None:
     bench = await start_hub(faulty("plain"))
-    await bench.hub.reconnect("odd")
+    await bench.hub.connection("odd").reconnect()
     methods = [message.method for message in bench.hub.traffic("odd").after(0) if message.kind == "request"]
     assert methods.count("initialize") == 2
 

@@ -25,12 +25,12 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 import console_app
-from console_app.mcp_client.connecting import mcp_internals
 from console_app.servers.parts import pptx_internals
 from console_app.tui import textual_internals
 from console_app.tui.lineview.scrolling import scroll_internals
 from console_app.tui.lineview.text import rich_internals
 from tests.each import each
+from tests.program import mcp_internals
 
 ROOT = Path(__file__).parents[2]
 MODULES = {

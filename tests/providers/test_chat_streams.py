@@ -18,7 +18,7 @@ from console_app.domain.chunks import CallBroken, CallClosed, CallOpened, Chunk
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.ports import ModelRequest
 from console_app.domain.settings import ProviderConfig
-from console_app.engine.history import normalise
+from console_app.engine.context import normalise
 from console_app.providers.formats.openai_chat import OpenAIChatProvider
 from console_app.providers.formats.openai_chat_answer import ChatAnswer
 from console_app.providers.stream.calls_in_pieces import PAIRED

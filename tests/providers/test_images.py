@@ -17,7 +17,7 @@ from console_app.domain.messages import AssistantMessage, Attachment, ToolMessag
 from console_app.domain.picture_size import WIDEST, picture_size, scaled, sides_sent
 from console_app.domain.ports import ModelRequest, no_pictures
 from console_app.domain.tools import Outcome, ToolCall
-from console_app.engine.history import normalise
+from console_app.engine.context import normalise
 from console_app.providers.formats.openai_chat import chat_messages
 from console_app.providers.pictures import LARGEST, pictures_of
 from tests.providers import strict_wire

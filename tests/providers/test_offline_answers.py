@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from console_app.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from console_app.domain.tools import Outcome, ToolCall
-from console_app.engine.history import normalise
+from console_app.engine.context import normalise
 from tests.providers.offline_play import ask, results
 from tests.providers.offline_tools import CALCULATOR, ENABLE, EVERYTHING, FAIL, FINISHED, READ_FILE, SLIDES, TODO
 

@@ -19,7 +19,7 @@ from urllib.parse import quote
 from console_app.config.files import Paths
 from console_app.config.secrets import FileCredentials
 from console_app.config.servers import ServerConfig
-from console_app.mcp_client.auth.sign_in import StoredSignIn, plan_of
+from console_app.mcp_client.connecting.sign_in import StoredSignIn, plan_of
 from tests.program.process import Fanout
 from tests.served import served
 

@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from console_app.config.servers import ServerConfig
 from console_app.mcp_client import Asking, ServerState
-from console_app.mcp_client.auth import oauth
+from console_app.mcp_client.connecting import oauth
 from tests.mcp_client.conftest import StartHub
 from tests.mcp_client.oauth_site import Browser, running_site
 from tests.security.test_hostile_sign_in import ATTACKS as FIRST

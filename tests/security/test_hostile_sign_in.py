@@ -19,8 +19,8 @@ from starlette.responses import JSONResponse, RedirectResponse, Response, Stream
 from console_app.config.secrets import FileCredentials
 from console_app.config.servers import ServerConfig
 from console_app.mcp_client import Asking, ServerState
-from console_app.mcp_client.auth import oauth
-from console_app.mcp_client.auth.oauth import refusal_of
+from console_app.mcp_client.connecting import oauth
+from console_app.mcp_client.connecting.oauth import refusal_of
 from tests.each import each
 from tests.mcp_client.conftest import StartHub
 from tests.mcp_client.oauth_site import Browser, Site, running_site
@@ -268,7 +268,7 @@ async def test_a_refresh_that_fits_nothing_is_logged_without_what_it_held(
         ((key, text),) = json.loads(path.read_text()).items()
         FileCredentials(path).write(key, json.dumps(json.loads(text) | {"expires_at": 1.0}))
         site.changes["token"] = {"token_type": None, "access_token": "tok-canary"}
-        await bench.hub.reconnect("web")
+        await bench.hub.connection("web").reconnect()
         assert bench.status().state is ServerState.NEEDS_SIGN_IN
     assert "the answer to a refresh holds no token" in caplog.text
     assert "canary" not in caplog.text

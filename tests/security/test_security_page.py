@@ -10,7 +10,7 @@ from console_app.config.secrets.child_environment import for_consoles
 from console_app.config.secrets.secret_sources import SHORTEST
 from console_app.config.settings.layers import _HARMLESS  # pyright: ignore[reportPrivateUsage]
 from console_app.config.trust.trust_report import LONGEST_LINE
-from console_app.mcp_client.auth.oauth import MOST_REQUESTS, SIGN_IN_STEP_SECONDS, SIGN_IN_STEP_SIZE
+from console_app.mcp_client.connecting.oauth import MOST_REQUESTS, SIGN_IN_STEP_SECONDS, SIGN_IN_STEP_SIZE
 from console_app.servers.parts.web_pages import LARGEST_PAGE, PAGE_SECONDS, READING_SECONDS
 
 ROOT = Path(__file__).parents[2]

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from console_app.domain import events as ev
 from console_app.domain.messages import UserMessage
 from console_app.domain.transcript import Transcript
-from console_app.engine.history import normalise
+from console_app.engine.context import normalise
 from console_app.sessions import Store, StoreError
 from console_app.sessions.export import exported
 from console_app.sessions.repair import closing_events

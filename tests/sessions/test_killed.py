@@ -21,7 +21,7 @@ from console_app.domain.messages import Reasoning
 from console_app.domain.ports import ModelRequest
 from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript import Transcript
-from console_app.engine.history import normalise
+from console_app.engine.context import normalise
 from console_app.sessions import Store
 from console_app.sessions.recorder import to_store
 from tests.engine.peers import Line, Model, Tools, engine_of

@@ -110,7 +110,7 @@ class Watching:
     async def switch(self, server: str, uri: str) -> bool:
         assert self._hub is not None
         on = not self._hub.subscribed(server, uri)
-        await self._hub.subscribe(server, uri, on=on)
+        await self._hub.connection(server).catalogue.subscribe(uri, on=on)
         if not on:
             self._changed.discard((server, uri))
         self.revision += 1

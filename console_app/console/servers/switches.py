@@ -204,7 +204,7 @@ class HubSwitches:
         if self._wake(name):
             await self._hub.set_enabled(name, True)
         else:
-            await self._hub.reconnect(name)
+            await self._hub.connection(name).reconnect()
 
     async def rest(self, name: str) -> None:
         if not any(one.name == name and one.state != "disabled" for one in self._hub.statuses()):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from console_app.console.ui_port import UiPort
 from console_app.domain import FanoutError, Outcome, call_description, one_line, plural, safe_text
 from console_app.domain import events as ev
-from console_app.domain.transcript import CallView, Transcript, TurnView, comparison, results
+from console_app.domain.transcript import CallView, Transcript, TurnView, results
 
 if TYPE_CHECKING:
     from console_app.console.talk.conversation import Conversation
@@ -28,14 +28,14 @@ def compared(one: Transcript, other: Transcript) -> str:
 
 
 def _differences(one: Transcript, other: Transcript) -> Iterator[str]:
-    yield from comparison.call_differences(_calls(one), _calls(other))
+    yield from results.call_differences(_calls(one), _calls(other))
     for number, (text, again) in enumerate(zip_longest(_answers(one), _answers(other), fillvalue=""), 1):
-        yield from comparison.text_difference(f"answer {number}", text, again)
+        yield from results.text_difference(f"answer {number}", text, again)
 
 
-def _calls(transcript: Transcript) -> list[comparison.ComparedCall]:
+def _calls(transcript: Transcript) -> list[results.ComparedCall]:
     return [
-        comparison.ComparedCall(
+        results.ComparedCall(
             one_line(call.label, 80), call_description.in_words(call), call.arguments, results.shown_text(call)
         )
         for turn in transcript.turns

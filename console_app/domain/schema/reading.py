@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
+from console_app.domain import safe_text
+
 Schema: TypeAlias = Mapping[str, Any]
 
 TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
@@ -37,8 +39,7 @@ def number(schema: Schema, word: str) -> float | None:
 
 
 def listed(schema: Schema, word: str) -> list[Any]:
-    value = schema.get(word)
-    return cast("list[Any]", value) if isinstance(value, list) else []
+    return safe_text.as_list(schema.get(word))
 
 
 def properties(schema: Schema) -> Schema:
@@ -234,17 +235,12 @@ def arguments_problem(schema: Schema, arguments: Mapping[str, Any]) -> str:
     for name, value in arguments.items():
         if name not in known and others(schema) is False:
             return f"“{name}” is not an argument of this tool"
-        if wrong := _misfit(as_schema(known.get(name)), value):
-            return f"“{name}” must be {wrong}"
-    return ""
-
-
-def _misfit(rule: Schema, value: Any) -> str:
-    wanted = own_types(rule) if "type" in rule else ()
-    if TYPES.issuperset(wanted) and not is_of(value, wanted):
-        return f"{' or '.join(wanted)}, not {type_of(value)}"
-    if isinstance(rule.get("enum"), list) and value not in listed(rule, "enum"):
-        return f"one of {', '.join(json.dumps(one, ensure_ascii=False) for one in listed(rule, 'enum'))}"
+        rule = as_schema(known.get(name))
+        wanted = own_types(rule) if "type" in rule else ()
+        if TYPES.issuperset(wanted) and not is_of(value, wanted):
+            return f"“{name}” must be {' or '.join(wanted)}, not {type_of(value)}"
+        if isinstance(rule.get("enum"), list) and value not in (enum := listed(rule, "enum")):
+            return f"“{name}” must be one of {', '.join(json.dumps(one, ensure_ascii=False) for one in enum)}"
     return ""
 
 

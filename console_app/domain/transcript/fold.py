@@ -417,7 +417,11 @@ class Transcript:
         self.open_calls[event.call_id] = call
         calls = step.batch.calls
         place = len(calls)
-        while place and _comes_before(call, self._top(calls[place - 1])):
+        while (  # those that the provider runs are counted by themselves, and are told of as they come
+            place
+            and (other := self._top(calls[place - 1])).index > call.index
+            and (call.origin == "provider") == (other.origin == "provider")
+        ):
             place -= 1
         calls.insert(place, call)
         for other in calls[place + 1 :]:  # calls that were typed are told of as their servers come up
@@ -428,12 +432,6 @@ class Transcript:
         self.waiting.discard(call_id)
         self.shortened.pop(call_id, None)
         return self.calls.pop(call_id, None)
-
-
-def _comes_before(call: CallView, other: CallView) -> bool:
-    """Tell whether a call stands before another of its answer. Those that the provider runs are counted by themselves,
-    and are told of as they come."""
-    return other.index > call.index and (call.origin == "provider") == (other.origin == "provider")
 
 
 def _apply_to_call(call: CallView, event: CallChange) -> None:

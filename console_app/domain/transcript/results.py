@@ -1,12 +1,17 @@
-"""Results as people read them: what they say to the model alone is left out, or said in words for people."""
+"""Results as people read them: what they say to the model alone is left out, or said in words for people. Two runs of
+calls are compared in lines that say where they differ, for batches and conversations alike."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from console_app.domain.amounts import size
+from console_app.domain.safe_text import one_line
 from console_app.domain.tools import FAILED, Artifact, Outcome
 from console_app.domain.transcript.views import CallView
 
@@ -73,8 +78,11 @@ def without_remarks(content: str, outcome: Outcome | None = None) -> str:
 
 def shown_text(call: CallView) -> str:
     text = without_remarks(call.content, call.outcome)
-    pictures = [one for one in call.artifacts if one.is_picture]
-    return without_naming(text, pictures) if pictures and call.outcome is Outcome.SUCCEEDED else text
+    paths = {one.path for one in call.artifacts if one.is_picture}
+    if not paths or call.outcome is not Outcome.SUCCEEDED:
+        return text
+    rest = _SENTENCE.sub(lambda found: "" if found[1] in paths else found[0], _REMARK.sub("", text))
+    return text if rest == text else rest.rstrip("\n")
 
 
 def own_error(text: str) -> str:
@@ -87,7 +95,43 @@ def pictures_in_words(pictures: Sequence[Artifact]) -> str:
     return f"{len(pictures)} pictures · {size(sum(one.size for one in pictures))}"
 
 
-def without_naming(text: str, pictures: Sequence[Artifact]) -> str:
-    paths = {one.path for one in pictures}
-    rest = _SENTENCE.sub(lambda found: "" if found[1] in paths else found[0], _REMARK.sub("", text))
-    return text if rest == text else rest.rstrip("\n")
+_SHOWN = 60  # characters of a text from where it differs
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedCall:
+    """A call as far as it is compared; `outcome` is the word for how it ended. Times are no difference."""
+
+    tool: str
+    outcome: str
+    arguments: Mapping[str, Any] | None
+    content: str
+
+
+def call_differences(calls: Sequence[ComparedCall], others: Sequence[ComparedCall]) -> Iterator[str]:
+    for number, (call, again) in enumerate(zip(calls, others, strict=False), 1):
+        where = f"call {number}, {call.tool}"
+        if call.tool != again.tool:
+            yield f"{where}: it is {again.tool} now"
+            continue
+        if call.outcome != again.outcome:
+            yield f"{where}, outcome: {call.outcome} → {again.outcome}"
+        yield from text_difference(f"{where}, arguments", as_json(call.arguments), as_json(again.arguments))
+        yield from text_difference(f"{where}, result", call.content, again.content)
+    if len(calls) != len(others):
+        yield f"calls: {len(calls)} → {len(others)}"
+
+
+def text_difference(what: str, one: str, other: str) -> Iterator[str]:
+    """Yield a line with both texts from a little before where they differ; nothing where they are the same."""
+    if one == other:
+        return
+    same = next((n for n, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None)
+    begin = max((min(len(one), len(other)) if same is None else same) - _SHOWN // 3, 0)
+    lead = "…" if begin else ""
+    yield f"{what}: “{lead}{one_line(one[begin:], _SHOWN)}” → “{lead}{one_line(other[begin:], _SHOWN)}”"
+
+
+def as_json(value: object) -> str:
+    """Write a value so that equal ones are the same text."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)

@@ -3,13 +3,13 @@ have reported a failure, as exit 1 or status 404: `SAID_NO`, with its reason in 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, cast
+from typing import Any
 
+from console_app.domain import safe_text
 from console_app.domain.tools import COMMANDS, Outcome
 
 _EXITS = ("exit_code", "exitCode", "exit_status", "exitStatus", "returncode", "return_code", "returnCode")
@@ -114,7 +114,7 @@ def _said_no(arguments: Mapping[str, Any], content: str, structured: Mapping[str
         code = exit_code(content, structured if structured is not None else _object(content))
         return f"exit {code}" if code else ""
     if not _ADDRESSES.isdisjoint(arguments):
-        status = _first(structured if structured is not None else _object(content) or {}, _STATUSES)
+        status = _first(structured if structured is not None else _object(content), _STATUSES)
         return f"status {status}" if status is not None and 400 <= status < 600 else ""
     return ""
 
@@ -123,11 +123,5 @@ def _first(fields: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
     return next((one for name in names if isinstance(one := fields.get(name), int) and one is not True), None)
 
 
-def _object(content: str) -> Mapping[str, Any] | None:
-    if not content.lstrip().startswith("{") or len(content) > _MOST_JSON:
-        return None
-    try:
-        read = json.loads(content)
-    except ValueError:
-        return None
-    return cast("dict[str, Any]", read) if isinstance(read, dict) else None
+def _object(content: str) -> Mapping[str, Any]:
+    return safe_text.object_in(content) if content.lstrip().startswith("{") and len(content) <= _MOST_JSON else {}

@@ -10,8 +10,8 @@ the user's files are never bound by themselves to servers that are not the user'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import StrEnum
 from pathlib import PurePath as Path
 from typing import Any, Literal
@@ -61,9 +61,6 @@ class RuleBindings:
         own = self.own_servers and key.server not in self.foreign
         return "foreign" if key.source == self.user_file and not own else "new"
 
-    def meant(self, key: RuleKey) -> Sequence[ServerIdentity]:
-        return self.bound.get(key, ())
-
     def bind(self, key: RuleKey, spec: ToolSpec) -> bool:
         """Have the rule mean this server (too), and tell whether that is new. `keep` stores it."""
         if spec.identity is None or self.standing(key, spec) == "bound":
@@ -94,7 +91,8 @@ class Rule:
         if not self.speaks_of(spec):
             return False
         strictly = self.action == "allow"
-        judged = {name: glob for name, glob in self.arguments.items() if self._is_command(name, arguments)}
+        commands = {name for name in verdicts.COMMANDS if isinstance(arguments.get(name), str)}
+        judged = {name: glob for name, glob in self.arguments.items() if name in commands}
         others = {name: glob for name, glob in self.arguments.items() if name not in judged or not strictly}
         if strictly:
             return all(
@@ -103,10 +101,6 @@ class Rule:
         may = {name for name, glob in judged.items() if shell_syntax.mentions(glob, arguments[name])}
         rest = {name: glob for name, glob in others.items() if name not in may}
         return written.arguments_match(rest, arguments, strictly=False, schema=spec.input_schema)
-
-    @staticmethod
-    def _is_command(name: str, arguments: Mapping[str, Any]) -> bool:
-        return name in verdicts.COMMANDS and isinstance(arguments.get(name), str)
 
     def speaks_of(self, spec: ToolSpec) -> bool:
         strictly, reads = self.action == "allow", spec.annotations.read_only
@@ -158,27 +152,22 @@ class OtherServer:
     bound: str
 
 
+@dataclass(eq=False)
 class ApprovalGate:
     """Modes and rules, both settable while calls run. `trusted` names servers whose read-only marks are believed in
     mode `auto` (None: all, since their programs were trusted to start). Commands of the bundled `shell` are judged one
     by one."""
 
-    def __init__(
-        self,
-        mode: ApprovalMode = ApprovalMode.ASK,
-        rules: Sequence[Rule] = (),
-        *,
-        headless: bool = False,
-        trusted: frozenset[str] | None = None,
-        bindings: RuleBindings | None = None,
-        shell: ServerIdentity | None = None,
-    ) -> None:
-        self.mode = mode
-        self.shell = shell
-        self.rules = list(rules)
-        self.headless = headless
-        self.trusted = trusted
-        self.bindings = RuleBindings() if bindings is None else bindings
+    mode: ApprovalMode = ApprovalMode.ASK
+    rules: list[Rule] = field(default_factory=list[Rule])
+    _: KW_ONLY
+    headless: bool = False
+    trusted: frozenset[str] | None = None
+    bindings: RuleBindings = field(default_factory=RuleBindings)
+    shell: ServerIdentity | None = None
+
+    def __post_init__(self) -> None:
+        self.rules = list(self.rules)  # its own
 
     def check(self, spec: ToolSpec, arguments: Mapping[str, Any], must_ask: str = "") -> Ruling:
         """Return the verdict on one call. `must_ask` says why it may not run unless a person approves it, "" when
@@ -199,12 +188,8 @@ class ApprovalGate:
                 return Ruling(action, f"rule: {spoke}", ev.DecidedBy.RULE, str(spoke), binds)
         verdict = self._by_mode(spec, arguments)
         if verdict.action == "ask" and (others := self.other_servers(spec, arguments)):
-            return replace(
-                verdict,
-                why=f"{others[0].rule} is for another {spec.server}"
-                if others[0].bound
-                else f"{others[0].rule} is not yet for this {spec.server}",
-            )
+            whose = "for another" if others[0].bound else "not yet for this"
+            return replace(verdict, why=f"{others[0].rule} is {whose} {spec.server}")
         return verdict
 
     def edited(self, spec: ToolSpec | None, arguments: dict[str, Any] | str, *, waits: bool) -> dict[str, Any]:
@@ -227,7 +212,7 @@ class ApprovalGate:
         found: list[OtherServer] = []
         for rule in self.rules:
             if rule.action == "allow" and rule.matches(spec, arguments) and not self._means(rule, spec):
-                bound = self.bindings.meant(_key(rule, spec))
+                bound = self.bindings.bound.get(_key(rule, spec))
                 found.append(OtherServer(rule, bound[-1].text if bound else ""))
         return found
 

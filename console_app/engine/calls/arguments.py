@@ -42,7 +42,11 @@ def read(text: str) -> dict[str, Any]:
         raise UnreadableArguments(f"the arguments are {json_schema.type_of(value)}, not a JSON object")
     if text.count("{") + text.count("[") > _DEEPEST and _depth(value) > _DEEPEST:
         raise UnreadableArguments("the arguments are nested too deeply")
-    return _encodable_values(text, cast("dict[str, Any]", value))
+    if "\\u" not in text and text.isascii():
+        return cast("dict[str, Any]", value)
+    written = json.dumps(value, ensure_ascii=False)
+    clean = safe_text.encodable(written)
+    return cast("dict[str, Any]", value if clean is written else json.loads(clean))
 
 
 def _depth(value: Any) -> int:
@@ -64,14 +68,6 @@ def _finite(text: str) -> float:
     if math.isinf(number := float(text)):  # it would be sent as `Infinity`, which is not JSON
         raise ValueError(f"{text[:20]} is larger than numbers can be")
     return number
-
-
-def _encodable_values(text: str, value: dict[str, Any]) -> dict[str, Any]:
-    if "\\u" not in text and text.isascii():
-        return value
-    written = json.dumps(value, ensure_ascii=False)
-    clean = safe_text.encodable(written)
-    return value if clean is written else cast("dict[str, Any]", json.loads(clean))
 
 
 def as_written(text: str, value: Mapping[str, Any]) -> str:

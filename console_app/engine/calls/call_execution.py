@@ -191,23 +191,22 @@ class CallExecution:
         if line and (not self.sent or self.sent[-1] != line):
             self.sent.append(line)
 
-    def is_new(self, line: str) -> bool:
-        known = hash(line)
-        if known in self.heard:
-            return False
-        self.heard.append(known)
-        return True
-
     def says_news(self, line: str, now: float, dropped: int = 0) -> bool:
         """Tell whether a line puts the call's deadline off: a new one does, but in a flood (`dropped`)."""
         self.flood = min(max(0.0, self.flood - (now - self.line_at) * _STEADY) + 1 + dropped, 2 * _FLOOD)
         self.line_at = now
-        return self.is_new(line) and self.flood <= _FLOOD
+        if (known := hash(line)) in self.heard:
+            return False
+        self.heard.append(known)
+        if self.flood > _FLOOD:
+            return False
+        self.news_at = now
+        return True
 
-    def advances(self, progress: float) -> bool:
+    def advances(self, progress: float, now: float) -> bool:
         if self.furthest is not None and progress <= self.furthest:
             return False
-        self.furthest = progress
+        self.furthest, self.news_at = progress, now
         return True
 
     def again(self, edited: dict[str, Any] | None = None) -> CallExecution:

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from console_app.domain import Outcome, ToolResult, ToolSpec, one_line
+from console_app.domain import Outcome, ToolResult, ToolSpec, one_line, safe_text
 from console_app.domain.tools import Risk
 from console_app.engine.calls.slots import files_of
 
@@ -61,7 +61,6 @@ def _places(folder: str, arguments: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _said(result: ToolResult) -> Iterator[str]:
-    changes: Any = (result.structured or {}).get("changes")
-    for change in cast("Iterable[Any]", changes) if isinstance(changes, list) else ():
-        if isinstance(change, dict) and isinstance(path := cast("dict[str, Any]", change).get("path"), str):
+    for change in safe_text.as_list((result.structured or {}).get("changes")):
+        if isinstance(path := safe_text.as_object(change).get("path"), str):
             yield os.path.normpath(path)

@@ -152,12 +152,7 @@ def files_of(arguments: Mapping[str, Any]) -> Iterator[str]:
     for name, value in arguments.items():
         if _NAMES_A_FILE.fullmatch(name) is None:
             continue
-        values = cast("list[Any]", value) if isinstance(value, list) else [value]
-        yield from (_same_name(item) for item in values if isinstance(item, str) and item.strip())
-
-
-def _same_name(name: str) -> str:
-    """Spell a file in one way, whether it is named as a path or as a file URI."""
-    if name.startswith("file:"):
-        name = unquote(urlsplit(name).path)
-    return name if "://" in name else posixpath.normpath(name.strip())
+        for item in cast("list[Any]", value) if isinstance(value, list) else [value]:
+            if isinstance(item, str) and item.strip():  # spelt in one way, as a path or as a file URI
+                named = unquote(urlsplit(item).path) if item.startswith("file:") else item
+                yield named if "://" in named else posixpath.normpath(named.strip())

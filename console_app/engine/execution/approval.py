@@ -144,7 +144,8 @@ class Approvals:
         if verdict.action != "deny" and times > FREE_REPEATS + 1:
             if verdict.action == "allow" and (self._gate.headless or spec.builtin):
                 return results.repeated(times)
-            verdict, repeats = Ruling("ask", f"the same call for the {_ordinal(times)} time", ev.DecidedBy.LIMIT), True
+            end = "th" if 10 <= times % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(times % 10, "th")
+            verdict, repeats = Ruling("ask", f"the same call for the {times}{end} time", ev.DecidedBy.LIMIT), True
         elif verdict.action != "deny" and self._has_answer(call, spec, key):
             return results.answered_before()
         if verdict.action == "ask" and verdict.by is ev.DecidedBy.MODE and call.why:
@@ -401,8 +402,3 @@ def _refused(resolution: Resolution, verdict: Ruling, advice: str) -> ToolResult
             return results.planned()
         case ev.DecidedBy.USER:
             return results.denied(resolution.feedback or "")
-
-
-def _ordinal(number: int) -> str:
-    suffix = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{suffix}"

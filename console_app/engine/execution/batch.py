@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from console_app.domain import CallPolicy, Outcome, ToolResult, ToolSpec
@@ -18,7 +19,6 @@ from console_app.engine.calls.call_execution import CallExecution
 from console_app.engine.execution.builtin_specs import is_agent, with_own_names
 from console_app.engine.execution.builtin_tools import is_completion
 from console_app.engine.execution.executor import Executor, Queue
-from console_app.engine.execution.made_calls import MadeCalls
 
 LARGEST_ARGUMENTS: Final = 8 * 2**20  # characters of one call
 LARGEST_TOGETHER: Final = 32 * 2**20  # of all calls of one answer: each is stored, shown and sent to its tool
@@ -32,42 +32,32 @@ UNREADABLE_NAME = "unreadable_call"  # of a call whose name could not be read ei
 logger = logging.getLogger(__name__)
 
 
+@dataclass(kw_only=True, eq=False)
 class Batch:
-    """The calls of one answer. `closed` is the result of each where none may run; `new_id` makes an id from the
-    provider's and the index."""
+    """The calls of one answer. `refusal` is the result of each where none may run; `new_id` makes an id from the
+    provider's and the index, `question` says what a person is asked before these calls send agents. `made` are the
+    calls that programs of the answer made; `program` gives the id of the provider's program that makes a call, by the
+    provider's."""
 
-    def __init__(
-        self,
-        *,
-        settings: EngineSettings,
-        policy: CallPolicy,
-        closed: ToolResult | None,
-        specs: Mapping[str, ToolSpec],
-        executor: Executor,
-        emit: Callable[[ev.Event], None],
-        new_id: Callable[[str, int], str],
-        missing: Callable[[str], ToolResult],
-        question: Callable[[Sequence[CallExecution]], str],
-        made: MadeCalls,
-        program: Callable[[str], str],
-    ) -> None:
-        self._settings = settings
-        self._policy = policy
-        self._closed = closed
-        self._specs = specs
-        self._executor = executor
-        self._emit = emit
-        self._new_id = new_id
-        self._missing = missing
-        self._question = question  # that a person is asked before these calls send agents
-        self._by_index: dict[int, CallExecution] = {}
-        self._made = made.by_id  # by programs of the answer
-        self._program = program  # the id of the provider's program that makes a call, by the provider's
-        self._beyond: set[int] = set()  # of those, the calls that are too many
-        self._sizes: dict[int, int] = {}  # characters of arguments that arrived
-        self._together = 0  # of all calls
-        self.overflow = ""  # why no more of the answer can be taken
-        self._first: dict[tuple[str, str, str], CallExecution] = {}  # of equal calls, the one that runs
+    settings: EngineSettings
+    policy: CallPolicy
+    refusal: ToolResult | None
+    specs: Mapping[str, ToolSpec]
+    executor: Executor
+    emit: Callable[[ev.Event], None]
+    new_id: Callable[[str, int], str]
+    missing: Callable[[str], ToolResult]
+    question: Callable[[Sequence[CallExecution]], str]
+    made: dict[str, CallExecution]
+    program: Callable[[str], str]
+    overflow: str = ""  # why no more of the answer can be taken
+    _by_index: dict[int, CallExecution] = field(default_factory=dict[int, CallExecution])
+    _beyond: set[int] = field(default_factory=set[int])  # of those, the calls that are too many
+    _sizes: dict[int, int] = field(default_factory=dict[int, int])  # characters of arguments that arrived
+    _together: int = 0  # of all calls
+    _first: dict[tuple[str, str, str], CallExecution] = field(  # of equal calls, the one that runs
+        default_factory=dict[tuple[str, str, str], CallExecution]
+    )
 
     @property
     def calls(self) -> list[CallExecution]:
@@ -75,7 +65,7 @@ class Batch:
 
     @property
     def all_calls(self) -> list[CallExecution]:
-        return [*self.calls, *self._made.values()]
+        return [*self.calls, *self.made.values()]
 
     @property
     def ran(self) -> list[tuple[ToolSpec, str, Outcome | None]]:
@@ -96,17 +86,17 @@ class Batch:
         if chunk.index in self._by_index:
             logger.warning("A second opening of call %d of an answer is ignored", chunk.index)
             return
-        spec = self._specs.get(chunk.name)
-        call_id = self._new_id(chunk.id, chunk.index)
+        spec = self.specs.get(chunk.name)
+        call_id = self.new_id(chunk.id, chunk.index)
         name = chunk.name if len(chunk.name) <= LONGEST_NAME else f"{chunk.name[:LONGEST_NAME]}…"
-        parent = self._program(chunk.caller)
+        parent = self.program(chunk.caller)
         call = CallExecution(call_id, chunk.index, name, spec, chunk.origin, chunk.dialect, parent)
-        if len(self._by_index) >= self._settings.max_calls:
+        if len(self._by_index) >= self.settings.max_calls:
             self._beyond.add(chunk.index)
         if len(self._by_index) >= MOST_OPENED:
             self.overflow = f"it makes more than {MOST_OPENED:,} calls"
         self._by_index[chunk.index] = call
-        self._emit(
+        self.emit(
             ev.CallAnnounced(
                 call_id=call.id,
                 index=call.index,
@@ -128,7 +118,7 @@ class Batch:
             self._refuse_size(call, "".join(call.received), problem)
             return
         call.received.append(text)
-        self._emit(ev.CallArguments(call_id=call.id, delta=text))
+        self.emit(ev.CallArguments(call_id=call.id, delta=text))
 
     def _grown(self, index: int, more: int) -> str:
         self._sizes[index] = size = self._sizes.get(index, 0) + more
@@ -143,7 +133,7 @@ class Batch:
         call.closed = True
         call.raw = written[:RAW_KEPT]
         call.received = [call.raw]
-        self._executor.finish(call, results.unreadable(problem, call.raw))
+        self.executor.finish(call, results.unreadable(problem, call.raw))
 
     def closed(self, chunk: ch.CallClosed) -> None:
         call = self._by_index.get(chunk.index)
@@ -163,7 +153,7 @@ class Batch:
                 call.arguments, call.left_out = declared(call.spec.input_schema, own)
         except UnreadableArguments as error:
             call.raw = chunk.raw or chunk.arguments
-            self._executor.finish(call, results.unreadable(str(error), call.raw))
+            self.executor.finish(call, results.unreadable(str(error), call.raw))
             return
         call.written = as_written(chunk.arguments, given)
         left_out = tuple(f"left out {name}, which is no argument of the tool" for name in call.left_out)
@@ -171,16 +161,16 @@ class Batch:
         call.unlicensed, call.advice, call.dialect = chunk.unlicensed, chunk.advice, chunk.dialect or call.dialect
         if call.result is not None:
             return  # cancelled while its arguments came in
-        self._emit(ev.CallReady(call_id=call.id, arguments=call.arguments, raw=call.raw, repaired=call.repaired))
+        self.emit(ev.CallReady(call_id=call.id, arguments=call.arguments, raw=call.raw, repaired=call.repaired))
         if call.spec is None:
-            self._executor.finish(call, self._missing(call.name))
+            self.executor.finish(call, self.missing(call.name))
         elif chunk.index in self._beyond:
-            self._executor.finish(call, results.too_many(self._settings.max_calls))
-        elif self._closed is not None:
-            self._executor.finish(call, self._closed)
+            self.executor.finish(call, results.too_many(self.settings.max_calls))
+        elif self.refusal is not None:
+            self.executor.finish(call, self.refusal)
         elif is_completion(call) or is_agent(call.spec):
             pass  # one is judged by the results of all the others, and of agents a person may be asked how many
-        elif chunk.sure and self._settings.dispatch == "eager":
+        elif chunk.sure and self.settings.dispatch == "eager":
             self._dispatch(call, call.spec)
 
     def broken(self, chunk: ch.CallBroken) -> None:
@@ -190,12 +180,12 @@ class Batch:
         if not call.closed:
             call.closed = True
             call.raw = chunk.raw or "".join(call.received)
-            self._executor.finish(call, results.unreadable(chunk.problem.rstrip("."), call.raw))
+            self.executor.finish(call, results.unreadable(chunk.problem.rstrip("."), call.raw))
 
     def kept(self, index: int, data: dict[str, Any], endpoint: str) -> None:
         if (call := self._by_index.get(index)) is not None:
             call.provider_data = data
-            self._emit(ev.AnswerKept(endpoint=endpoint, call_id=call.id, provider_data=data))
+            self.emit(ev.AnswerKept(endpoint=endpoint, call_id=call.id, provider_data=data))
 
     def dropped(self, index: int) -> None:
         call = self._by_index.get(index)
@@ -203,7 +193,7 @@ class Batch:
             logger.warning("Call %d, which isn't open, can't be taken back", index)
             return
         del self._by_index[index]
-        self._emit(ev.CallDropped(call_id=call.id))
+        self.emit(ev.CallDropped(call_id=call.id))
 
     # At its end
 
@@ -211,7 +201,7 @@ class Batch:
         """End the answer and start what waited for it. `cut` names the cause (None: whole); a token limit takes only
         the call being written. With `lost`, no call counts as ended by itself."""
         sent = [call for call in self.calls if call.closed and call.result is None and is_agent(call.spec)]
-        if question := self._question(sent) if sent else "":
+        if question := self.question(sent) if sent else "":
             for call in sent:
                 call.must_ask = question
         for call in self.calls:
@@ -219,16 +209,16 @@ class Batch:
                 call.closed = True
                 problem = f"{cut} before its arguments were complete" if cut else "its arguments never came to an end"
                 call.raw = "".join(call.received)
-                self._executor.finish(call, results.unreadable(problem, call.raw))
+                self.executor.finish(call, results.unreadable(problem, call.raw))
             elif call.result is None and not call.dispatched and call.spec is not None:
                 if is_completion(call):
                     self._complete(call, call.spec, cut)
-                elif cut and lost and (call.origin == "text" or self._settings.dispatch == "batch"):
-                    self._executor.finish(call, results.unreadable(f"{cut} before this call was sure", call.written))
+                elif cut and lost and (call.origin == "text" or self.settings.dispatch == "batch"):
+                    self.executor.finish(call, results.unreadable(f"{cut} before this call was sure", call.written))
                 else:
                     self._dispatch(call, call.spec)
         started = sum(call.dispatched and not is_completion(call) for call in self._by_index.values())
-        if started > 1 and self._policy is CallPolicy.PARALLEL:
+        if started > 1 and self.policy is CallPolicy.PARALLEL:
             logger.info("Executing %d tool calls in parallel", started)
 
     async def settled(self) -> None:
@@ -236,11 +226,11 @@ class Batch:
             await open_calls[0].finished.wait()
 
     def restart(self, old: CallExecution, fresh: CallExecution, spec: ToolSpec) -> None:
-        if old.id in self._made:
-            self._made[old.id] = fresh
+        if old.id in self.made:
+            self.made[old.id] = fresh
         else:
             self._by_index[old.index] = fresh
-        self._executor.restart(old, fresh, spec, self._queue_of(fresh))
+        self.executor.restart(old, fresh, spec, self._queue_of(fresh))
 
     @property
     def completed(self) -> bool:
@@ -255,36 +245,36 @@ class Batch:
         ends = [call.ended_at for call in calls if call.ran and call.ended_at is not None]
         wall = max(ends) - min(starts) if starts and ends else 0.0
         summed = sum(call.duration for call in calls)
-        self._emit(ev.BatchFinished(calls=len(calls), wall_ms=round(wall * 1000), summed_ms=round(summed * 1000)))
+        self.emit(ev.BatchFinished(calls=len(calls), wall_ms=round(wall * 1000), summed_ms=round(summed * 1000)))
 
     def _unfinished(self) -> list[CallExecution]:
         return [call for call in self._by_index.values() if not call.finished.is_set()]
 
     def _policy_of(self, call: CallExecution) -> CallPolicy:
-        return CallPolicy.SINGLE if call.dialect in self._settings.single_dialects else self._policy
+        return CallPolicy.SINGLE if call.dialect in self.settings.single_dialects else self.policy
 
     def _dispatch(self, call: CallExecution, spec: ToolSpec) -> None:
         if self._policy_of(call) is CallPolicy.SINGLE and any(
             other.index < call.index for other in self._by_index.values()
         ):
-            self._executor.finish(call, results.not_single())
+            self.executor.finish(call, results.not_single())
         elif (first := self._same(call, spec)) is not call and first.index < call.index:
-            self._executor.follow(call, spec, lambda: self._by_index[first.index], self._queue_of(call))
+            self.executor.follow(call, spec, lambda: self._by_index[first.index], self._queue_of(call))
         else:
-            self._executor.start(call, spec, self._queue_of(call))
+            self.executor.start(call, spec, self._queue_of(call))
 
     def _same(self, call: CallExecution, spec: ToolSpec) -> CallExecution:
-        if not self._settings.dedupe or not spec.annotations.read_only or spec.builtin:
+        if not self.settings.dedupe or not spec.annotations.read_only or spec.builtin:
             return call
         return self._first.setdefault((spec.name, canonical(call.arguments or {}), call.asks), call)
 
     def _complete(self, call: CallExecution, spec: ToolSpec, cut: str | None) -> None:
         if cut:
-            self._executor.finish(
+            self.executor.finish(
                 call, results.unreadable(f"{cut}, so more may have been meant to follow", call.written)
             )
         elif any(is_completion(other) and other.dispatched for other in self.calls):
-            self._executor.finish(call, results.one_completion())
+            self.executor.finish(call, results.one_completion())
         elif self._policy_of(call) is CallPolicy.SINGLE:
             self._dispatch(call, spec)
         else:
@@ -292,10 +282,10 @@ class Batch:
                 lambda: [other for other in self._unfinished() if not is_completion(other)],
                 "completion is judged after the other calls",
             )
-            self._executor.start(call, spec, queue)
+            self.executor.start(call, spec, queue)
 
     def _queue_of(self, call: CallExecution) -> Queue | None:
-        if self._policy is CallPolicy.PARALLEL:
+        if self.policy is CallPolicy.PARALLEL:
             return None
         return Queue(
             lambda: [
@@ -303,5 +293,5 @@ class Batch:
                 for other in self._unfinished()
                 if other.id != call.id and not is_completion(other) and (other.index < call.index or other.released)
             ],
-            f"{self._policy.value}: after the calls before it",
+            f"{self.policy.value}: after the calls before it",
         )

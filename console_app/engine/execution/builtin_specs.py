@@ -9,7 +9,7 @@ from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from console_app.domain import ToolSpec, one_line
+from console_app.domain import ToolSpec, one_line, safe_text
 from console_app.domain import events as ev
 from console_app.domain.tools import OWN_SERVER, ToolAnnotations
 
@@ -112,14 +112,10 @@ def _options(value: Any) -> Any:
     if isinstance(value, str):
         found = _SUGGESTED.findall(value) or [line.strip(" -*•\t") for line in value.splitlines()]
         return [text.strip() for text in found if text.strip()]
-    return [_option(entry) for entry in cast("list[Any]", value)] if isinstance(value, list) else value
-
-
-def _option(entry: Any) -> Any:
-    if not isinstance(entry, dict):
-        return entry
-    fields = cast("dict[str, Any]", entry)
-    return next((fields[key] for key in _TEXTS if isinstance(fields.get(key), str)), fields)
+    if not isinstance(value, list):
+        return value
+    entries = [(entry, safe_text.as_object(entry)) for entry in cast("list[Any]", value)]
+    return [next((of[key] for key in _TEXTS if isinstance(of.get(key), str)), entry) for entry, of in entries]
 
 
 class FindTools(_Arguments):

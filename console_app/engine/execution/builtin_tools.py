@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
@@ -117,23 +118,19 @@ def why_not_offered(name: str, servers: ports.ServerSwitch | None) -> str:
     return servers.why_missing(name)
 
 
+@dataclass(eq=False)
 class AnswerTools:
-    """A Toolset for one answer. `calls` gives the calls of the answer, `final_answer` what `finished` was told."""
+    """A Toolset for one answer. `calls` gives the calls of the answer, `made` runs a call that a program makes,
+    `final_answer` is what `finished` was told."""
 
-    def __init__(
-        self,
-        session: Session,
-        activity: Activity,
-        calls: Callable[[], Sequence[CallExecution]],
-        made: Made,
-    ) -> None:
-        self.final_answer: str | None = None
-        self._session = session
-        self._activity = activity
-        self._emit = activity.emit
-        self._calls = calls
-        self._made = made  # runs a call that a program makes
-        self._questions: dict[str, asyncio.Future[str | None]] = {}  # None: you don't want to answer
+    _session: Session
+    _activity: Activity
+    _calls: Callable[[], Sequence[CallExecution]]
+    _made: Made
+    final_answer: str | None = None
+    _questions: dict[str, asyncio.Future[str | None]] = field(  # None: you don't want to answer
+        default_factory=dict[str, asyncio.Future[str | None]]
+    )
 
     def tools(self) -> Sequence[ToolSpec]:
         return [*self._session.toolset.tools(), *SPECS.values()]
@@ -189,7 +186,7 @@ class AnswerTools:
             self._session.todo_edited = False
             listed = as_checklist(self._session.transcript.todo)
             return ToolResult(outcome=Outcome.SKIPPED, content=f"{EDITED_MEANWHILE}\n{listed}")
-        self._emit(ev.TodoChanged(items=update.todos))
+        self._activity.emit(ev.TodoChanged(items=update.todos))
         return ToolResult(outcome=Outcome.SUCCEEDED, content=f"The to-do list is now:\n{as_checklist(update.todos)}")
 
     async def _enable(self, wanted: EnableServer) -> ToolResult:
@@ -202,7 +199,7 @@ class AnswerTools:
         return ToolResult(outcome=Outcome.SUCCEEDED, content=text)
 
     async def _ask(self, call_id: str, asked: AskFollowupQuestion) -> ToolResult:
-        self._emit(ev.QuestionAsked(call_id=call_id, question=asked.question, options=asked.options))
+        self._activity.emit(ev.QuestionAsked(call_id=call_id, question=asked.question, options=asked.options))
         if self._session.gate.headless:
             return ToolResult(outcome=Outcome.DENIED, content=NOBODY, error="no one to answer (non-interactive)")
         self._questions[call_id] = question = asyncio.get_running_loop().create_future()

@@ -189,8 +189,12 @@ class Executor:
                 self.finish(call, refusal if call.before is None else results.not_again(call.before))
                 return
             spec = call.spec or spec  # as it was approved, where it became another while it waited
-            if queue is not None:
-                await self._wait_in(queue, call)
+            announced = False
+            while queue is not None and (others := queue.others()):  # again each time: one may have been run again
+                if not announced:
+                    self._emit(ev.CallQueued(call_id=call.id, why=queue.why))
+                    announced = True
+                await others[-1].finished.wait()  # the nearest: all would wake with each of the others, and look again
             call.released = True
             if not spec.builtin or is_agent(spec):
                 await self._take_slot(call, spec)
@@ -246,14 +250,6 @@ class Executor:
             logger.debug("Call %s had ended as %s before its task did", call.id, call.outcome)
 
     # Running
-
-    async def _wait_in(self, queue: Queue, call: CallExecution) -> None:
-        announced = False
-        while others := queue.others():  # asked again each time, as a call may have been run again meanwhile
-            if not announced:
-                self._emit(ev.CallQueued(call_id=call.id, why=queue.why))
-                announced = True
-            await others[-1].finished.wait()  # the nearest: all would wake, and look again, with each of the others
 
     async def _take_slot(self, call: CallExecution, spec: ToolSpec) -> None:
         limits = limits_of(spec, call.arguments or {}, self._settings.max_parallel)
@@ -313,9 +309,7 @@ class _Reporter:
         total = total if total is not None and isfinite(total) else None
         now = self._clock()
         new = bool(message) and call.says_news(message, now)
-        news = call.advances(progress) or new
-        if news:
-            call.news_at = now
+        news = call.advances(progress, now) or new
         call.keep(message or (f"progress {progress:g}" + (f" of {total:g}" if total is not None else "")))
         self._activity.report(
             ev.CallProgress(call_id=call.id, progress=progress, total=total, message=message, news=news)
@@ -325,10 +319,7 @@ class _Reporter:
         call = self._call
         if call.result is not None:
             return
-        now = self._clock()
-        news = sure and call.says_news(text, now, dropped)
-        if news:
-            call.news_at = now
+        news = sure and call.says_news(text, self._clock(), dropped)
         if dropped:
             call.keep(f"[{plural(dropped, 'line')} came too fast to keep]")
         call.keep(text)
@@ -341,10 +332,8 @@ class _Reporter:
             self._call.output.add(stream, text, dropped)
 
     def _told(self, stream: ev.OutputStream, text: str, offset: int, dropped: int) -> None:
-        call, now = self._call, self._clock()
-        news = call.says_news(text, now)
-        if news:
-            call.news_at = now
+        call = self._call
+        news = call.says_news(text, self._clock())
         self._activity.report(
             ev.CallOutput(call_id=call.id, stream=stream, text=text, offset=offset, dropped=dropped, news=news)
         )

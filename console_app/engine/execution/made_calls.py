@@ -4,11 +4,10 @@ calls again: what ended gives its result, what was cut asks where that may do it
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
-from console_app.domain import Outcome, ToolResult, ToolSpec, ports
+from console_app.domain import Outcome, ToolResult, ToolSpec, ports, safe_text
 from console_app.domain import events as ev
 from console_app.domain.transcript import CallView
 from console_app.engine.calls import results
@@ -92,11 +91,7 @@ def _take(call: CallExecution, spec: ToolSpec, arguments: dict[str, Any]) -> Non
 def _given_before(seen: CallView, spec: ToolSpec) -> ToolResult:
     structured = seen.structured
     if structured is None and spec.output_schema is not None:
-        try:  # stored once where the text is that very JSON
-            value: Any = json.loads(seen.content)
-        except (ValueError, RecursionError):
-            value = None
-        structured = cast("dict[str, Any]", value) if isinstance(value, dict) else None
+        structured = safe_text.object_in(seen.content) or None  # stored once where the text is that very JSON
     return ToolResult(
         outcome=seen.outcome or Outcome.INTERRUPTED, content=seen.content, error=seen.error, structured=structured
     )

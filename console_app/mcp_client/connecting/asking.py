@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -38,21 +38,14 @@ async def open_in_browser(url: str) -> None:
     await asyncio.to_thread(start_browser(url).wait)
 
 
+@dataclass(slots=True)
 class Asking:
     """The person and the model that answer. All of it may be set while servers run."""
 
-    def __init__(
-        self,
-        human: questions.HumanPort | None = None,
-        sampler: questions.Sampler | None = None,
-        *,
-        roots: Sequence[Path] = (),
-        open_url: OpenUrl = open_in_browser,
-    ) -> None:
-        self.human: questions.HumanPort = human or questions.Nobody()
-        self.sampler = sampler
-        self.roots = tuple(roots)
-        self.open_url = open_url
+    human: questions.HumanPort = field(default_factory=questions.Nobody)
+    sampler: questions.Sampler | None = None
+    roots: tuple[Path, ...] = ()
+    open_url: OpenUrl = open_in_browser
 
     async def elicit(
         self, question: questions.Elicitation, reporters: Sequence[ports.CallReporter]

@@ -19,8 +19,7 @@ from console_app.config.machine import extras
 from console_app.config.secrets import Credentials, child_environment
 from console_app.config.servers import ServerConfig
 from console_app.domain import one_line
-from console_app.mcp_client.auth.sign_in import AuthPlan, SignInNeeded, SignInPage, SignInRefused, StoredSignIn, plan_of
-from console_app.mcp_client.connecting import faults, sdk
+from console_app.mcp_client.connecting import faults, sdk, sign_in
 from console_app.mcp_client.connecting.asking import Surroundings
 from console_app.mcp_client.connecting.server_log import ServerLog
 from console_app.mcp_client.transport import Guard, Program, ServerProcess
@@ -28,7 +27,7 @@ from console_app.mcp_client.transport import Guard, Program, ServerProcess
 if TYPE_CHECKING:
     import httpx2
 
-    from console_app.mcp_client.auth.oauth import GuardedSteps
+    from console_app.mcp_client.connecting.oauth import GuardedSteps
     from console_app.mcp_client.connecting.session import ServerSession
     from console_app.mcp_client.transport import HttpConversation, StdioConversation
 
@@ -93,24 +92,26 @@ class StdioChannel:
 class HttpChannel:
     """An endpoint that somebody else runs."""
 
-    def __init__(self, config: ServerConfig, around: Surroundings, credentials: Credentials, page: SignInPage) -> None:
+    def __init__(
+        self, config: ServerConfig, around: Surroundings, credentials: Credentials, page: sign_in.SignInPage
+    ) -> None:
         self._config = config
         self._around = around
         self._credentials = credentials
         self._page = page
-        self._plan = AuthPlan("none")
+        self._plan = sign_in.AuthPlan("none")
         self._legacy = config.kind == "sse"
         self._conversation: HttpConversation | None = None
         self._sign_in: GuardedSteps | None = None
 
     async def start(self) -> None:
         try:
-            self._plan = plan_of(self._config)
+            self._plan = sign_in.plan_of(self._config)
         except ValueError as error:
             raise StartError(str(error)) from error
-        http, oauth = await sdk.load("transport.http"), await sdk.load("auth.oauth")
+        http, oauth = await sdk.load("transport.http"), await sdk.load("connecting.oauth")
         auth: httpx2.Auth | None = None
-        stored = StoredSignIn(self._credentials, self._config, self._plan)
+        stored = sign_in.StoredSignIn(self._credentials, self._config, self._plan)
         if self._plan.kind == "bearer":
             auth = oauth.BearerAuth(self._plan.token)
         elif self._plan.kind == "client_credentials":
@@ -121,10 +122,12 @@ class HttpChannel:
         ):
             try:
                 auth = self._sign_in = await oauth.sign_in(self._config.url or "", self._plan, stored, self._page)
-            except (ValueError, SignInRefused) as error:
+            except (ValueError, sign_in.SignInRefused) as error:
                 raise StartError(str(error)) from error
         config, proof = self._config, "`auth`" if self._plan.kind == "bearer" else "the sign-in"
-        self._conversation = http.HttpConversation(config.url or "", config.headers, auth, proof, config.kind == "sse")
+        self._conversation = http.HttpConversation(
+            config.url or "", dict(config.headers), auth, proof, config.kind == "sse"
+        )
 
     @asynccontextmanager
     async def session(self) -> AsyncGenerator[ServerSession]:
@@ -151,7 +154,7 @@ class HttpChannel:
         """Tell whether the server answered that it doesn't know the user, and a sign-in may help."""
         if self._plan.kind != "oauth":
             return False
-        if error is not None and any(isinstance(leaf, SignInNeeded) for leaf in faults.leaves(error)):
+        if error is not None and any(isinstance(leaf, sign_in.SignInNeeded) for leaf in faults.leaves(error)):
             return True
         return self._conversation is not None and self._conversation.unauthorized and not self._page.asks
 

@@ -12,19 +12,19 @@ import re
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from console_app.config.secrets import Credentials, Redactor
 from console_app.config.servers import ServerConfig
 from console_app.domain import Level, Outcome, ToolResult, errors, one_line, ports
-from console_app.mcp_client.auth.sign_in import SignInPage, StoredSignIn, plan_of
 from console_app.mcp_client.connecting import faults
 from console_app.mcp_client.connecting.asking import Asking, Surroundings
 from console_app.mcp_client.connecting.channel import HttpChannel, StartError, StdioChannel
 from console_app.mcp_client.connecting.faults import CallRefused, ConnectionLost, SessionGone
 from console_app.mcp_client.connecting.server_log import ServerLog
+from console_app.mcp_client.connecting.sign_in import SignInPage, StoredSignIn, plan_of
 from console_app.mcp_client.connecting.status import ServerState, ServerStatus
 from console_app.mcp_client.connecting.task_ids import BegunTask, TaskIds
 from console_app.mcp_client.offering.offers import Offers
@@ -40,24 +40,18 @@ if TYPE_CHECKING:
     from console_app.mcp_client.offering.changes import ChangeNotices
 
 
+@dataclass(eq=False)
 class Catalogue:
     """The prompts and resources of a server. Every question to it raises ServerError, and takes `seconds` at most."""
 
-    def __init__(
-        self,
-        server: str,
-        session: Callable[[], Awaitable[ServerSession]],
-        seconds: float,
-        changed: Callable[[], None],
-    ) -> None:
-        self.offers = Offers()
-        self.listed = asyncio.Event()  # the lists have come, whatever is in them
-        self.subscribed: set[str] = set()  # resources to be told of, over all connections
-        self.log_level: Level = "info"
-        self._server = server
-        self._session = session
-        self._seconds = seconds
-        self._changed = changed
+    _server: str
+    _session: Callable[[], Awaitable[ServerSession]]
+    _seconds: float
+    _changed: Callable[[], None]
+    offers: Offers = field(default_factory=Offers)
+    listed: asyncio.Event = field(default_factory=asyncio.Event)  # the lists have come, whatever is in them
+    subscribed: set[str] = field(default_factory=set[str])  # resources to be told of, over all connections
+    log_level: Level = "info"
 
     async def refresh(self, session: ServerSession) -> None:
         """List again; what can't be listed is empty, with the reason in the offers. A slow first list holds no other
@@ -78,8 +72,8 @@ class Catalogue:
         self.offers = Offers()
         self.listed.clear()
 
-    async def restore(self, session: ServerSession) -> None:
-        """Tell a new connection what was asked of the one before."""
+    async def begin(self, session: ServerSession) -> None:
+        """Tell a new connection what was asked of the one before, then list."""
         try:
             if self.log_level != "info":
                 await session.set_log_level(self.log_level)
@@ -87,8 +81,10 @@ class Catalogue:
                 await session.subscribe(uri, on=True)
         except (CallRefused, ConnectionLost) as error:
             log.info("%s: %s", self._server, error)
+        await self.refresh(session)
 
-    async def subscribe(self, uri: str, *, on: bool) -> None:
+    async def subscribe(self, uri: str, *, on: bool = True) -> None:
+        """Ask to be told when a resource changes, or no longer. Holds over reconnects."""
         (self.subscribed.add if on else self.subscribed.discard)(uri)
         try:
             async with self.asked() as session:
@@ -206,10 +202,9 @@ class Connection:
             self._page.wanted = False
 
     async def sign_out(self) -> None:
-        try:
+        with suppress(ValueError):  # `auth` that can't be used never signed in
             await StoredSignIn(self._shared.credentials, self.config, plan_of(self.config)).forget()
-        except ValueError:
-            return  # `auth` that can't be used never signed in
+        await self.reconnect()
 
     async def settled(self) -> None:
         while not self.state.settled:
@@ -315,11 +310,7 @@ class Connection:
         """List again what the server says has changed, until the connection ends."""
         ended = asyncio.ensure_future(session.ended.wait())
 
-        async def list_offers() -> None:
-            await self.catalogue.restore(session)
-            await self.catalogue.refresh(session)
-
-        listing = asyncio.create_task(list_offers())
+        listing = asyncio.create_task(self.catalogue.begin(session))
         try:
             while not session.ended.is_set():
                 news = asyncio.ensure_future(session.changes.news.wait())
@@ -422,8 +413,7 @@ class Connection:
             begun.over()
 
     async def _ready_session(self) -> ServerSession:
-        session = await self._session_for_call()
-        if session is None:
+        if (session := await self._session_for_call()) is None:
             raise errors.ServerError(self._not_ready())
         return session
 

@@ -38,7 +38,7 @@ def preload() -> None:
 
 
 def _preload() -> None:
-    for name in ("connecting.session", "transport.stdio", "transport.http", "auth.oauth"):
+    for name in ("connecting.session", "transport.stdio", "transport.http", "connecting.oauth"):
         _import(name)
     with _one_at_a_time:
         importlib.import_module("jsonschema")  # 0.1 s that the first listing would take

@@ -239,13 +239,9 @@ class _Callbacks:
             return types.ElicitResult(action=answer.action if answer is not None else "cancel")
         return types.ElicitResult(action="accept", content=dict(answer.content))
 
-    async def open_pages(self, pages: Sequence[types.ElicitRequestURLParams], call: WireCall) -> bool:
-        """Open the pages that a call can't do without; return whether the user agreed to all of them."""
-        for page in pages:
-            answer = await self._asking.elicit(self._question(page, call, [call]), [call.reporter])
-            if answer.action != "accept":
-                return False
-        return True
+    async def open_page(self, page: types.ElicitRequestURLParams, call: WireCall) -> bool:
+        """Open a page that a call can't do without; return whether the user agreed to it."""
+        return (await self._asking.elicit(self._question(page, call, [call]), [call.reporter])).action == "accept"
 
     async def sample(
         self, context: ClientRequestContext | None, params: types.CreateMessageRequestParams
@@ -262,7 +258,12 @@ class _Callbacks:
             server=self._server,
             call_id=call.call_id if call is not None else "",
             candidates=_ids(waiting),
-            messages=tuple(map(_sampling_message, params.messages)),
+            messages=tuple(
+                questions.SamplingMessage(
+                    one.role, "\n".join(it.text if it.type == "text" else f"[{it.type}]" for it in one.content_as_list)
+                )
+                for one in params.messages
+            ),
             sampling=Sampling.model_construct(  # as the server says it: the endpoint judges that
                 max_tokens=params.max_tokens, temperature=params.temperature, stop=tuple(params.stop_sequences or ())
             ),
@@ -344,12 +345,6 @@ def _ids(calls: Sequence[WireCall]) -> tuple[str, ...]:
 
 def _reporters(calls: Sequence[WireCall]) -> list[ports.CallReporter]:
     return [call.reporter for call in calls]
-
-
-def _sampling_message(message: types.SamplingMessage) -> questions.SamplingMessage:
-    parts = [block.text if block.type == "text" else f"[{block.type}]" for block in message.content_as_list]
-    role: Literal["user", "assistant"] = message.role
-    return questions.SamplingMessage(role, "\n".join(parts))
 
 
 class ServerSession:
@@ -514,8 +509,9 @@ class ServerSession:
         """Return whether the user agreed to the pages that a call needs, and the server says that they are done."""
         completions = {page.elicitation_id: self.changes.completion(page.elicitation_id or "") for page in pages}
         try:
-            if not await self._callbacks.open_pages(pages, call):
-                return False
+            for page in pages:
+                if not await self._callbacks.open_page(page, call):
+                    return False
             with call.reporter.held():
                 try:
                     async with asyncio.timeout(_PAGE_SECONDS):
@@ -581,13 +577,10 @@ class ServerSession:
         if self.protocol_version in MODERN_PROTOCOL_VERSIONS:
             return
         # Not the client's own methods: they warn on standard error that newer protocols have another way.
-        request = (
-            types.SubscribeRequest(params=types.SubscribeRequestParams(uri=uri))
-            if on
-            else types.UnsubscribeRequest(params=types.UnsubscribeRequestParams(uri=uri))
-        )
+        again = types.SubscribeRequest(params=types.SubscribeRequestParams(uri=uri))
+        never = types.UnsubscribeRequest(params=types.UnsubscribeRequestParams(uri=uri))
         with self._plain_errors():
-            await self._client.session.send_request(request, types.EmptyResult)
+            await self._client.session.send_request(again if on else never, types.EmptyResult)
 
     async def set_log_level(self, level: Level) -> None:
         """Ask for log lines from that level on. From 2026-07-28 each call says so itself."""

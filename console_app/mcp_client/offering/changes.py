@@ -21,7 +21,7 @@ _RETRY_SECONDS = (0.5, 2.0, 10.0, 60.0)
 
 
 class ChangeNotices:
-    """`news` is set while there is something to `take`; `subscribed` are the resources that we want updates of."""
+    """`news` is set while there is something new; `subscribed` are the resources that we want updates of."""
 
     def __init__(self) -> None:
         self.news = asyncio.Event()
@@ -62,12 +62,6 @@ class ChangeNotices:
         self.tools_heard += kind == "tools"
         self.news.set()
 
-    def take(self) -> tuple[set[Kind], list[str]]:
-        self.news.clear()
-        kinds, updated = self._kinds, list(self._updated)
-        self._kinds, self._updated = set(), {}
-        return kinds, updated
-
     def behind(self, first: dict[ChangeNotices, int]) -> bool:
         """Return whether the tools were not listed since the notices of the first look, which `first` keeps.
 
@@ -77,15 +71,14 @@ class ChangeNotices:
 
     async def gathered(self) -> tuple[set[Kind], dict[str, None]]:
         """Gather all that is said until the server is quiet for a moment, but not for ever."""
-        kinds: set[Kind] = set()
-        updated: dict[str, None] = {}
         for _ in range(MOST_WAITS):
             if not self.news.is_set():
                 break
-            more, uris = self.take()
-            kinds |= more
-            updated |= dict.fromkeys(uris)
+            self.news.clear()
             await asyncio.sleep(QUIET_SECONDS)
+        self.news.clear()
+        kinds, updated = self._kinds, self._updated
+        self._kinds, self._updated = set(), {}
         return kinds, updated
 
     def completion(self, identifier: str) -> asyncio.Event:

@@ -23,7 +23,7 @@ async def compose(hub: Hub, text: str) -> UserMessage:
     servers = hub.typed_servers()
     command = command_of(text)
     if command is not None and (server := servers.get(command[0].partition(":")[0])) is not None:
-        await hub.listed(server)
+        await hub.connection(server).listed()
         prompt = hub.typed_prompts().get(command[0])
         if prompt is None:
             raise errors.ServerError(
@@ -75,7 +75,7 @@ async def _read_all(hub: Hub, named: Sequence[Mention]) -> tuple[Attachment, ...
 
 async def read_attachments(hub: Hub, server: str, uri: str) -> list[Attachment]:
     """Return a resource as it can be attached, a part each. Raises ServerError."""
-    if not hub.offers_resource(server, uri):
+    if not hub.is_on(server, "resource", uri):
         raise errors.ServerError(f"{server}: {uri} is switched off", "Ctrl+L switches it on.")
     contents = await hub.read_resource(server, uri)
     return [_attachment(server, content) for content in contents] or [Attachment(server=server, uri=uri)]

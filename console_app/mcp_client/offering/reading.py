@@ -10,9 +10,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence, Sized
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+import mcp_types as types
 from mcp import MCPError
 from mcp.shared.uri_template import UriTemplate
-from mcp_types import METHOD_NOT_FOUND, BlobResourceContents, TextResourceContents
 from pydantic import ValidationError
 
 from console_app.mcp_client.connecting import faults
@@ -79,32 +79,49 @@ async def offers(client: Client, server: str, seconds: float, so_far: Callable[[
     capable = client.server_capabilities
 
     async def listed(
-        what: str, advertised: object, fetch: Callable[[Client, str], Awaitable[tuple[Sequence[_Page], Sequence[T]]]]
+        what: str, advertised: object, fetch: Callable[[str | None], Awaitable[P]], of: Callable[[P], Sequence[T]]
     ) -> Sequence[T]:
         if not advertised:
             return ()
         try:
             async with asyncio.timeout(seconds):
-                pages, found = await fetch(client, server)
+                pages = await every_page(fetch, of)
             if why := cut_short(pages):
                 problems.append(f"the {what} are not all here: {why}")
-            return found
+            return [one for page in pages for one in of(page)]
         except TimeoutError:
             problems.append(f"the {what} could not be listed: no answer within {seconds:g} s")
         except MCPError as error:
-            if error.code != METHOD_NOT_FOUND:
+            if error.code != types.METHOD_NOT_FOUND:
                 problems.append(f"the {what} could not be listed: {faults.connection_reason(error)}")
         except ValidationError as error:
             problems.append(f"the {what} could not be listed: {faults.first_problem(error)}")
         return ()
 
     async with asyncio.TaskGroup() as lists:  # one that isn't answered holds no other up
-        prompts = lists.create_task(listed("prompts", capable.prompts, _prompts))
-        resources = lists.create_task(listed("resources", capable.resources, _resources))
-        templates = lists.create_task(listed("resource templates", capable.resources, _templates))
+        offered = capable.resources
+        prompts = lists.create_task(
+            listed("prompts", capable.prompts, lambda at: client.list_prompts(cursor=at), lambda page: page.prompts)
+        )
+        resources = lists.create_task(
+            listed("resources", offered, lambda at: client.list_resources(cursor=at), lambda page: page.resources)
+        )
+        templates = lists.create_task(
+            listed(
+                "resource templates",
+                offered,
+                lambda at: client.list_resource_templates(cursor=at),
+                lambda page: page.resource_templates,
+            )
+        )
 
         def there(late: Sequence[str] = ()) -> Offers:
-            return Offers(_so_far(prompts), _so_far(resources), _so_far(templates), (*problems, *late))
+            return Offers(
+                tuple(_prompt(server, one) for one in _so_far(prompts)),
+                tuple(_resource(server, one) for one in _so_far(resources)),
+                tuple(_template(server, one) for one in _so_far(templates)),
+                (*problems, *late),
+            )
 
         names = {prompts: "prompts", resources: "resources", templates: "resource templates"}
         _, pending = await asyncio.wait(names, timeout=LIST_PATIENCE)
@@ -118,63 +135,31 @@ def _so_far(task: asyncio.Task[Sequence[T]]) -> tuple[T, ...]:
     return tuple(task.result()) if task.done() else ()
 
 
-async def _prompts(client: Client, server: str) -> tuple[Sequence[_Page], list[ServerPrompt]]:
-    pages = await every_page(lambda cursor: client.list_prompts(cursor=cursor), lambda page: page.prompts)
-    return pages, [
-        ServerPrompt(
-            server,
-            prompt.name,
-            prompt.title or "",
-            prompt.description or "",
-            tuple(
-                PromptArgument(argument.name, argument.description or "", bool(argument.required))
-                for argument in prompt.arguments or ()
-            ),
-        )
-        for page in pages
-        for prompt in page.prompts
-    ]
+def _prompt(server: str, one: types.Prompt) -> ServerPrompt:
+    taken = (PromptArgument(arg.name, arg.description or "", bool(arg.required)) for arg in one.arguments or ())
+    return ServerPrompt(server, one.name, one.title or "", one.description or "", tuple(taken))
 
 
-async def _resources(client: Client, server: str) -> tuple[Sequence[_Page], list[Resource]]:
-    pages = await every_page(lambda cursor: client.list_resources(cursor=cursor), lambda page: page.resources)
-    return pages, [
-        Resource(server, one.uri, one.name, one.title or "", one.description or "", one.mime_type or "", one.size)
-        for page in pages
-        for one in page.resources
-    ]
+def _resource(server: str, one: types.Resource) -> Resource:
+    title, about, mime = one.title or "", one.description or "", one.mime_type or ""
+    return Resource(server, one.uri, one.name, title, about, mime, one.size)
 
 
-async def _templates(client: Client, server: str) -> tuple[Sequence[_Page], list[ResourceTemplate]]:
-    pages = await every_page(
-        lambda cursor: client.list_resource_templates(cursor=cursor), lambda page: page.resource_templates
-    )
-    return pages, [
-        ResourceTemplate(
-            server,
-            one.uri_template,
-            one.name,
-            one.title or "",
-            one.description or "",
-            one.mime_type or "",
-            _variables(one.uri_template),
-        )
-        for page in pages
-        for one in page.resource_templates
-    ]
-
-
-def _variables(uri_template: str) -> tuple[str, ...]:
+def _template(server: str, one: types.ResourceTemplate) -> ResourceTemplate:
+    title, about, mime = one.title or "", one.description or "", one.mime_type or ""
     try:
-        return tuple(dict.fromkeys(UriTemplate.parse(uri_template).variable_names))
+        variables = tuple(dict.fromkeys(UriTemplate.parse(one.uri_template).variable_names))
     except ValueError:
-        return ()
+        variables = ()
+    return ResourceTemplate(server, one.uri_template, one.name, title, about, mime, variables)
 
 
-def content(part: TextResourceContents | BlobResourceContents, files: convert.ResultFiles) -> ResourceContent:
+def content(
+    part: types.TextResourceContents | types.BlobResourceContents, files: convert.ResultFiles
+) -> ResourceContent:
     """Return a part of a resource; bytes become a file, which is written."""
     mime = part.mime_type or ""
-    if isinstance(part, TextResourceContents):
+    if isinstance(part, types.TextResourceContents):
         return ResourceContent(part.uri, mime, part.text)
     name = part.uri.rstrip("/").rpartition("/")[2] or "resource"
     named, file = files.save(part.blob, mime or "application/octet-stream", name, f"resource {part.uri}")

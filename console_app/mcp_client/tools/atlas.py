@@ -12,9 +12,10 @@ import asyncio
 import base64
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final, cast
 
-from console_app.domain import Artifact, Level, ToolResult, ToolSpec, ports
+from console_app.domain import Artifact, Level, ToolResult, ToolSpec, ports, safe_text
 from console_app.domain import schema as json_schema
 from console_app.domain.tools import INJECTED
 from console_app.mcp_client.connecting.status import ServerStatus
@@ -49,15 +50,14 @@ class AtlasUpdates:
         return result.model_copy(update={"content": content, "artifacts": (*files, *result.artifacts)})
 
     def progress(self, progress: float, total: float | None, message: str | None) -> None:
-        update = _read(message) if message is not None and message.startswith(PREFIX) else None
-        if update is not None:
-            message = self._unpack(update)
+        if message is not None and message.startswith(PREFIX):
+            with suppress(ValueError, RecursionError):
+                update: Any = json.loads(message.removeprefix(PREFIX))
+                message = self._unpack(cast("dict[str, Any]", update)) if isinstance(update, dict) else message
         self.reporter.progress(progress, total, message)
 
     def _unpack(self, update: Mapping[str, Any]) -> str | None:
-        listed: Any = update.get("artifacts")
-        artifacts = cast("list[Any]", listed) if isinstance(listed, list) else []
-        for artifact in artifacts[: MOST_ARTIFACTS - len(self._saving)]:
+        for artifact in safe_text.as_list(update.get("artifacts"))[: MOST_ARTIFACTS - len(self._saving)]:
             if isinstance(artifact, dict):
                 self._saving.append(asyncio.create_task(self._save(cast("dict[str, Any]", artifact))))
         self._canvas = _text(update, "content") if update.get("type") == "canvas_update" else self._canvas
@@ -77,14 +77,6 @@ class AtlasUpdates:
 def carries_files(message: str) -> bool:
     """Return whether no newer progress message makes up for this one."""
     return message.startswith(PREFIX) and '"artifacts"' in message
-
-
-def _read(message: str) -> Mapping[str, Any] | None:
-    try:
-        update: Any = json.loads(message.removeprefix(PREFIX))
-    except (ValueError, RecursionError):
-        return None
-    return cast("dict[str, Any]", update) if isinstance(update, dict) else None
 
 
 def _text(fields: Mapping[str, Any], name: str) -> str:

@@ -224,13 +224,10 @@ def shape(method: str, version: str, asks: bool = False) -> Shape:
     `asks` is for a result that asks for input in place of an answer: its model takes any answer for one of its own.
     """
     rows = (methods.SERVER_RESULTS.get((method, version)), methods.MONOLITH_RESULTS.get(method))
-    models = [_arm(row, asks) for row in rows if row is not None]
+    arms = [(row, get_args(row) if isinstance(row, UnionType) else (row,)) for row in rows if row is not None]
+    asking = InputRequiredResult.__name__
+    models: list[Any] = [next((one for one in of if (one.__name__ == asking) is asks), row) for row, of in arms]
     return Shape(tuple(TypeAdapter[Any](model) for model in models), _defaults(models[0], models[-1]) if models else {})
-
-
-def _arm(row: Any, asks: bool) -> Any:
-    arms = get_args(row) if isinstance(row, UnionType) else (row,)
-    return next((arm for arm in arms if (arm.__name__ == InputRequiredResult.__name__) is asks), row)
 
 
 def _defaults(wire: Any, model: Any) -> dict[str, Any]:

@@ -217,8 +217,7 @@ def _sign_in_page(structured: Any, text: str) -> str:
 
 def _own_fields(structured: Any, text: str) -> dict[str, Any]:
     """Return the object that a result is: its structured content, else a text that is one."""
-    found = structured if structured is not None else _object(text)
-    fields = safe_text.as_object(found)
+    fields = _object(text) if structured is None else safe_text.as_object(structured)
     if structured is not None and fields.keys() == {"result"} and isinstance(fields["result"], dict):
         return cast("dict[str, Any]", fields["result"])  # as the Python SDK wraps what isn't an object of its own
     return fields
@@ -244,18 +243,12 @@ def _in_band_error(structured: Any, text: str) -> str | None:
 def _said(place: Mapping[str, Any]) -> str:
     for name in _WORDS:
         value: Any = place.get(name)
-        if isinstance(value, dict):
-            value = cast("dict[str, Any]", value).get("message")
+        value = safe_text.as_object(value).get("message", value)
         if isinstance(value, str) and value.strip():
             return value
     return ""
 
 
-def _object(text: str) -> Any:
+def _object(text: str) -> dict[str, Any]:
     told = "is_error" in text or "auth_required" in text
-    if not text.lstrip().startswith("{") or not told or len(text) > LONGEST_TEXT:
-        return None
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    return safe_text.object_in(text) if told and text.lstrip().startswith("{") and len(text) <= LONGEST_TEXT else {}

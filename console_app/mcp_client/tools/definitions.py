@@ -97,10 +97,6 @@ def definition_of(tool: Tool) -> str:
     return json.dumps(fields, ensure_ascii=False, indent=2, sort_keys=True)
 
 
-def hash_of(tool: Tool) -> str:
-    return _hash(definition_of(tool))
-
-
 def _key(config: ServerConfig) -> str:
     """Return the server and what it is started with: another program under the same name begins anew."""
     started = json.dumps([config.command, config.args, config.url])
@@ -146,7 +142,7 @@ class ListedTools:
 
         def examined() -> tuple[dict[str, str], dict[str, str]]:
             changed = self._definitions.changed(self._config, tools) if self._definitions is not None else {}
-            return {tool.name: hash_of(tool) for tool in tools}, changed
+            return {tool.name: _hash(definition_of(tool)) for tool in tools}, changed
 
         self.hashes, self.changed = await asyncio.to_thread(examined)
         self.tools, self.rejected = tools, rejected

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from console_app.mcp_client.transport.cutting import cut_of as cut_of
-    from console_app.mcp_client.transport.fetching import fetched as fetched
     from console_app.mcp_client.transport.http import SENT_BY as SENT_BY
     from console_app.mcp_client.transport.http import HttpConversation as HttpConversation
     from console_app.mcp_client.transport.http import Send as Send

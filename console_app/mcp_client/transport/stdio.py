@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Final
 
 import anyio
@@ -42,6 +43,7 @@ _TURN = 2**14  # bytes of lines that are read before the rest of the program has
 REST = 0.004  # seconds that it has then to itself, where all was nonsense: to end 256 calls takes thousands of turns
 
 
+@dataclass(eq=False)
 class _SilentServer:
     """Tells a server that ignores what it doesn't know from one that is slow to start, during one handshake.
 
@@ -52,16 +54,11 @@ class _SilentServer:
     plain ping made it speak an older one than it had agreed to.
     """
 
-    def __init__(
-        self,
-        write: Callable[[types.JSONRPCRequest], Awaitable[None]],
-        deliver: Callable[[types.JSONRPCMessage], Awaitable[None]],
-    ) -> None:
-        self._write = write
-        self._deliver = deliver
-        self._probe: int | str | None = None
-        self._alive = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
+    _write: Callable[[types.JSONRPCRequest], Awaitable[None]]
+    _deliver: Callable[[types.JSONRPCMessage], Awaitable[None]]
+    _probe: int | str | None = None
+    _alive: asyncio.Event = field(default_factory=asyncio.Event)
+    _task: asyncio.Task[None] | None = None
 
     def sent(self, message: types.JSONRPCMessage) -> None:
         if isinstance(message, types.JSONRPCRequest) and message.method == "server/discover" and self._task is None:

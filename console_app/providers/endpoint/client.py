@@ -16,7 +16,7 @@ import json
 import os
 import ssl
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -103,8 +103,12 @@ class EndpointClient:
             headers["anthropic-version"] = ANTHROPIC_VERSION if self._where.is_vendor else COMPATIBLE_VERSION
             if key and key != PLACEHOLDER and not self._where.is_vendor:
                 headers["x-api-key"] = key
-        if self._belongs:
-            headers.update(_of_environment(self._is_anthropic, os.environ))
+        vendor, account = ("ANTHROPIC", {}) if self._is_anthropic else ("OPENAI", _ACCOUNT)
+        named = os.environ.get(f"{vendor}_BASE_URL", "").rstrip("/")
+        if self._where.is_vendor or self._where.url.rstrip("/") == named:
+            headers.update({header: os.environ[name] for name, header in account.items() if os.environ.get(name)})
+            lines = (one.partition(":") for one in os.environ.get(f"{vendor}_CUSTOM_HEADERS", "").split("\n"))
+            headers.update({name.strip(): value.strip() for name, found, value in lines if found})
             if not key:
                 headers.pop("Authorization", None)
         for name, value in self._config.headers.items():
@@ -112,11 +116,6 @@ class EndpointClient:
             if value:
                 headers[name] = value
         return headers
-
-    @property
-    def _belongs(self) -> bool:
-        named = os.environ.get(f"{'ANTHROPIC' if self._is_anthropic else 'OPENAI'}_BASE_URL", "").rstrip("/")
-        return self._where.is_vendor or self._where.url.rstrip("/") == named
 
     # -- the connections
 
@@ -141,12 +140,6 @@ class EndpointClient:
 
         client.event_hooks = {"response": [limit]}
         return client
-
-
-def _of_environment(anthropic: bool, environ: Mapping[str, str]) -> dict[str, str]:
-    lines = environ.get(f"{'ANTHROPIC' if anthropic else 'OPENAI'}_CUSTOM_HEADERS", "").split("\n")
-    own = {} if anthropic else {header: environ[name] for name, header in _ACCOUNT.items() if environ.get(name)}
-    return own | {name.strip(): value.strip() for name, found, value in (one.partition(":") for one in lines) if found}
 
 
 def _limit(response: httpx2.Response, longest: float) -> None:

@@ -82,7 +82,10 @@ class RateLimiter:
         began = self._clock()
         try:
             yield
-            self._ended(self._clock() - began)
+            took, known = self._clock() - began, self._duration
+            self._duration = took if known is None else known + (took - known) * _SMOOTH
+            if self._most < _MOST:
+                self._most += 1 / self._most
         finally:
             self._running -= 1
             self._freed.set()
@@ -132,12 +135,6 @@ class RateLimiter:
     def paused(self) -> float:
         """Return the seconds until the next request may go out; 0 where it may now."""
         return max(self._until - self._clock(), 0.0)
-
-    def _ended(self, seconds: float) -> None:
-        known = self._duration
-        self._duration = seconds if known is None else known + (seconds - known) * _SMOOTH
-        if self._most < _MOST:
-            self._most += 1 / self._most
 
 
 class EndpointLimits:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from console_app.config.models import Refusals
-from console_app.domain import AssistantMessage, Message, Reasoning, ToolCall, ToolMessage, UserMessage, one_line, ports
+from console_app.domain import AssistantMessage, Message, Reasoning, ToolMessage, UserMessage, one_line, ports
 from console_app.providers.faults import tool_schemas
 from console_app.providers.faults.fault import Fault
 from console_app.providers.faults.wordings import Refused, longest_description, refused_part
@@ -224,12 +224,15 @@ class Concessions:
         """Return `body` with the signatures, roles, schemas and the token limit that the endpoint takes; changed in
         place."""
         if self.refused.unsigned:
-            _sign(body)
+            for call in _calls(body):
+                call["extra_content"] = {"google": {"thought_signature": NO_SIGNATURE}}
         if self.refused.no_blanks:
             for message in _blank(body):
                 message["content"] = ""
-        if self.refused.no_system and _system(body):
-            _join_system(body)
+        if self.refused.no_system and _system(body):  # its words go before those of the first message of the user
+            system, *rest = map(obj, arr(body["messages"]))
+            first = rest.pop(0) if rest and rest[0].get("role") == "user" else {"role": "user", "content": ""}
+            body["messages"] = [first | {"content": joined(system["content"], first["content"])}, *rest]
         if self.refused.by_turns and "messages" in body:
             body["messages"] = in_order(body["messages"])
         if self.refused.no_stream:
@@ -263,7 +266,12 @@ class Concessions:
                 kept = tuple(block for block in given if _key(block) not in self.refused.reasoning)
                 calls = message.tool_calls
                 if self.refused.own_ids_refused:
-                    calls = tuple(call.model_copy(update={"provider_data": _without_id(call)}) for call in calls)
+                    # Without an id that its endpoint no longer takes.
+                    given_back = [
+                        {name: one for name, one in call.provider_data.items() if name != "id"} for call in calls
+                    ]
+                    changed = zip(calls, given_back, strict=True)
+                    calls = tuple(call.model_copy(update={"provider_data": data}) for call, data in changed)
                 if kept == message.reasoning and calls == message.tool_calls:
                     return message
                 return message.model_copy(update={"reasoning": kept, "tool_calls": calls})
@@ -405,11 +413,6 @@ def _same_words(fault: Fault) -> str:
     return _OWN_NUMBER.sub("", f"{fault.code} {fault.param} {fault.message}")
 
 
-def _without_id(call: ToolCall) -> dict[str, Any]:
-    """Return what goes back with a call but an id that its endpoint no longer takes."""
-    return {name: value for name, value in call.provider_data.items() if name != "id"}
-
-
 def _key(block: Reasoning) -> str:
     written = json.dumps(block.data, sort_keys=True, default=str)
     return hashlib.sha256(f"{block.provider} {written}".encode("utf-8", "surrogatepass")).hexdigest()
@@ -431,15 +434,3 @@ def _blank(body: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _system(body: Mapping[str, Any]) -> bool:
     return obj(next(iter(arr(body.get("messages"))), None)).get("role") == "system"
-
-
-def _join_system(body: dict[str, Any]) -> None:
-    """Put the words of the system before those of the first message of the user."""
-    system, *rest = map(obj, arr(body["messages"]))
-    first = rest.pop(0) if rest and rest[0].get("role") == "user" else {"role": "user", "content": ""}
-    body["messages"] = [first | {"content": joined(system["content"], first["content"])}, *rest]
-
-
-def _sign(body: Mapping[str, Any]) -> None:
-    for call in _calls(body):
-        call["extra_content"] = {"google": {"thought_signature": NO_SIGNATURE}}

@@ -17,17 +17,7 @@ from console_app.domain import one_line
 from console_app.providers.faults import waits
 from console_app.providers.stream.loose_json import arr, obj, text
 
-_MESSAGES = (
-    "message",
-    "detail",
-    "details",
-    "msg",
-    "error_message",
-    "error_msg",
-    "error_description",
-    "title",
-    "reason",
-)
+_MESSAGES = "message detail details msg error_message error_msg error_description title reason".split()  # noqa: SIM905
 _DEEPEST = 6
 _LONGEST = 8_000  # characters of a message: a router's may hold another's, and that a list of findings
 _LONGEST_WORD = 200  # of a code, or of a field's name

@@ -22,7 +22,7 @@ from console_app.providers.endpoint.address import EndpointAddress
 from console_app.providers.endpoint.rate_limiter import LONGEST_WAIT, HeldBack
 from console_app.providers.faults import waits
 from console_app.providers.faults.error_bodies import ErrorBody, ServerFault, StatusFault, html_title, read_error
-from console_app.providers.faults.wordings import is_overflow, is_overload, is_spent, refuses_tools, too_many_tools
+from console_app.providers.faults.wordings import MANY_TOOLS, NO_TOOLS, OVERLOAD, SPENT, is_overflow
 
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 20.0
@@ -157,12 +157,12 @@ def _by_wording(make: _Maker, line: str, found: ErrorBody, tools_sent: bool) -> 
         )
         what = f"the request is larger than the model's context window: {line}"
         return make.error(what, hint, errors.ContextOverflow)
-    if tools_sent and refuses_tools(message) and status in (None, 400, 404, 405, 422, 500, 501):
+    if tools_sent and NO_TOOLS.search(message) and status in (None, 400, 404, 405, 422, 500, 501):
         hint = 'Protocol text asks for tool calls as text: /protocol text, or protocol = "text" in config.toml.'
         return make.error(f"takes no tools: {line}", hint, errors.ToolsRefused)
-    if tools_sent and too_many_tools(message) and status in (None, 400, 413, 422):
+    if tools_sent and MANY_TOOLS.search(message) and status in (None, 400, 413, 422):
         return make.error(f"takes fewer tools: {line}", "Switch servers, or single tools of them, off with /mcp.")
-    if is_spent(message, code) and found.wait is None:  # Gemini says so of a minute's quota, too
+    if (SPENT.search(message) or SPENT.search(code)) and found.wait is None:  # Gemini says so of a minute's quota, too
         return make.error(f"the account's credit or quota is used up: {line}", "See the provider's billing page.")
     return None
 
@@ -225,7 +225,7 @@ def _reported(fault: ServerFault, where: EndpointAddress, tools_sent: bool) -> F
     make = _Maker(where, status, waits.longest(found.wait, waits.in_headers(fault.headers)))
     if (error := _by_wording(make, line, found, tools_sent)) is not None:
         return _fault(error, False, "", found)
-    passing = status_may_pass(status, {}) if status is not None else is_overload(message, code)
+    passing = status_may_pass(status, {}) if status is not None else bool(OVERLOAD.search(f"{code} {message}"))
     what = f"reported an error: {line}"
     if passing or make.retry_after is not None:
         if make.is_far:

@@ -91,7 +91,14 @@ def refused_in(words: str, body: Mapping[str, Any]) -> set[str]:
 
 def leave_out(body: Mapping[str, Any], keywords: Set[str]) -> None:
     """Take `keywords` out of the parameters of all tools; a `const` becomes an `enum` of one."""
-    _change(body, lambda schema: _said_less(schema, keywords))
+
+    def said_less(schema: dict[str, Any]) -> dict[str, Any]:
+        kept = {word: value for word, value in schema.items() if word not in keywords}
+        if "const" in keywords and "const" in schema:
+            kept.setdefault("enum", [schema["const"]])
+        return kept
+
+    _change(body, said_less)
 
 
 def _change(body: Mapping[str, Any], changed: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
@@ -153,13 +160,6 @@ def _name(tool: Any) -> str:
     if "input_schema" not in holder and holder.get("type") != "function":
         return ""
     return text(holder.get("name")) or text(obj(holder.get("function")).get("name"))
-
-
-def _said_less(schema: dict[str, Any], keywords: Set[str]) -> dict[str, Any]:
-    kept = {word: value for word, value in schema.items() if word not in keywords}
-    if "const" in keywords and "const" in schema:
-        kept.setdefault("enum", [schema["const"]])
-    return kept
 
 
 def _with_items(schema: dict[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ _OVERFLOW = lazily(
     re.IGNORECASE,
 )
 _RATE = lazily(r"per (minute|day|hour|second)|rate limit", re.IGNORECASE)
-_NO_TOOLS = lazily(
+NO_TOOLS = lazily(  # the endpoint or model takes no tools at all
     r"(does not|doesn't|do not|not) (currently )?support(ed)? (the )?(for )?(tool|function)|support tool use"
     r"|(tools?|function)([ _-]?(use|calls?|calling))? (is|are|param\w*) (is |are )?not "
     r"(supported|enabled|allowed|available)|tool[ _]choice requires --enable-auto-tool-choice|requires --jinja"
@@ -38,17 +38,17 @@ _NO_TOOLS = lazily(
     r"|only user(,| and) (and )?assistant roles are supported",
     re.IGNORECASE,
 )
-_MANY_TOOLS = lazily(
+MANY_TOOLS = lazily(  # the request offers more of them than the endpoint takes
     r"\btools['\"`]?: array too long|too many (tools|functions)|(maximum|limit|most)[^.]{0,30}\b(tools|functions)\b"
     r"|\b(tools|functions)\b[^.]{0,40}(maximum|at most|no more than|exceed|limit)",
     re.IGNORECASE,
 )
-_SPENT = lazily(
+SPENT = lazily(  # money or quota has run out: waiting seconds doesn't help
     r"insufficient[_ ](quota|balance|credits?|funds)|credit balance is too low|exceeded your current quota"
     r"|spend_limit_reached|billing_hard_limit|payment required",
     re.IGNORECASE,
 )
-_OVERLOAD = lazily(
+OVERLOAD = lazily(  # an error without a status that may pass by itself
     r"overloaded|rate[_ ]limit|server[_ ]error|api_error|internal|timeout|timed out|unavailable|try again|capacity"
     r"|too many requests|bad gateway",
     re.IGNORECASE,
@@ -60,26 +60,6 @@ def is_overflow(message: str, code: str) -> bool:
     if _RATE.search(message) and "reduce your message size" not in message:
         return False
     return _OVERFLOW.search(message) is not None or _OVERFLOW.search(code) is not None
-
-
-def refuses_tools(message: str) -> bool:
-    """Tell whether the endpoint or model takes no tools at all."""
-    return _NO_TOOLS.search(message) is not None
-
-
-def too_many_tools(message: str) -> bool:
-    """Tell whether the request offers more tools than the endpoint takes."""
-    return _MANY_TOOLS.search(message) is not None
-
-
-def is_spent(message: str, code: str) -> bool:
-    """Tell whether money or quota has run out: waiting seconds doesn't help."""
-    return _SPENT.search(message) is not None or _SPENT.search(code) is not None
-
-
-def is_overload(message: str, code: str) -> bool:
-    """Tell whether an error without a status is one that may pass by itself."""
-    return _OVERLOAD.search(f"{code} {message}") is not None
 
 
 class Refused(Enum):
@@ -157,7 +137,8 @@ _DESCRIPTION = lazily(r"\b(tools?|functions?|function_?declarations)\b.{0,40}\bd
 _TOO_LONG = lazily(r"too long|at most|max(imum)?[ _](length|of)|exceed|above_max|longer than", re.IGNORECASE)
 _AT_MOST = lazily(r"(?:max(?:imum)?[ _](?:length|of)|at most|exceeds?|longer than)\D{0,30}(\d{2,6})", re.IGNORECASE)
 _USUAL_DESCRIPTION = 1024  # characters: OpenAI's
-_FAILED_CALL = lazily(r"tool_use_failed|failed to call a function|malformed.?function.?call", re.IGNORECASE)
+# The model wrote a call that its own endpoint could not read: it may do better when told.
+FAILED_CALL = lazily(r"tool_use_failed|failed to call a function|malformed.?function.?call", re.IGNORECASE)
 _ALLOWED = lazily(
     r"(?:supported (?:values|levels|efforts) are|(?:must|should|has to) be (?:one of|either)|one of|allowed values)"
     r":? *([^.]{1,200})",
@@ -176,11 +157,6 @@ def longest_description(words: str) -> int | None:
 def refused_part(words: str) -> Refused | None:
     """Return what a request was refused for, by the endpoint's words; None when it is none of these."""
     return next((part for part, wording in _PARTS.items() if wording.search(words)), None)
-
-
-def is_failed_call(words: str) -> bool:
-    """Tell whether the model wrote a call that its own endpoint could not read: it may do better when told."""
-    return _FAILED_CALL.search(words) is not None
 
 
 def allowed_values(message: str) -> list[str]:

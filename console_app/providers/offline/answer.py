@@ -7,7 +7,7 @@ import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from console_app.domain import (
     AssistantMessage,
@@ -18,6 +18,7 @@ from console_app.domain import (
     UserMessage,
     one_line,
     ports,
+    safe_text,
     visible,
 )
 from console_app.domain import chunks as ch
@@ -128,11 +129,7 @@ def _expression(one: Called) -> str | None:
 
 def arguments_of(one: Called) -> dict[str, Any]:
     """Return the arguments of a call; none where they can't be read."""
-    try:
-        value = json.loads(one.call.arguments or "{}")
-    except (ValueError, RecursionError):
-        return {}
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return safe_text.object_in(one.call.arguments)
 
 
 CONNECT = (

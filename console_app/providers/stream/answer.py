@@ -8,7 +8,7 @@ from typing import Any
 
 from console_app.domain import ToolSpec, one_line
 from console_app.domain import chunks as ch
-from console_app.providers.faults.wordings import is_failed_call
+from console_app.providers.faults.wordings import FAILED_CALL
 from console_app.providers.stream.calls_in_pieces import CallsInPieces, ChunkBuffer
 from console_app.providers.stream.loose_json import may_hold_arguments, obj
 from console_app.providers.stream.offered_tools import OfferedTools
@@ -117,7 +117,7 @@ class WireAnswer(ABC):
         end = _ENDS.get(known)
         self._reason = end or _CUTS.get(known, "stop")
         self.finished = True
-        if end is None and known not in _CUTS and not is_failed_call(known):
+        if end is None and known not in _CUTS and not FAILED_CALL.search(known):
             self.chunks.append(ch.NoticeChunk(f"The model stopped for a reason that is not known: {shown}.", "warning"))
         if end is not None:
             self.calls.finish()

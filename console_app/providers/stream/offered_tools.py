@@ -23,17 +23,10 @@ ALMOST = "its arguments were not JSON and had to be mended"
 LOST = "a character of its arguments could not be read"
 ENCODED_TWICE = "arguments that were JSON inside of a JSON text"
 HALVES = "half a character, which became �"
-_LOSSLESS = frozenset(
-    {
-        "a comma too many",
-        "a comment",
-        "a key without quotes",
-        "a number not written as in JSON",
-        "a raw line break or tab inside a string",
-        "single quotes",
-        "True, False or None as in Python",
-    }
-)
+_LOSSLESS = {
+    *("a comma too many", "a comment", "a key without quotes", "a number not written as in JSON", "single quotes"),
+    *("a raw line break or tab inside a string", "True, False or None as in Python"),
+}
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 _DEFAULT_API = re.compile(r"(?:functions|default_api):(?=[^\d\s])")
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")

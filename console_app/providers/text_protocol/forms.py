@@ -107,13 +107,6 @@ def level_of(protocol: str, known: str | None) -> ReadingLevel:
     return "marked" if known in FAMILIES and FAMILIES[known].marked else "all"
 
 
-def is_writable(dialect: str) -> bool:
-    """Tell whether tools can be offered in this dialect."""
-    from console_app.textcalls import FAMILIES
-
-    return dialect in FAMILIES
-
-
 def checked_dialect(name: str | None) -> str | None:
     """Return the name of a dialect that was configured. Raises ConfigError for one that there isn't."""
     if name is None:

@@ -30,7 +30,6 @@ from console_app.providers.text_protocol.forms import (
     XML,
     ReadingRule,
     form_of_model,
-    is_writable,
     level_of,
     usual_dialect,
 )
@@ -258,7 +257,9 @@ class TextProtocol(ports.Forwarding):
     def _dialect_for(self, tools: Sequence[ToolSpec]) -> str:
         """Return the dialect to ask for; of an unknown model by its name and by what its tools take."""
         if self._dialect is None:
-            known = self._licence.form if self._licence is not None and is_writable(self._licence.form) else None
+            from console_app.textcalls import FAMILIES
+
+            known = self._licence.form if self._licence is not None and self._licence.form in FAMILIES else None
             self._dialect = known or usual_dialect(self.model, (spec.input_schema for spec in tools))
         return self._dialect
 
@@ -343,6 +344,7 @@ class TextProtocol(ports.Forwarding):
             raise
 
     def _rule(self, request: ports.ModelRequest, dialect: str | None) -> ReadingRule | None:
+        """Return how the answer is read: where tools are offered in a `dialect`, that is licensed too."""
         if not request.tools or request.tool_choice == "none":
             return None
         if request.conversation != self._conversation:
@@ -350,10 +352,6 @@ class TextProtocol(ports.Forwarding):
             self._called_natively = False  # as far as is known: the requests of a conversation say the rest
         if not request.conversation and not any(map(_goes_on, request.messages)):
             self._called_natively = False
-        return self._reading(request, dialect)
-
-    def _reading(self, request: ports.ModelRequest, dialect: str | None) -> ReadingRule:
-        """Return how the answer is read: where tools are offered in a `dialect`, that is licensed too."""
         known = self._licence.form if self._licence is not None else None
         asked = dialect
         if known is not None and known == self._configured:

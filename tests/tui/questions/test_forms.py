@@ -233,7 +233,7 @@ async def test_a_question_goes_with_the_server_that_asked(tmp_path: Path) -> Non
     async with stage(tmp_path) as s:
         await s.ask("form")
         await see(s.pilot, "asks you")
-        await s.hub.reconnect("asking")
+        await s.hub.connection("asking").reconnect()
         await until(s.pilot, lambda: not chat(s.console).boards.human.is_asking, "no question")
         ((content),) = await s.ended()
         assert "asking" in content

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import json
 import re
-import time
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
@@ -100,11 +99,7 @@ class StoredSignIn:
 
     async def read(self) -> dict[str, Any]:
         """Return all of it; nothing where nothing was kept or it can't be read."""
-        text = await asyncio.to_thread(self._credentials.read, self._key)
-        try:
-            return safe_text.as_object(json.loads(text)) if text else {}
-        except ValueError:
-            return {}
+        return safe_text.object_in(await asyncio.to_thread(self._credentials.read, self._key) or "")
 
     async def update(self, **fields: Any) -> None:
         """Keep these fields beside the others; None deletes one."""
@@ -114,11 +109,6 @@ class StoredSignIn:
 
     async def forget(self) -> None:
         await asyncio.to_thread(self._credentials.delete, self._key)
-
-
-def expires_at(seconds: float | None) -> float | None:
-    """Return when something that holds for `seconds` is over, in seconds since the epoch."""
-    return None if seconds is None else time.time() + seconds
 
 
 class SignInPage:

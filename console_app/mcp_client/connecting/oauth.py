@@ -19,6 +19,7 @@ import html
 import ipaddress
 import logging
 import socket
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, TypeVar, cast
 from urllib.parse import parse_qs, urlsplit
@@ -36,9 +37,9 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl, BaseModel, ValidationError
 
-from console_app.domain import web_address
-from console_app.mcp_client.auth.sign_in import AuthPlan, SignInRefused, StoredSignIn, expires_at
+from console_app.domain import safe_text, web_address
 from console_app.mcp_client.connecting import faults
+from console_app.mcp_client.connecting.sign_in import AuthPlan, SignInRefused, StoredSignIn
 from console_app.mcp_client.connecting.wire import current_call
 from console_app.mcp_client.transport import SENT_BY, Send
 
@@ -312,7 +313,8 @@ class StoredTokens:
         return model_of(OAuthToken, (await self._stored.read()).get("tokens"))
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        await self._stored.update(tokens=dump(tokens), expires_at=expires_at(tokens.expires_in))
+        expires_at = None if tokens.expires_in is None else time.time() + tokens.expires_in
+        await self._stored.update(tokens=dump(tokens), expires_at=expires_at)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         """Return the client of mcp.json, else the one registered before for the same place to come back to."""
@@ -401,9 +403,8 @@ class SignIn(GuardedSteps):
 
 async def sign_in(url: str, plan: AuthPlan, stored: StoredSignIn, open_page: OpenPage) -> SignIn:
     """Return a provider that comes back to the port of the last sign-in where it can: that one is registered."""
-    client = (await stored.read()).get("client")
-    registered = client.get("redirect_uris") if isinstance(client, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-    before = port_of(registered[0]) if isinstance(registered, list) and registered else None  # pyright: ignore[reportUnknownArgumentType]
+    client = safe_text.as_object((await stored.read()).get("client"))
+    before = next(map(port_of, safe_text.as_list(client.get("redirect_uris"))), None)
     back = Callback(plan.redirect_port or before)
     try:
         return SignIn(url, plan, stored, open_page, back)
