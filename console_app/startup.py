@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from console_app import resources
 from console_app.config.files import Paths
 from console_app.config.machine import page_in_use
 from console_app.config.settings import read_startup_settings
@@ -46,7 +45,7 @@ def _startup_parts(arguments: Namespace) -> StartupParts:
     return StartupParts(
         load=partial(_load, arguments),
         history_path=paths.history,
-        theme_dirs=(resources.themes_dir(), paths.themes),
+        theme_dirs=paths.theme_dirs,
         theme=settings.theme,
         working_folder=cwd,
         keymap=settings.keys,

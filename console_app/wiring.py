@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from console_app._version import __version__
-from console_app.config.files import Paths, disk, project_mcp
+from console_app.config.files import Paths, bundled, disk, project_mcp
 from console_app.config.machine import extras, log_nowhere, log_to
 from console_app.config.models import KnownEndpoints, KnownRefusals, ModelChoice
 from console_app.config.secrets import Redactor, StoredKeys, secret_sources
@@ -199,7 +199,6 @@ async def build_models(base: type[Frozen] = Frozen) -> None:
 
 
 def choose_servers(setup: Setup) -> ServerChoice:
-    from console_app import resources
     from console_app.config import trust
     from console_app.config.servers import choose_servers as choose
 
@@ -212,7 +211,7 @@ def choose_servers(setup: Setup) -> ServerChoice:
         setup.paths,
         setup.cwd,
         mcp_config=setup.settings.mcp_config,
-        bundled=resources.bundled_mcp(),
+        bundled=bundled("mcp.json"),
         only=arguments.mcp or (),
         none=arguments.no_mcp,
         groups=setup.settings.groups,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from acp import RequestError, schema
 
@@ -47,15 +47,9 @@ class SessionParts:
     notes: Sequence[str] = ()
 
 
-class OpenSession(Protocol):
-    """Makes the parts of a conversation in `folder`, with the editor's `servers` beside Fanout's. Raises
-    FanoutError."""
-
-    async def __call__(
-        self, folder: Path, servers: Sequence[ServerConfig], session_id: str | None = None
-    ) -> SessionParts: ...
-
-
+# Makes the parts of a conversation in a folder, with the editor's servers beside Fanout's; a session may go on there.
+# Raises FanoutError.
+OpenSession = Callable[[Path, "Sequence[ServerConfig]", str | None], Awaitable[SessionParts]]
 DEFAULT = "default"
 _REASONS: Mapping[str, schema.StopReason] = {
     "length": "max_tokens",

@@ -16,11 +16,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from console_app import resources, wiring
+from console_app import wiring
 from console_app.commands.sessions import page_of
 from console_app.commands.standard_output import write_out
 from console_app.config import trust
-from console_app.config.files import trusted
+from console_app.config.files import bundled, trusted
 from console_app.config.machine import write_report
 from console_app.config.servers import ServerChoice
 from console_app.config.settings import OwnSettings, UserRules, own_settings
@@ -36,7 +36,7 @@ from console_app.console import (
     warm_up,
 )
 from console_app.console.servers import HubSwitches
-from console_app.domain import ConfigError, ToolResult, ToolSpec, UsageError, errors, ports
+from console_app.domain import ConfigError, ToolResult, ToolSpec, errors, ports
 from console_app.domain import chunks as ch
 from console_app.domain import events as ev
 from console_app.domain.tools import OWN_SERVER
@@ -115,7 +115,7 @@ def _replaying(setup: Setup, info: SessionInfo, replay: Replay, timing: Timing |
         models=Models(engine),
         history_path=setup.paths.history,
         log_path=setup.log_path,
-        theme_dirs=(resources.themes_dir(), setup.paths.themes),
+        theme_dirs=setup.paths.theme_dirs,
         theme=setup.settings.theme,
         motion=setup.settings.ui.motion,
         keymap=setup.settings.keys,
@@ -128,8 +128,6 @@ def _replaying(setup: Setup, info: SessionInfo, replay: Replay, timing: Timing |
 
 
 async def _stored(setup: Setup, words: Sequence[str]) -> tuple[SessionInfo, list[Event]]:
-    if len(words) != 1:
-        raise UsageError("show needs one ID", "fanout sessions list shows them.")
     library = wiring.stored_sessions(setup)
     try:
         info = await library.store.find(words[0])
@@ -231,7 +229,7 @@ class ConsoleParts:
             engine=self._engine,
             history_path=setup.paths.history,
             log_path=setup.log_path,
-            theme_dirs=(resources.themes_dir(), setup.paths.themes),
+            theme_dirs=setup.paths.theme_dirs,
             start=self._start,
             connect=self._connect,
             close=self._close,
@@ -241,7 +239,7 @@ class ConsoleParts:
             servers=self._switches,
             server_files=self._files,
             project_trust=trust.ProjectTrust(
-                setup.paths, setup.cwd, setup.environ, settings_wait=_loosens(setup), bundled=resources.bundled_mcp()
+                setup.paths, setup.cwd, setup.environ, settings_wait=_loosens(setup), bundled=bundled("mcp.json")
             ),
             hub=self._hub,
             redact=setup.redactor.clean,

@@ -16,11 +16,10 @@ from console_app.domain.steady_time import steady_time
 
 if TYPE_CHECKING:
     from console_app.config import trust
-    from console_app.config.settings import OwnSettings
+    from console_app.config.settings import OwnSettings, UserRules
     from console_app.console.connecting import Connecting
     from console_app.console.models import Models
-    from console_app.console.permissions import RuleFile
-    from console_app.console.servers import ServerSwitches
+    from console_app.console.servers import HubSwitches
     from console_app.console.talk.readiness import ServerView
     from console_app.domain import events as ev
     from console_app.domain import ports
@@ -103,7 +102,7 @@ class Services:
     """Called once as the console ends: closes servers and the provider."""
 
     server_statuses: Callable[[], Sequence[ServerView]] = _no_servers
-    servers: ServerSwitches | None = None
+    servers: HubSwitches | None = None
     """The servers as their screen reads and switches them; None where there are none to speak of, as in a replay."""
     server_files: trust.ServerFiles | None = None
     """The files that say which servers there are, for /reload."""
@@ -145,7 +144,7 @@ class Services:
     """Writes the picked theme to the user's configuration; None: the pick holds for this session only."""
     attention: AttentionSettings = field(default_factory=AttentionSettings)
     """The ways to tell somebody who looks at another window; none by default."""
-    rules: RuleFile | None = None
+    rules: UserRules | None = None
     """The user's configuration, for rules that are to hold always; None: they hold for this session only."""
     keymap: Mapping[str, str] = field(default_factory=dict[str, str])  # binding id -> keys, from config
     working_folder: Path = field(default_factory=Path.cwd)  # what `@` completes and attaches

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from console_app.config.trust import Changes, ServerFiles, Untrusted
 from console_app.console.talk.readiness import ServerView
@@ -12,23 +12,15 @@ from console_app.console.ui_port import UiPort
 from console_app.domain import FanoutError, one_line
 
 if TYPE_CHECKING:
-    from console_app.config.servers import ServerChoice
+    from console_app.console.servers.switches import HubSwitches
 
 MOST_NAMED = 6
-
-
-@runtime_checkable
-class Reloads(Protocol):
-    """The part of the console that puts a changed file of servers into effect."""
-
-    async def reload(self, choice: ServerChoice, found: Changes) -> None:
-        """Start again only the servers that changed."""
 
 
 class FileNews:
     """Tell one console that files of servers have changed, and read them again on /reload."""
 
-    def __init__(self, files: ServerFiles, switches: Reloads, ui: UiPort) -> None:
+    def __init__(self, files: ServerFiles, switches: HubSwitches, ui: UiPort) -> None:
         self._files = files
         self._switches = switches
         self._ui = ui

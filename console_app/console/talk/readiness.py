@@ -13,7 +13,7 @@ from console_app.console.ui_port import UiPort
 from console_app.domain import FanoutError, one_line
 
 if TYPE_CHECKING:
-    from console_app.sessions import Replay
+    from console_app.console.services import Services
 
 MOST_NAMED = 2  # servers; the others are counted
 
@@ -98,19 +98,11 @@ def named(servers: Sequence[str]) -> str:
 log = logging.getLogger(__name__)
 
 
-class Startable(Protocol):
-    start: Callable[[], Awaitable[None]]
-    resume: str
-    replay: Replay | None
-
-
 class ConsoleStart:
     """Start one console. A part that fails is reported, and the rest can be used. `tried` is called once the session
     asked for is open, or can't be."""
 
-    def __init__(
-        self, services: Startable, readiness: Readiness, ui: UiPort, tried: Callable[[], None] = lambda: None
-    ) -> None:
+    def __init__(self, services: Services, readiness: Readiness, ui: UiPort, tried: Callable[[], None]) -> None:
         self._services = services
         self._readiness = readiness
         self._ui = ui
