@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from console_app.config.servers import Selection, ServerChoice
     from console_app.domain import ports
     from console_app.mcp_client import Hub
-    from console_app.sessions import Library, Opened, SessionInfo
+    from console_app.sessions import Library, SessionInfo
     from console_app.tracing import Trace
     from console_app.workplace import HooksOfCalls, WorkingFolder, Worktree
 
@@ -175,8 +175,6 @@ def preload_servers() -> None:
 
 async def remember_tools(setup: Setup, hub: Hub) -> None:
     """Keep the names of the tools, for a shell to complete."""
-    import asyncio
-
     from console_app.config.servers import keep_tool_names
 
     await asyncio.to_thread(keep_tool_names, setup.paths.known_tools, hub.all_tools())
@@ -247,11 +245,6 @@ def stored_sessions(setup: Setup) -> Library:
 
     store = Store(setup.paths.sessions, folder=str(setup.cwd))
     return Library(store, setup.paths.session_locks, setup.redactor)
-
-
-async def open_session(setup: Setup, library: Library | None) -> Opened | None:
-    info = await asked_session(setup, library)
-    return await library.open(info.id) if library is not None and info is not None else None
 
 
 async def asked_session(setup: Setup, library: Library | None) -> SessionInfo | None:

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from console_app.batch.results_file import compare_results as compare_results
     from console_app.batch.run import BatchEngine as BatchEngine
     from console_app.batch.run import BatchRun as BatchRun
+    from console_app.batch.run import KnownRuns as KnownRuns
     from console_app.batch.run import Limits as Limits
-    from console_app.batch.status_files import KnownRuns as KnownRuns
-    from console_app.batch.status_files import StatusFile as StatusFile
-    from console_app.batch.status_files import Telling as Telling
-    from console_app.batch.status_files import summary as summary
+    from console_app.batch.run import StatusFile as StatusFile
+    from console_app.batch.run import Telling as Telling
+    from console_app.batch.run import summary as summary
     from console_app.batch.turn_worker import EventFiles as EventFiles
     from console_app.batch.turn_worker import SharedModels as SharedModels
     from console_app.batch.turn_worker import SharedParts as SharedParts

@@ -21,7 +21,7 @@ from console_app.command_line import json_outputs
 from console_app.commands.standard_output import write_out
 from console_app.config.files import Paths, bundled, disk, project_mcp, project_settings
 from console_app.config.secrets import Redactor, child_environment
-from console_app.config.settings import MEANINGS, LayeredSettings, Setting, own_settings, unknown_variables
+from console_app.config.settings import MEANINGS, LayeredSettings, own_settings, unknown_variables
 from console_app.domain import ConfigError, UsageError, one_line, plural, safe_text, visible
 from console_app.headless import Exit
 from console_app.wiring import Setup
@@ -224,24 +224,13 @@ def _file(paths: Paths, cwd: Path, *, project: bool) -> Path:
 def _listed(layered: LayeredSettings, *, as_json: bool) -> Iterator[str]:
     settings = own_settings.setting_list(layered)
     if as_json:
-        yield json_outputs.SettingListReport(settings=tuple(map(_entry, settings))).model_dump_json()
+        entries = tuple(json_outputs.ListedSetting.of(one, waits_for_trust=one.waiting or None) for one in settings)
+        yield json_outputs.SettingListReport(settings=entries).model_dump_json()
         return
     for one in settings:
         waits = f" · waits for trust: {one.waiting}" if one.waiting else ""
         yield f"{one.name:<20} {one.shown:<24} {one.source}{waits}"
         yield f"{'':<20} {one.meaning}"
-
-
-def _entry(one: Setting) -> json_outputs.ListedSetting:
-    return json_outputs.ListedSetting(
-        name=one.name,
-        value=one.value,
-        source=one.source,
-        kind=one.kind,
-        choices=one.choices,
-        meaning=one.meaning,
-        waits_for_trust=one.waiting or None,
-    )
 
 
 def _value(layered: LayeredSettings, name: str) -> Any:

@@ -148,8 +148,9 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
     choice = source.choose()
     for note in (*setup.layered.notes, *chosen.notes):
         output.error_line(note)
-    opened = await wiring.open_session(setup, library)
-    choice, note = wiring.model_of_session(setup, source, choice, opened.info if opened is not None else None)
+    info = await wiring.asked_session(setup, library)
+    opened = await library.open(info.id) if library is not None and info is not None else None
+    choice, note = wiring.model_of_session(setup, source, choice, info)
     if note:
         output.error_line(note)
     choice = await interrupts.race(source.named(choice))

@@ -223,7 +223,6 @@ class ServerFile:
 
     @classmethod
     def of(cls, paths: Paths, choice: ServerChoice) -> ServerFile:
-        """Return the file for the servers that count now."""
         if choice.path is None or choice.bundled:
             return cls(paths, paths.mcp, disk.read_text(choice.path) if choice.path is not None else "")
         return cls(paths, choice.path)
@@ -498,23 +497,18 @@ def _notes(status: ServerStatus, tools: Sequence[ToolSpec]) -> Iterator[ServerFa
 def as_json(checks: Sequence[ServerCheck], tools: Sequence[ToolSpec], path: Path | None) -> str:
     """Return one object: `file`, `ok`, and `servers` in order. Texts are the servers': JSON escapes them."""
     servers = tuple(
-        json_outputs.ServerReport(
-            name=check.status.name,
+        json_outputs.ServerReport.of(
+            check.status,
             state=check.status.state.value,
             reason=_reason(check.status),
             ok=not check.problems,
             problems=check.problems,
-            findings=tuple(
-                json_outputs.ServerFinding(what=one.what, breaks=one.breaks, fails=one.fails) for one in check.findings
-            ),
+            findings=tuple(map(json_outputs.ServerFinding.of, check.findings)),
             seconds=round(check.seconds, 3),
-            transport=check.status.transport,
             protocol=check.status.protocol_version,
             server=check.status.server_info,
             tools=tuple(spec.tool for spec in tools if spec.server == check.status.name),
             refused={one.name: one.reason for one in check.status.rejected},
-            prompts=check.status.prompts,
-            resources=check.status.resources,
         )
         for check in checks
     )

@@ -94,8 +94,7 @@ class ListedModels(ConfiguredModels):
     """So many names; each is a WrittenModel."""
 
     def __init__(self, *names: str) -> None:
-        super().__init__(Settings(), {})
-        self._names = names
+        super().__init__(Settings(), dict.fromkeys(names, ""))
 
     def choose(self, name: str = "") -> ModelChoice:
         provider, _, model = name.partition("/")
@@ -118,7 +117,7 @@ class ListedModels(ConfiguredModels):
         return None
 
     async def names(self) -> tuple[Sequence[str], Sequence[str]]:
-        return self._names, ()
+        return tuple(self.environ), ()
 
 
 Run = Callable[[Invocation, CallReporter], Awaitable[str]]

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from console_app.console.servers.pings import Pings as Pings
-    from console_app.console.servers.pings import Watching as Watching
+    from console_app.console.servers.news import Pings as Pings
+    from console_app.console.servers.news import Watching as Watching
     from console_app.console.servers.switches import HubSwitches as HubSwitches
     from console_app.console.servers.switches import Offered as Offered
     from console_app.console.servers.switches import facts_of as facts_of
