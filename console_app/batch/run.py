@@ -16,8 +16,7 @@ from typing import Literal, Protocol
 
 from pydantic import ValidationError
 
-from console_app.batch.changes import ChangeNotes
-from console_app.batch.results_file import ResultsFile
+from console_app.batch.results_file import ChangeNotes, ResultsFile
 from console_app.config.files import disk
 from console_app.config.secrets import Redactor
 from console_app.domain import ConfigError, FanoutError, UsageError, batch, one_line, plural
