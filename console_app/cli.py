@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from console_app.config.secrets import Redactor
+    from console_app.console import Services
 
 EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
@@ -188,9 +189,57 @@ def _console(parsed: Namespace) -> int:
             f"the console can't draw on this terminal (TERM={os.environ.get('TERM', '')})",
             "As lines: fanout --screen-reader. One prompt: fanout run PROMPT.",
         )
-    from console_app.startup import run_console
+    return _on_screen(parsed)
 
-    return run_console(parsed)
+
+def _on_screen(parsed: Namespace) -> int:
+    """Run the console until it is left: paint at once, and load what it runs on behind the first paint. What is wrong
+    in the settings is found out with the screen already taken: it is given back first, then the one line is told."""
+    import os
+    from pathlib import Path
+
+    from console_app.config.files import Paths
+    from console_app.config.machine import page_in_use
+    from console_app.config.settings import read_startup_settings
+    from console_app.tui.app import FanoutApp, StartupParts
+
+    for name in ("COLUMNS", "LINES"):  # as they were when the shell set them; the terminal knows its size
+        os.environ.pop(name, None)
+
+    def load() -> Services:
+        # This imports settings, engine and servers, which takes longer than the first paint.
+        from console_app.commands import open_services
+
+        return open_services(parsed)
+
+    def write_crash_report(error: BaseException) -> Path | None:
+        from console_app.config.machine import write_report
+        from console_app.config.secrets import redactor_in_use
+
+        return write_report(paths.state, error, redactor_in_use(os.environ), doing="opening")
+
+    paths, cwd = Paths.find(), Path(parsed.cwd or ".").absolute()
+    settings = read_startup_settings(paths, cwd=cwd, flag=parsed.theme, environ=os.environ)
+    parts = StartupParts(
+        load=load,
+        history_path=paths.history,
+        theme_dirs=paths.theme_dirs,
+        theme=settings.theme,
+        working_folder=cwd,
+        keymap=settings.keys,
+        theme_is_set=settings.theme_is_set,
+        write_crash_report=write_crash_report,
+    )
+    app = FanoutApp(parts, prompt=parsed.prompt)
+    code = app.run() or 0
+    if app.failure is not None:
+        raise app.failure
+    if app.crash is not None:
+        where = app.crash_report or "the log (fanout config path)"
+        sys.stderr.write(f"fanout: ended by an internal error, {type(app.crash).__name__}. What happened: {where}\n")
+    elif code == 0 and app.kept_session and sys.stdout.isatty() and page_in_use() is None:
+        sys.stdout.write(f"fanout -r {app.kept_session[:8]} goes on with this conversation.\n")
+    return code
 
 
 def _in_lines(parsed: Namespace) -> bool:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from console_app._version import __version__
-from console_app.config.files import Paths, disk, project_mcp
+from console_app.config.files import Paths, bundled, disk, project_mcp
 from console_app.config.machine import extras, log_nowhere, log_to
 from console_app.config.models import KnownEndpoints, KnownRefusals, ModelChoice
 from console_app.config.secrets import Redactor, StoredKeys, secret_sources
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from console_app.config.servers import Selection, ServerChoice
     from console_app.domain import ports
     from console_app.mcp_client import Hub
-    from console_app.sessions import Library, Opened, SessionInfo
+    from console_app.sessions import Library, SessionInfo
     from console_app.tracing import Trace
     from console_app.workplace import HooksOfCalls, WorkingFolder, Worktree
 
@@ -175,8 +175,6 @@ def preload_servers() -> None:
 
 async def remember_tools(setup: Setup, hub: Hub) -> None:
     """Keep the names of the tools, for a shell to complete."""
-    import asyncio
-
     from console_app.config.servers import keep_tool_names
 
     await asyncio.to_thread(keep_tool_names, setup.paths.known_tools, hub.all_tools())
@@ -199,7 +197,6 @@ async def build_models(base: type[Frozen] = Frozen) -> None:
 
 
 def choose_servers(setup: Setup) -> ServerChoice:
-    from console_app import resources
     from console_app.config import trust
     from console_app.config.servers import choose_servers as choose
 
@@ -212,7 +209,7 @@ def choose_servers(setup: Setup) -> ServerChoice:
         setup.paths,
         setup.cwd,
         mcp_config=setup.settings.mcp_config,
-        bundled=resources.bundled_mcp(),
+        bundled=bundled("mcp.json"),
         only=arguments.mcp or (),
         none=arguments.no_mcp,
         groups=setup.settings.groups,
@@ -248,11 +245,6 @@ def stored_sessions(setup: Setup) -> Library:
 
     store = Store(setup.paths.sessions, folder=str(setup.cwd))
     return Library(store, setup.paths.session_locks, setup.redactor)
-
-
-async def open_session(setup: Setup, library: Library | None) -> Opened | None:
-    info = await asked_session(setup, library)
-    return await library.open(info.id) if library is not None and info is not None else None
 
 
 async def asked_session(setup: Setup, library: Library | None) -> SessionInfo | None:

@@ -22,7 +22,8 @@ from console_app.domain import ConfigError, FanoutError, UsageError, one_line
 from console_app.sessions import NoSuchSession
 
 if TYPE_CHECKING:
-    from console_app.acp_agent.asking import Editor
+    from acp.core import AgentSideConnection
+
     from console_app.acp_agent.json_lines import JsonLines
     from console_app.acp_agent.prompts import Block
     from console_app.acp_agent.session import OpenSession
@@ -47,7 +48,7 @@ class EditorAgent:
         self._open_session = open_session
         self._stored = stored
         self._lines = lines
-        self._editor: Editor | None = None
+        self._editor: AgentSideConnection | None = None
         self._can = schema.ClientCapabilities()
         self._sessions: dict[str, EditorSession] = {}
         self._signed_out = False
@@ -89,35 +90,19 @@ class EditorAgent:
         """Keys are kept by Fanout: they count again after a logout."""
         self._signed_out = False
 
-    async def new_session(
-        self, cwd: str, mcp_servers: Servers | None = None, additional_directories: Folders = None, **_: Any
-    ) -> schema.NewSessionResponse:
-        session = await self._opened(cwd, mcp_servers, additional_directories)
+    async def new_session(self, **asked: Any) -> schema.NewSessionResponse:
+        session = await self._opened(**asked)
         return schema.NewSessionResponse(session_id=session.id, modes=session.modes, config_options=session.options)
 
-    async def load_session(
-        self,
-        cwd: str,
-        session_id: str,
-        mcp_servers: Servers | None = None,
-        additional_directories: Folders = None,
-        **_: Any,
-    ) -> schema.LoadSessionResponse:
+    async def load_session(self, **asked: Any) -> schema.LoadSessionResponse:
         """Continue a stored conversation, and send the editor all of it."""
-        session = await self._opened(cwd, mcp_servers, additional_directories, session_id)
+        session = await self._opened(**asked)
         await session.replay()
         return schema.LoadSessionResponse(modes=session.modes, config_options=session.options)
 
-    async def resume_session(
-        self,
-        session_id: str,
-        cwd: str,
-        mcp_servers: Servers | None = None,
-        additional_directories: Folders = None,
-        **_: Any,
-    ) -> schema.ResumeSessionResponse:
+    async def resume_session(self, **asked: Any) -> schema.ResumeSessionResponse:
         """Continue a conversation that the editor still shows."""
-        session = await self._opened(cwd, mcp_servers, additional_directories, session_id)
+        session = await self._opened(**asked)
         session.remember()
         return schema.ResumeSessionResponse(modes=session.modes, config_options=session.options)
 
@@ -206,18 +191,23 @@ class EditorAgent:
         return session
 
     async def _opened(
-        self, cwd: str, servers: Servers | None, more: Folders, session_id: str | None = None
+        self,
+        cwd: str,
+        mcp_servers: Servers | None = None,
+        additional_directories: Folders = None,
+        session_id: str | None = None,
+        **_: Any,
     ) -> EditorSession:
         if self._signed_out:
             raise RequestError(_NO_KEY, _SIGNED_OUT)
-        folder, *others = [Path(one) for one in (cwd, *(more or ()))]
+        folder, *others = [Path(one) for one in (cwd, *(additional_directories or ()))]
         for name, path in (("cwd", folder), *(("additionalDirectories", one) for one in others)):
             if not path.is_absolute() or not await asyncio.to_thread(path.is_dir):
                 problem = f"{name} has to be the absolute path of a folder: {one_line(str(path), 200)}"
                 raise RequestError(_INVALID, problem)
         if session_id is not None and (before := self._sessions.get(session_id)) is not None:
             await self._end(before)
-        parts = await told(self._open_session(folder, [server_of(one) for one in servers or ()], session_id))
+        parts = await told(self._open_session(folder, [server_of(one) for one in mcp_servers or ()], session_id))
         parts.hub.asking.roots += tuple(others)
         assert self._editor is not None  # who asks is connected
         session = EditorSession(parts, self._lines, self._editor, self._can)

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from textwrap import indent
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from acp import schema
 from pydantic import ValidationError
@@ -25,6 +25,8 @@ from console_app.domain.transcript import CallView
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from acp.core import AgentSideConnection
+
     from console_app.console import Console
 
 ONCE: Scope = "once"
@@ -38,31 +40,13 @@ Option = tuple[str, str, schema.PermissionOptionKind]
 log = logging.getLogger(__name__)
 
 
-class Editor(Protocol):
-    """The SDK's connection, as far as it is asked for something."""
-
-    async def request_permission(
-        self, session_id: str, tool_call: schema.ToolCallUpdate, options: list[schema.PermissionOption]
-    ) -> schema.RequestPermissionResponse:
-        """Let a person choose one of the options."""
-        ...
-
-    async def read_text_file(self, path: str, session_id: str) -> schema.ReadTextFileResponse:
-        """The text of a file as it is edited. Raises RequestError."""
-        ...
-
-    async def create_elicitation(self, message: str, mode: schema.ElicitationMode) -> Any:
-        """The values of a form, or the consent to open a page."""
-        ...
-
-
 class EditorQuestions:
     """The HumanPort of one conversation. `forms` and `pages`: whether its editor can ask so; `limit`: seconds for an
     answer."""
 
     def __init__(
         self,
-        editor: Editor,
+        editor: AgentSideConnection,
         session_id: str,
         *,
         forms: bool,

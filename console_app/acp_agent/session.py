@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from acp import RequestError, schema
 
@@ -26,7 +26,8 @@ from console_app.domain.transcript import Transcript
 from console_app.engine import CUT_BY, QUESTION
 
 if TYPE_CHECKING:
-    from console_app.acp_agent.asking import Editor
+    from acp.core import AgentSideConnection
+
     from console_app.acp_agent.json_lines import JsonLines
     from console_app.config.servers import ServerConfig
     from console_app.console import Services
@@ -47,15 +48,9 @@ class SessionParts:
     notes: Sequence[str] = ()
 
 
-class OpenSession(Protocol):
-    """Makes the parts of a conversation in `folder`, with the editor's `servers` beside Fanout's. Raises
-    FanoutError."""
-
-    async def __call__(
-        self, folder: Path, servers: Sequence[ServerConfig], session_id: str | None = None
-    ) -> SessionParts: ...
-
-
+# Makes the parts of a conversation in a folder, with the editor's servers beside Fanout's; a session may go on there.
+# Raises FanoutError.
+OpenSession = Callable[[Path, "Sequence[ServerConfig]", str | None], Awaitable[SessionParts]]
 DEFAULT = "default"
 _REASONS: Mapping[str, schema.StopReason] = {
     "length": "max_tokens",
@@ -69,7 +64,9 @@ log = logging.getLogger(__name__)
 class EditorSession(UiPort):
     """Holds one conversation, as its UiPort. `can` names what the editor can do beside the least."""
 
-    def __init__(self, parts: SessionParts, lines: JsonLines, editor: Editor, can: schema.ClientCapabilities) -> None:
+    def __init__(
+        self, parts: SessionParts, lines: JsonLines, editor: AgentSideConnection, can: schema.ClientCapabilities
+    ) -> None:
         self.parts, self._lines = parts, lines
         self.console = console = Console(parts.services, self)
         console.readiness.waits_for_nothing()  # a prompt is taken once `start` of the parts has returned
@@ -77,7 +74,7 @@ class EditorSession(UiPort):
         self.id = engine.session_id
         self._editor = editor if can.fs is not None and can.fs.read_text_file else None
         folder, models = parts.services.working_folder, parts.services.models
-        self.updates = Updates(self._tell, self._spec_of, folder, lambda: models.window, lines.offers)
+        self.updates = Updates(self._tell, console.pending.tool, folder, lambda: models.window, lines.offers)
         self._asking = EditorQuestions(
             editor, self.id, forms=asks.form is not None, pages=asks.url is not None, limit=parts.question_limit,
             note=lambda words: self.updates.note(words, grave=True), tell=self._tell,
@@ -257,14 +254,12 @@ class EditorSession(UiPort):
         return [*options, _select("effort", "Effort", "thought_level", effort, efforts)]
 
     def use_mode(self, mode: str) -> None:
-        """Have another mode hold. Raises UsageError."""
         if mode not in [one.value for one in MODES]:
             raise UsageError(f"there is no mode {mode!r}", f"There are {', '.join(MODES)}.")
         self.console.permissions.use_mode(ApprovalMode(mode))
         self._tell(schema.CurrentModeUpdate(session_update="current_mode_update", current_mode_id=mode))
 
     async def set_option(self, option: str, value: Any) -> None:
-        """Change an option. Raises FanoutError."""
         match option, value:
             case "mode", str():
                 self.use_mode(value)
@@ -286,9 +281,6 @@ class EditorSession(UiPort):
             self._commands.changed()
 
         return changed
-
-    def _spec_of(self, call: Any) -> Any:
-        return self.console.pending.tool(call)
 
     def _tell(self, update: Any) -> None:
         self._lines.tell(self.id, update)

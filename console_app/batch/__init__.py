@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from console_app.batch.answer_schema import schema_problem as schema_problem
-    from console_app.batch.changes import ChangeNotes as ChangeNotes
     from console_app.batch.items import ItemPlan as ItemPlan
     from console_app.batch.items import Template as Template
     from console_app.batch.items import given_calls as given_calls
@@ -14,15 +13,16 @@ if TYPE_CHECKING:
     from console_app.batch.local_engine import LocalEngine as LocalEngine
     from console_app.batch.local_engine import TextStream as TextStream
     from console_app.batch.local_engine import noted_nowhere as noted_nowhere
+    from console_app.batch.results_file import ChangeNotes as ChangeNotes
     from console_app.batch.results_file import ResultsFile as ResultsFile
     from console_app.batch.results_file import compare_results as compare_results
     from console_app.batch.run import BatchEngine as BatchEngine
     from console_app.batch.run import BatchRun as BatchRun
+    from console_app.batch.run import KnownRuns as KnownRuns
     from console_app.batch.run import Limits as Limits
-    from console_app.batch.status_files import KnownRuns as KnownRuns
-    from console_app.batch.status_files import StatusFile as StatusFile
-    from console_app.batch.status_files import Telling as Telling
-    from console_app.batch.status_files import summary as summary
+    from console_app.batch.run import StatusFile as StatusFile
+    from console_app.batch.run import Telling as Telling
+    from console_app.batch.run import summary as summary
     from console_app.batch.turn_worker import EventFiles as EventFiles
     from console_app.batch.turn_worker import SharedModels as SharedModels
     from console_app.batch.turn_worker import SharedParts as SharedParts

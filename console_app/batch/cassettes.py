@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import os
 from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -37,14 +36,11 @@ class ItemRecording:
 
     def write(self) -> None:
         """Write it to a file, without known secrets. Raises ConfigError."""
-        new = self._path.with_suffix(".new")
         specs = [spec.model_dump(mode="json") for spec in self.toolset.tools()]
+        lines = map(self._redactor.without_known_in, ({"tools": specs}, *map(_in_one, self.lines)))
+        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
         try:
-            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, disk.PRIVATE_FILE)
-            with open(descriptor, "w", encoding="utf-8", errors="surrogatepass") as file:
-                for line in ({"tools": specs}, *map(_in_one, self.lines)):
-                    file.write(json.dumps(self._redactor.without_known_in(line), ensure_ascii=False) + "\n")
-            new.replace(self._path)
+            disk.replace_private(self._path, text.encode("utf-8", "surrogatepass"))
         except OSError as error:
             raise ConfigError(f"--record {self._path}: {error.strerror or error}") from None
 

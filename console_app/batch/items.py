@@ -86,7 +86,8 @@ def read_rows(paths: Sequence[str], form: Form | None = None) -> list[InputRow]:
         name = "standard input" if path == "-" else path
         prefix = f"{Path(path).stem}:" if len(paths) > 1 else ""
         try:
-            with _opened(path) as file:
+            named = _STDIN_DESCRIPTOR if path == "-" else path
+            with open(named, encoding="utf-8-sig", newline="", closefd=path != "-") as file:
                 rows += _rows(file, name, prefix, form or _ENDINGS.get(Path(path).suffix.lower(), "lines"))
         except OSError as error:
             raise UsageError(f"can't read {name}: {error.strerror or error}") from None
@@ -103,12 +104,6 @@ def told(problems: Sequence[str]) -> str:
     return "; ".join(problems[:_SHOWN]) + more
 
 
-def _opened(path: str) -> IO[str]:
-    if path == "-":
-        return open(_STDIN_DESCRIPTOR, encoding="utf-8-sig", newline="", closefd=False)
-    return open(path, encoding="utf-8-sig", newline="")
-
-
 def _rows(file: IO[str], name: str, prefix: str, form: Form) -> list[InputRow]:
     problems: list[str] = []
     match form:
@@ -121,12 +116,8 @@ def _rows(file: IO[str], name: str, prefix: str, form: Form) -> list[InputRow]:
             found = [(number, {"text": text}) for number, text in texts if text.strip()]
     if problems:
         raise UsageError(told(problems))
-    return [InputRow(fields, f"{name}:{number}", _id(fields, f"{prefix}{number}")) for number, fields in found]
-
-
-def _id(fields: dict[str, Any], line: str) -> str:
-    own = fields.get("id")
-    return line if own is None or own == "" else str(own)
+    ids = (f"{prefix}{number}" if fields.get("id") in (None, "") else str(fields["id"]) for number, fields in found)
+    return [InputRow(fields, f"{name}:{number}", own) for (number, fields), own in zip(found, ids, strict=True)]
 
 
 def _json_rows(file: IO[str], name: str, problems: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -234,7 +225,8 @@ def given_calls(rows: Sequence[InputRow]) -> list[batch.WorkItem]:
             calls = tuple(map(_call, entries))
             if not calls:
                 raise ValueError("calls: there are none")
-            items.append(batch.WorkItem(id=row.id, calls=calls, prompt=_words(calls), source=row.source))
+            words = " ".join(f"{call.tool} {json.dumps(call.arguments, ensure_ascii=False)}" for call in calls)
+            items.append(batch.WorkItem(id=row.id, calls=calls, prompt=words, source=row.source))
         except ValueError as error:
             problems.append(f"{row.source}: {error}")
     return _told_apart(items, problems)
@@ -307,10 +299,6 @@ def _call(entry: Any) -> batch.GivenCall:
     if not isinstance(arguments, dict):
         raise ValueError(f"the arguments of {tool} have to be a JSON object")
     return batch.GivenCall(tool=tool, arguments=cast("dict[str, Any]", arguments))
-
-
-def _words(calls: Sequence[batch.GivenCall]) -> str:
-    return " ".join(f"{call.tool} {json.dumps(call.arguments, ensure_ascii=False)}" for call in calls)
 
 
 def _schema(value: Any) -> dict[str, Any] | None:

@@ -97,7 +97,8 @@ class LocalEngine:
         if task.cancelled():  # before its first step
             self._give(batch.ItemResult.cancelled(item))
         elif (error := task.exception()) is not None:
-            self._give(batch.ItemResult.cancelled(item).model_copy(update={"status": "failed", "error": _words(error)}))
+            words = f"{type(error).__name__}: {error} (see the log)"
+            self._give(batch.ItemResult.cancelled(item).model_copy(update={"status": "failed", "error": words}))
         self._start()
 
     def _give(self, result: batch.ItemResult) -> None:
@@ -110,10 +111,6 @@ class LocalEngine:
 async def noted_nowhere(item_id: str) -> bool:
     """Note nothing, for items that nobody has to remember."""
     return True
-
-
-def _words(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error} (see the log)"
 
 
 class TextStream:

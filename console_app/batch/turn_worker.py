@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from console_app.batch import answer_schema
 from console_app.batch.cassettes import ItemPlayback, ItemRecording
-from console_app.batch.changes import NotedChanges
+from console_app.batch.results_file import NotedChanges
 from console_app.config.files import disk
 from console_app.config.models import ModelChoice
 from console_app.config.secrets import Redactor

@@ -138,11 +138,10 @@ class DaskCluster:
         await self._run(worker, node.end_node, run)
 
     async def _problem(self, worker: str) -> str:
-        from console_app.cluster import node
         from console_app.cluster.engine import OpenedNode
 
         try:
-            there = await self._run(worker, node.worker_versions)
+            there = await self._run(worker, versions)
             _same("it", versions(), there)
         except ClusterError as error:
             return OpenedNode(problem=error.detail).model_dump_json()

@@ -16,7 +16,7 @@ from distributed import Scheduler, Worker, WorkerPlugin
 
 from console_app import batch_worker, wiring
 from console_app.batch import LocalEngine
-from console_app.cluster.engine import OpenedNode, Opening, Orders, Told, versions
+from console_app.cluster.engine import OpenedNode, Opening, Orders, Told
 from console_app.domain import FanoutError, batch
 from console_app.engine import ManualCall, find_tools
 from console_app.headless import needed_servers, servers
@@ -218,10 +218,6 @@ class PrivateWorker(Worker):
 
     def start_http_server(self, *_: Any, **__: Any) -> None:
         """Listen nowhere."""
-
-
-def worker_versions() -> dict[str, str]:
-    return versions()
 
 
 async def open_node(text: str, dask_worker: Any) -> str:

@@ -66,31 +66,44 @@ class CommandSpec:
             yield from action.flags
 
 
+def _command(
+    name: str,
+    about: str,
+    words: Words | None = None,
+    flags: tuple[Flag, ...] = (),
+    notes: tuple[str, ...] = (),
+    *,
+    renamed: tuple[tuple[str, str], ...] = (),
+) -> CommandSpec:
+    """Make a command that works in a folder, and so takes the general options beside its own."""
+    return CommandSpec(name, about, words, (*flags, *of.GENERAL), notes, renamed=renamed)
+
+
 _ID = Words("ID", help="a session; the beginning of its ID will do", least=1, most=1, completes="session")
 _FILE_OUT = flag("-o", "--output", metavar="FILE", completes="file", help="a new file, not standard output")
 _CALLS_FROM = flag("--from", metavar="FILE", completes="file", dest="from_file", help="calls in bulk, one a line")
 _JUNIT = flag("--junit", metavar="FILE", completes="file", help="a JUnit report too, as CI reads it")
-_SERVER = Words("NAME", completes="server", help="the server")
+_SERVER = Words("NAME", completes="server", help="the server", least=1, most=1)
 _ONLY = Words("NAME", completes="server", help="only these servers")
 
 _MCP = CommandSpec(
     "mcp",
     "list, test, add, remove, import and sign in to MCP servers",
     actions=(
-        CommandSpec(
+        _command(
             "list",
             "connect to the servers and say how each does",
             _ONLY,
-            (switch("--check", help="exit 1 when a server failed"), of.JSON, _JUNIT, *of.SERVERS, *of.GENERAL),
+            (switch("--check", help="exit 1 when a server failed"), of.JSON, _JUNIT, *of.SERVERS),
         ),
-        CommandSpec("get", "what mcp.json says of a server", _SERVER, (of.JSON, of.MCP_CONFIG, *of.GENERAL)),
-        CommandSpec(
+        _command("get", "what mcp.json says of a server", _SERVER, (of.JSON, of.MCP_CONFIG)),
+        _command(
             "test",
             "connect, list what each server offers, and exit 1 when one fails",
             _ONLY,
-            (of.JSON, _JUNIT, *of.SERVERS, *of.GENERAL),
+            (of.JSON, _JUNIT, *of.SERVERS),
         ),
-        CommandSpec(
+        _command(
             "add",
             "write a server to mcp.json",
             Words("NAME", help="its name, then a URL, -- COMMAND [ARG ...], or JSON", completes="file"),
@@ -99,40 +112,39 @@ _MCP = CommandSpec(
                 flag("-H", "--header", metavar="'NAME: VALUE'", action="append", help="a header for its URL"),
                 one_of("--transport", "HOW", ("stdio", "http", "sse"), help="stdio, http or sse"),
                 of.MCP_CONFIG,
-                *of.GENERAL,
             ),
             ("fanout mcp add time -- uvx mcp-server-time", "fanout mcp add search https://search.example/mcp"),
         ),
-        CommandSpec(
+        _command(
             "find",
             "look for servers in the registry that mcp_registry names; writes nothing",
             Words("WORD", help="in a server's name", least=1),
-            (of.JSON, *of.GENERAL),
+            (of.JSON,),
             ("fanout mcp find github",),
         ),
-        CommandSpec(
+        _command(
             "remove",
             "take servers out of mcp.json",
-            Words("NAME", completes="server", help="the servers"),
-            (of.MCP_CONFIG, *of.GENERAL),
+            Words("NAME", completes="server", help="the servers", least=1),
+            (of.MCP_CONFIG,),
         ),
-        CommandSpec(
+        _command(
             "auth",
             "sign in to a server through the browser",
             _SERVER,
-            (switch("--sign-out", help="forget the sign-in"), of.MCP_CONFIG, *of.GENERAL),
+            (switch("--sign-out", help="forget the sign-in"), of.MCP_CONFIG),
         ),
-        CommandSpec(
+        _command(
             "import",
             "take servers over from other clients; without words, list what is found",
             Words("CLIENT|FILE [NAME]", completes="file", help="from where, and which servers"),
-            (of.JSON, of.MCP_CONFIG, *of.GENERAL),
+            (of.JSON, of.MCP_CONFIG),
         ),
-        CommandSpec(
+        _command(
             "trust",
             "use the project's mcp.json and settings, shown first, or a server's changed tools",
             Words("FILE|NAME", completes="server", help="a file of the project, or a server"),
-            (of.YES, of.MCP_CONFIG, *of.GENERAL),
+            (of.YES, of.MCP_CONFIG),
         ),
     ),
 )
@@ -141,11 +153,11 @@ _ENDPOINT = CommandSpec(
     "test what a model's endpoint does, and keep it",
     notes=("It sends 8 requests of about 4,000 tokens together, says so first, and asks.",),
     actions=(
-        CommandSpec(
+        _command(
             "test",
             "play a fixed set of requests; exit 1 when something doesn't work there",
             Words("URL", help="the endpoint; without one, that of the model in use", most=1),
-            (of.YES, of.JSON, _JUNIT, *of.MODEL, *of.GENERAL),
+            (of.YES, of.JSON, _JUNIT, *of.MODEL),
             ("fanout endpoint test http://localhost:8000/v1 --yes",),
         ),
     ),
@@ -154,14 +166,14 @@ _SESSIONS = CommandSpec(
     "sessions",
     "list, search, show, export, fork and delete saved sessions",
     actions=(
-        CommandSpec("list", "the newest first", None, (of.JSON, of.JSON_LINES, of.LIMIT, *of.GENERAL)),
-        CommandSpec(
+        _command("list", "the newest first", None, (of.JSON, of.JSON_LINES, of.LIMIT)),
+        _command(
             "search",
             "where words were said",
-            Words("WORD", help="all of them"),
-            (of.JSON, of.JSON_LINES, of.LIMIT, *of.GENERAL),
+            Words("WORD", help="all of them", least=1),
+            (of.JSON, of.JSON_LINES, of.LIMIT),
         ),
-        CommandSpec(
+        _command(
             "show",
             "a conversation as text, as events, or as it happened",
             _ID,
@@ -171,10 +183,9 @@ _SESSIONS = CommandSpec(
                 switch("--replay", help="play it with its real timing"),
                 flag("--speed", metavar="N", type=speed, default=1.0, help="--replay: N times as fast"),
                 of.THEME,
-                *of.GENERAL,
             ),
         ),
-        CommandSpec(
+        _command(
             "export",
             "a session as a file for people, for programs, or as a moving picture",
             _ID,
@@ -189,31 +200,28 @@ _SESSIONS = CommandSpec(
                 flag("--size", metavar="COLSxROWS", type=screen_size, help="svg, cast: of the screen (100x30)"),
                 flag("--speed", metavar="N", type=speed, default=1.0, help="svg, cast: N times as fast"),
                 of.THEME,
-                *of.GENERAL,
             ),
             ("fanout sessions export 3f9a -o talk.html", "fanout sessions export 3f9a -o talk.svg --size 90x24"),
         ),
-        CommandSpec(
+        _command(
             "import",
             "store an exported session, under a new ID",
-            Words("FILE", completes="file", help="what export --format jsonl wrote, or - for standard input"),
-            of.GENERAL,
+            Words(
+                "FILE",
+                completes="file",
+                help="what export --format jsonl wrote, or - for standard input",
+                least=1,
+                most=1,
+            ),
         ),
-        CommandSpec(
-            "rename", "give a session a title", Words("ID TITLE", completes="session", help="ID, title"), of.GENERAL
-        ),
-        CommandSpec(
+        _command("rename", "give a session a title", Words("ID TITLE", completes="session", help="ID, title", least=2)),
+        _command(
             "fork",
             "a copy to go on with",
             _ID,
-            (flag("--turn", metavar="N", type=count, help="up to the end of this turn"), *of.GENERAL),
+            (flag("--turn", metavar="N", type=count, help="up to the end of this turn"),),
         ),
-        CommandSpec(
-            "delete",
-            "for good",
-            Words("ID", completes="session", help="the sessions"),
-            (of.YES, *of.GENERAL),
-        ),
+        _command("delete", "for good", Words("ID", completes="session", help="the sessions", least=1), (of.YES,)),
     ),
 )
 _KIND = Words("NAME", help="a kind of agent", least=1, most=1)
@@ -221,17 +229,16 @@ _AGENTS = CommandSpec(
     "agents",
     "the kinds of agents that a model may send",
     actions=(
-        CommandSpec("list", "every kind, with what it is for", None, of.GENERAL),
-        CommandSpec("show", "all of one kind: its tools, its model, its prompt", _KIND, of.GENERAL),
-        CommandSpec("make", "begin a file for a kind of your own", _KIND, of.GENERAL),
-        CommandSpec(
+        _command("list", "every kind, with what it is for", None),
+        _command("show", "all of one kind: its tools, its model, its prompt", _KIND),
+        _command("make", "begin a file for a kind of your own", _KIND),
+        _command(
             "add",
             "write an agent of others to your settings, shown first; alone, list what is known",
             Words("NAME", help="as it is listed, or any name and -- COMMAND [ARG ...]", completes="file"),
             (
                 flag("--from", metavar="FILE|URL", dest="registry", help="a registry, in place of agent_registry"),
                 of.YES,
-                *of.GENERAL,
             ),
             ("fanout agents add codex", "fanout agents add mine -- ./agent --acp"),
         ),
@@ -243,9 +250,9 @@ _AUTH = CommandSpec(
     "keep a provider's key, or forget it",
     notes=("A key is typed unseen or read from standard input: never an argument, which others could see.",),
     actions=(
-        CommandSpec("set", "keep a key in the keyring or a private file", _PROVIDER, of.GENERAL),
-        CommandSpec("remove", "forget a key", _PROVIDER, of.GENERAL),
-        CommandSpec("list", "the names of the keys that are kept", None, (of.JSON, *of.GENERAL)),
+        _command("set", "keep a key in the keyring or a private file", _PROVIDER),
+        _command("remove", "forget a key", _PROVIDER),
+        _command("list", "the names of the keys that are kept", None, (of.JSON,)),
     ),
 )
 _SETTING = Words("NAME", help="as max_steps or limits.files", least=1, most=1, completes="setting")
@@ -254,27 +261,27 @@ _CONFIG = CommandSpec(
     "config",
     "where the configuration is, what it says, what is wrong",
     actions=(
-        CommandSpec("path", "the files and folders", None, (of.JSON, *of.GENERAL)),
-        CommandSpec(
+        _command("path", "the files and folders", None, (of.JSON,)),
+        _command(
             "show",
             "every setting and who said it",
             Words("SETTING", help="only these", completes="setting"),
-            (of.JSON, *of.SETTINGS, of.THEME, *of.GENERAL),
+            (of.JSON, *of.SETTINGS, of.THEME),
         ),
-        CommandSpec("list", "every setting with what it means", None, (of.JSON, *of.SETTINGS, of.THEME, *of.GENERAL)),
-        CommandSpec("get", "the value of one", _SETTING, (of.JSON, *of.SETTINGS, of.THEME, *of.GENERAL)),
-        CommandSpec(
+        _command("list", "every setting with what it means", None, (of.JSON, *of.SETTINGS, of.THEME)),
+        _command("get", "the value of one", _SETTING, (of.JSON, *of.SETTINGS, of.THEME)),
+        _command(
             "set",
             "write one into your file",
             Words("NAME VALUE", help="as max_steps 9, limits.files 2", least=2, most=2, completes="setting"),
-            (_PROJECT, *of.GENERAL),
+            (_PROJECT,),
         ),
-        CommandSpec("unset", "take one out of your file", _SETTING, (_PROJECT, *of.GENERAL)),
-        CommandSpec("edit", "your file in $VISUAL or $EDITOR", None, (_PROJECT, *of.GENERAL)),
-        CommandSpec("validate", "what is wrong with it", None, (of.JSON, *of.MODEL, *of.SERVERS, *of.GENERAL)),
+        _command("unset", "take one out of your file", _SETTING, (_PROJECT,)),
+        _command("edit", "your file in $VISUAL or $EDITOR", None, (_PROJECT,)),
+        _command("validate", "what is wrong with it", None, (of.JSON, *of.MODEL, *of.SERVERS)),
     ),
 )
-_SERVE = CommandSpec(
+_SERVE = _command(
     "serve",
     "the console in a browser",
     Words("CONSOLE OPTIONS", help="behind --: what each console is started with"),
@@ -287,14 +294,13 @@ _SERVE = CommandSpec(
         flag("--consoles", metavar="N", type=count, default=8, help="as many at a time (8)"),
         flag("--keep", metavar="MINUTES", type=minutes, default=0.0, help="a console without its page goes on (0)"),
         flag("-e", "--env", metavar="NAME[=VALUE]", action="append", help="a variable that consoles get"),
-        *of.GENERAL,
     ),
     ("fanout serve", "fanout serve --keep 60 -- --model openai/NAME"),
 )
 COMMANDS: dict[str, CommandSpec] = {
     one.name: one
     for one in (
-        CommandSpec(
+        _command(
             "run",
             "answer one prompt without the console (also: fanout -p)",
             Words("PROMPT", "prompt", help="`-` or nothing reads standard input; both are joined"),
@@ -309,47 +315,36 @@ COMMANDS: dict[str, CommandSpec] = {
                 of.SHOWS_OUTPUT,
                 of.BACKGROUND_AFTER,
                 *of.TRACE,
-                *of.GENERAL,
             ),
             ('git diff | fanout run "Review this"',),
         ),
-        CommandSpec(
+        _command(
             "batch",
             "answer thousands of prompts at once, each a whole turn",
             Words("ITEMS", help="files of items; or status|show|stop [NAME]", least=1, completes="file"),
-            (
-                *of.ITEMS,
-                *of.BULK,
-                *of.MODEL,
-                *of.CALLS,
-                of.PROTOCOL,
-                *of.TURN[2:-2],
-                *of.APPROVALS,
-                *of.SERVERS,
-                *of.GENERAL,
-            ),
+            (*of.ITEMS, *of.BULK, *of.MODEL, *of.CALLS, of.PROTOCOL, *of.TURN[2:-2], *of.APPROVALS, *of.SERVERS),
             ('fanout batch items.jsonl --prompt "Summarise {text}" -o results.jsonl',),
             renamed=(("--max-tokens", "--max-total-tokens"),),
         ),
-        CommandSpec(
+        _command(
             "diff",
             "compare the results of two batches, call by call; 1 where they differ",
             Words("A B", help="two files of results", least=2, most=2, completes="file"),
-            (of.JSON, _JUNIT, *of.GENERAL),
+            (of.JSON, _JUNIT),
             ("fanout diff expected.jsonl results.jsonl --junit report.xml",),
         ),
-        CommandSpec(
+        _command(
             "call",
             "run tools yourself, several in parallel; no model",
             Words("SERVER.TOOL JSON", help="a tool and its arguments; {} if left out", completes="tool"),
-            (_CALLS_FROM, *of.BULK, *of.CALLS, *of.APPROVALS, *of.SERVERS, *of.OUTPUT, *of.TRACE, *of.GENERAL),
+            (_CALLS_FROM, *of.BULK, *of.CALLS, *of.APPROVALS, *of.SERVERS, *of.OUTPUT, *of.TRACE),
             ('fanout call demo.fail \'{"message": "no"}\' calculator.evaluate \'{"expression": "1+1"}\'',),
         ),
-        CommandSpec(
+        _command(
             "program",
             "run a Python program whose functions are your tools; no model",
             Words("FILE", help="the program; - for standard input", least=1, most=1, completes="file"),
-            (of.PRINT, *of.CALLS, *of.APPROVALS, *of.SERVERS, *of.OUTPUT, *of.GENERAL),
+            (of.PRINT, *of.CALLS, *of.APPROVALS, *of.SERVERS, *of.OUTPUT),
             ("fanout program weather.py", "fanout program --output-format json weather.py"),
         ),
         CommandSpec(
@@ -372,31 +367,28 @@ COMMANDS: dict[str, CommandSpec] = {
             ("fanout parse --tools tools.json < answer.txt",),
         ),
         _MCP,
-        CommandSpec(
+        _command(
             "trust",
             "use what the project brings (servers, hooks, skills and more), shown first",
             Words("NAME|FILE", completes="file", help="of what waits; without one, all of it"),
-            (of.YES, *of.GENERAL),
+            (of.YES,),
             ("fanout trust AGENTS.md", "fanout trust 'skill deploy' --yes"),
         ),
         _ENDPOINT,
         _SESSIONS,
         _SERVE,
-        CommandSpec(
+        _command(
             "acp",
             "the agent of an editor (Agent Client Protocol)",
             None,
-            (*of.MODEL, *of.CALLS, *of.TURN, *of.APPROVALS, of.NO_SAVE, *of.SERVERS, *of.TRACE, *of.GENERAL),
+            (*of.MODEL, *of.CALLS, *of.TURN, *of.APPROVALS, of.NO_SAVE, *of.SERVERS, *of.TRACE),
         ),
         _AGENTS,
-        CommandSpec("models", "the models that can be used", None, (of.JSON, *of.MODEL, *of.GENERAL)),
-        CommandSpec("themes", "the themes that can be used", None, (of.JSON, *of.GENERAL)),
+        _command("models", "the models that can be used", None, (of.JSON, *of.MODEL)),
+        _command("themes", "the themes that can be used", None, (of.JSON,)),
         _AUTH,
-        CommandSpec(
-            "doctor",
-            "what is wrong, here and now, and what to do about it",
-            None,
-            (of.JSON, *of.MODEL, *of.SERVERS, *of.GENERAL),
+        _command(
+            "doctor", "what is wrong, here and now, and what to do about it", None, (of.JSON, *of.MODEL, *of.SERVERS)
         ),
         _CONFIG,
         CommandSpec(

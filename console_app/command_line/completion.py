@@ -17,11 +17,10 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, cast
 
-from console_app import resources
 from console_app.command_line.commands import COMMANDS, CONSOLE, CommandSpec, Words
 from console_app.command_line.flags import Flag
 from console_app.command_line.parser import find_word
-from console_app.config.files import Paths, disk, project_mcp
+from console_app.config.files import Paths, bundled, disk, project_mcp
 from console_app.domain import one_line
 from console_app.sessions import recent_models, recent_sessions
 
@@ -54,7 +53,7 @@ def _of(kind: str, paths: Paths, mcp_config: str) -> Iterator[Candidate]:
         case "model":
             yield from _models(paths)
         case "theme":
-            for folder in (resources.themes_dir(), paths.themes):
+            for folder in paths.theme_dirs:
                 for path in sorted(folder.glob("*.toml")):
                     yield path.stem, str(_table(path, "TOML").get("about", ""))
         case "setting":
@@ -83,7 +82,7 @@ def _models(paths: Paths) -> Iterator[Candidate]:
 
 
 def _servers(paths: Paths, mcp_config: str) -> Iterator[Candidate]:
-    places = (paths.mcp, resources.bundled_mcp())
+    places = (paths.mcp, bundled("mcp.json"))
     files = [Path(mcp_config).expanduser()] if mcp_config else [*project_mcp(Path.cwd()), *places]
     table = next((_table(file, "JSON") for file in files if file.exists()), dict[str, Any]())
     servers: Any = table.get("mcpServers", table.get("servers", table))

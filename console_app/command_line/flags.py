@@ -36,7 +36,6 @@ class Flag:
         return self.options.get("metavar", "VALUE") if self.takes_value else ""
 
     def add_to(self, parser: argparse.ArgumentParser) -> None:
-        """Make `parser` know the option."""
         parser.add_argument(*self.names, help=self.help, **self.options)
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, TypeAdapter, create_model
 
 from console_app.domain import Event, batch
 from console_app.headless import Output, RunReport
 from console_app.sessions import Hit, SessionInfo
 
+Type: TypeAlias = Any
 State = Literal["fine", "note", "wrong"]  # of what the doctor looked at
 
 
@@ -40,7 +41,7 @@ class ParseReport(Output):
 
 
 class ServerFinding(Output):
-    """One thing about a server, and what doesn't work because of it."""
+    """A fact about a server, and what doesn't work because of it."""
 
     what: str
     breaks: str
@@ -75,7 +76,7 @@ class ServersReport(Output):
 
 
 class EndpointFinding(Output):
-    """One thing that an endpoint does."""
+    """A trait of an endpoint, as its test saw it."""
 
     name: str
     seen: str
@@ -125,7 +126,7 @@ class ImportableReport(Output):
 
 
 class FindingReport(Output):
-    """One thing looked at, and what to do about it."""
+    """A part that the doctor looked at, and what to do about it."""
 
     area: str
     name: str
@@ -178,28 +179,18 @@ class KeysReport(Output):
     keys: tuple[str, ...]
 
 
-class SessionsReport(Output):
-    """`fanout sessions list --json`: the newest first."""
-
-    sessions: tuple[SessionInfo, ...]
-
-
-class HitsReport(Output):
-    """`fanout sessions search --json`."""
-
-    hits: tuple[Hit, ...]
+def _list_of(name: str, about: str, **field: Any) -> Type:
+    """Make the type of an output that is one list."""
+    fields: dict[str, Any] = {key: (tuple[kind, ...], ...) for key, kind in field.items()}
+    return create_model(name, __base__=Output, __doc__=about, __module__=__name__, **fields)
 
 
-class EventsReport(Output):
-    """`fanout sessions show --json`: all that happened, in its order."""
-
-    events: tuple[Event, ...]
-
-
-class BatchesReport(Output):
-    """`fanout batch status --json` and `show --json`."""
-
-    batches: tuple[batch.BatchSnapshot, ...]
+SessionsReport = _list_of("SessionsReport", "`fanout sessions list --json`: the newest first.", sessions=SessionInfo)
+HitsReport = _list_of("HitsReport", "`fanout sessions search --json`.", hits=Hit)
+EventsReport = _list_of("EventsReport", "`fanout sessions show --json`: all that happened, in its order.", events=Event)
+BatchesReport = _list_of(
+    "BatchesReport", "`fanout batch status --json` and `show --json`.", batches=batch.BatchSnapshot
+)
 
 
 class ItemDifference(Output):
@@ -251,7 +242,7 @@ class ListedSetting(Output):
 
 
 class SettingListReport(Output):
-    """Every setting."""
+    """`fanout config list --json`: every setting."""
 
     settings: tuple[ListedSetting, ...]
 
@@ -293,9 +284,6 @@ class SchemasReport(Output):
     """`fanout schema --json`."""
 
     schemas: tuple[SchemaEntry, ...]
-
-
-Type: TypeAlias = Any
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from console_app import wiring
 from console_app.config.machine import extras
-from console_app.config.models import NO_KEY_HINT, ModelChoice
+from console_app.config.models import NO_KEY_HINT
 from console_app.config.servers import ServerChoice
 from console_app.config.settings import UserRules
 from console_app.config.trust import CustomCommands
@@ -77,7 +77,9 @@ class OpenedSessions:
         chosen, foreign = await asyncio.to_thread(self._servers, setup, servers)
         notes = [*setup.layered.wrong, *setup.layered.notes, *chosen.notes]
         source = wiring.model_source(setup, self._limits)
-        choice = _with_key(source.choose())
+        choice = source.choose()
+        if choice.notice:  # a demo that nobody named is no answer to an editor
+            raise ConfigError("no key is set and no model is named", NO_KEY_HINT)
         library = wiring.open_library(setup)
         opened = None
         if session_id is not None:
@@ -108,7 +110,7 @@ class OpenedSessions:
                 history_path=setup.paths.history,
                 log_path=setup.log_path,
                 theme_dirs=(),
-                close=self._closer(engine, hub, library),
+                close=partial(self._close, engine, hub, library),
                 hub=hub,
                 server_statuses=hub.statuses,
                 redact=setup.redactor.clean,
@@ -168,16 +170,6 @@ class OpenedSessions:
             wiring.freeze_collector()
         return servers.failures(hub.statuses())
 
-    def _closer(self, engine: Engine, hub: Hub, library: Library | None) -> Callable[[], Awaitable[None]]:
-        async def close() -> None:
-            kept = [library.close()] if library is not None else []
-            await asyncio.gather(hub.close(hurried=self._to_end.begun.is_set()), engine.close(), *kept)
-
-        return close
-
-
-def _with_key(choice: ModelChoice) -> ModelChoice:
-    """Refuse a demo that nobody named, since it is no answer to an editor. Raises ConfigError."""
-    if choice.notice:
-        raise ConfigError("no key is set and no model is named", NO_KEY_HINT)
-    return choice
+    async def _close(self, engine: Engine, hub: Hub, library: Library | None) -> None:
+        kept = [library.close()] if library is not None else []
+        await asyncio.gather(hub.close(hurried=self._to_end.begun.is_set()), engine.close(), *kept)

@@ -45,7 +45,9 @@ def agents(setup: Setup) -> int:
         return Exit.DONE
     if name not in there:
         raise UsageError(f"there is no kind of agent {one_line(name, 60)}", f"There are {', '.join(sorted(there))}.")
-    write_out(visible(_described(there[name])) + "\n")
+    kind = there[name]
+    prompt = ["", kind.prompt] if kind.prompt else []
+    write_out(visible("\n".join([f"{kind.name}: {kind.description}", *ag.described(kind), *prompt])) + "\n")
     return Exit.DONE
 
 
@@ -74,11 +76,6 @@ async def add(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> Ru
     if not setup.arguments.yes and not await agreed(question, f"fanout agents add {name} --yes", output, interrupts):
         output.out("Nothing was changed.\n")
         return RunEnding(Exit.FAILED)
-    own_settings.write_table(setup.paths.settings, ("agents", name), table)
+    own_settings.change(setup.paths.settings, ("agents", name), table)
     output.report(f"{name} is written: fanout -m acp/{name}, or @{name} TASK in a conversation.")
     return RunEnding(Exit.DONE)
-
-
-def _described(kind: ag.AgentKind) -> str:
-    prompt = ["", kind.prompt] if kind.prompt else []
-    return "\n".join([f"{kind.name}: {kind.description}", *ag.described(kind), *prompt])

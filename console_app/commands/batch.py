@@ -394,10 +394,9 @@ class _Command:
         return os.isatty(0) and os.isatty(1) and os.isatty(2) and term not in ("", "dumb") and not self.arguments.plain
 
     async def _shown(self, run: BatchRun, telling: Telling) -> batch.BatchSnapshot:
-        from console_app import resources
         from console_app.tui.batch.app import BatchApp  # with Textual, 0.2 s, which a pipe doesn't need
 
-        theme_dirs = (resources.themes_dir(), self.setup.paths.themes)
+        theme_dirs = self.setup.paths.theme_dirs
         settings = self.setup.settings
         app = BatchApp(telling, settings.theme, theme_dirs, motion=settings.ui.motion)
 

@@ -16,12 +16,12 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
 
-from console_app import resources, wiring
+from console_app import wiring
 from console_app.command_line import json_outputs
 from console_app.commands.standard_output import write_out
-from console_app.config.files import Paths, disk, project_mcp, project_settings
+from console_app.config.files import Paths, bundled, disk, project_mcp, project_settings
 from console_app.config.secrets import Redactor, child_environment
-from console_app.config.settings import MEANINGS, LayeredSettings, Setting, own_settings, unknown_variables
+from console_app.config.settings import MEANINGS, LayeredSettings, own_settings, unknown_variables
 from console_app.domain import ConfigError, UsageError, one_line, plural, safe_text, visible
 from console_app.headless import Exit
 from console_app.wiring import Setup
@@ -50,7 +50,7 @@ def _printed(setup: Setup) -> int:
         case "list" | "get":
             lines = _lines(setup.layered, setup.arguments)
         case "path":
-            places = _places(setup.paths, setup.cwd, (resources.themes_dir(), resources.bundled_mcp()))
+            places = _places(setup.paths, setup.cwd)
             lines = [safe_text.json_line(places.model_dump())] if as_json else _place_lines(places)
         case "show":
             choice = wiring.model_source(setup).choose()
@@ -75,16 +75,12 @@ def _change_config(arguments: Namespace) -> int:
 
 
 def _check_theme(arguments: Namespace, paths: Paths) -> None:
-    match arguments.action, arguments.words:
-        case "set", ["theme", name]:
-            from console_app import resources
-            from console_app.tui.themes import load_themes
+    if arguments.action == "set" and arguments.words[0] == "theme":
+        from console_app.tui.themes import load_themes
 
-            there = [entry.theme.name for entry in load_themes((resources.themes_dir(), paths.themes))[0]]
-            if name not in there:
-                raise UsageError(f"there is no theme {one_line(name, 40)}.", f"There are: {', '.join(there)}.")
-        case _:
-            pass
+        there = [entry.theme.name for entry in load_themes(paths.theme_dirs)[0]]
+        if (name := arguments.words[1]) not in there:
+            raise UsageError(f"there is no theme {one_line(name, 40)}.", f"There are: {', '.join(there)}.")
 
 
 def _validate(setup: Setup) -> int:
@@ -107,7 +103,7 @@ def _validate(setup: Setup) -> int:
     return Exit.USAGE if problems else Exit.DONE
 
 
-def _places(paths: Paths, cwd: Path, bundled: Sequence[Path]) -> json_outputs.PlacesReport:
+def _places(paths: Paths, cwd: Path) -> json_outputs.PlacesReport:
     named = {
         "settings": paths.settings,
         "servers": paths.mcp,
@@ -120,7 +116,8 @@ def _places(paths: Paths, cwd: Path, bundled: Sequence[Path]) -> json_outputs.Pl
         "logs of servers": paths.server_logs,
         "prompt history": paths.history,
         "sessions": paths.sessions,
-        **{f"bundled {path.name.removesuffix('.json')}": path for path in bundled},
+        "bundled themes": bundled("themes"),
+        "bundled mcp": bundled("mcp.json"),
     }
     return json_outputs.PlacesReport(
         places=tuple(
@@ -175,17 +172,11 @@ def _toml(value: Any) -> str:
 
 
 def _lines(layered: LayeredSettings, arguments: Namespace) -> Iterator[str]:
-    words: list[str] = getattr(arguments, "words", [])
-    match arguments.action, words:
-        case "list", []:
-            yield from _listed(layered, as_json=arguments.json)
-        case "get", [name]:
-            value = _value(layered, name)
-            yield json.dumps(value, ensure_ascii=False) if arguments.json else own_settings.shown(value)
-        case "list", _:
-            raise UsageError("config list takes no name.", "One setting: fanout config get NAME.")
-        case action, _:
-            raise UsageError(f"config {action} needs one NAME.")
+    if arguments.action == "list":
+        yield from _listed(layered, as_json=arguments.json)
+    else:
+        value = _value(layered, *arguments.words)
+        yield json.dumps(value, ensure_ascii=False) if arguments.json else own_settings.shown(value)
 
 
 def _change(paths: Paths, cwd: Path, arguments: Namespace, read: Callable[[], LayeredSettings]) -> tuple[str, str]:
@@ -193,15 +184,13 @@ def _change(paths: Paths, cwd: Path, arguments: Namespace, read: Callable[[], La
     it. Raises UsageError or ConfigError."""
     path = _file(paths, cwd, project=arguments.project)
     file = path if arguments.project else path.resolve()  # your own link stays one
-    match arguments.action, arguments.words:
-        case "set", [name, value]:
-            own_settings.write_setting(file, name, value)
-            said = f"{name} is set in {path}"
-        case "unset", [name]:
-            there = own_settings.remove_setting(file, name)
-            said = f"{name} is no longer set in {path}" if there else f"{path} does not set {name}"
-        case action, _:
-            raise UsageError(f"config {action} needs {'NAME and VALUE' if action == 'set' else 'one NAME'}.")
+    name: str = arguments.words[0]
+    if arguments.action == "set":
+        own_settings.write_setting(file, name, arguments.words[1])
+        said = f"{name} is set in {path}"
+    else:
+        there = own_settings.remove_setting(file, name)
+        said = f"{name} is no longer set in {path}" if there else f"{path} does not set {name}"
     try:
         layered = read()
     except ConfigError as error:
@@ -235,24 +224,13 @@ def _file(paths: Paths, cwd: Path, *, project: bool) -> Path:
 def _listed(layered: LayeredSettings, *, as_json: bool) -> Iterator[str]:
     settings = own_settings.setting_list(layered)
     if as_json:
-        yield json_outputs.SettingListReport(settings=tuple(map(_entry, settings))).model_dump_json()
+        entries = tuple(json_outputs.ListedSetting.of(one, waits_for_trust=one.waiting or None) for one in settings)
+        yield json_outputs.SettingListReport(settings=entries).model_dump_json()
         return
     for one in settings:
         waits = f" · waits for trust: {one.waiting}" if one.waiting else ""
         yield f"{one.name:<20} {one.shown:<24} {one.source}{waits}"
         yield f"{'':<20} {one.meaning}"
-
-
-def _entry(one: Setting) -> json_outputs.ListedSetting:
-    return json_outputs.ListedSetting(
-        name=one.name,
-        value=one.value,
-        source=one.source,
-        kind=one.kind,
-        choices=one.choices,
-        meaning=one.meaning,
-        waits_for_trust=one.waiting or None,
-    )
 
 
 def _value(layered: LayeredSettings, name: str) -> Any:

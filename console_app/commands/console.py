@@ -11,16 +11,15 @@ import sys
 from argparse import Namespace
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from console_app import resources, wiring
+from console_app import wiring
 from console_app.commands.sessions import page_of
 from console_app.commands.standard_output import write_out
 from console_app.config import trust
-from console_app.config.files import trusted
+from console_app.config.files import bundled, trusted
 from console_app.config.machine import write_report
 from console_app.config.servers import ServerChoice
 from console_app.config.settings import OwnSettings, UserRules, own_settings
@@ -36,11 +35,12 @@ from console_app.console import (
     warm_up,
 )
 from console_app.console.servers import HubSwitches
-from console_app.domain import ConfigError, ToolResult, ToolSpec, UsageError, errors, ports
+from console_app.domain import ConfigError, ToolResult, ToolSpec, errors, ports
 from console_app.domain import chunks as ch
 from console_app.domain import events as ev
 from console_app.domain.tools import OWN_SERVER
 from console_app.engine import Engine
+from console_app.mcp_client import ServerState, ServerStatus
 from console_app.tui.main_screen.start.warm_up import WarmUp
 from console_app.wiring import Setup
 
@@ -115,7 +115,7 @@ def _replaying(setup: Setup, info: SessionInfo, replay: Replay, timing: Timing |
         models=Models(engine),
         history_path=setup.paths.history,
         log_path=setup.log_path,
-        theme_dirs=(resources.themes_dir(), setup.paths.themes),
+        theme_dirs=setup.paths.theme_dirs,
         theme=setup.settings.theme,
         motion=setup.settings.ui.motion,
         keymap=setup.settings.keys,
@@ -128,8 +128,6 @@ def _replaying(setup: Setup, info: SessionInfo, replay: Replay, timing: Timing |
 
 
 async def _stored(setup: Setup, words: Sequence[str]) -> tuple[SessionInfo, list[Event]]:
-    if len(words) != 1:
-        raise UsageError("show needs one ID", "fanout sessions list shows them.")
     library = wiring.stored_sessions(setup)
     try:
         info = await library.store.find(words[0])
@@ -156,21 +154,14 @@ class StoredModel:
 _OWN = f"{OWN_SERVER}_"  # of wire names: no server has these tools
 
 
-@dataclass(frozen=True, slots=True)
-class StoredServer:
-    name: str
-    tools: int
-    state: str = "ready"
-    reason: str = ""
-    transport: str = ""
-
-
 class StoredTools:
     """The servers and tools of a replay, as they were when the session began: nothing runs."""
 
     def __init__(self, began: ev.SessionStarted | None) -> None:
         servers = {} if began is None else began.servers
-        self.servers = [StoredServer(name, tools) for name, tools in servers.items()]
+        self.servers = [
+            ServerStatus(name, ServerState.READY, tools=tools, transport="") for name, tools in servers.items()
+        ]
         names = () if began is None or not servers else began.tools
         self._tools = [ToolSpec(name=name, server="", tool=name) for name in names if not name.startswith(_OWN)]
 
@@ -179,11 +170,6 @@ class StoredTools:
 
     async def call(self, invocation: ports.Invocation, reporter: ports.CallReporter) -> ToolResult:
         raise errors.ToolError("a replay runs nothing")
-
-
-def _loosens(setup: Setup) -> bool:
-    project = setup.layered.project
-    return project is not None and bool(project.lines)
 
 
 class ConsoleParts:
@@ -212,8 +198,8 @@ class ConsoleParts:
         self._hub.asking.human = self._human = QuestionQueue(setup.settings.question_timeout)
         self._switches = HubSwitches(self._hub, setup.paths, setup.cwd, servers, picks)
         self._files = trust.ServerFiles(setup.paths, setup.cwd, servers, lambda: wiring.choose_servers(setup))
-        self._switches.on_reload, self._switches.on_write = self._reloaded, self._files.wrote
         gate = wiring.build_gate(setup, servers, headless=False)
+        self._switches.on_reload, self._switches.on_write = partial(wiring.use_bundled, gate), self._files.wrote
         self._engine = wiring.build_engine(
             *(setup, source.open(choice), self._hub, gate),
             servers=self._switches,
@@ -231,7 +217,7 @@ class ConsoleParts:
             engine=self._engine,
             history_path=setup.paths.history,
             log_path=setup.log_path,
-            theme_dirs=(resources.themes_dir(), setup.paths.themes),
+            theme_dirs=setup.paths.theme_dirs,
             start=self._start,
             connect=self._connect,
             close=self._close,
@@ -241,7 +227,9 @@ class ConsoleParts:
             servers=self._switches,
             server_files=self._files,
             project_trust=trust.ProjectTrust(
-                setup.paths, setup.cwd, setup.environ, settings_wait=_loosens(setup), bundled=resources.bundled_mcp()
+                *(setup.paths, setup.cwd, setup.environ),
+                settings_wait=setup.layered.project is not None and bool(setup.layered.project.lines),
+                bundled=bundled("mcp.json"),
             ),
             hub=self._hub,
             redact=setup.redactor.clean,
@@ -256,7 +244,7 @@ class ConsoleParts:
                 setup.settings.notifications, setup.settings.window_title, bool(setup.environ.get("TMUX"))
             ),
             settings=OwnSettings(setup.paths.settings, self._settings, partial(wiring.apply_setting, self._engine)),
-            remember_theme=self._remember_theme,
+            remember_theme=partial(own_settings.write_setting, setup.paths.settings, "theme"),
             keymap=setup.settings.keys,
             rules=UserRules(setup.paths),
             working_folder=setup.cwd,
@@ -270,9 +258,6 @@ class ConsoleParts:
             library=self._library,
             resume=self._resume,
         )
-
-    def _remember_theme(self, name: str) -> None:
-        own_settings.write_setting(self._setup.paths.settings, "theme", name)
 
     def _settings(self) -> LayeredSettings:
         setup = self._setup
@@ -331,9 +316,6 @@ class ConsoleParts:
 
     def _listen(self, listener: Callable[[], None]) -> None:
         self._listener = listener
-
-    def _reloaded(self, servers: ServerChoice) -> None:
-        wiring.use_bundled(self._engine.gate, servers)
 
     def _changed(self) -> None:
         self._update_instructions()

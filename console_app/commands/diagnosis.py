@@ -25,7 +25,7 @@ from console_app.wiring import Setup
 
 if TYPE_CHECKING:
     from console_app.command_line import json_outputs
-    from console_app.headless import Interrupts, OutputStreams, TimeToEnd
+    from console_app.headless import Interrupts, OutputStreams, RunEnding, TimeToEnd
     from console_app.mcp_client import ServerStatus
 
 _GLYPHS: Mapping[json_outputs.State, str] = {"fine": "✓", "note": "·", "wrong": "✗"}
@@ -203,14 +203,15 @@ async def examine(
     return [_cleaned(finding, setup.redactor) for finding in found]
 
 
-async def run(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> bool:
-    """Examine and print, as `--json` says; return whether nothing is wrong."""
-    findings = await interrupts.race(examine(setup, to_end=interrupts.to_end))
+async def run(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
+    """Examine and print, as `--json` says; fail where something is wrong."""
     from console_app.domain import safe_text
+    from console_app.headless import Exit, RunEnding
 
+    findings = await interrupts.race(examine(setup, to_end=interrupts.to_end))
     for line in [safe_text.json_line(_report(findings))] if setup.arguments.json else lines(findings):
         output.out(line + "\n")
-    return not any(finding.state == "wrong" for finding in findings)
+    return RunEnding(Exit.FAILED if any(finding.state == "wrong" for finding in findings) else Exit.DONE)
 
 
 def without_settings(arguments: Namespace, error: ConfigError) -> int:

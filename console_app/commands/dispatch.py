@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 from argparse import Namespace
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 
 from console_app import wiring
@@ -27,86 +29,65 @@ Work = Callable[[Setup, OutputStreams, Interrupts], Coroutine[Any, Any, RunEndin
 _FLUSHING = 1.5  # seconds for the last lines of an interrupted run
 
 
+# The module and the function of each command, or of one of its actions. A coroutine runs on a loop of its own.
+_PLACES: Mapping[str, tuple[str, str]] = {
+    **dict.fromkeys(("run", "console"), ("dispatch", "run")),
+    "batch": ("batch", "run_batch"),
+    "call": ("dispatch", "call"),
+    "diff": ("batch", "diff"),
+    "acp": ("acp", "acp"),
+    "program": ("program", "run_program"),
+    **{f"mcp {action}": ("mcp", action) for action in ("get", "add", "find", "remove", "auth")},
+    **dict.fromkeys(("mcp list", "mcp test"), ("mcp", "list_servers")),
+    "mcp import": ("mcp", "import_servers"),
+    **dict.fromkeys(("mcp trust", "trust"), ("mcp", "trust_project")),
+    "endpoint": ("endpoint", "test"),
+    "sessions": ("sessions", "sessions"),
+    "models": ("models", "models"),
+    "themes": ("models", "themes"),
+    "agents": ("agents", "agents"),
+    "agents add": ("agents", "add"),
+    "auth": ("auth", "auth"),
+    "doctor": ("diagnosis", "run"),
+    "serve": ("serve", "run_serve"),
+}
+
+
 def run_command(arguments: Namespace) -> int:
-    match arguments.command:
-        case "run" | "console":
-            return _headless(arguments, _run)
-        case "batch" | "call" as bulk if bulk == "batch" or arguments.from_file is not None:
-            from console_app.commands import batch as batch_commands
-
-            return _headless(arguments, batch_commands.run_batch if bulk == "batch" else batch_commands.run_calls)
-        case "diff":
-            from console_app.commands import batch as batch_commands
-
-            return _headless(arguments, batch_commands.diff)
-        case "acp":
-            from console_app.commands import acp as acp_command
-
-            return _headless(arguments, acp_command.acp)
-        case "call":
-            return _headless(arguments, _call)
-        case "program":
-            from console_app.commands import program
-
-            return _headless(arguments, program.run_program)
-        case "mcp":
-            from console_app.commands import mcp as mcp_commands
-
-            return _headless(arguments, mcp_commands.WORK[arguments.action])
-        case "trust":
-            from console_app.commands import mcp as mcp_commands
-
-            return _headless(arguments, mcp_commands.trust_project)
-        case "endpoint":
-            from console_app.commands import endpoint
-
-            if arguments.words:
-                (arguments.base_url,) = arguments.words
-                if not arguments.model and "anthropic" in arguments.base_url.lower():
-                    arguments.model = "anthropic/"
-            return _headless(arguments, endpoint.test)
-        case "sessions":
-            if arguments.replay and os.isatty(0) and os.isatty(1):
-                from console_app.commands.console import replay_session
-
-                return replay_session(arguments)
-            if arguments.action == "export" and moving_format(arguments):
-                from console_app.commands.console import record_session
-
-                return record_session(arguments)
-            from console_app.commands.sessions import sessions
-
-            return _headless(arguments, sessions)
-        case "models":
-            from console_app.commands.models import models
-
-            return _headless(arguments, models)
-        case "themes":
-            from console_app.commands.themes import themes
-
-            return themes(wiring.prepare(arguments))
+    command: str = arguments.command
+    match command:
         case "config":
             from console_app.commands.config import config
 
             return config(arguments)
-        case "agents":
-            from console_app.commands.agents import add, agents
+        case "endpoint" if arguments.words:
+            (arguments.base_url,) = arguments.words
+            if not arguments.model and "anthropic" in arguments.base_url.lower():
+                arguments.model = "anthropic/"
+        case "sessions" if arguments.replay and os.isatty(0) and os.isatty(1):
+            from console_app.commands.console import replay_session
 
-            if arguments.action == "add":
-                return _headless(arguments, add)
-            return agents(wiring.prepare(arguments))
-        case "auth":
-            from console_app.commands.auth import auth
+            return replay_session(arguments)
+        case "sessions" if arguments.action == "export" and moving_format(arguments):
+            from console_app.commands.console import record_session
 
-            return auth(wiring.prepare(arguments))
-        case "doctor":
-            return _doctor(arguments)
-        case "serve":
-            from console_app.commands.serve import run_serve
+            return record_session(arguments)
+        case _:
+            pass
+    place = _PLACES.get(f"{command} {getattr(arguments, 'action', '')}") or _PLACES[command]
+    if command == "call" and arguments.from_file is not None:
+        place = ("batch", "run_calls")
+    work: Any = getattr(import_module(f"console_app.commands.{place[0]}"), place[1])
+    if not iscoroutinefunction(work):
+        return work(wiring.prepare(arguments))
+    try:
+        return _headless(arguments, work)
+    except ConfigError as error:
+        if command != "doctor":
+            raise
+        from console_app.commands import diagnosis
 
-            return run_serve(wiring.prepare(arguments))
-        case command:
-            raise UsageError(f"no command {command}")
+        return diagnosis.without_settings(arguments, error)
 
 
 def _headless(arguments: Namespace, work: Work) -> int:
@@ -146,7 +127,7 @@ async def _guarded(setup: Setup, work: Work) -> int:
     return ending.code
 
 
-async def _run(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
+async def run(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     library = wiring.open_library(setup)
     try:
         return await _answered(setup, output, interrupts, library)
@@ -167,8 +148,9 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
     choice = source.choose()
     for note in (*setup.layered.notes, *chosen.notes):
         output.error_line(note)
-    opened = await wiring.open_session(setup, library)
-    choice, note = wiring.model_of_session(setup, source, choice, opened.info if opened is not None else None)
+    info = await wiring.asked_session(setup, library)
+    opened = await library.open(info.id) if library is not None and info is not None else None
+    choice, note = wiring.model_of_session(setup, source, choice, info)
     if note:
         output.error_line(note)
     choice = await interrupts.race(source.named(choice))
@@ -222,7 +204,7 @@ async def _preload(models: Models, *, servers: bool, window: bool) -> None:
     await models.load(window=window)
 
 
-async def _call(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
+async def call(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     from console_app.engine import ManualCallsProvider
     from console_app.headless import NamedTools, needed_servers, read_calls, servers
 
@@ -234,7 +216,7 @@ async def _call(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
     hub = wiring.build_hub(setup, chosen)
     async with servers.running(hub, interrupts.to_end):
         tools = NamedTools(hub, calls)
-        provider = ManualCallsProvider(calls, [partial(tools.tool_of, call) for call in calls])
+        provider = ManualCallsProvider(calls, [partial(tools.tool_of, one) for one in calls])
         rules = wiring.build_gate(setup, chosen, headless=True).rules
         gate = ManualCallsProvider.gate(setup.settings.approval_mode, rules)
         engine = wiring.build_engine(setup, provider, tools, gate)
@@ -249,18 +231,6 @@ async def _call(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
                 interrupts=interrupts,
                 results_only=True,
             )
-
-
-def _doctor(arguments: Namespace) -> int:
-    from console_app.commands import diagnosis
-
-    async def examined(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-        return RunEnding(Exit.DONE if await diagnosis.run(setup, output, interrupts) else Exit.FAILED)
-
-    try:
-        return _headless(arguments, examined)
-    except ConfigError as error:
-        return diagnosis.without_settings(arguments, error)
 
 
 PATIENCE = 3.0  # seconds for the first byte of a pipe that nobody said to read

@@ -54,7 +54,15 @@ async def test(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
     refused = source.refusals.of(key).lasting()
     known.keep(key, {one.name: [one.seen, one.breaks] for one in found}, refused)
     if arguments.json:
-        output.report(safe_text.json_line(_as_json(choice.provider, config.model, key, found, seconds).model_dump()))
+        report = json_outputs.EndpointReport(
+            provider=choice.provider,
+            model=config.model,
+            endpoint=key,
+            ok=not any(one.breaks for one in found),
+            seconds=round(seconds, 3),
+            findings=tuple(map(json_outputs.EndpointFinding.of, found)),
+        )
+        output.report(safe_text.json_line(report.model_dump()))
     else:
         output.report(one_line(f"{where}, {config.api}:"))
         for line in lines(found, before):
@@ -75,17 +83,3 @@ def lines(found: Sequence[Observation], before: Mapping[str, Sequence[str]]) -> 
             yield f"  {'':<{wide}}  → {one_line(one.breaks, 200)}"
         if one.name in _LASTING and one.name in before and before[one.name][0] != one.seen:
             yield f"  {'':<{wide}}  was: {one_line(before[one.name][0], 200)}"
-
-
-def _as_json(
-    provider: str, model: str, key: str, found: Sequence[Observation], seconds: float
-) -> json_outputs.EndpointReport:
-    findings = tuple(json_outputs.EndpointFinding(name=one.name, seen=one.seen, breaks=one.breaks) for one in found)
-    return json_outputs.EndpointReport(
-        provider=provider,
-        model=model,
-        endpoint=key,
-        ok=not any(one.breaks for one in found),
-        seconds=round(seconds, 3),
-        findings=findings,
-    )

@@ -6,18 +6,18 @@ import asyncio
 import json
 import os
 import shlex
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from console_app import resources, wiring
+from console_app import wiring
 from console_app.command_line import json_outputs
 from console_app.commands import junit
 from console_app.commands.asking import agreed
 from console_app.commands.junit import Case
 from console_app.config import trust
-from console_app.config.files import Paths, disk, trusted
+from console_app.config.files import Paths, bundled, disk, trusted
 from console_app.config.secrets import Redactor, secret_sources
 from console_app.config.servers import ServerChoice, command_problem, load_mcp_config, mcp_edit, read_mcp_config
 from console_app.domain import ToolSpec, UsageError, one_line, safe_text, visible
@@ -25,11 +25,10 @@ from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding, ser
 from console_app.mcp_client import Hub, ServerState, ServerStatus, find_servers, open_in_browser
 from console_app.wiring import Setup
 
-Work = Callable[[Setup, OutputStreams, Interrupts], Coroutine[Any, Any, RunEnding]]
 DONE = RunEnding(Exit.DONE)
 
 
-async def _list(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
+async def list_servers(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     """Connect; `test` lists offers too. `test` and `list --check` fail where a server does, `test` also for a tool or
     list."""
     arguments = setup.arguments
@@ -66,8 +65,8 @@ async def _list(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
     return RunEnding(Exit.FAILED) if failed else DONE
 
 
-async def _auth(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    name = _one_name(setup)
+async def auth(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
+    (name,) = setup.arguments.words
     setup.arguments.mcp = [name]
     hub = wiring.build_hub(setup, wiring.choose_servers(setup))
 
@@ -91,8 +90,8 @@ async def _auth(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
     return DONE if status.state is ServerState.READY else RunEnding(Exit.FAILED)
 
 
-async def _get(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    name, file = _one_name(setup), _file(setup)
+async def get(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
+    (name,), file = setup.arguments.words, _file(setup)
     fields = file.fields(name)
     hidden = {
         key: _hidden(value) if key in {"env", "headers", "auth", "auth_token"} else value
@@ -109,7 +108,7 @@ async def _get(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
     return DONE
 
 
-async def _add(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
+async def add(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     arguments, file = setup.arguments, _file(setup)
     if not arguments.words:
         raise UsageError("fanout mcp add needs a name and a server", "As: fanout mcp add time -- uvx mcp-server-time")
@@ -123,7 +122,7 @@ async def _add(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
     return DONE
 
 
-async def _find(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
+async def find(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     found = await interrupts.race(find_servers(setup.settings.mcp_registry, " ".join(setup.arguments.words)))
     for one in found:
         if setup.arguments.json:
@@ -140,15 +139,15 @@ async def _find(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
     return DONE
 
 
-async def _remove(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
+async def remove(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     file = _file(setup)
-    for name in setup.arguments.words or [_one_name(setup)]:
+    for name in setup.arguments.words:
         file.remove(name)
         output.report(f"{one_line(name, 40)}: taken out of {one_line(str(file.path))}")
     return DONE
 
 
-async def _import(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
+async def import_servers(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     file, words, home = _file(setup), setup.arguments.words, Path.home()
     if words:
         if setup.arguments.json:
@@ -167,7 +166,7 @@ async def trust_project(setup: Setup, output: OutputStreams, interrupts: Interru
     if by_server and words and not Path(words[0]).exists() and not words[0].endswith((".json", ".toml")):
         return await _trust_tools(setup, output, interrupts, words[0])
     again = "fanout mcp trust" if by_server else trusted.IN_A_SHELL
-    project = trust.ProjectTrust(setup.paths, setup.cwd, setup.environ, bundled=resources.bundled_mcp())
+    project = trust.ProjectTrust(setup.paths, setup.cwd, setup.environ, bundled=bundled("mcp.json"))
     files = project.named(words)
     for line in (*project.problems(), *(line for file in files for line in file.lines)):
         output.report(line)
@@ -214,26 +213,6 @@ def _file(setup: Setup) -> ServerFile:
     return ServerFile.of(setup.paths, wiring.choose_servers(setup))
 
 
-def _one_name(setup: Setup) -> str:
-    words: list[str] = setup.arguments.words
-    if len(words) != 1:
-        raise UsageError(f"fanout mcp {setup.arguments.action} needs the name of a server", "See fanout mcp list.")
-    return words[0]
-
-
-WORK: dict[str, Work] = {
-    "list": _list,
-    "test": _list,
-    "get": _get,
-    "add": _add,
-    "find": _find,
-    "remove": _remove,
-    "auth": _auth,
-    "import": _import,
-    "trust": trust_project,
-}
-
-
 @dataclass(frozen=True, slots=True)
 class ServerFile:
     """The mcp.json that is written to: the one that counts, and the user's own in place of the bundled one."""
@@ -244,7 +223,6 @@ class ServerFile:
 
     @classmethod
     def of(cls, paths: Paths, choice: ServerChoice) -> ServerFile:
-        """Return the file for the servers that count now."""
         if choice.path is None or choice.bundled:
             return cls(paths, paths.mcp, disk.read_text(choice.path) if choice.path is not None else "")
         return cls(paths, choice.path)
@@ -519,23 +497,18 @@ def _notes(status: ServerStatus, tools: Sequence[ToolSpec]) -> Iterator[ServerFa
 def as_json(checks: Sequence[ServerCheck], tools: Sequence[ToolSpec], path: Path | None) -> str:
     """Return one object: `file`, `ok`, and `servers` in order. Texts are the servers': JSON escapes them."""
     servers = tuple(
-        json_outputs.ServerReport(
-            name=check.status.name,
+        json_outputs.ServerReport.of(
+            check.status,
             state=check.status.state.value,
             reason=_reason(check.status),
             ok=not check.problems,
             problems=check.problems,
-            findings=tuple(
-                json_outputs.ServerFinding(what=one.what, breaks=one.breaks, fails=one.fails) for one in check.findings
-            ),
+            findings=tuple(map(json_outputs.ServerFinding.of, check.findings)),
             seconds=round(check.seconds, 3),
-            transport=check.status.transport,
             protocol=check.status.protocol_version,
             server=check.status.server_info,
             tools=tuple(spec.tool for spec in tools if spec.server == check.status.name),
             refused={one.name: one.reason for one in check.status.rejected},
-            prompts=check.status.prompts,
-            resources=check.status.resources,
         )
         for check in checks
     )

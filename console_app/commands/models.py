@@ -1,13 +1,16 @@
-"""`fanout models`: each model with its context window, where that is known."""
+"""`fanout models` and `fanout themes`: each model with its context window, where that is known; the themes that can be
+used, and what is wrong with the others."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 
 from console_app import wiring
 from console_app.command_line import json_outputs
+from console_app.commands.standard_output import write_out
 from console_app.config.settings import OFFLINE, OFFLINE_MODEL
-from console_app.domain import ConfigError, FanoutError, one_line, safe_text
+from console_app.domain import ConfigError, FanoutError, one_line, safe_text, visible
 from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding
 from console_app.wiring import Setup
 
@@ -56,3 +59,30 @@ def _entries(models: Sequence[str], base_url: str | None) -> Iterator[json_outpu
         provider, _, model = name.partition("/")
         window = context_window(provider, model, base_url=base_url)
         yield json_outputs.ModelEntry(name=name, context_window=window)
+
+
+def themes(setup: Setup) -> int:
+    from console_app.tui.themes import load_themes  # with Textual's Theme, 0.2 s
+
+    entries, problems = load_themes(setup.paths.theme_dirs)
+    found = [
+        json_outputs.ThemeEntry(
+            name=entry.theme.name,
+            about=entry.about,
+            dark=entry.theme.dark,
+            use=entry.theme.name == setup.settings.theme,
+        )
+        for entry in entries
+    ]
+    if setup.arguments.json:
+        write_out(
+            safe_text.json_line(json_outputs.ThemesReport(themes=tuple(found), problems=tuple(problems)).model_dump())
+            + "\n"
+        )
+        return Exit.FAILED if problems else Exit.DONE
+    width = max(len(entry.name) for entry in found)
+    for entry in found:
+        write_out(visible(f"{'*' if entry.use else ' '} {entry.name:<{width}} {entry.about}") + "\n")
+    for problem in problems:
+        sys.stderr.write(f"fanout: {one_line(problem)}\n")
+    return Exit.FAILED if problems else Exit.DONE

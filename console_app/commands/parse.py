@@ -12,7 +12,7 @@ from console_app.commands.standard_output import write_out
 from console_app.config.files import disk
 from console_app.domain import ConfigError, UsageError, safe_text
 from console_app.providers import checked_dialect, level_of, usual_dialect
-from console_app.textcalls import ReadingLevel, ToolSignature, report
+from console_app.textcalls import ToolSignature, report
 
 _MOST_TOOLS = 100_000_000  # bytes of a file of tools
 
@@ -24,31 +24,25 @@ def run_parse(arguments: Namespace) -> int:
     if not arguments.jsonl and not arguments.tools:
         raise UsageError("parse needs the tools", "Write fanout parse --tools FILE < TEXT, or --jsonl.")
     tools = _tools(Path(arguments.tools)) if arguments.tools else []
-    reads = _Reads(arguments.protocol, arguments.dialect)
+    protocol, dialect = arguments.protocol, arguments.dialect
+    level = level_of(protocol, dialect)
+
+    def form(tools: Sequence[ToolSignature]) -> str:
+        """Return the form whose calls run by the usual rules; "" where it isn't known."""
+        if dialect is not None or protocol == "auto":
+            return dialect or ""
+        return usual_dialect("", (tool.parameters for tool in tools), protocol)
+
     with open(0, "rb", closefd=False) as standard_input:
         if not arguments.jsonl:
             text = standard_input.read().decode("utf-8", "replace")
-            _print(report.report_text(text, tools, arguments.chunk, None, reads.level, reads.form(tools)))
+            _print(report.report_text(text, tools, arguments.chunk, None, level, form(tools)))
             return 0
         for line in standard_input:
             if line.strip():
                 text = line.decode("utf-8", "replace")
-                _print(report.report_line(text, arguments.chunk, reads.level, reads.form))
+                _print(report.report_line(text, arguments.chunk, level, form))
     return 0
-
-
-class _Reads:
-    """How a session reads at a protocol, where the dialect of its model is known, or isn't (None)."""
-
-    def __init__(self, protocol: str, dialect: str | None) -> None:
-        self.level: ReadingLevel = level_of(protocol, dialect)
-        self._dialect, self._protocol = dialect, protocol
-
-    def form(self, tools: Sequence[ToolSignature]) -> str:
-        """Return the form whose calls run by the usual rules; "" where it isn't known."""
-        if self._dialect is not None or self._protocol == "auto":
-            return self._dialect or ""
-        return usual_dialect("", (tool.parameters for tool in tools), self._protocol)
 
 
 def _print(value: Any) -> None:

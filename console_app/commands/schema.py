@@ -12,19 +12,17 @@ from console_app.domain import UsageError, safe_text
 
 def run_schema(arguments: Namespace) -> int:
     """Print a schema; return the exit code. Raises UsageError for an unknown name."""
-    write_out(_text(next(iter(arguments.words), ""), as_json=arguments.json))
-    return 0
-
-
-def _text(name: str, *, as_json: bool) -> str:
-    if name:
-        if name not in json_outputs.OUTPUTS:
-            raise UsageError(f"no output is called {name!r}", f"There are: {', '.join(json_outputs.OUTPUTS)}.")
-        return json.dumps(json_outputs.schema(name), indent=2) + "\n"
+    outputs = json_outputs.OUTPUTS
+    for name in arguments.words:
+        if name not in outputs:
+            raise UsageError(f"no output is called {name!r}", f"There are: {', '.join(outputs)}.")
+        write_out(json.dumps(json_outputs.schema(name), indent=2) + "\n")
+        return 0
     entries = [
-        json_outputs.SchemaEntry(name=key, version=one.version, printed_by=one.by)
-        for key, one in json_outputs.OUTPUTS.items()
+        json_outputs.SchemaEntry(name=key, version=one.version, printed_by=one.by) for key, one in outputs.items()
     ]
-    if as_json:
-        return safe_text.json_line(json_outputs.SchemasReport(schemas=tuple(entries)).model_dump()) + "\n"
-    return "".join(f"{entry.name:<11} {entry.printed_by}\n" for entry in entries)
+    if arguments.json:
+        write_out(safe_text.json_line(json_outputs.SchemasReport(schemas=tuple(entries)).model_dump()) + "\n")
+    else:
+        write_out("".join(f"{entry.name:<11} {entry.printed_by}\n" for entry in entries))
+    return 0

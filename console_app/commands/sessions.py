@@ -7,11 +7,10 @@ import json
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from console_app import wiring
 from console_app.config.secrets import Redactor
@@ -58,17 +57,7 @@ class _SessionCommand:
         self._interrupts = interrupts
 
     async def run(self) -> None:
-        actions: dict[str, Callable[[], Coroutine[Any, Any, None]]] = {
-            "list": self._list,
-            "search": self._search,
-            "show": self._show,
-            "export": self._export,
-            "import": self._import,
-            "rename": self._rename,
-            "fork": self._fork,
-            "delete": self._delete,
-        }
-        await actions[self._arguments.action]()
+        await getattr(self, f"_{self._arguments.action}")()
 
     async def _list(self) -> None:
         infos = await self._store.sessions(self._arguments.limit or _MOST_LISTED)
@@ -94,7 +83,7 @@ class _SessionCommand:
         return self._arguments.json or self._arguments.jsonl
 
     async def _search(self) -> None:
-        hits = await self._store.search(" ".join(self._some("WORDS")), self._arguments.limit or 100)
+        hits = await self._store.search(" ".join(self._words), self._arguments.limit or 100)
         unmarked = [replace(hit, snippet=hit.snippet.replace("\x01", "").replace("\x02", "")) for hit in hits]
         if self._as_json("hits", unmarked):
             return
@@ -105,7 +94,7 @@ class _SessionCommand:
             self._print(f"{hit.short_id}  {_when(hit.updated_at)}  {hit.role:<9}  {snippet}")
 
     async def _show(self) -> None:
-        info = await self._store.find(self._one("ID"))
+        info = await self._store.find(self._words[0])
         events = await self._store.load(info.id)
         if self._arguments.replay:
             replay = Replay(events, self._arguments.speed)
@@ -124,7 +113,7 @@ class _SessionCommand:
             self._print("\n\n".join(_conversation(events)))
 
     async def _export(self) -> None:
-        info = await self._store.find(self._one("ID"))
+        info = await self._store.find(self._words[0])
         events = await self._store.load(info.id)
         target = Path(self._arguments.output).expanduser() if self._arguments.output else None
         asked: str = self._arguments.format or export.form_of(self._arguments.output or "")
@@ -148,7 +137,7 @@ class _SessionCommand:
             self._output.out(text)
 
     async def _import(self) -> None:
-        name = self._one("FILE")
+        name = self._words[0]
         try:
             data = await asyncio.to_thread(sys.stdin.buffer.read if name == "-" else Path(name).read_bytes)
         except OSError as error:
@@ -159,13 +148,11 @@ class _SessionCommand:
         self._print(events[0].session_id)
 
     async def _rename(self) -> None:
-        first, *title = self._some("ID TITLE")
-        if not title:
-            raise UsageError("rename needs an ID and a title", "fanout sessions rename ID NEW TITLE")
+        first, *title = self._words
         await self._store.rename((await self._store.find(first)).id, " ".join(title))
 
     async def _fork(self) -> None:
-        info = await self._store.find(self._one("ID"))
+        info = await self._store.find(self._words[0])
         up_to: int | None = None
         if self._arguments.turn is not None:
             up_to = ForkPoint.end_of(await self._store.load(info.id), self._arguments.turn)
@@ -174,7 +161,7 @@ class _SessionCommand:
         self._print(await self._store.fork(info.id, up_to))
 
     async def _delete(self) -> None:
-        infos = [await self._store.find(word) for word in self._some("ID")]
+        infos = [await self._store.find(word) for word in self._words]
         if not self._arguments.yes:
             await self._confirm([info.title for info in infos])
         for info in infos:
@@ -193,28 +180,12 @@ class _SessionCommand:
         if answer.strip().lower() not in ("y", "yes"):
             raise UsageError("nothing was deleted")
 
-    def _one(self, what: str) -> str:
-        if len(self._words) != 1:
-            raise self._needs(f"one {what}")
-        return self._words[0]
-
-    def _some(self, what: str) -> list[str]:
-        if not self._words:
-            raise self._needs(what)
-        return self._words
-
-    def _needs(self, what: str) -> UsageError:
-        action = self._arguments.action
-        return UsageError(f"{action} needs {what}", f"See fanout sessions {action} --help.")
-
     def _print(self, line: str) -> None:
         self._output.out(line + "\n")
 
 
 def _conversation(events: Sequence[ev.Event]) -> Iterator[str]:
-    transcript = Transcript()
-    for event in events:
-        transcript.apply(event)
+    transcript = Transcript.of(events)
     for turn in transcript.turns:
         yield from _turn(turn)
         yield from (f"[{compaction_line(one)}]" for one in transcript.compactions if one.turn == turn.number)

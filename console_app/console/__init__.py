@@ -8,10 +8,10 @@ if TYPE_CHECKING:
     from console_app.console.connecting import Listing as Listing
     from console_app.console.console import Console as Console
     from console_app.console.intents.commands import turn_of as turn_of
-    from console_app.console.model_source import ConfiguredModels as ConfiguredModels
-    from console_app.console.model_source import list_all as list_all
-    from console_app.console.model_source import warm_up as warm_up
+    from console_app.console.models import ConfiguredModels as ConfiguredModels
     from console_app.console.models import Models as Models
+    from console_app.console.models import list_all as list_all
+    from console_app.console.models import warm_up as warm_up
     from console_app.console.pending import Pending as Pending
     from console_app.console.permissions import MODES as MODES
     from console_app.console.permissions import ApprovalDecision as ApprovalDecision

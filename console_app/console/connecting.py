@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from console_app.config.files import Paths
 from console_app.config.models import USUAL_PORTS, TypedEndpoint, checked_key, checked_url, choose_model
 from console_app.config.secrets import Redactor
-from console_app.console.model_source import ConfiguredModels, warm_up
-from console_app.console.models import Models
+from console_app.console.models import ConfiguredModels, Models, warm_up
 from console_app.domain import ConfigError, UserMessage, errors, ports, web_address
 from console_app.domain import chunks as ch
 from console_app.domain.settings import VENDOR_URLS, ProviderConfig

@@ -14,7 +14,7 @@ from console_app.console.files import Attachments
 from console_app.console.pending import PendingCalls
 from console_app.console.permissions import Permissions
 from console_app.console.servers import Watching
-from console_app.console.servers.news import FileNews, Reloads, ServerNews
+from console_app.console.servers.news import FileNews, ServerNews
 from console_app.console.services import Services
 from console_app.console.talk.conversation import Conversation
 from console_app.console.talk.readiness import ConsoleStart, Readiness
@@ -66,7 +66,7 @@ class Console:
         self.activity = ActivityStatus(self.conversation, self.readiness, lambda: ui.transcript)
         self.read_commands: Callable[[], Awaitable[str]] = _none_written  # `Commands` reads them
         self.server_files: FileNews | None = None
-        if services.server_files is not None and isinstance(services.servers, Reloads):
+        if services.server_files is not None and services.servers is not None:
             self.server_files = FileNews(services.server_files, services.servers, ui)
         self._start = ConsoleStart(services, self.readiness, ui, opened)
         self._news = ServerNews(services.server_statuses, ui)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from console_app import shell_syntax
 from console_app.console.ui_port import UiPort
@@ -17,6 +17,7 @@ from console_app.domain.transcript import CallView, verdicts
 from console_app.engine import ENABLE, Action, ApprovalGate, Rule
 
 if TYPE_CHECKING:
+    from console_app.config.settings import UserRules
     from console_app.engine import Engine, Rerun, Turn
 
 Scope = Literal["once", "session", "always", "form"]  # form: for the form of text that the model writes calls in
@@ -30,19 +31,6 @@ MODES = {
     ApprovalMode.YOLO: "every call runs unasked",
 }
 _ORDER: tuple[Action, ...] = ("deny", "ask", "allow")  # as they count
-
-
-class RuleFile(Protocol):
-    """The file that rules are kept in. Its methods raise FanoutError where it can't be written."""
-
-    @property
-    def path(self) -> str:
-        """The path of the file, as people read it. Rules from the file have it as their source."""
-        ...
-
-    def add(self, action: Action, rule: str) -> None: ...
-
-    def remove(self, action: Action, rule: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +67,7 @@ class Permissions:
     """The permissions of one conversation. `running` returns what runs now, whose calls may wait."""
 
     def __init__(
-        self, engine: Engine, running: Callable[[], Turn | Rerun | None], rules: RuleFile | None, ui: UiPort
+        self, engine: Engine, running: Callable[[], Turn | Rerun | None], rules: UserRules | None, ui: UiPort
     ) -> None:
         """`rules` is the user's configuration; None: rules hold until the program ends."""
         self._engine = engine

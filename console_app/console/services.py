@@ -16,16 +16,14 @@ from console_app.domain.steady_time import steady_time
 
 if TYPE_CHECKING:
     from console_app.config import trust
-    from console_app.config.settings import OwnSettings
+    from console_app.config.settings import OwnSettings, UserRules
     from console_app.console.connecting import Connecting
     from console_app.console.models import Models
-    from console_app.console.permissions import RuleFile
-    from console_app.console.servers import ServerSwitches
-    from console_app.console.talk.readiness import ServerView
+    from console_app.console.servers import HubSwitches
     from console_app.domain import events as ev
     from console_app.domain import ports
     from console_app.engine import Engine
-    from console_app.mcp_client import Hub, RawMessage
+    from console_app.mcp_client import Hub, RawMessage, ServerStatus
     from console_app.sessions import Library, Replay
 
 
@@ -71,14 +69,6 @@ async def _nothing() -> None:
     """Stands for a start or a close that has nothing to do."""
 
 
-def _no_servers() -> Sequence[ServerView]:
-    return ()
-
-
-def _no_listener(listener: Callable[[], None]) -> None:
-    """Stands where servers never change."""
-
-
 def _no_page(events: Sequence[ev.Event], title: str) -> str:
     """Stands where no page can be made. Raises FanoutError."""
     raise FanoutError("no page of HTML can be made here", "/export md writes Markdown.")
@@ -102,8 +92,8 @@ class Services:
     close: Callable[[], Awaitable[None]] = _nothing
     """Called once as the console ends: closes servers and the provider."""
 
-    server_statuses: Callable[[], Sequence[ServerView]] = _no_servers
-    servers: ServerSwitches | None = None
+    server_statuses: Callable[[], Sequence[ServerStatus]] = lambda: ()
+    servers: HubSwitches | None = None
     """The servers as their screen reads and switches them; None where there are none to speak of, as in a replay."""
     server_files: trust.ServerFiles | None = None
     """The files that say which servers there are, for /reload."""
@@ -119,7 +109,7 @@ class Services:
     """The raw JSON-RPC messages of a call, as far as they were kept."""
     calls_path: Path | None = None
     """Calls made by hand, kept between sessions; None keeps none."""
-    on_servers_changed: Callable[[Callable[[], None]], None] = _no_listener
+    on_servers_changed: Callable[[Callable[[], None]], None] = lambda _listener: None
     """Takes the console's listener, which is called (on the event loop) whenever a server's status changes."""
 
     human: QuestionQueue = field(default_factory=QuestionQueue)
@@ -145,7 +135,7 @@ class Services:
     """Writes the picked theme to the user's configuration; None: the pick holds for this session only."""
     attention: AttentionSettings = field(default_factory=AttentionSettings)
     """The ways to tell somebody who looks at another window; none by default."""
-    rules: RuleFile | None = None
+    rules: UserRules | None = None
     """The user's configuration, for rules that are to hold always; None: they hold for this session only."""
     keymap: Mapping[str, str] = field(default_factory=dict[str, str])  # binding id -> keys, from config
     working_folder: Path = field(default_factory=Path.cwd)  # what `@` completes and attaches

@@ -23,8 +23,6 @@ T = TypeVar("T")
 
 
 class Exit(IntEnum):
-    """The exit codes of Fanout."""
-
     DONE = 0
     FAILED = 1
     USAGE = 2

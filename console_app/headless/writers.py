@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol, TypeVar, assert_never
+from typing import Any, Literal, Protocol, Self, assert_never
 
 from pydantic import BaseModel, ConfigDict
 
@@ -276,7 +276,6 @@ def call_line(call: CallView) -> str:
 
 
 def compaction_line(event: ev.HistoryCompacted) -> str:
-    """Return a line about what became of the context."""
     if not event.covers:
         return "Compaction taken back: the model reads the whole conversation again."
     return f"Compacted: the model reads a summary in place of the oldest {plural(event.covers, 'message')}."
@@ -314,17 +313,12 @@ def report(transcript: Transcript, *, session_id: str, notices: Sequence[str] = 
         outcome=turn.outcome if turn else None,
         error=turn.error if turn else None,
         answer=answers[-1] if answers else "",
-        calls=tuple(_report(CallReport, call, call_id=call.id) for call in transcript.calls.values()),
-        usage=_report(UsageReport, usage),
-        compaction=compaction and _report(CompactionReport, compaction),
+        calls=tuple(CallReport.of(call, call_id=call.id) for call in transcript.calls.values()),
+        usage=UsageReport.of(usage),
+        compaction=compaction and CompactionReport.of(compaction),
         messages=tuple(transcript.history),
         notices=tuple(notices),
     ).model_dump()
-
-
-def _report(kind: type[Reported], source: object, **more: str) -> Reported:
-    """Make a report of what `source` calls as the report's fields, and of `more`."""
-    return kind(**{name: getattr(source, name) for name in kind.model_fields if name not in more}, **more)
 
 
 def _label(call: CallView) -> str:
@@ -334,8 +328,10 @@ def _label(call: CallView) -> str:
 class Output(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
-
-Reported = TypeVar("Reported", bound=Output)
+    @classmethod
+    def of(cls, source: object, **more: Any) -> Self:
+        """Make an output of what `source` calls as the output's fields, and of `more`."""
+        return cls(**{name: getattr(source, name) for name in cls.model_fields if name not in more}, **more)
 
 
 class CallReport(Output):

@@ -13,7 +13,7 @@ from typing import get_args
 from console_app.config.servers import Typed
 from console_app.console import Console, Services
 from console_app.console.reports import wire_text
-from console_app.console.servers import Offered, Pings, ServerSwitches
+from console_app.console.servers import HubSwitches, Offered, Pings
 from console_app.domain import Level, UsageError, amounts, one_line, plural
 from console_app.line_console.narrator import LineUi
 from console_app.mcp_client import Hub, PromptArgument, ServerStatus, read_attachments
@@ -51,7 +51,7 @@ class ServerCommands:
         elif picked:
             self._d.say(f"There is no server {one_line(picked, 40)}. /mcp lists them.")
 
-    async def _act(self, switches: ServerSwitches, name: str) -> None:
+    async def _act(self, switches: HubSwitches, name: str) -> None:
         acts = {
             "on": "switch it on", "off": "switch it off", "tools": "its tools, prompts, resources: use, read, switch",
             "reconnect": "", "sign in": "in the browser", "rest": "off for an hour", "remove": "out of mcp.json",
@@ -83,7 +83,7 @@ class ServerCommands:
         state = next((one.state.value for one in switches.statuses() if one.name == name), "gone")
         self._d.say(f"Server {name} is {state}.")
 
-    async def _offers(self, switches: ServerSwitches, name: str) -> None:
+    async def _offers(self, switches: HubSwitches, name: str) -> None:
         off = switches.selection.off
         table = {f"{one.kind} {one.name}": one for one in switches.offered() if one.server == name}
         abouts = {key: f"{'off' if one.key in off else 'on'}. {one.about}" for key, one in table.items()}
@@ -92,7 +92,7 @@ class ServerCommands:
             await switches.apply(replace(switches.selection, off=off ^ {table[picked].key}))
             self._d.say(f"{picked} is {'on' if table[picked].key in off else 'off'} now.")
 
-    async def _add(self, switches: ServerSwitches) -> None:
+    async def _add(self, switches: HubSwitches) -> None:
         name = await self._ui.ask("Name of the server")
         line = await self._ui.ask("Its command with arguments, or its address") if name else None
         if not name or not line:

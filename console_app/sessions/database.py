@@ -362,6 +362,12 @@ class SessionLock:
         except OSError:
             return True
 
+    def is_free(self) -> bool:
+        """Tell whether no console holds the lock now."""
+        free = self.take()
+        self.let_go()
+        return free
+
     def let_go(self, *, keep: bool = False) -> None:
         """Let go of the lock and remove the file, unless the next one is to `keep` it."""
         descriptor, self._descriptor = self._descriptor, None

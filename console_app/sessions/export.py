@@ -56,9 +56,7 @@ def form_and_path(words: str) -> tuple[str, str]:
 
 def exported(events: Sequence[ev.Event], form: str, title: str, redactor: Redactor | None = None) -> str:
     redactor = redactor or Redactor()
-    transcript = Transcript()
-    for event in events:
-        transcript.apply(event)
+    transcript = Transcript.of(events)
     if form == "jsonl":
         last = [_told(events[-1], words) for turn in transcript.turns[-1:] if (words := _unfinished(turn))]
         return as_json_lines([*events, *last], redactor)

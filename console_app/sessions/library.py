@@ -48,16 +48,12 @@ class Library:
         self.redactor = redactor or Redactor()
         self.drafts = PromptDrafts(locks.parent / "drafts")
         self._locks = locks
-        self._session_id = ""
+        self.session_id = ""  # of the open one
         self._lock: SessionLock | None = None
         self.read_only = False
 
-    @property
-    def session_id(self) -> str:
-        return self._session_id
-
     async def append(self, events: Sequence[ev.Event]) -> None:
-        if events and events[0].session_id != self._session_id:
+        if events and events[0].session_id != self.session_id:
             self.begin()
             await self._take(events[0].session_id)
         if not self.read_only:
@@ -66,7 +62,7 @@ class Library:
     def begin(self) -> None:
         if self._lock is not None:
             self._lock.let_go()
-        self._session_id, self._lock, self.read_only = "", None, False
+        self.session_id, self._lock, self.read_only = "", None, False
 
     async def asked_for(self, *, newest: bool, prefix: str | None, folder: Path) -> SessionInfo | None:
         """Return the session that a command line names, the newest of a folder, or None. Raises NoSuchSession."""
@@ -88,9 +84,9 @@ class Library:
             if read_only:
                 events = await self.store.load(info.id)
                 self.begin()
-                self._session_id, self.read_only = info.id, True
+                self.session_id, self.read_only = info.id, True
                 return Opened(info, events, read_only=True)
-            if info.id != self._session_id or self.read_only:
+            if info.id != self.session_id or self.read_only:
                 await self._take(info.id, info)
             return Opened(info, await self.store.recover(info.id))
 
@@ -107,16 +103,12 @@ class Library:
                 gc.enable()
 
     async def is_free(self, session_id: str) -> bool:
-        if session_id == self._session_id:
-            return True
         lock = SessionLock(self._locks, session_id)
-        free = await asyncio.to_thread(lock.take)
-        lock.let_go()
-        return free
+        return session_id == self.session_id or await asyncio.to_thread(lock.is_free)
 
     async def delete(self, session_id: str) -> None:
         """Remove a session for good. Raises SessionInUse for one that is open, here or elsewhere."""
-        if session_id == self._session_id or not await self.is_free(session_id):
+        if session_id == self.session_id or not await self.is_free(session_id):
             raise SessionInUse(await self.store.find(session_id))
         await self.store.delete(session_id)
         self.drafts.forget(session_id)
@@ -130,7 +122,7 @@ class Library:
         if not await asyncio.to_thread(lock.take) and info is not None:
             raise SessionInUse(info)
         self.begin()
-        self._session_id, self._lock = session_id, lock
+        self.session_id, self._lock = session_id, lock
 
 
 LONGEST_PAUSE = 3.0  # seconds of the recording between two turns: what you thought about meanwhile is left out

@@ -16,8 +16,7 @@ from console_app.domain import UsageError, safe_text
 from console_app.domain import events as ev
 from console_app.sessions import salvage, tables
 from console_app.sessions.database import DamagedFile, Database, Result, SetAside, StoreError
-from console_app.sessions.places import OtherResult
-from console_app.sessions.repair import closing_events
+from console_app.sessions.repair import OtherResult, closing_events
 from console_app.sessions.salvage import Wreck
 from console_app.sessions.tables import SessionInfo, StoredEvents
 
@@ -201,7 +200,7 @@ class Store:
         def look(db: sqlite3.Connection) -> tuple[list[SearchHit], int]:
             if not words.split():
                 return [SearchHit(info) for info in tables.newest(db, limit)], tables.count(db)
-            found = {info.id: SearchHit(info) for info in tables.titled(db, words, limit)}
+            found = {info.id: SearchHit(info) for info in tables.newest(db, limit, words=words)}
             for hit in tables.search(db, words, 3 * limit):
                 known = found.get(hit.session_id)
                 if known is None and len(found) < limit:

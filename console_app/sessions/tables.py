@@ -62,10 +62,12 @@ class Hit:
         return self.session_id[:SHORT_ID]
 
 
-def newest(db: sqlite3.Connection, limit: int, folder: str | None = None) -> list[SessionInfo]:
-    where = "turns > 0" if folder is None else "turns > 0 AND folder = ?"
+def newest(db: sqlite3.Connection, limit: int, folder: str | None = None, words: str = "") -> list[SessionInfo]:
+    """Return the newest sessions, of a folder or with all words in their titles."""
+    wanted = words.split()
+    where = "turns > 0" + " AND instr(lower(title), lower(?))" * len(wanted) + " AND folder = ?" * (folder is not None)
     query = f"SELECT {_COLUMNS} FROM sessions WHERE {where} ORDER BY {NEWEST_FIRST}, rowid DESC LIMIT ?"
-    values = (limit,) if folder is None else (folder, limit)
+    values = (*wanted, *([] if folder is None else [folder]), limit)
     return [SessionInfo(*row) for row in db.execute(query, values)]
 
 
@@ -84,13 +86,6 @@ def relatives(db: sqlite3.Connection, session_id: str) -> list[SessionInfo]:
         f"ORDER BY parent IS ?1, {NEWEST_FIRST}, rowid DESC"
     )
     return [SessionInfo(*row) for row in db.execute(query, (session_id,))]
-
-
-def titled(db: sqlite3.Connection, words: str, limit: int) -> list[SessionInfo]:
-    wanted = words.split()
-    where = "".join(" AND instr(lower(title), lower(?))" for _ in wanted)
-    query = f"SELECT {_COLUMNS} FROM sessions WHERE turns > 0{where} ORDER BY {NEWEST_FIRST}, rowid DESC LIMIT ?"
-    return [SessionInfo(*row) for row in db.execute(query, (*wanted, limit))]
 
 
 def search(db: sqlite3.Connection, words: str, limit: int) -> list[Hit]:
@@ -248,13 +243,12 @@ def _follow(db: sqlite3.Connection, event: ev.Event, whole: bool) -> None:
             _updated(db, event, whole)
             db.execute("UPDATE sessions SET title = ? WHERE id = ? AND title = ''", (title, event.session_id))
         case ev.MessageAdded():
-            texts = [event.content[:INDEXED_CHARACTERS], *_indexed_arguments(event)]
+            written = (event.content, *(call.arguments for call in event.tool_calls or ()))
+            texts = [text[:INDEXED_CHARACTERS] for text in written if text]
             row = db.execute(
                 "INSERT INTO said (session_id, seq, role) VALUES (?, ?, ?)", (event.session_id, event.seq, event.role)
             ).lastrowid
-            db.execute(
-                "INSERT INTO search (rowid, text) VALUES (?, ?)", (row, "\n".join(part for part in texts if part))
-            )
+            db.execute("INSERT INTO search (rowid, text) VALUES (?, ?)", (row, "\n".join(texts)))
         case ev.TurnFinished():
             _updated(db, event, whole)
         case _:
@@ -269,10 +263,6 @@ def _updated(db: sqlite3.Connection, event: ev.Event, whole: bool) -> None:
         "WHERE id = ?3",
         (event.at, ahead, event.session_id),
     )
-
-
-def _indexed_arguments(event: ev.MessageAdded) -> Iterable[str]:
-    return (call.arguments[:INDEXED_CHARACTERS] for call in event.tool_calls or ())
 
 
 def _settle_drafts(db: sqlite3.Connection, session_id: str, agent: str) -> None:

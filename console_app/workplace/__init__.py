@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from console_app.workplace.git import Worktree as Worktree
     from console_app.workplace.workplace import HooksOfCalls as HooksOfCalls
     from console_app.workplace.workplace import WorkingFolder as WorkingFolder
-    from console_app.workplace.worktree import Worktree as Worktree
 else:
     from console_app.door import door
 

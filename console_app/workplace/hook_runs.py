@@ -43,7 +43,6 @@ class Ran:
 
     @property
     def about(self) -> str:
-        """Name the hook for people."""
         return f"The hook {one_line(self.hook.command, 80)} ({self.hook.event})"
 
 
@@ -129,7 +128,6 @@ async def _read(stream: asyncio.StreamReader, into: bytearray) -> None:
 
 
 def heard(run: Ran) -> ports.Heard:
-    """Return what one hook said."""
     event = run.hook.event
     calls = event == "PreToolUse"
     if run.code is None:
@@ -143,12 +141,9 @@ def heard(run: Ran) -> ports.Heard:
     if run.code != 0:
         said = one_line(run.errors.strip() or run.output.strip(), 200)
         return ports.Heard(notices=(f"{run.about} failed with exit code {run.code}{f': {said}' if said else ''}.",))
-    return _of_json(run, event) if run.output.lstrip().startswith("{") else _of_text(run, event)
-
-
-def _of_text(run: Ran, event: str) -> ports.Heard:
-    text = run.output.strip()
-    return ports.Heard(context=text[:MOST_CONTEXT] if event in _CONTEXT_BY_TEXT else "")
+    if run.output.lstrip().startswith("{"):
+        return _of_json(run, event)
+    return ports.Heard(context=run.output.strip()[:MOST_CONTEXT] if event in _CONTEXT_BY_TEXT else "")
 
 
 def _of_json(run: Ran, event: str) -> ports.Heard:

@@ -103,7 +103,6 @@ class WorkingFolder:
         return {name: skill.description for name, skill in self._brought.skills.items()}
 
     def agents(self) -> ag.Kinds:
-        """The kinds of agents that count, by name."""
         return {name: _kind(one) for name, one in self._brought.agents.items()}
 
     async def skill(self, name: str, file: str) -> str:

@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 
 from console_app.command_line.completion import names
-from console_app.config.files import Paths, project_mcp, project_settings
+from console_app.config.files import Paths, bundled, project_mcp, project_settings
 from console_app.config.files.disk import MOST_TEXT
 from console_app.config.servers import choose_servers
 from console_app.config.settings import LayeredSettings, read_startup_settings
 from console_app.config.settings.startup_settings import DEFAULT_THEME
 from console_app.config.trust import CustomCommands, ProjectTrust
 from console_app.domain.errors import ConfigError
-from console_app.resources import bundled_mcp
 
 HOSTILE: dict[str, Callable[[Path], object]] = {
     "a device": lambda path: path.symlink_to("/dev/zero"),
@@ -54,7 +53,7 @@ def test_a_projects_servers_and_commands_are_read_within_bounds(paths: Paths, wh
     command = folder / ".fanout" / "commands" / "evil.md"
     HOSTILE[what](project_mcp(folder)[0])
     HOSTILE[what](command)
-    choice = choose_servers(paths, folder, mcp_config=None, environ={}, bundled=bundled_mcp())
+    choice = choose_servers(paths, folder, mcp_config=None, environ={}, bundled=bundled("mcp.json"))
     assert choice.bundled
     (note,) = choice.notes
     assert str(project_mcp(folder)[0]) in note
@@ -79,7 +78,7 @@ def test_a_file_that_was_named_may_be_a_pipe(paths: Paths) -> None:
     os.close(writing)
     try:
         choice = choose_servers(
-            paths, Path.cwd(), mcp_config=Path(f"/dev/fd/{reading}"), environ={}, bundled=bundled_mcp()
+            paths, Path.cwd(), mcp_config=Path(f"/dev/fd/{reading}"), environ={}, bundled=bundled("mcp.json")
         )
     finally:
         os.close(reading)

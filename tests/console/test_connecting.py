@@ -13,8 +13,7 @@ from console_app.config.models import checked_url, choose_model
 from console_app.config.secrets import Redactor, StoredKeys, with_key
 from console_app.config.settings import LayeredSettings, Settings
 from console_app.console.connecting import Connecting
-from console_app.console.model_source import ConfiguredModels
-from console_app.console.models import Models
+from console_app.console.models import ConfiguredModels, Models
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError, FanoutError
 from console_app.engine import ApprovalGate, Engine

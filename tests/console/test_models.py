@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from console_app.config.settings import Settings
-from console_app.console.model_source import ConfiguredModels
-from console_app.console.models import Models
+from console_app.console.models import ConfiguredModels, Models
 from console_app.console.talk.conversation import Conversation
 from console_app.domain.chunks import FinishChunk, TextChunk
 from console_app.domain.errors import ConfigError, UsageError

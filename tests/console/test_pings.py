@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from console_app.config.servers.mcp_servers import ServerConfig
-from console_app.console.servers.pings import Pings
+from console_app.console.servers.news import Pings
 from console_app.mcp_client import Hub
 from tests.patience import PATIENCE
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from console_app.console.reports.context_report import context_report
+from console_app.console.intents.reports import context_report
 from console_app.domain import events as ev
 from console_app.domain.messages import AssistantMessage
 from console_app.domain.transcript import Transcript

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.console.reports.context_report import request_report
+from console_app.console.intents.reports import request_report
 from console_app.domain import events as ev
 from console_app.domain.errors import ContextOverflow
 from console_app.domain.messages import ToolMessage

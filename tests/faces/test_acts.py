@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 from console_app.acp_agent.session import editor_ways
 from console_app.acp_agent.tool_calls import ending
-from console_app.console.intents.intent import Cannot, Slash
+from console_app.console.intents.table import Cannot, Slash
 from console_app.console.reports.call_report import call_text
 from console_app.domain import events as ev
 from console_app.domain.call_description import state_of

@@ -9,8 +9,7 @@ import pytest
 from textual.binding import Binding
 
 from console_app.acp_agent.session import editor_ways
-from console_app.console.intents.intent import Cannot, Key, Slash, Ways
-from console_app.console.intents.table import INTENTS, Bound, slash_commands
+from console_app.console.intents.table import INTENTS, Bound, Cannot, Key, Slash, Ways, slash_commands
 from console_app.domain import UsageError, one_line
 from console_app.line_console.console import LineWays
 from console_app.page import LivePage

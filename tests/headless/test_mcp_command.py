@@ -72,7 +72,7 @@ def test_a_server_can_be_given_as_json_and_named_another_file(fanout: Inside) ->
         (["add", "x", "--transport", "http", "--", "y"], "transport http needs a `url`"),
         (["get", "nobody"], "has no server nobody. See fanout mcp list."),
         (["remove", "nobody"], "has no server nobody"),
-        (["auth"], "needs the name of a server"),
+        (["auth"], "auth needs NAME"),
         (["import", "nowhere.json"], "neither a client with servers nor a file"),
     ],
 )

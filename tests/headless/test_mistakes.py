@@ -46,7 +46,7 @@ from tests.headless.inside import Inside
         (["call", "a.b", "{}", "{}"], "belong to no tool"),
         (["call", "nowhere.tool"], "no server has a tool nowhere.tool"),
         (["run"], 'the prompt is empty. Write fanout run "PROMPT", or pipe one in.'),
-        (["sessions", "search"], "search needs WORDS. See fanout sessions search --help."),
+        (["sessions", "search"], "search needs WORD. See fanout sessions search --help."),
         (["parse"], "parse needs the tools"),
         (["config", "get", "nope"], "`fanout config list` shows them all."),
         (["batch", "x", "-o", "r.jsonl", "--schema", "nofile.json"], "--schema nofile.json: no such file"),

@@ -29,7 +29,6 @@ HEAVY_OF_OURS = {"commands", "wiring", "engine", "sessions", "providers", "mcp_c
 PAINTED = """
 import os, sys
 from pathlib import Path
-from console_app import resources
 from console_app.tui.app import FanoutApp
 from console_app.tui.app import StartupParts
 
@@ -37,7 +36,7 @@ def load():
     print(*sys.modules, sep="\\n", file=open(os.environ["MODULES"], "w"))
     sys.exit()
 
-FanoutApp(StartupParts(load, Path("history"), [resources.themes_dir()], "fanout-dark", Path())).run(headless=True)
+FanoutApp(StartupParts(load, Path("history"), [bundled("themes")], "fanout-dark", Path())).run(headless=True)
 """
 
 # The real program with a fault put into it.

@@ -17,7 +17,7 @@ from tests.program.terminal import Terminal
 # The real program, with a record of what its main thread imports and compiles from the moment on when all is loaded.
 RECORDED = """
 import os, re, sys, threading, traceback
-from console_app import startup, wiring
+from console_app import wiring
 main, record, ready = threading.get_ident(), open(os.environ["RECORD"], "a", buffering=1), threading.Event()
 def imported(event, arguments):
     if event == "import" and ready.is_set() and threading.get_ident() == main:

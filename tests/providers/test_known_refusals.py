@@ -13,7 +13,7 @@ import pytest
 from console_app.config.models import KnownRefusals, ModelChoice, Refusals
 from console_app.config.models.known_models import MOST_MODELS
 from console_app.config.settings import Settings
-from console_app.console.model_source import ConfiguredModels
+from console_app.console.models import ConfiguredModels
 from console_app.domain.chunks import NoticeChunk
 from console_app.domain.errors import ProviderError
 from console_app.domain.events import Notice

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app import resources, shell_syntax, wiring
+from console_app import shell_syntax, wiring
+from console_app.config.files import bundled
 from console_app.config.servers import ServerChoice, load_mcp_config
 from console_app.domain import ApprovalMode
 from console_app.domain.rules import parse_rule
@@ -432,7 +433,7 @@ def test_long_and_nested_commands_are_judged_in_no_time() -> None:
 @pytest.mark.parametrize("outside", [True, "true", 1, "yes"])
 @pytest.mark.parametrize("mode", list(ApprovalMode))
 def test_outside_of_the_sandbox_always_asks_of_the_shell_that_comes_along(mode: ApprovalMode, outside: object) -> None:
-    servers = load_mcp_config(resources.bundled_mcp()).servers
+    servers = load_mcp_config(bundled("mcp.json")).servers
     (shell,) = (one for one in servers if one.name == "shell")
     spec = RUN.model_copy(update={"identity": shell.identity(Path.cwd())})
     gate = ApprovalGate(mode, [Rule("allow", "shell.run"), Rule("allow", "*")])

@@ -16,7 +16,8 @@ from textual.strip import Strip
 from console_app import page
 from console_app.config.models import ModelChoice
 from console_app.config.servers import Selection
-from console_app.console.models import Models
+from console_app.config.settings import Settings
+from console_app.console.models import ConfiguredModels, Models, Wires
 from console_app.console.servers.switches import Offered, tokens_of
 from console_app.console.services import Services
 from console_app.domain.approvals import ApprovalMode
@@ -89,11 +90,11 @@ class WrittenModel:
         pass
 
 
-class ListedModels:
-    """A ModelSource of so many names; each is a WrittenModel."""
+class ListedModels(ConfiguredModels):
+    """So many names; each is a WrittenModel."""
 
     def __init__(self, *names: str) -> None:
-        self._names = names
+        super().__init__(Settings(), dict.fromkeys(names, ""))
 
     def choose(self, name: str = "") -> ModelChoice:
         provider, _, model = name.partition("/")
@@ -104,7 +105,7 @@ class ListedModels:
     async def named(self, choice: ModelChoice) -> ModelChoice:
         return choice
 
-    def open(self, choice: ModelChoice) -> WrittenModel:
+    def open(self, choice: ModelChoice, wires: Wires | None = None) -> WrittenModel:
         opened = WrittenModel(model=choice.model)
         opened.name = choice.provider
         return opened
@@ -116,7 +117,7 @@ class ListedModels:
         return None
 
     async def names(self) -> tuple[Sequence[str], Sequence[str]]:
-        return self._names, ()
+        return tuple(self.environ), ()
 
 
 Run = Callable[[Invocation, CallReporter], Awaitable[str]]

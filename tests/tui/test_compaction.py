@@ -8,7 +8,7 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from console_app.console.reports.context_report import NEXT, request_report
+from console_app.console.intents.reports import NEXT, request_report
 from console_app.domain.chunks import Chunk, FinishChunk, TextChunk, UsageChunk
 from console_app.domain.errors import ContextOverflow
 from console_app.domain.ports import CallReporter, Invocation, ModelRequest

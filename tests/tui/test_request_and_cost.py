@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from console_app.console.reports.context_report import LAST, MOST_OF_ONE, NEXT, cost_report, request_report
+from console_app.console.intents.reports import LAST, MOST_OF_ONE, NEXT, cost_report, request_report
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript
 from console_app.engine import Engine

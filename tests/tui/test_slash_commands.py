@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.widgets import Static
 
-from console_app.console.intents.intent import parse
+from console_app.console.intents.table import parse
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.safe_text import one_line
 from console_app.domain.settings import Effort

@@ -20,7 +20,7 @@ from console_app.domain.transcript import Transcript
 from console_app.engine import ApprovalGate
 from console_app.sessions import Library, Replay, Store
 from console_app.sessions.export import exported, imported
-from console_app.sessions.places import OtherResult
+from console_app.sessions.repair import OtherResult
 from console_app.tui.sessions.compare import CompareScreen
 from tests.tui.parts import Answer, Tools, WrittenModel, app, chat, decide, echo, pass_by, say, see, seen, until
 

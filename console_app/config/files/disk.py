@@ -84,15 +84,22 @@ def write_private(path: Path, text: str) -> None:
     except OSError as error:
         why = f"can't create the folder {path.parent}: {error.strerror or error}"
         raise ConfigError(why, "Set FANOUT_HOME to a folder you can write.") from None
+    try:
+        replace_private(path, text.encode())
+    except OSError as error:
+        raise ConfigError(f"can't write {path}: {error.strerror or error}") from None
+
+
+def replace_private(path: Path, data: bytes) -> None:
+    """Replace a file as `write_private` does, in a folder that is there. Raises OSError."""
     new = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)
-        with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
+        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE_FILE), "wb") as file:
+            file.write(data)
         new.replace(path)
-    except OSError as error:
+    except OSError:
         new.unlink(missing_ok=True)
-        raise ConfigError(f"can't write {path}: {error.strerror or error}") from None
+        raise
 
 
 def read_text(path: Path, *, most: int = MOST_TEXT, piped: bool = False) -> str:

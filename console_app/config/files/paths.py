@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from console_app.config.files.disk import keep_record, read_record, texts
+from console_app.domain import ConfigError
 
 PROJECT_FOLDER = ".fanout"
 _OTHERS = 0o077
@@ -67,6 +68,11 @@ class Paths:
     endpoints = _In("state", "endpoints.json")  # the fingerprints of endpoints that were tested
     repaired = _In("state", "repaired.json")  # files that others could read before, for `fanout doctor` to say once
     history = _In("state", "history.jsonl")  # the prompts typed before
+
+    @property
+    def theme_dirs(self) -> tuple[Path, Path]:
+        """The folders of palettes, the bundled ones first: those of the user override them."""
+        return bundled("themes"), self.themes
 
     @classmethod
     def find(cls, environ: Mapping[str, str] = os.environ) -> Paths:
@@ -134,3 +140,13 @@ def project_settings(cwd: Path) -> Path:
 def project_mcp(cwd: Path) -> tuple[Path, ...]:
     """Return the files in which a project may bring servers along, ours and others'; the first trusted one counts."""
     return cwd / "mcp.json", cwd / ".mcp.json", cwd / ".vscode" / "mcp.json"
+
+
+def bundled(name: str) -> Path:
+    """Return what ships beside the code, `themes` or `mcp.json`: in the wheel under `_bundled`, in a checkout at the
+    root of the repository. Raises ConfigError."""
+    package = Path(__file__).parents[2]
+    for root in (package / "_bundled", package.parent):
+        if (root / name).exists():
+            return root / name
+    raise ConfigError(f"the installation lacks {name}", "Install Fanout again.")

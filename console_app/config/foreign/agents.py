@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from console_app.config.foreign.front_matter import FrontMatter
-from console_app.config.foreign.tree import Tree
+from console_app.config.foreign.tree import FrontMatter, Tree
 from console_app.domain import ConfigError, one_line
 from console_app.domain.settings import EFFORTS, Effort
 

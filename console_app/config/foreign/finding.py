@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from console_app.config.foreign import agents, hook_files, plugins, skills
+from console_app.config.foreign import agents, hook_files, skills
 from console_app.config.foreign.agents import AgentFile
 from console_app.config.foreign.hook_files import HookFile
-from console_app.config.foreign.plugins import Plugin
-from console_app.config.foreign.skills import Skill
+from console_app.config.foreign.skills import Plugin, Skill
 from console_app.config.foreign.tree import MOST_FILES, MOST_TEXT, Tree, files_below, named_below
 from console_app.domain import ConfigError, amounts, one_line, plural
 
@@ -134,7 +133,7 @@ def _of_places(
     for place in places:
         yield from ((path, Skill.read) for name in skills.FOLDERS for path in named_below(place / name, skills.FILE))
         plugin: _Reader = partial(Plugin.read, data=data, environ=environ)
-        yield from ((path, plugin) for path in named_below(place / plugins.FOLDER, plugins.FILE))
+        yield from ((path, plugin) for path in named_below(place / skills.PLUGINS, skills.PLUGIN_FILE))
         for name in agents.FOLDERS:
             files = sorted(files_below(place / name, ".md"))[:MOST_FILES]
             yield from ((path, AgentFile.read) for path in files)

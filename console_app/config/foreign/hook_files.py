@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from console_app.config.foreign.tree import MOST_FILES, Tree, digest
-from console_app.domain import ConfigError, one_line, plural
+from console_app.domain import one_line, plural
 
 FILES = (".claude/settings.json", ".claude/settings.local.json")
 EVENTS = ("PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop", "SessionStart")
@@ -100,16 +99,11 @@ class HookFile:
     @classmethod
     def read(cls, path: Path, tree: Tree) -> HookFile | None:
         """Read the hooks of settings; None where there are none. Raises ConfigError for what can't be read."""
-        text, place = tree.text(path), one_line(str(path), 200)
-        try:
-            found: Any = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise ConfigError(f"{place}: it is no JSON ({one_line(str(error), 80)})") from None
-        table = cast("dict[str, Any]", found).get("hooks") if isinstance(found, dict) else None
-        if not table:
+        text, found = tree.read_json(path)
+        if not (table := found.get("hooks")):
             return None
         folder = path.parent.parent
-        hooks, problems = hooks_of(table, place, str(folder))
+        hooks, problems = hooks_of(table, one_line(str(path), 200), str(folder))
         named = {word for hook in hooks for word in _words(hook.command)}
         parts: dict[str, str] = {}
         for word in sorted(named):
@@ -120,17 +114,14 @@ class HookFile:
 
     @property
     def name(self) -> str:
-        """The file's own name."""
         return self.path.name
 
     @property
     def summary(self) -> str:
-        """Say what a yes would have come of it."""
         return f"{plural(len(self.hooks), 'hook')} that run programs around calls"
 
     @property
     def does(self) -> Iterator[str]:
-        """The lines of what takes effect."""
         for hook in self.hooks:
             about = f" of {one_line(hook.matcher, 100)}" if hook.matcher else ""
             yield f"{hook.event}{about} runs, for at most {hook.limit:g} s:"

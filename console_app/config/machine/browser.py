@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from console_app.config.secrets import child_environment
@@ -81,13 +81,19 @@ def start_browser(url: str) -> subprocess.Popen[bytes]:
     The process is one of its own without any secret of Fanout's environment: Python's `webbrowser` gives a browser all
     that the calling process has.
     """
+    return start_program([sys.executable, "-P", "-c", _PROGRAM, url])[0]
+
+
+def start_program(words: Sequence[str]) -> tuple[subprocess.Popen[bytes], threading.Thread]:
+    """Start a program that goes on without us, and a thread that waits for its end. Raises OSError where it can't."""
     process = subprocess.Popen(
-        [sys.executable, "-P", "-c", _PROGRAM, url],
+        words,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env=child_environment.for_own_programs(os.environ),
         start_new_session=True,
     )
-    threading.Thread(target=process.wait, name="browser", daemon=True).start()
-    return process
+    waiting = threading.Thread(target=process.wait, name="program", daemon=True)
+    waiting.start()
+    return process, waiting

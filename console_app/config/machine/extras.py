@@ -10,6 +10,7 @@ import platform
 import re
 import shlex
 import sys
+from collections.abc import Iterator
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,35 +27,28 @@ _OF_SERVERS = {  # the module of a bundled server: its extra, and what it import
 }
 
 
-def optional() -> dict[str, tuple[str, str | None]]:
-    """Return the libraries of the extras, each with its extra and its version, None where it isn't installed."""
+def _wanted() -> Iterator[tuple[str, str]]:
+    """Yield each library that the package asks for with the extra that brings it, "" for one that comes with all."""
     try:
         wanted = metadata.requires(_PACKAGE) or []
     except metadata.PackageNotFoundError:
-        return {}
-    found: dict[str, tuple[str, str | None]] = {}
+        return  # run from its folder, never installed
     for requirement in wanted:
         name, extra = re.match(r"[\w.-]+", requirement), re.search(r"extra == ['\"]([\w-]+)['\"]", requirement)
-        if name and extra and extra[1] != ALL:
-            found[name[0]] = (extra[1], version_of(name[0]))
-    return found
+        if name:
+            yield name[0], extra[1] if extra else ""
+
+
+def optional() -> dict[str, tuple[str, str | None]]:
+    """Return the libraries of the extras, each with its extra and its version, None where it isn't installed."""
+    return {name: (extra, version_of(name)) for name, extra in _wanted() if extra not in ("", ALL)}
 
 
 def installed() -> dict[str, str | None]:
-    """The versions of Fanout, Python and every library that Fanout asks for; None for one that isn't there."""
-    try:
-        wanted = metadata.requires(_PACKAGE) or []
-    except metadata.PackageNotFoundError:
-        wanted = []  # run from its folder, never installed
-    versions: dict[str, str | None] = {
-        "fanout": __version__,
-        "python": f"{platform.python_version()} on {sys.platform}",
-    }
-    for requirement in wanted:
-        found = re.match(r"[\w.-]+", requirement)
-        if found and "extra ==" not in requirement:
-            versions[found[0]] = version_of(found[0])
-    return versions
+    """Return the versions of Fanout, Python and every library that Fanout asks for; None for one that isn't there."""
+    python = f"{platform.python_version()} on {sys.platform}"
+    asked = {name: version_of(name) for name, extra in _wanted() if not extra}
+    return {"fanout": __version__, "python": python, **asked}
 
 
 def version_of(package: str) -> str | None:

@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from console_app.config.servers.mcp_edit import Typed as Typed
+    from console_app.config.servers.mcp_edit import command_problem as command_problem
     from console_app.config.servers.mcp_servers import ServerConfig as ServerConfig
     from console_app.config.servers.mcp_servers import load_mcp_config as load_mcp_config
     from console_app.config.servers.mcp_servers import read_mcp_config as read_mcp_config
@@ -13,8 +15,6 @@ if TYPE_CHECKING:
     from console_app.config.servers.server_choice import choose_servers as choose_servers
     from console_app.config.servers.server_choice import for_groups as for_groups
     from console_app.config.servers.server_choice import keep_tool_names as keep_tool_names
-    from console_app.config.servers.typed_server import Typed as Typed
-    from console_app.config.servers.typed_server import command_problem as command_problem
 else:
     from console_app.door import door
 

@@ -274,13 +274,8 @@ def write_setting(path: Path, name: str, text: str) -> Any:
     ConfigError for a file that is broken or can't be written."""
     parts = parts_of(name)
     value = _read(parts, text)
-    _change(path, parts, value)
+    change(path, parts, value)
     return value
-
-
-def write_table(path: Path, parts: Sequence[str], table: Mapping[str, Any]) -> None:
-    """Put a whole table in place of the one there is. Raises as `write_setting` does."""
-    _change(path, parts, dict(table))
 
 
 def remove_setting(path: Path, name: str) -> bool:
@@ -292,7 +287,7 @@ def remove_setting(path: Path, name: str) -> bool:
         parts = tuple(name.split("."))
         if _at(_read_file(path)[1], parts) is None:
             raise
-    return _change(path, parts, None)
+    return change(path, parts, None)
 
 
 def _read(parts: Sequence[str], text: str) -> Any:
@@ -323,7 +318,9 @@ def _read_file(path: Path) -> tuple[str, dict[str, Any]]:
         return text, parse_toml(text, path)
 
 
-def _change(path: Path, parts: Sequence[str], value: Any) -> bool:
+def change(path: Path, parts: Sequence[str], value: Any) -> bool:
+    """Set what is named by its parts, a whole table say, or take it away for None; False where it isn't there. Raises
+    as `write_setting` does."""
     import tomlkit  # 30 ms, and only when something is changed
     from tomlkit.exceptions import TOMLKitError
 

@@ -123,11 +123,6 @@ def _all_starts(servers: Sequence[ServerConfig], environ: Mapping[str, str]) -> 
             yield from (clean(f"{'':17}{line}") for line in others)
 
 
-def starts_by_name(servers: Sequence[ServerConfig], environ: Mapping[str, str]) -> dict[str, str]:
-    """Return by name what trusting each server lets it do, without values that are known to be secret."""
-    return {server.name: "\n".join(_all_starts([server], environ)) for server in servers}
-
-
 def _told(server: ServerConfig) -> Iterator[tuple[str, str]]:
     """Yield what a server would run, or connect to, and with what, as a heading and its words.
 
@@ -314,7 +309,8 @@ class ServerFiles:
         if source is not None and source == choice.untrusted:
             file = FileToTrust.read(source, os.environ)
             servers = read_mcp_config(file.text, source, os.environ).servers
-            return Untrusted(file, servers, starts_by_name(servers, os.environ))
+            said = {server.name: "\n".join(_all_starts([server], os.environ)) for server in servers}
+            return Untrusted(file, servers, said)
         return choice
 
     def trust(self, refused: Untrusted) -> None:

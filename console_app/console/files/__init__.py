@@ -9,7 +9,10 @@ if TYPE_CHECKING:
     from console_app.console.files.attachments import Chip as Chip
     from console_app.console.files.attachments import Composed as Composed
     from console_app.console.files.attachments import sweep as sweep
+    from console_app.console.files.clipboard import EditorError as EditorError
     from console_app.console.files.clipboard import copy_in_tmux as copy_in_tmux
+    from console_app.console.files.clipboard import edited as edited
+    from console_app.console.files.clipboard import open_file as open_file
     from console_app.console.files.clipboard import read_clipboard as read_clipboard
     from console_app.console.files.file_changes import LARGEST as LARGEST
     from console_app.console.files.file_changes import FileChange as FileChange
@@ -23,9 +26,6 @@ if TYPE_CHECKING:
     from console_app.console.files.mentions import LineRange as LineRange
     from console_app.console.files.mentions import file_mentions as file_mentions
     from console_app.console.files.mentions import written_path as written_path
-    from console_app.console.files.own_editor import EditorError as EditorError
-    from console_app.console.files.own_editor import edited as edited
-    from console_app.console.files.own_editor import open_file as open_file
 else:
     from console_app.door import door
 

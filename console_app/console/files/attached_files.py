@@ -131,12 +131,9 @@ def _noted(text: str, part: str) -> str:
 
 
 def _check_text(content: bytes, shown: str) -> None:
-    if b"\0" in content or content.startswith(b"%PDF-") or _controls(content) > len(content) / 20:
+    controls = len(content) - len(content.translate(None, _CONTROLS))
+    if b"\0" in content or content.startswith(b"%PDF-") or controls > len(content) / 20:
         raise errors.AttachmentError(f"{shown} is neither text nor a PNG, JPEG, GIF or WebP picture", _READ_IT)
-
-
-def _controls(content: bytes) -> int:
-    return len(content) - len(content.translate(None, _CONTROLS))
 
 
 def _decoded(content: bytes, name: str) -> str:

@@ -37,27 +37,19 @@ def save_picture(folder: Path, content: bytes, attachment: Attachment, *, named:
     path = folder / f"picture-{hashlib.sha256(content).hexdigest()[:_DIGITS]}{_EXTENSIONS[attachment.mime]}"
     mark = path.with_name(path.name + _MARK)
     try:
+        disk.private_folder(folder)
         there = path.exists() and path.stat().st_size == len(content)
         if named:
             mark.unlink(missing_ok=True)
         elif not there or mark.exists():
-            _write(mark, str(os.getpid()).encode())
+            disk.replace_private(mark, str(os.getpid()).encode())
         if not there:
-            _write(path, content)
+            disk.replace_private(path, content)
     except OSError as error:
         raise errors.AttachmentError(
             f"{attachment.name} can't be kept in {folder}: {error.strerror or error}"
         ) from None
     return path
-
-
-def _write(path: Path, content: bytes) -> None:
-    disk.private_folder(path.parent)
-    new = path.with_name(f"{path.name}.{os.getpid()}.new")
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, disk.PRIVATE_FILE)
-    with open(descriptor, "wb") as file:
-        file.write(content)
-    new.replace(path)
 
 
 def sweep(folder: Path, drafts: Path) -> None:

@@ -1,17 +1,23 @@
-"""Read the desktop's clipboard by the program installed for it, only when asked, and write to that of tmux. A terminal
-pastes text alone."""
+"""Other programs of this machine: the desktop's clipboard, read by the program installed for it, only when asked, and
+that of tmux, which is written to; the user's own editor, and the desktop's program for a saved file. A terminal pastes
+text alone."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import shutil
 import signal
+import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
+from console_app.config.machine import start_program
 from console_app.config.secrets import child_environment
 from console_app.domain import FanoutError, amounts
 from console_app.providers import LARGEST_FILE, picture_type
@@ -144,3 +150,68 @@ async def _read(process: asyncio.subprocess.Process, most: int) -> bytes | None:
         if (length := length + len(piece)) > most:
             return None
     return b"".join(pieces)
+
+
+FALLBACKS = ("nano", "vim", "vi")
+
+
+class EditorError(FanoutError):
+    title = "Editor"
+
+
+def editor_command() -> list[str]:
+    named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if named:
+        return shlex.split(named)
+    if not sys.stdin.isatty():
+        raise EditorError("none is named, and there is no terminal.", "Set VISUAL or EDITOR to one that needs none.")
+    for name in FALLBACKS:
+        if found := shutil.which(name):
+            return [found]
+    raise EditorError("none is installed.", "Set VISUAL or EDITOR to the one you use.")
+
+
+async def edited(text: str, away: AbstractContextManager[object], *, suffix: str = ".md") -> str:
+    """Return `text` as saved in the editor, which has the terminal within `away`. Raises EditorError."""
+    command = editor_command()
+    handle, name = tempfile.mkstemp(prefix="fanout-", suffix=suffix)
+    path = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        with away:
+            problem = await asyncio.to_thread(_run, [*command, name])
+        if problem:
+            raise EditorError(f"{command[0]} {problem}.", "Nothing was changed; VISUAL or EDITOR names another.")
+        return path.read_text(encoding="utf-8", errors="replace").rstrip("\n")
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _run(command: list[str]) -> str:
+    """Run the editor; say what went wrong, or "". It must not raise: a screen only comes back then."""
+    try:
+        status = subprocess.run(command, check=False, env=child_environment.for_own_programs(os.environ)).returncode
+    except OSError as error:
+        return f"can't be started: {error.strerror}"
+    return f"ended with status {status}" if status else ""
+
+
+OPENING = 3.0  # seconds in which an opener that fails has said so
+
+
+def open_file(path: str) -> str:
+    if not Path(path).exists():
+        return "the file is gone"
+    program = "open" if sys.platform == "darwin" else "explorer" if sys.platform == "win32" else "xdg-open"
+    found = shutil.which(program)
+    if found is None:
+        return f"there is no {program} here"
+    try:
+        process, waiting = start_program([found, path])
+    except OSError as error:
+        return error.strerror or str(error)
+    waiting.join(OPENING)
+    if not waiting.is_alive() and process.returncode and sys.platform != "win32":
+        return f"{program} ended with {process.returncode}"
+    return ""

@@ -35,10 +35,6 @@ async def result(console: Console, rest: str) -> None:
         await console.sessions.go_on_from(call.id, content)
 
 
-def send_now(console: Console, _rest: str) -> None:
-    console.calls.send_now()
-
-
 async def inspect(console: Console, rest: str) -> None:
     call = console.ui.call(rest)
     exchange = console.services.exchange

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from console_app.config.trust import CustomCommand
 from console_app.console.console import Console
-from console_app.console.intents.intent import LONGEST_ABOUT, Cannot, Intent, Moment, Ways
-from console_app.console.intents.table import Bound, slash_commands
+from console_app.console.intents.table import LONGEST_ABOUT, Bound, Cannot, Intent, Moment, Ways, slash_commands
 from console_app.console.talk.sessions import READ_ONLY
 from console_app.domain import FanoutError, UsageError, one_line
 from console_app.domain.rules import parse_rule

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, get_args
 
 from console_app.domain import CallPolicy, UsageError, one_line, ports
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from console_app.console.console import Console
 
 DEFAULT_EFFORT = "default"
+PROTOCOLS = get_args(ports.ProtocolMode)
 POLICIES = {
     CallPolicy.PARALLEL.value: "all calls of an answer at once",
     CallPolicy.SEQUENTIAL.value: "one after the other, in order",
@@ -61,26 +62,16 @@ async def effort(console: Console, rest: str) -> None:
 
 
 async def protocol(console: Console, rest: str) -> None:
-    provider, modes = console.services.engine.provider, get_args(ports.ProtocolMode)
+    provider = console.services.engine.provider
     if not ports.speaks(provider, ports.ReadsText):
         console.ui.toast(f"{provider.name} has tools of its own: there is nothing to choose.")
         return
     if not rest:
         console.ui.toast(f"Tools are offered by protocol {ports.protocol_label(provider)}.")
-    picked = await _picked(console, "protocol", dict.fromkeys(modes, ""), rest.lower(), ports.protocol_label(provider))
-    if (mode := next((one for one in modes if one == picked), None)) is not None:
+    picked = await _picked(
+        console, "protocol", dict.fromkeys(PROTOCOLS, ""), rest.lower(), ports.protocol_label(provider)
+    )
+    if (mode := next((one for one in PROTOCOLS if one == picked), None)) is not None:
         provider.choose(mode)
         console.ui.toast(f"Protocol {mode}, from the next request on.")
         console.ui.changed()
-
-
-def efforts(_console: Console) -> Sequence[str]:
-    return list(EFFORT_WORDS)
-
-
-def policies(_console: Console) -> Sequence[str]:
-    return list(POLICIES)
-
-
-def protocols(_console: Console) -> Sequence[str]:
-    return list(get_args(ports.ProtocolMode))

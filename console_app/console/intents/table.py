@@ -1,15 +1,89 @@
-"""Everything that a user can do, once, in the order of its use. A face gives an entry a way (`Slash`, `Key`, or
-`Cannot` with its reason); without one, an entry that says what it does is a slash command there."""
+"""Everything that a user can do, once, in the order of its use: name, words, when it may be done and what it does. A
+face gives an entry a way (`Slash`, `Key`, or `Cannot` with its reason); without one, an entry that says what it does is
+a slash command there."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
 
 from console_app.console.calls import Calls
 from console_app.console.intents import calls, reports, settings, talk
-from console_app.console.intents.intent import Choices, Intent, Moment, Run, Slash, Ways, no_choices
 from console_app.console.talk.sessions import EXPORTS_ABOUT
+from console_app.domain import one_line
+
+if TYPE_CHECKING:
+    from console_app.console.console import Console
+    from console_app.mcp_client import ServerPrompt
+
+LONGEST_ABOUT = 200  # characters of a description
+
+_LINE = re.compile(r"/([a-z][a-z0-9_-]*)(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
+
+Run = Callable[["Console", str], Awaitable[None] | None]
+"""Does it, with the text that stands behind the name. Raises FanoutError, which every face shows as one line."""
+Choices = Callable[["Console"], Sequence[str]]
+
+
+class Moment(Enum):
+    """The states in which an intent may be done. In any other the user is told why it may not."""
+
+    ALWAYS = "always"
+    SETTLED = "settled"  # once nothing is left of an activity that has told its end
+    IDLE = "idle"  # settled, nothing runs, and the session is not open to read only
+
+
+def no_choices(_console: Console) -> Sequence[str]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """An entry of the table. Without `run` and `act`, each face does it in a way of its own. `act` is for one call, by
+    its id."""
+
+    name: str
+    about: str
+    run: Run | None = None
+    argument: str = ""  # what may follow the name, as help shows it; without one nothing may
+    choices: Choices = no_choices
+    moment: Moment = Moment.ALWAYS
+    asks: bool = False  # it may open a dialog, which takes the place of another
+    same_as: str = ""  # the intent that this is another name of
+    act: Callable[[Calls, str], None] | None = None
+
+    @property
+    def does(self) -> Run | None:
+        """Return the way of every face that says nothing else; an act is for the call that the text names."""
+        if (act := self.act) is None:
+            return self.run
+        return lambda console, rest: act(console.calls, console.ui.call(rest).id)
+
+
+@dataclass(frozen=True, slots=True)
+class Slash:
+    """A face has the intent as a slash command; `run` and `choices` are the face's own, in place of the entry's."""
+
+    run: Run | None = None
+    choices: Choices | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    binding: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cannot:
+    why: str
+
+
+Way = Slash | Key | Cannot
+Ways = Mapping[str, Way]
+
 
 _SETTLED, _IDLE = Moment.SETTLED, Moment.IDLE
 
@@ -27,7 +101,7 @@ INTENTS: Mapping[str, Intent] = {
             "how much the model thinks before it answers",
             settings.effort,
             "[LEVEL]",
-            settings.efforts,
+            lambda _: list(settings.EFFORT_WORDS),
             asks=True,
         ),
         Intent(
@@ -35,7 +109,7 @@ INTENTS: Mapping[str, Intent] = {
             "how the calls of one answer run",
             settings.policy,
             "[parallel|sequential|single]",
-            settings.policies,
+            lambda _: list(settings.POLICIES),
             asks=True,
         ),
         Intent(
@@ -43,7 +117,7 @@ INTENTS: Mapping[str, Intent] = {
             "how the model is given tools; auto learns it anew",
             settings.protocol,
             "[auto|native|text|xml]",
-            settings.protocols,
+            lambda _: settings.PROTOCOLS,
             asks=True,
         ),
         Intent("mcp", "servers and their tools, on and off", argument="[SERVER]", asks=True),
@@ -71,8 +145,14 @@ INTENTS: Mapping[str, Intent] = {
         Intent("timeline", "the calls of a turn in time", argument="[TURN]", asks=True),
         Intent("new", "start a new session; the model forgets this one", talk.new, moment=_SETTLED),
         Intent("sessions", "resume, rename, fork, export, delete", argument="[WORDS]", asks=True),
-        Intent("resume", "resume a session", talk.resume, "[ID]", asks=True),
-        Intent("rename", "give this session a title", talk.rename, "[TITLE]", asks=True),
+        Intent("resume", "resume a session", lambda console, rest: console.sessions.resume(rest), "[ID]", asks=True),
+        Intent(
+            "rename",
+            "give this session a title",
+            lambda console, rest: console.sessions.rename(rest),
+            "[TITLE]",
+            asks=True,
+        ),
         Intent("fork", "go on with a copy of this session, from any turn", talk.fork, "[TURN]", asks=True),
         Intent("compare", "this conversation beside its fork", talk.compare, "[ID]", asks=True),
         Intent("rewind", "go back to a message of yours and change it", talk.rewind, "[TURN|WORDS]", asks=True),
@@ -109,7 +189,7 @@ INTENTS: Mapping[str, Intent] = {
         Intent("unsend", "take the newest queued message back"),
         Intent("draft", "send the message that was given back"),
         Intent("read", "read a turn of the conversation again", argument="[TURN]"),
-        Intent("results", "send the model the results that are there", calls.send_now),
+        Intent("results", "send the model the results that are there", lambda console, _: console.calls.send_now()),
         # Calls that wait for you, and questions
         Intent("approve", "let calls run; alone, tells what waits", argument="[CALLS|reads|all [COMMENT]]"),
         Intent("deny", "don't let calls run, with words for the model", argument="[CALLS|all [COMMENT]]"),
@@ -149,3 +229,16 @@ def slash_commands(ways: Ways) -> Mapping[str, Bound]:
         for name, intent in INTENTS.items()
         if isinstance(way := ways.get(name, Slash()), Slash) and (run := way.run or intent.does) is not None
     }
+
+
+def intent_of(typed: str, prompt: ServerPrompt) -> Intent:
+    parts = dict.fromkeys(part for part in (prompt.title, prompt.description) if part)
+    about = one_line(": ".join(parts), LONGEST_ABOUT) or "a prompt of the server"
+    words = ((one_line(one.name, 30), one.required) for one in prompt.arguments)
+    return Intent(typed, about, argument=" ".join(word if needed else f"[{word}]" for word, needed in words))
+
+
+def parse(text: str) -> tuple[str, str] | None:
+    """Return (name, rest) of a prompt that is a command; None where it only starts with a slash, as a path does."""
+    match = _LINE.fullmatch(text.strip())
+    return (match[1].lower(), (match[2] or "").strip()) if match else None

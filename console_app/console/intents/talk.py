@@ -18,14 +18,6 @@ def new(console: Console, _rest: str) -> None:
     console.sessions.begin()
 
 
-async def resume(console: Console, rest: str) -> None:
-    await console.sessions.resume(rest)
-
-
-async def rename(console: Console, rest: str) -> None:
-    await console.sessions.rename(rest)
-
-
 async def fork(console: Console, rest: str) -> None:
     await console.sessions.fork(rest)
 

@@ -3,11 +3,10 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from console_app.console.servers.pings import Pings as Pings
-    from console_app.console.servers.pings import Watching as Watching
+    from console_app.console.servers.news import Pings as Pings
+    from console_app.console.servers.news import Watching as Watching
     from console_app.console.servers.switches import HubSwitches as HubSwitches
     from console_app.console.servers.switches import Offered as Offered
-    from console_app.console.servers.switches import ServerSwitches as ServerSwitches
     from console_app.console.servers.switches import facts_of as facts_of
     from console_app.console.servers.switches import facts_of_tool as facts_of_tool
 else:

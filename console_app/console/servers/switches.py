@@ -1,5 +1,4 @@
-"""The servers screen's door to the hub, the picks of this folder and mcp.json. The screen sees only the protocol, so
-that a test can hand it a thousand tools."""
+"""The servers screen's door to the hub, the picks of this folder and mcp.json."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from console_app.config.files import Paths, disk, trusted
 from console_app.config.servers import (
@@ -68,51 +67,6 @@ class Offered:
         return self.server, self.kind, self.name
 
 
-class ServerSwitches(Protocol):
-    """The servers as the screen needs them. Each action may raise FanoutError, which is shown as one line."""
-
-    @property
-    def revision(self) -> int:
-        """A number that goes up whenever a server's state or offer changes."""
-        ...
-
-    @property
-    def file(self) -> Path:
-        """The mcp.json that adding and removing writes to."""
-        ...
-
-    @property
-    def selection(self) -> Selection: ...
-
-    def statuses(self) -> Sequence[ServerStatus]: ...
-
-    def offered(self) -> Sequence[Offered]:
-        """Return everything that the servers list, including what is switched off."""
-        ...
-
-    def default_on(self, name: str) -> bool: ...
-
-    async def apply(self, selection: Selection) -> None:
-        """Switch servers and tools, and keep the picks for this folder."""
-
-    async def reconnect(self, name: str) -> None: ...
-
-    async def rest(self, name: str) -> None:
-        """Disconnects a server for an hour; reconnecting ends that."""
-
-    async def sign_in(self, name: str) -> None: ...
-
-    async def set_log_level(self, name: str, level: Level) -> None:
-        """Asks a server for log lines from `level` on."""
-
-    def written(self, name: str) -> Mapping[str, Any]: ...
-
-    async def put(self, name: str, fields: Mapping[str, Any]) -> None:
-        """Writes a server into mcp.json, and connects to it."""
-
-    async def remove(self, name: str) -> None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class _Rest:
     """The hour that a server is disconnected for: the words for its status, and the timer that ends it."""
@@ -122,6 +76,8 @@ class _Rest:
 
 
 class HubSwitches:
+    """The servers of one console. An action raises FanoutError where it can't be done, which is shown as one line."""
+
     def __init__(self, hub: Hub, paths: Paths, folder: Path, choice: ServerChoice, selection: Selection) -> None:
         self._hub = hub
         self._hub_switch = HubSwitch(hub, self.statuses)
@@ -137,7 +93,7 @@ class HubSwitches:
         self.on_reload: Callable[[ServerChoice], None] | None = None
         self.on_write: Callable[[], None] | None = None  # called in a thread once mcp.json was written from here
         self.selection = selection
-        self.revision = 0
+        self.revision = 0  # goes up whenever a server's state or offer changes
 
     @property
     def file(self) -> Path:
@@ -159,6 +115,7 @@ class HubSwitches:
         ]
 
     def offered(self) -> Sequence[Offered]:
+        """Return everything that the servers list, including what is switched off."""
         if self._offered is None:
             found = [
                 Offered(s.server, "tool", s.tool, s.description, tokens_of(s), traits(s)) for s in self._hub.all_tools()
@@ -174,6 +131,7 @@ class HubSwitches:
         return self._defaults.get(name, True)
 
     async def apply(self, selection: Selection) -> None:
+        """Switch servers and tools, and keep the picks for this folder."""
         selection.save(self._paths, self._folder)
         self.selection = selection
         self._hub.select(selection.off)
@@ -207,6 +165,7 @@ class HubSwitches:
             await self._hub.connection(name).reconnect()
 
     async def rest(self, name: str) -> None:
+        """Disconnect a server for an hour; reconnecting ends that."""
         if not any(one.name == name and one.state != "disabled" for one in self._hub.statuses()):
             raise errors.ServerError(f"{name} is not connected")
         until = time.strftime("%H:%M", time.localtime(time.time() + REST_SECONDS))
@@ -225,6 +184,7 @@ class HubSwitches:
         return rest is not None
 
     async def reload(self, choice: ServerChoice, found: Changes) -> None:
+        """Put a changed file into effect: only the servers that changed start again."""
         self._source, self._bundled, self._groups = choice.path, choice.bundled, choice.groups
         self._defaults = {server.name: not server.disabled for server in choice.servers}
         for name in found.removed:

@@ -6,41 +6,23 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from console_app.console.talk.sessions import Sessions
 from console_app.console.ui_port import UiPort
 from console_app.domain import FanoutError, one_line
 
 if TYPE_CHECKING:
-    from console_app.sessions import Replay
+    from console_app.console.services import Services
+    from console_app.mcp_client import ServerStatus
 
 MOST_NAMED = 2  # servers; the others are counted
-
-
-class ServerView(Protocol):
-    """The facts that are shown of one MCP server (from `mcp_client.hub.Hub.statuses`)."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def state(self) -> str: ...
-
-    @property
-    def reason(self) -> str: ...
-
-    @property
-    def tools(self) -> int: ...
-
-    @property
-    def transport(self) -> str: ...
 
 
 class Readiness:
     """The start of one console. `connect` returns when a prompt need not wait for servers any longer."""
 
-    def __init__(self, servers: Callable[[], Sequence[ServerView]], connect: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, servers: Callable[[], Sequence[ServerStatus]], connect: Callable[[], Awaitable[None]]) -> None:
         self._servers = servers
         self._connect = connect
         self._services = asyncio.Event()
@@ -98,19 +80,11 @@ def named(servers: Sequence[str]) -> str:
 log = logging.getLogger(__name__)
 
 
-class Startable(Protocol):
-    start: Callable[[], Awaitable[None]]
-    resume: str
-    replay: Replay | None
-
-
 class ConsoleStart:
     """Start one console. A part that fails is reported, and the rest can be used. `tried` is called once the session
     asked for is open, or can't be."""
 
-    def __init__(
-        self, services: Startable, readiness: Readiness, ui: UiPort, tried: Callable[[], None] = lambda: None
-    ) -> None:
+    def __init__(self, services: Services, readiness: Readiness, ui: UiPort, tried: Callable[[], None]) -> None:
         self._services = services
         self._readiness = readiness
         self._ui = ui

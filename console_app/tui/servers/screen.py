@@ -18,7 +18,7 @@ from textual.widgets import Input, Static, TextArea
 
 from console_app.config.servers import Typed
 from console_app.console.reports import tail
-from console_app.console.servers import Offered, ServerSwitches
+from console_app.console.servers import HubSwitches, Offered
 from console_app.domain import FanoutError, Level, one_line, safe_text, visible
 from console_app.tui.servers.tree import (
     INDENT,
@@ -87,7 +87,7 @@ class ServersScreen(Dialog[bool]):
 
     def __init__(
         self,
-        switches: ServerSwitches,
+        switches: HubSwitches,
         clock: Callable[[], float],
         on_server: str = "",
         offers: ServerOffers | None = None,

@@ -14,7 +14,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from console_app.config.servers import Item, Selection
-from console_app.console.servers import Offered, ServerSwitches
+from console_app.console.servers import HubSwitches, Offered
 from console_app.domain import one_line, plural
 from console_app.tui.lineview import spinner
 from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width, wrap
@@ -64,7 +64,7 @@ Row = ServerRow | ItemRow | NoteRow
 class SwitchTree:
     """The servers of `switches`, as they would be after saving."""
 
-    def __init__(self, switches: ServerSwitches, mark: Callable[[Item], str] = lambda _: "") -> None:
+    def __init__(self, switches: HubSwitches, mark: Callable[[Item], str] = lambda _: "") -> None:
         self._switches = switches
         self._mark = mark
         self._items: dict[str, list[Offered]] = {}

@@ -38,7 +38,7 @@ MODULES = (  # in the order in which a session is likely to need them
     "console_app.tui.servers.workbench",
     "console_app.tui.servers.wire_screen",
     "console_app.sessions.library",
-    "console_app.sessions.places",
+    "console_app.sessions.repair",
     "console_app.sessions.export",
 )
 
