@@ -101,7 +101,7 @@ class ScanResult:
     problems: tuple[ScanProblem, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # a frozen one takes twice as long to make, and there is one for nearly every piece
 class VisibleText:
     """Text that belongs on the screen, in order; never part of a tag."""
 

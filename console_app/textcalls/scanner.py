@@ -77,15 +77,23 @@ class Scanner:
             src.pass_over(chunk)
             state.output.show(src.length)
             return [*events, *state.flush()]
-        plain = state.running and state.reopening is None and state.output.mark == src.at
-        if plain and len(src.buf) - src.pos <= _HALF_WORD:
-            text = src.buf[src.pos :] + chunk
-            if not openers.PLAIN.search(text) and state.output.run_on(text):
-                src.pass_over(chunk)
-                return [model.VisibleText(text)]
-        for start in range(0, len(chunk), _SLICE):
-            src.feed(chunk[start : start + _SLICE])
-            next(self._reading)
+        unread = src.buf[src.pos :] + chunk if len(src.buf) - src.pos <= _HALF_WORD else ""
+        idle = src.awaited and src.awaited not in unread
+        if unread and not state.held:
+            end = len(unread) if idle else 0
+            if state.running and state.reopening is None:
+                found = openers.PLAIN.search(unread)
+                if found is None or not openers.LEAD.search(unread, found.start()):
+                    end = found.start() if found else len(unread)
+            if end and state.output.run_on(unread[:end]):
+                src.pass_over(chunk, unread[end:])
+                return [model.VisibleText(unread[:end])]
+        if unread and idle:
+            src.pass_over(chunk)
+        else:
+            for start in range(0, len(chunk), _SLICE):
+                src.feed(chunk[start : start + _SLICE])
+                next(self._reading)
         if not state.held:
             state.output.show(state.src.at)
         elif state.draft is not None:
@@ -177,7 +185,7 @@ def read_answer(state: ScanState) -> Generator[None, None, None]:
             yield from state.start_calls()
         state.held = False
         if output.calls == calls:
-            read = src.text(start, src.at)
+            read = src.text(start, min(src.at, start + MOST_IDLE * _BRACKETS))
             state.idle += 1 + (read.count("{") + read.count("[")) // _BRACKETS
 
 
@@ -252,8 +260,8 @@ def _drop_half_token(state: ScanState) -> None:
     rest = (src.tail() or "").lstrip()
     half = _HALF_TAG if output.cut_off else _HALF_TOKEN
     start = src.length - len(rest)
-    between = src.text(state.structure.floor, start).strip() or rest.strip() == "]"
-    if rest and output.attempts and half.fullmatch(rest.rstrip()) and not between:
+    alone = rest and output.attempts and half.fullmatch(rest.rstrip()) and rest.strip() != "]"
+    if alone and not src.text(state.structure.floor, start).strip():
         src.at = start
         output.show(start)
         src.pos = len(src.buf)

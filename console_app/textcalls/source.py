@@ -37,6 +37,7 @@ class Source:
         self.ended = False
         self._whole = io.StringIO()
         self.patience = 1  # characters that come before what nobody waits for is looked for again
+        self.awaited = ""  # the character that has to come before reading goes on, where nothing is held back
 
     @property
     def at(self) -> int:
@@ -47,26 +48,26 @@ class Source:
         self.pos = offset - self._base
 
     def feed(self, chunk: str) -> None:
-        self._whole.seek(self.length)
         self._whole.write(chunk)
         self.length += len(chunk)
         self._base += self.pos
         self.buf = self.buf[self.pos :] + chunk
         self.pos = 0
 
-    def pass_over(self, chunk: str) -> None:
-        """Take in a piece that nothing has to read; all before it has been read."""
-        self._whole.seek(self.length)
+    def pass_over(self, chunk: str, left: str = "") -> None:
+        """Take in a piece that nothing has to read, but for what is `left` at its end, and maybe from before it."""
         self._whole.write(chunk)
-        self._base = self.length
         self.length += len(chunk)
-        self.buf, self.pos = chunk, len(chunk)
+        self._base = self.length - len(left)
+        self.buf, self.pos = left, 0
 
     def text(self, start: int, end: int) -> str:
         if start >= self._base:
             return self.buf[start - self._base : end - self._base]
         self._whole.seek(start)
-        return self._whole.read(end - start)
+        text = self._whole.read(end - start)
+        self._whole.seek(0, io.SEEK_END)
+        return text
 
     def offset(self, index: int) -> int:
         return self._base + index
@@ -116,11 +117,16 @@ class Source:
         return found[1] if found else ""
 
     def find(
-        self, pattern: re.Pattern[str], lead: str, longest: int = LOOKAHEAD, patience: int = 1
+        self,
+        pattern: re.Pattern[str],
+        lead: str,
+        longest: int = LOOKAHEAD,
+        patience: int = 1,
+        half: re.Pattern[str] | None = None,
     ) -> Reading[Match | None]:
         """Move to the next match of `pattern`, whose matches all begin with a character of `lead`; None, with `pos` at
         the end, when the text ends first. What may be half a match, up to `longest` characters, is searched again when
-        `patience` more have come.
+        `patience` more have come; `half` finds it at the end of a text, where not all that a lead begins may be one.
         """
         while True:
             end = min(len(self.buf), self.pos + WINDOW)
@@ -134,14 +140,19 @@ class Source:
             keep = end
             for char in lead:
                 held = self.buf.find(char, max(self.pos, end - longest), keep)
+                if held >= 0 and half:
+                    found = half.search(self.buf, held, end)
+                    held = found.start() if found else -1
                 if held >= 0:
                     keep = held
             self.pos = keep
             if end < len(self.buf):
                 continue
             enough = len(self.buf) - keep + patience
+            self.awaited = lead if keep == end and len(lead) == 1 else ""
             while not self.ended and len(self.buf) - self.pos < enough:
                 yield
+            self.awaited = ""
 
     def skip(self, pattern: re.Pattern[str] = _SPACE) -> Reading[None]:
         """Move past all that `pattern` matches (white space unless told), however long."""

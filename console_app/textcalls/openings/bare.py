@@ -228,6 +228,8 @@ _HALF_CLOSING = lazily(r"\n[ \t]*[`~]{1,2}$")
 _BULLET = lazily(r"\s*(?:[-*+]|\d{1,3}[.)])?\s*")
 _LONGEST_CODE = 8
 _RUNS = {"`": lazily("`*"), "~": lazily("~*")}
+_SPAN = lazily(r"`[^`\n]++`(?=[^`])")
+"""A pattern of code in a line between two backticks, as most is: it is seen at once where it has come whole."""
 _CODE_ENDS = lazily(r"`|\n[ \t]{0,30}(?=[^ \t])")
 _PARAGRAPH_ENDS = lazily(r"\n[ \t]{0,30}(?:\r?\n|```|~~~)")
 _LINE_END = lazily(r"[^\n]*\n")
@@ -236,6 +238,10 @@ _LINE_END = lazily(r"[^\n]*\n")
 def read_ticks(state: ScanState, ticks: str) -> Reading[None]:
     src = state.src
     char, start = ticks[0], src.at
+    if span := _SPAN.match(src.buf, src.pos):
+        src.pos = span.end()
+        state.structure.skip(start, src.at, floor=False)
+        return
     yield from src.skip(_RUNS[char])
     ticks = char * min(src.at - start, 100)
     place = state.structure.lines(start)
@@ -328,7 +334,8 @@ def _may_call(state: ScanState) -> Reading[bool]:
 def _to_end(state: ScanState, ticks: str) -> Reading[int | None]:
     src, char = state.src, ticks[0]
     closing = compiled(rf"\n[ \t]{{0,30}}{char}{{{len(ticks)}}}")
-    while (found := (yield from src.find(closing, "\n", 31 + len(ticks)))) is not None:
+    half = compiled(rf"\n[ \t]{{0,30}}{char}{{0,{len(ticks) - 1}}}\Z")
+    while (found := (yield from src.find(closing, "\n", 31 + len(ticks), half=half))) is not None:
         width = found.end() - found.start()
         src.pos += width
         yield from src.match(_LINE_END, 100)

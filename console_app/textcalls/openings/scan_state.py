@@ -94,8 +94,8 @@ class ScanOutput:
 
     def run_on(self, text: str) -> bool:
         """Take what is surely text, if text stands before it."""
-        last = self._last_text
-        if last is None or self._gap or not self.has_text or self._pending:
+        last = self.segments[-1] if self.has_text else None
+        if last is None or last.kind != "text" or last.replacement is not None or self._gap or self._pending:
             return False
         self.mark += len(text)
         last.end = self.mark
@@ -192,8 +192,9 @@ class ScanOutput:
 
     def wait_no_more(self) -> None:
         """Tell of the text behind undecided calls, and from now on of all at once."""
-        self._pending = 0
-        self._tell_rest(self._content())
+        if self._pending:
+            self._pending = 0
+            self._tell_rest(self._content())
 
     def _decide(self, text: str) -> None:
         """Take calls that have to be alone for text where more text comes."""
