@@ -116,6 +116,7 @@ class ToolSpec(Frozen):
     changed: str = ""  # how it differs from what the user trusted, as a diff; then it requires an approval
     definition: str = ""  # hash of what its server says of it; "" where no server does
     identity: ServerIdentity | None = None  # the program or address that runs it; None: Fanout's own
+    folder: str = ""  # that its server works in; "" is the current one
     timeout: float | None = None  # seconds without progress from a running call; None: the engine's default
     server_limit: int | None = None  # calls of its server that may run at once
     tool_limit: int | None = None  # calls of this tool that may run at once

@@ -377,6 +377,7 @@ class Hub:
             changed=changed,
             definition=listed.hashes.get(tool.name, ""),
             identity=connection.identity,
+            folder=str(next(iter(config.root_folders(self.asking.roots)), "")),
             timeout=config.timeout,
             server_limit=config.max_concurrency,
             offer=config.tools,

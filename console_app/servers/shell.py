@@ -53,7 +53,7 @@ _OWN: Final = re.compile(
 )
 _STOPPED: Final = re.compile(
     r"read-only file system|operation not permitted|permission denied|network is unreachable|could not resolve|"
-    r"name resolution|name or service not known|nodename nor servname|device or resource busy|"
+    r"connection refused|name resolution|name or service not known|nodename nor servname|device or resource busy|"
     r"\b(?:erofs|eperm|eacces|enotfound|eai_again)\b",
     re.IGNORECASE,
 )
@@ -187,7 +187,8 @@ class Shell:
         lines.append(f"[{_end(running)}; {'outside of the sandbox' if outside else sandbox.says.partition(':')[0]}]")
         lines += _protected(running)
         unseen = "o such file" in shown and any(f"{path}/" in shown for path in home.hidden)
-        failed = running.code or "|" in running.command  # of a pipe only the last program's failure is told
+        # Of a pipe only the last program's failure is told, and git goes on where it can't write its configuration.
+        failed = running.code or "|" in running.command or "could not write config file" in shown
         stopped = bool(sandbox.holds and (running.put_right or (failed and (unseen or _STOPPED.search(shown)))))
         if stopped:
             lines.append(

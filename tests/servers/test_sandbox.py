@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from console_app.servers.parts.shell import kernel_sandbox
 from tests.patience import until_there
 from tests.servers.stdio_client import ROOT, StdioClient
 from tests.servers.test_shell import ran, told
@@ -168,6 +169,8 @@ NEW_POWERS = (
     "mkdir new; echo evil > new/settings.json; rm -rf .claude; mv .claude old; ln -s new .claude",
     "mv sub old; ln -s {other} sub",
     "rm -rf .claude; ln -s {other} .claude",
+    "mkdir -p a/b/c/d; git init -q a/b/c/d; echo evil > a/b/c/d/.git/hooks/pre-commit; echo [evil] >> a/b/c/d/.git/config",
+    "mkdir d{{1..1500}}; mkdir -p z/z/z; git init -q --bare z/z/z/z; echo evil > z/z/z/z/hooks/update",
 )
 _POWERS = re.compile(
     r"/(\.claude|\.mcp\.json|\.codex|\.githooks|shared)(/|$)|\.config/git/|/hooks/|/(config|config\.worktree|commondir)$"
@@ -385,6 +388,44 @@ def test_no_network_is_reached(shell: StdioClient, command: str) -> None:
                 one()
 
 
+@pytest.mark.parametrize("listens", ["outside", "in the folder", "datagrams", "a link to it", "a name of its own"])
+def test_no_service_of_this_machine_is_reached(
+    work: Path, kind: str, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, listens: str
+) -> None:
+    monkeypatch.setenv("FANOUT_SHELL_SANDBOX", kind.lower())
+    monkeypatch.setenv("FANOUT_SHELL_NETWORK", "1" if listens == "a name of its own" else "")
+    way = socket.SOCK_DGRAM if listens == "datagrams" else socket.SOCK_STREAM
+    place = str((work if listens == "in the folder" else elsewhere) / "service")
+    asked = place
+    if listens == "a link to it":
+        asked = str(work / "link")
+        (work / "link").symlink_to(place)
+    if listens == "a name of its own":
+        asked = place = f"\0{place}"
+    if place.startswith("\0") and kernel_sandbox.version() < 6:
+        pytest.skip("this kernel can't keep such names apart")
+    with socket.socket(socket.AF_UNIX, way) as service, StdioClient("console_app.servers.shell", cwd=work) as shell:
+        service.bind(place)
+        if way is socket.SOCK_STREAM:
+            service.listen()
+        service.setblocking(False)
+        connect = f"import socket; s = socket.socket(socket.AF_UNIX, {int(way)}); s.connect({asked!r}); s.send(b'x')"
+        assert ran(shell, f"python3 - << 'END'\n{connect}\nEND")["structuredContent"]["exit_code"] != 0
+        with pytest.raises(BlockingIOError):
+            service.accept() if way is socket.SOCK_STREAM else service.recv(9)
+        assert "reached\n" in told(ran(shell, f"python3 - << 'END'\n{connect}\nprint('reached')\nEND", outside=True))
+
+
+def test_git_that_goes_on_without_its_configuration_says_why(shell: StdioClient, kind: str) -> None:
+    result = ran(
+        shell,
+        "git checkout -q -b x; git -c user.name=a -c user.email=b commit -q --allow-empty -m x; "
+        "git branch y; git branch -d y",
+    )
+    assert result["structuredContent"]["exit_code"] == 0
+    assert result["structuredContent"]["stopped_by_sandbox"] == (kind == "bubblewrap")
+
+
 WORKS = (
     "echo x > file && cat file && rm file",
     "mkdir -p a/b && touch a/b/c && rm -r a",
@@ -399,6 +440,8 @@ WORKS = (
     "git worktree add -q --orphan -b b tree 2>/dev/null || git init -q tree; git -C tree status >/dev/null",
     "git init -q new && git -C new config core.autocrlf input && git -C new config pull.rebase true",
     "sleep 0.01 & wait",
+    "python3 -c \"import socket as s; a = s.socket(1); a.bind('own'); a.listen(); s.socket(1).connect('own')\" || "
+    "grep -q 'Seccomp:.2' /proc/self/status",
 )
 
 

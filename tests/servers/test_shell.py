@@ -110,6 +110,26 @@ def test_more_than_is_taken_ends_the_command(shell: StdioClient) -> None:
     assert "[binary output, " in told(result)
 
 
+@pytest.mark.parametrize("pty", [False, True])
+@pytest.mark.parametrize(
+    "command", ["head -c 5000 /dev/urandom", "head -c 90000 /dev/urandom", "cat $(command -v git)"]
+)
+def test_binary_output_is_told_and_not_shown(shell: StdioClient, command: str, pty: bool) -> None:
+    text = told(ran(shell, command, pty=pty))
+    assert text.startswith("[binary output, ")
+    assert len(text) < 300
+
+
+@pytest.mark.parametrize("pty", [False, True])
+@pytest.mark.parametrize("steps", [20, 9000])
+def test_of_a_progress_bar_its_last_state_is_in_the_result(shell: StdioClient, steps: int, pty: bool) -> None:
+    bar = f"echo first; seq -f '%.0f of {steps} done' -s $'\\r' {steps}; echo last"
+    text = told(ran(shell, bar, pty=pty)).replace("\r\n", "\n")
+    assert text.startswith("first\n")
+    assert f"{steps} of {steps} done\nlast\n[exit 0" in text
+    assert text.count(" of ") - text.count("bytes of it") <= 2  # of a longer output, how its head ends too
+
+
 def test_a_longer_output_has_head_and_tail_and_is_read_on(shell: StdioClient) -> None:
     result = ran(shell, "seq 1 20000")
     text, data = told(result), result["structuredContent"]

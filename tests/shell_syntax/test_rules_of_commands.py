@@ -340,6 +340,185 @@ def test_reading_is_judged_only_of_the_shell_that_comes_along_and_inside() -> No
         assert auto.check(RUN, {"command": "ls", **more}).action == "ask", more
 
 
+# What looks as if it read only here, in a folder with a link to a file elsewhere and one to a folder.
+HIDES = (
+    "cat link",
+    "cat out/file",
+    "head -n1 link",
+    "tail -n +1 sub/link",
+    "od link",
+    "wc -l link",
+    "grep x link",
+    "grep -flink x",
+    "grep -rflink x",
+    "grep --file=link x",
+    "grep -r x out",
+    "grep -R x .",
+    "grep -nR x .",
+    "grep --dereference-r x .",
+    "egrep -R x .",
+    "rg x out",
+    "rg -L x",
+    "rg -nL x",
+    "rg --follow x",
+    "find out/",
+    "find -L .",
+    "find -H out",
+    "find . -follow",
+    "find . -samefile link",
+    "ls out/",
+    "ls -LR",
+    "ls --dereference -R",
+    "tree -l",
+    "du -L .",
+    "du --deref .",
+    "du out/",
+    "diff link a",
+    "diff -r a b",
+    "diff -ur a b",
+    "diff --rec a b",
+    "diff -l a b",
+    "diff --pag a b",
+    "diff --from-file=link a",
+    "wc --files0-from=list",
+    "wc --files0=list",
+    "du --files0-from=list",
+    "sort --files0-from=list",
+    "sort --f=list",
+    "md5sum -c list",
+    "sha1sum --check list",
+    "sha256sum -bc list",
+    "cksum --che list",
+    "file -f list",
+    "file --files-from list",
+    "file -z a",
+    "jq -n env",
+    "jq -n '$ENV'",
+    'jq -n \'import "a" as $a {search: "/etc"}; $a\'',
+    "jq 'include \"a\"; .' a",
+    "jq -f program a",
+    "jq -nf program",
+    "jq --from-file program a",
+    "jq -L out . a",
+    "jq --rawfile a link . b",
+    "git blame --contents=link a",
+    "git blame --contents link a",
+    "git diff -Olink",
+    "git ls-files --exclude-from=link",
+    "git log --show-signature",
+    "stat link",
+    "diff --no-dereference -r a b",
+    "hexdump -f link a",
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    work, elsewhere = tmp_path / "work", tmp_path / "elsewhere"
+    (work / "sub").mkdir(parents=True)
+    elsewhere.mkdir()
+    for path in (work / "link", work / "sub" / "link"):
+        path.symlink_to(elsewhere / "file")
+    (work / "out").symlink_to(elsewhere)
+    (work / "inside").symlink_to("sub")
+    return work
+
+
+@pytest.mark.parametrize("command", HIDES)
+def test_what_leads_out_of_the_folder_asks_in_auto(folder: Path, command: str) -> None:
+    assert in_auto(folder, command) == "ask"
+
+
+def in_auto(folder: Path, command: str, **more: str) -> str:
+    here = RUN.model_copy(update={"folder": str(folder)})
+    return gate(mode=ApprovalMode.AUTO).check(here, {"command": command, **more}).action
+
+
+@pytest.mark.parametrize("command", [*READS, "cat inside/file", "grep -ri x inside", "jq .a file", "ls -l sub"])
+def test_what_reads_in_the_folder_runs_unasked_beside_links(folder: Path, command: str) -> None:
+    assert in_auto(folder, command) == "allow"
+    assert in_auto(folder, command, cwd="sub") == "allow"
+    assert in_auto(folder, command, cwd="out") == "ask"
+
+
+def test_a_program_of_the_folder_is_none_of_those_that_only_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "bin").mkdir()
+    (folder / "bin" / "ls").touch()
+    for path in ("bin", str(folder / "bin")):
+        monkeypatch.setenv("PATH", f"{path}:/usr/bin")
+        assert [in_auto(folder, command) for command in ("ls", "cat file")] == ["ask", "allow"]
+    monkeypatch.setenv("PATH", f"/usr/bin:/bin:{folder}/bin")
+    assert in_auto(folder, "ls") == "allow"
+
+
+PROGRAMS = (
+    '[diff "x"]\n\ttextconv = ./x\n',
+    '[diff "a]b"] textconv = ./x\n',
+    "[diff]\n\texternal = ./x\n",
+    '[diff "x"]\n\tCommand=./x\n',
+    '[filter "x"]\n\tclean = ./x\n',
+    '[filter "x"]\n\tsmudge = ./x\n',
+    '[filter "x"]\n\tprocess = ./x\n',
+    "[gpg]\n\tprogram = ./x\n",
+    '[gpg "ssh"]\n\tprogram = ./x\n',
+    "[log]\n\tshowSignature\n",
+    "[core]\n\tfsmonitor = ./x\n",
+    "[core]\n\tworktree = /etc\n",
+    "[core]\n\talternateRefsCommand = ./x\n",
+    "[include]\n\tpath = ../x\n",
+    '[includeIf "onbranch:*"]\n\tpath = ../x\n',
+    "[core]\n\thooksPath = hooks\n",
+    "[extensions]\n\tworktreeConfig = true\n",
+)
+
+
+def repository(folder: Path, config: str) -> Path:
+    """A repository as git finds it, with more in its configuration."""
+    (folder / "objects").mkdir(parents=True)
+    (folder / "refs").mkdir()
+    (folder / "HEAD").write_text("ref: refs/heads/main\n")
+    (folder / "config").write_text(f"[core]\n\tbare = false\n{config}")
+    return folder
+
+
+@pytest.mark.parametrize("where", [".git", "modules", "worktree", "above", "bare", "hook"])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_git_asks_where_a_repository_names_programs(folder: Path, where: str, program: str) -> None:
+    for top in (folder, folder.parent):
+        (top / "hooks").mkdir()
+        (top / "hooks" / "post-index-change").touch()
+    match where:
+        case ".git" | "above":
+            repository((folder if where == ".git" else folder.parent) / ".git", program)
+        case "modules":
+            repository(repository(folder / ".git", "") / "modules" / "a" / "b", program)
+        case "worktree":
+            repository(folder.parent / "other", program)
+            (folder.parent / "other" / "worktrees" / "w").mkdir(parents=True)
+            (folder.parent / "other" / "worktrees" / "w" / "commondir").write_text("../..\n")
+            (folder / ".git").write_text(f"gitdir: {folder.parent}/other/worktrees/w\n")
+        case "bare":
+            repository(folder.parent / "bare", "").rename(folder / "bare")
+            assert in_auto(folder, "git log", cwd="bare") == "ask"
+            return
+        case _:
+            (repository(folder / ".git", "") / "hooks").mkdir()
+            (folder / ".git" / "hooks" / "post-index-change").touch()
+    for command in ("git status", "git diff", "git show", "git log -p"):
+        assert in_auto(folder, command) == "ask", command
+    assert in_auto(folder, "ls") == "allow"
+
+
+@pytest.mark.parametrize(
+    "config", ['[remote "o"]\n\turl = a:b\n', "[core]\n\thooksPath = .husky/_\n", "[user]\n\tname = x\n"]
+)
+def test_git_runs_unasked_where_a_repository_names_none(folder: Path, config: str) -> None:
+    repository(folder / ".git", config)
+    assert in_auto(folder, "git status") == "allow"
+    repository(folder / ".git" / "modules" / "m", config)
+    assert in_auto(folder, "git diff") == "allow"
+
+
 DENIES = (
     "rm -rf x",
     "a; rm x",

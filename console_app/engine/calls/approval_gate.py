@@ -247,10 +247,10 @@ class ApprovalGate:
         if spec.builtin:
             return not spec.asks
         if self.shell is not None and spec.identity == self.shell and spec.tool == "run":
-            command, folder = arguments.get("command"), arguments.get("cwd", ".")
-            inside = isinstance(folder, str) and not folder.startswith(("/", "~")) and ".." not in folder.split("/")
+            command, cwd = arguments.get("command"), arguments.get("cwd", ".")
+            told = isinstance(command, str) and isinstance(cwd, str)
             usual = arguments.keys() <= {"command", "cwd", "timeout", "pty"}
-            return usual and inside and isinstance(command, str) and shell_syntax.only_reads(command)
+            return told and usual and shell_syntax.only_reads(command, spec.folder, cwd)
         return spec.annotations.read_only and (self.trusted is None or spec.server in self.trusted)
 
 

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import os
 import pty
+import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -23,7 +24,9 @@ MOST_OUTPUT: Final = 200_000_000  # bytes; a command that writes more is ended
 HEAD, TAIL = 8_000, 16_000  # bytes of a longer output that its result holds
 ALIVE: Final = 10.0  # seconds of silence after which a sign of life is sent
 _ENDING: Final = 5.0  # seconds that all of a command may take to end, once it was told
-_BINARY: Final = 0.3  # of the bytes, beyond which it is no text
+_BINARY: Final = 0.1  # of more than a few bytes, beyond which it is no text; of random ones it is 0.14
+_FEW: Final = 100
+_OVERWRITTEN: Final = re.compile(r"[^\n\r]*\r+(?!\n|\r|$)")  # each state of a progress bar but the last
 
 
 @dataclass(slots=True)
@@ -95,14 +98,15 @@ class RunningCommand:
 
     def shown(self) -> str:
         """Return the output as the result has it: whole, or its head and tail and how to read on."""
-        if self.size and self._odd > self.size * _BINARY:
+        if self.size > _FEW and self._odd > self.size * _BINARY:
             return f"[binary output, {self.size:,} bytes: {self._where()}]"
         if self.size <= HEAD + TAIL:
-            return bytes(self._head + self._tail).decode("utf-8", "replace")
+            return _OVERWRITTEN.sub("", bytes(self._head + self._tail).decode("utf-8", "replace"))
         head, tail = self._head[: _whole(self._head)], self._tail[-TAIL:]
         left = self.size - len(head) - len(tail)
         rest = f"[… {left:,} bytes are left out: {self._where()}, and `output` with run={self.number} reads on]"
-        return f"{head.decode('utf-8', 'replace')}\n{rest}\n{tail.decode('utf-8', 'replace').lstrip('�')}"
+        first, last = (_OVERWRITTEN.sub("", part.decode("utf-8", "replace")) for part in (head, tail))
+        return f"{first}\n{rest}\n{last.lstrip('�')}"
 
     def _where(self) -> str:
         if self.unkept:

@@ -237,6 +237,8 @@ def _become(start: dict[str, Any], output: int, errors: int) -> None:
             os.close(write)
             os.set_inheritable(read, True)
             argv[1:1] = ["--seccomp", str(read)]
+            if start["network"]:
+                kernel_sandbox.keep_apart()
         os.execvpe(argv[0], argv, start["environment"])
     except BaseException as error:
         os.write(2, f"the command can't be started: {error}\n".encode())

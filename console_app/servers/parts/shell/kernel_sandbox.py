@@ -22,7 +22,7 @@ _NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER = 38, 22, 2
 _READ: Final = 0b11 << 2  # files, and which there are
 _WRITE_FILE, _MAKE_AND_REMOVE, _REFER, _TRUNCATE = 1 << 1, 0b1_1111_1111 << 4, 1 << 13, 1 << 14
 _TCP: Final = 0b11  # bind and connect, from version 4
-_SCOPES: Final = 0b11  # abstract sockets and signals, from version 6
+_SCOPES, _SCOPED = 0b11, 6  # abstract sockets and signals, and the version that knows them
 # The name that audit has, the number of socket(), and those of add_key(), request_key() and keyctl().
 _MACHINES: Final = {"x86_64": (0xC000003E, 41, (248, 249, 250)), "aarch64": (0xC00000B7, 198, (217, 218, 219))}
 _URING_SETUP: Final = 425  # its rings make sockets that no filter sees
@@ -54,7 +54,7 @@ def restrict(write: Sequence[str], read: Sequence[str] | None, *, network: bool)
     files = _WRITE_FILE | _TRUNCATE | (reading & 1 << 2)
     folders = files | _MAKE_AND_REMOVE | _REFER | reading
     attributes = struct.pack("=QQQ", folders, 0 if network else _TCP, _SCOPES)[
-        : 8 if known < 4 else 16 if known < 6 else 24
+        : 8 if known < 4 else 16 if known < _SCOPED else 24
     ]
     ruleset = _checked(libc.syscall(_CREATE, attributes, len(attributes), 0))
     for path, rights in [
@@ -68,14 +68,26 @@ def restrict(write: Sequence[str], read: Sequence[str] | None, *, network: bool)
         rule = struct.pack("=Qi", rights if os.path.isdir(path) else rights & files, descriptor)
         _checked(libc.syscall(_ADD, ruleset, 1, rule, 0))
         os.close(descriptor)
-    _checked(libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
-    _checked(libc.syscall(_RESTRICT, ruleset, 0))
-    os.close(ruleset)
+    _enforce(libc, ruleset)
     _checked(libc.capset(*_NO_RIGHTS))  # those of root are over more than files
     program = socket_filter(_INTERNET if network else ())
     code = ctypes.create_string_buffer(program)
     pointer = struct.pack("@HP", len(program) // 8, ctypes.addressof(code))
     _checked(libc.prctl(_SET_SECCOMP, _FILTER, pointer, 0, 0))
+
+
+def keep_apart() -> None:
+    """Keep this process from abstract sockets and signals of others, where Landlock can: a network doesn't do that."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if version() >= _SCOPED:
+        attributes = struct.pack("=QQQ", 0, 0, _SCOPES)
+        _enforce(libc, _checked(libc.syscall(_CREATE, attributes, len(attributes), 0)))
+
+
+def _enforce(libc: ctypes.CDLL, ruleset: int) -> None:
+    _checked(libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+    _checked(libc.syscall(_RESTRICT, ruleset, 0))
+    os.close(ruleset)
 
 
 def socket_filter(families: Sequence[int] = (_UNIX, *_INTERNET)) -> bytes:

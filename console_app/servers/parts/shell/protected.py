@@ -32,7 +32,8 @@ OF_FOLDER: Final = (
 _OF_WORKTREE: Final = ("config.worktree", "commondir")
 _FIRST: Final = frozenset(name.partition("/")[0] for name in OF_FOLDER)
 _BARE: Final = frozenset({"HEAD", "objects", "refs"})  # git takes a folder of these for a repository
-_MOST_LOOKED_AT: Final = 1000  # folders in which such names are looked for
+_LOOKED_FOR: Final = _FIRST | _BARE | {".git"}
+_MOST_LOOKED_AT: Final = 1000  # folders of a root in which such names are looked for
 _DEEP: Final = 3
 _LARGEST_KEPT: Final = 1 << 20  # bytes of a file that can be put back
 # Lines of a repository's configuration that run nothing, as `git init`, `git clone` and `git branch` write them.
@@ -44,6 +45,8 @@ _HARMLESS_LINE: Final = re.compile(
     r"url\s*=(?!.*::)[^\\]*)?",
     re.IGNORECASE,
 )
+_TICK: Final = 50_000_000  # nanoseconds in which a folder may change twice at the same time of the clock
+_known: dict[str, tuple[int, frozenset[str], Sequence[str]]] = {}  # when it last changed, and what was in it
 _HOOKS: Final = re.compile(r'^\s*hookspath\s*=\s*"?([^"\n#;]+)', re.IGNORECASE | re.MULTILINE)
 _OF_BRANCHES: Final = re.compile(r'\s*\[(?:user|(?:remote|branch) "[\w./-]+")\]\s*')
 Identity = tuple[int, int, int, str]
@@ -57,6 +60,8 @@ class ProtectedNames:
     there: list[Path] = field(default_factory=list[Path])
     repositories: list[Path] = field(default_factory=list[Path])
     _whole: bool = False
+    _crowded: bool = True  # more folders than are looked at were there before; else of new ones ten times as many are
+    _left_out: bool = False
     _before: dict[Path, Identity | None] = field(default_factory=dict[Path, Identity | None])
     _above: dict[Path, Identity] = field(default_factory=dict[Path, Identity])
     _were: dict[Path, tuple[int, bytes | None]] = field(default_factory=dict[Path, tuple[int, bytes | None]])
@@ -77,6 +82,7 @@ class ProtectedNames:
             replaceable = path.is_symlink() or path.is_dir()  # else it is put back
             guard._before[path] = _identity(path) if replaceable and not is_repository else None
             guard._above |= {one: _identity(one) for one in path.parents if one != root and one.is_relative_to(root)}
+        guard._crowded = guard._left_out
         for root, file in guard._held():
             try:
                 with _entry(root, file).file() as opened:
@@ -122,27 +128,28 @@ class ProtectedNames:
                 yield from ((root, Path(folder, name)) for name in (*names, *links))
 
     def _names(self) -> Iterator[tuple[Path, Path, bool]]:
-        """Yield the names that are there, each with its root and whether it is a repository: three folders deep."""
+        """Yield the names that are there, each with its root and whether it is a repository.
+
+        Repositories are found in every folder, other names three deep.
+        """
+        self._left_out = False
         for root in self.roots:
-            left, level = _MOST_LOOKED_AT, [root]
-            for _ in range(_DEEP):
-                below: list[Path] = []
+            left, level, deep = _MOST_LOOKED_AT * (1 if self._crowded else 10), [str(root)], 0
+            while level:
+                below: list[str] = []
                 for folder in level:
-                    names: set[str] = set()
-                    with suppress(OSError), os.scandir(folder) as entries:
-                        for entry in entries:
-                            names.add(entry.name)
-                            if left and entry.name != ".git" and entry.is_dir(follow_symlinks=False):
-                                left -= 1
-                                below.append(folder / entry.name)
-                    for name in OF_FOLDER if not _FIRST.isdisjoint(names) else ():
-                        if os.path.lexists(folder / name):
-                            yield root, folder / name, False
+                    names, folders = _looked_at(folder)
+                    below += folders[:left]
+                    self._left_out |= len(folders) > left
+                    left -= min(left, len(folders))
+                    for name in OF_FOLDER if deep < _DEEP and not _FIRST.isdisjoint(names) else ():
+                        if os.path.lexists(path := Path(folder, name)):
+                            yield root, path, False
                     if ".git" in names or names >= _BARE:
                         yield from (
-                            (root, *one) for one in _of_git(root, folder / ".git" if ".git" in names else folder)
+                            (root, *one) for one in _of_git(root, Path(folder, ".git" if ".git" in names else ""))
                         )
-                level = below
+                level, deep = below, deep + 1
 
     def _is_harmless(self, root: Path, path: Path) -> bool:
         """Tell whether git has made this itself, for a new repository or worktree, so that it runs nothing."""
@@ -156,6 +163,25 @@ class ProtectedNames:
             real = Path(os.path.realpath(path.parent / text.removeprefix("gitdir:").strip()))
             return any(real.parent == repository / "worktrees" for repository in self.repositories)
         return path.name == "commondir" and path.parent.parent.name == "worktrees" and text.strip() == "../.."
+
+
+def _looked_at(folder: str) -> tuple[frozenset[str], Sequence[str]]:
+    """Return which of the first names are in a folder, and the folders in it; known ones are not read again."""
+    try:
+        changed = os.stat(folder).st_ctime_ns
+        if (known := _known.get(folder)) is not None and known[0] == changed:
+            return known[1:]
+        with os.scandir(folder) as scanned:
+            entries = list(scanned)
+    except OSError:
+        return frozenset(), ()
+    names = frozenset(entry.name for entry in entries) & _LOOKED_FOR
+    folders = [one.path for one in entries if one.name != ".git" and one.is_dir(follow_symlinks=False)]
+    if len(_known) > 20 * _MOST_LOOKED_AT:
+        _known.clear()
+    if time.time_ns() - changed > _TICK:
+        _known[folder] = (changed, names, folders)
+    return names, folders
 
 
 def _of_git(root: Path, repository: Path) -> Iterator[tuple[Path, bool]]:

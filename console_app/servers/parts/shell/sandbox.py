@@ -7,10 +7,13 @@ Which kind this machine can have is found out once, by doing: a command in it mu
 from __future__ import annotations
 
 import os
+import re
+import stat
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -24,7 +27,7 @@ SAYS: Final[dict[Kind, str]] = {
     "bubblewrap": "sandboxed (bubblewrap): it writes only in the working folder and a temporary one, without a network "
     "and the rest of your home",
     "Landlock": "sandboxed more weakly (Landlock and seccomp): it writes only in the working folder and a temporary "
-    "one, without a network and the rest of your home; modes and times of other files can be changed",
+    "one, without a network and the rest of your home; modes and times of all files, and shared memory, can change",
     "sandbox-exec": "sandboxed (sandbox-exec): it writes only in the working folder and a temporary one, without a "
     "network and the rest of your home",
     "": "not sandboxed: neither bubblewrap nor Landlock works here",
@@ -32,6 +35,8 @@ SAYS: Final[dict[Kind, str]] = {
 NETWORK_VARIABLE: Final = "FANOUT_SHELL_NETWORK"
 KIND_VARIABLE: Final = "FANOUT_SHELL_SANDBOX"  # names the only kind to be tried, or `off`
 _PROBE_SECONDS: Final = 10.0
+_LISTENS_ON: Final = re.compile(r" (/.*)$")  # of a line of /proc/net/unix
+_REPLACED: Final = ("/run", "/tmp", "/dev", "/proc")  # by folders of the sandbox's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,7 @@ def _bwrap(temporary: Path, guard: ProtectedNames, home: HiddenHome, *, network:
     words = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
     words += ["--share-net"] if network else []
     words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
-    # Services of this machine listen on sockets there, that a network of one's own doesn't keep away.
+    # What services of this machine keep, also for those that begin while the command runs.
     words += ["--tmpfs", "/run"] if os.path.isdir("/run") else []
     words += ["--bind", str(temporary), "/tmp"]
     for kept in ("/run/current-system", "/run/systemd/resolve") if network else ("/run/current-system",):
@@ -83,9 +88,23 @@ def _bwrap(temporary: Path, guard: ProtectedNames, home: HiddenHome, *, network:
     for path in guard.there:
         words += ["--ro-bind", str(path), str(path)]
     words += _without(inside, home)
+    for service in _services(home, (*guard.roots, temporary)):
+        words += ["--ro-bind", os.devnull, service]
     for path in home.hidden:  # last, since what is shown in it is a name that is made there
         words += ["--remount-ro", str(path)] if path.is_dir() else []
     return words
+
+
+def _services(home: HiddenHome, folders: Sequence[Path]) -> Iterator[str]:
+    """Yield the files that services of this machine listen on, where a command would reach them."""
+    with suppress(OSError), open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as file:
+        for named in {found[1] for line in file if (found := _LISTENS_ON.search(line))}:
+            path = Path(os.path.realpath(named))
+            shown = any(path.is_relative_to(one) for one in (*folders, *home.shown))
+            hidden = any(path.is_relative_to(one) for one in (*_REPLACED, *home.hidden))
+            with suppress(OSError):  # what can't be looked at is out of reach
+                if (shown or not hidden) and stat.S_ISSOCK(path.stat().st_mode):
+                    yield str(path)
 
 
 def _without(hidden: Sequence[Path], home: HiddenHome) -> Iterator[str]:
