@@ -91,6 +91,7 @@ async def _stopped(editor: Editor, model: Model, one: str, two: str) -> None:
     await editor.agent.cancel(session_id=one)
     assert await asyncio.gather(held, behind) == ["cancelled"] * 2
     never.open()
+    del model.answers["Never"]  # it may not have been asked for, and its words stand in what is sent next
     # Before its first word, and as any request is taken back.
     gate = Gate()
     model.answers["Slow"] = [Reply([gate])]
