@@ -292,7 +292,7 @@ class Connection:
                         deadline.reschedule(None)
                         self._session = session
                         self._page.connected = True
-                        self._about = (session.protocol_version, session.server_info, session.instructions)
+                        self._about = session.about
                         self._move(ServerState.READY)
                         await self._serve(session)
             except StartError as fault:

@@ -376,13 +376,11 @@ class ServerSession:
         return self._client.protocol_version
 
     @property
-    def server_info(self) -> str:
+    def about(self) -> tuple[str, str, str]:
+        """Return the protocol's version, the server's name with its version, and its instructions."""
         info = self._client.server_info
-        return f"{info.name} {info.version}".strip() if info else ""
-
-    @property
-    def instructions(self) -> str:
-        return self._client.instructions or ""
+        named = f"{info.name} {info.version}".strip() if info else ""
+        return self.protocol_version, named, self._client.instructions or ""
 
     # Lists. Errors are the SDK's: a listing that fails at the start is the connection's failure.
 
