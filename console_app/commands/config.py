@@ -9,9 +9,8 @@ import shutil
 import subprocess
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
@@ -47,8 +46,11 @@ def config(arguments: Namespace) -> int:
 def _printed(setup: Setup) -> int:
     as_json: bool = getattr(setup.arguments, "json", False)  # what changes something prints none
     match setup.arguments.action:
-        case "list" | "get":
-            lines = _lines(setup.layered, setup.arguments)
+        case "list":
+            lines = _listed(setup.layered, as_json=as_json)
+        case "get":
+            value = _value(setup.layered, *setup.arguments.words)
+            lines = [json.dumps(value, ensure_ascii=False) if as_json else own_settings.shown(value)]
         case "path":
             places = _places(setup.paths, setup.cwd)
             lines = [safe_text.json_line(places.model_dump())] if as_json else _place_lines(places)
@@ -64,23 +66,34 @@ def _printed(setup: Setup) -> int:
 
 
 def _change_config(arguments: Namespace) -> int:
+    """Set or unset a setting, say so, and what is wrong still: a fault elsewhere keeps nobody from it."""
     cwd, paths, redactor = wiring.working_folder(arguments), Paths.find(), Redactor.of(os.environ)
-    _check_theme(arguments, paths)
-    read = partial(wiring.read_settings, paths, cwd, arguments, os.environ)
-    said, wrong = _change(paths, cwd, arguments, read)
-    _print(redactor.clean(said))
-    if wrong:
-        _complain(redactor.clean(wrong))
+    path, name = _file(paths, cwd, project=arguments.project), str(arguments.words[0])
+    file = path if arguments.project else path.resolve()  # your own link stays one
+    if arguments.action == "unset":
+        there = own_settings.remove_setting(file, name)
+        said = f"{name} is no longer set in {path}" if there else f"{path} does not set {name}"
+    else:
+        if name == "theme":
+            _check_theme(arguments.words[1], paths)
+        own_settings.write_setting(file, name, arguments.words[1])
+        said = f"{name} is set in {path}"
+    try:
+        layered = wiring.read_settings(paths, cwd, arguments, os.environ)
+    except ConfigError as error:
+        _print(redactor.clean(said))
+        _complain(redactor.clean(error.line))
+    else:
+        _print(redactor.clean(said + (_outranked(layered, name, path) if arguments.action == "set" else "")))
     return Exit.DONE
 
 
-def _check_theme(arguments: Namespace, paths: Paths) -> None:
-    if arguments.action == "set" and arguments.words[0] == "theme":
-        from console_app.tui.themes import load_themes
+def _check_theme(name: str, paths: Paths) -> None:
+    from console_app.tui.themes import load_themes
 
-        there = [entry.theme.name for entry in load_themes(paths.theme_dirs)[0]]
-        if (name := arguments.words[1]) not in there:
-            raise UsageError(f"there is no theme {one_line(name, 40)}.", f"There are: {', '.join(there)}.")
+    there = [entry.theme.name for entry in load_themes(paths.theme_dirs)[0]]
+    if name not in there:
+        raise UsageError(f"there is no theme {one_line(name, 40)}.", f"There are: {', '.join(there)}.")
 
 
 def _validate(setup: Setup) -> int:
@@ -169,33 +182,6 @@ def _toml(value: Any) -> str:
         inside = ", ".join(f"{json.dumps(k)} = {_toml(v)}" for k, v in cast("Mapping[str, Any]", value).items())
         return f"{{ {inside} }}"
     return json.dumps(value, ensure_ascii=False)
-
-
-def _lines(layered: LayeredSettings, arguments: Namespace) -> Iterator[str]:
-    if arguments.action == "list":
-        yield from _listed(layered, as_json=arguments.json)
-    else:
-        value = _value(layered, *arguments.words)
-        yield json.dumps(value, ensure_ascii=False) if arguments.json else own_settings.shown(value)
-
-
-def _change(paths: Paths, cwd: Path, arguments: Namespace, read: Callable[[], LayeredSettings]) -> tuple[str, str]:
-    """Set or unset a setting; return what to say of it, and what is wrong still. A fault elsewhere keeps nobody from
-    it. Raises UsageError or ConfigError."""
-    path = _file(paths, cwd, project=arguments.project)
-    file = path if arguments.project else path.resolve()  # your own link stays one
-    name: str = arguments.words[0]
-    if arguments.action == "set":
-        own_settings.write_setting(file, name, arguments.words[1])
-        said = f"{name} is set in {path}"
-    else:
-        there = own_settings.remove_setting(file, name)
-        said = f"{name} is no longer set in {path}" if there else f"{path} does not set {name}"
-    try:
-        layered = read()
-    except ConfigError as error:
-        return said, error.line
-    return said + (_outranked(layered, name, path) if arguments.action == "set" else ""), ""
 
 
 def _edit(paths: Paths, cwd: Path, *, project: bool = False) -> Path:
