@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import contextlib
 import tempfile
@@ -43,7 +42,7 @@ async def _drawn(folder: Path, name: str, *, dark: bool, chromium: Chromium, lin
         await chromium.ask(SAYS)
     await chromium.see("needs you", "✓", "Allow once")
     await chromium.ask("document.getElementById('board').scrollTop = document.getElementById('talk').scrollTop = 99999")
-    await asyncio.sleep(0.3)  # a frame with all of it
+    await chromium.ask("return new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
     picture = sent("Page.captureScreenshot", format="webp", quality=60)["data"]
     path = folder / f"page-{name}-{scheme}.webp"
     path.write_bytes(base64.b64decode(picture))

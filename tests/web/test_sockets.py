@@ -102,20 +102,24 @@ HALVES["half a first message"] = HALVES["a socket that says nothing"] + b"\x81\x
 
 async def test_half_a_request_is_not_held(tmp_path: Path) -> None:
     async with serving(tmp_path, patience=0.2) as server:
-        for half in HALVES.values():
-            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-            try:
-                writer.write(half.replace(b"{port}", str(server.port).encode()))
-                async with asyncio.timeout(PATIENCE):
-                    assert await reader.read() is not None  # to its end
-            finally:
-                writer.close()
+        async with asyncio.timeout(PATIENCE):
+            await asyncio.gather(*(ended_by(server, half) for half in HALVES.values()))
         assert console_processes() == []
         async with page_of(server) as page:
             await page.see(TO_PROMPT)
             await asyncio.wait_for(pass_by(server), PATIENCE)
             await page.type("longer than a half one")
             await page.see("longer than a half one")
+
+
+async def ended_by(server: WebServer, half: bytes) -> None:
+    """Until the server has ended a connection on which it got no more than that."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    try:
+        writer.write(half.replace(b"{port}", str(server.port).encode()))
+        await reader.read()
+    finally:
+        writer.close()
 
 
 async def pass_by(server: WebServer) -> None:
