@@ -1,4 +1,4 @@
-"""What can be done with a call: the same on every face, in every state that a call may be in."""
+"""The same can be done with a call on every face, in every state that a call may be in."""
 
 from __future__ import annotations
 

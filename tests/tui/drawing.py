@@ -19,7 +19,7 @@ LETTERS = (*ascii_letters, *(f"({number})" for number in range(500)))
 
 
 def looks(console: App[Any]) -> tuple[str, Cells]:
-    """What is written, and how."""
+    """Gives the text of the screen, and the look of each cell."""
     width, height = console.size
     rows: Cells = []
     lines: list[str] = []

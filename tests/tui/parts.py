@@ -149,7 +149,7 @@ class Tools:
 
 @dataclass
 class Server:
-    """What the console sees of a server."""
+    """A server as the console sees it."""
 
     name: str
     state: str = "ready"
@@ -315,7 +315,7 @@ async def pass_by(pilot: Pilot[Any], seconds: float = 1.0) -> None:
 
 
 def looks_up(console: App[Any]) -> bool:
-    """Whether a thread still reads what the selected call would change: when it is there the keys begin anew."""
+    """Tells whether a thread still reads what the selected call would change: when it is there the keys begin anew."""
     return any(worker.group == "change" and not worker.is_finished for worker in console.workers)
 
 

@@ -106,7 +106,7 @@ async def furnished(folder: Path, *said: Any) -> AsyncGenerator[FanoutApp]:
 
 
 def answers() -> list[Any]:
-    """What the model says in each turn of the walk."""
+    """Gives the answers of the model in the turns of the walk."""
     worked = [("lab_work", f'{{"kind": "{kind}"}}') for kind in ("diff", "json", "text")]
     return [
         calls(*worked, ("lab_missing", "{}"), text="I **look**."),
@@ -125,8 +125,8 @@ def answers() -> list[Any]:
 
 @dataclass(frozen=True)
 class Room:
-    """What is opened by a slash command, by being pushed, or by `keys`, pressed after that too. It stands once
-    `shows` is on screen; `back` leaves it."""
+    """A room opens by a slash command, by being pushed, or by `keys`, pressed after that too. It stands once `shows` is
+    on screen; `back` leaves it."""
 
     name: str
     keys: tuple[str, ...]
@@ -147,7 +147,7 @@ class Room:
         await at_rest(pilot)
 
     async def begin(self, pilot: Pilot[Any]) -> None:
-        """What is done before `keys`."""
+        """Does what comes before `keys`."""
         if self.push is not None:
             pilot.app.push_screen(self.push(chat(pilot.app).services))
         name, _, rest = self.command.partition(" ")
@@ -297,7 +297,7 @@ async def running(pilot: Pilot[Any]) -> AsyncIterator[str]:
 
 
 async def boards(pilot: Pilot[Any]) -> AsyncIterator[str]:
-    """What waits for you, of each kind."""
+    """Brings up the boards of all that may wait for you."""
     screen = chat(pilot.app)
     screen.services.engine.gate.mode = ApprovalMode.ASK
     board = screen.boards.approvals

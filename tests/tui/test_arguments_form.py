@@ -46,7 +46,7 @@ ODD: list[dict[str, Any]] = [
 
 @dataclass
 class Formed(Tools):
-    """One tool with a schema of many kinds."""
+    """A toolset of one tool, with a schema of many kinds."""
 
     schema: dict[str, Any] = field(default_factory=lambda: SCHEMA)
 

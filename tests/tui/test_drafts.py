@@ -1,4 +1,4 @@
-"""What is written and not sent stays with its session: over a switch of sessions, a restart, and a deletion."""
+"""A draft that is not sent stays with its session: over a switch of sessions, a restart, and a deletion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What faults of providers look like in the console, over real bytes: a line that says what to do, and Esc any time."""
+"""Faults of providers are seen in the console, over real bytes: a line that says what to do, and Esc any time."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_an_empty_answer_is_asked_about_once_and_then_told(tmp_path: Path) -> No
 
 
 def said(server: WireServer, request: int = -1) -> str:
-    """What the user said in a request, as it went out."""
+    """Gives the words of the user in a request, as it went out."""
     messages = server.requests[request].body["messages"]
     return "\n".join(str(one["content"]) for one in messages if one["role"] == "user")
 

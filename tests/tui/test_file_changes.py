@@ -1,4 +1,4 @@
-"""What a waiting call would change in a file is shown as a diff against the file as it is."""
+"""The change that a waiting call would make in a file is shown as a diff against the file as it is."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class Slow:
 
 
 def stays(before: str, now: str) -> bool:
-    """Whether the lines below the bar are where they were: what is known later stands where nothing did."""
+    """Tells whether the lines below the bar are where they were: what is known later stands where nothing did."""
     lines = list(zip(before.splitlines(), now.splitlines(), strict=True))[1:]
     return all(line == later for line, later in lines if line.strip())
 

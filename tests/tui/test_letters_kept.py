@@ -1,4 +1,4 @@
-"""What is typed directly behind a key that acts is not lost, and goes where it was meant, on a busy machine too."""
+"""Letters typed directly behind a key that acts are not lost, and go where they were meant, on a busy machine too."""
 
 from __future__ import annotations
 

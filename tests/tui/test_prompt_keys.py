@@ -1,4 +1,4 @@
-"""What the keys do in the prompt."""
+"""Keys in the prompt write, send, look up earlier prompts, and do nothing that was not meant."""
 
 from __future__ import annotations
 

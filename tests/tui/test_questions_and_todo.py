@@ -38,7 +38,7 @@ async def talking(folder: Path, *answers: Answer, size: tuple[int, int] = (100, 
 
 
 def sent(pilot: Pilot[Any]) -> list[str]:
-    """What the newest request said."""
+    """Gives the texts of the newest request."""
     model = chat(pilot.app).services.engine.provider
     assert isinstance(model, WrittenModel)
     return [message.content for message in model.requests[-1].messages]

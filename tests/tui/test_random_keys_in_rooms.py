@@ -51,8 +51,8 @@ async def board_up(pilot: Pilot[Any], what: str) -> None:
 
 
 def meant_elsewhere(pilot: Pilot[Any], key: str) -> bool:
-    """Whether a letter is for something else than the prompt: another screen, a field, a panel or message that is
-    selected, a board or the list above the prompt. On a question what was typed ahead of it begins a message."""
+    """Tells whether a letter is for something else than the prompt: another screen, a field, a selected panel or
+    message, a board or the list above the prompt. On a question what was typed ahead of it begins a message."""
     screen = chat(pilot.app)
     if key not in LETTERS or screen.prompt.has_focus:
         return False

@@ -44,7 +44,7 @@ async def test_escape_twice_in_an_empty_prompt_rewinds_the_second_time_too(tmp_p
 
 
 async def test_the_toast_of_a_rewind_hides_no_more_than_its_own_words_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    """What stands left of it, and below it once it went, is the end of the turn before."""
+    """The end of the turn before stands left of it, and below it once it went."""
     model = WrittenModel(*[say("\n\n".join(f"{n} of {word}" for n in range(12))) for word in ("one", "two")])
     async with app(tmp_path, model, Tools({})).run_test(size=(80, 24), notifications=True) as pilot:
         screen = chat(pilot.app)

@@ -238,7 +238,7 @@ async def test_new_begins_a_session_of_its_own(tmp_path: Path) -> None:
 
 
 def copy_as_killed(folder: Path, kept: Library) -> str:
-    """What is on disk now is what kill -9 would leave: it is in `killed` then; the id of the session."""
+    """Copies to `killed` what is on disk now, which is what kill -9 would leave. Gives the id of the session."""
     source = sqlite3.connect(folder / "data" / "sessions.db")
     (folder / "killed" / "data").mkdir(parents=True)
     target = sqlite3.connect(folder / "killed" / "data" / "sessions.db")

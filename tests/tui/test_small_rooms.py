@@ -1,4 +1,4 @@
-"""What has little room is cut so that one sees it: words at their ends, keys by importance, counts in whole parts."""
+"""Text without much room is cut so that one sees it: words at their ends, keys by importance, counts in whole parts."""
 
 from __future__ import annotations
 

@@ -8,8 +8,7 @@ from benchmarks.soak import growth, soak
 from console_app.tui.lineview.blocks.block_list import MOST_PAINTED
 
 COUNTED = ("tasks", "descriptors", "threads", "widgets")
-FEW = 0.2
-"""Of them a turn, which is none: at a look a timer may be about to end, or a file be open."""
+FEW = 0.2  # a turn, which is none: at a look a timer may be about to end, or a file be open
 
 
 async def test_turns_leave_no_task_descriptor_thread_or_widget_behind(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the tests of the conversation share: a palette, a clock that stands still, a tiny app, short ways to events."""
+"""The tests of the conversation share this: a palette, a clock that stands still, a tiny app, short ways to events."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def text_of(lines: list[Line]) -> str:
 
 
 def markdown_lines(stream: MarkdownStream, width: int = 60) -> list[Line]:
-    """What a stream shows at a width."""
+    """Gives the lines that a stream shows at a width."""
 
     def frame(row: Row) -> Line:
         return fit(row.pieces, width, row.fill or PALETTE.base, start=row.gutter, joint=row.joint)

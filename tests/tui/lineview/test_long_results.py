@@ -1,4 +1,4 @@
-"""Of a long result only the rows that are looked at are made, whatever it is: find and copying need none."""
+"""Only those rows of a long result are made that are looked at, whatever it is: find and copying need none."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def at_path(path: Path | str, mime: str = "image/png") -> CallBlock:
 
 
 def drawn(block: CallBlock, width: int = 100) -> str:
-    """What an open panel shows once its pictures were read."""
+    """Gives the text of an open panel once its pictures were read."""
     shown(block, width)
 
     def is_there() -> bool:

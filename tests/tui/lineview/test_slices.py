@@ -1,4 +1,4 @@
-"""What is laid out in slices is in the end what it is when laid out at once, and nothing moves meanwhile."""
+"""Text laid out in slices is in the end as if it were laid out at once, and nothing moves meanwhile."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ LONG = 6_000
 
 
 def long_result(**arguments: Any) -> CallBlock:
-    """One whose rows are more than one slice, and more than one row a line."""
+    """Gives a result whose rows are more than one slice, and more than one row a line."""
     return finished("\n".join(f"row {n} of many 文字" + " and on" * (n % 40) for n in range(LONG)), arguments)
 
 
@@ -131,7 +131,7 @@ async def opened(pilot: Any, block: CallBlock) -> None:
 
 
 async def test_a_long_result_grows_below_what_is_seen() -> None:
-    """What is on screen stays there, through another width and theme, until all of it is laid out."""
+    """The rows on screen stay there, through another width and theme, until all of the result is laid out."""
     app = TinyApp()
     async with app.run_test(size=(100, 30)) as pilot:
         view, block = app.view, long_result()
@@ -248,7 +248,7 @@ MARKDOWN = st.lists(
 def test_an_answer_laid_out_in_slices_is_that_laid_out_at_once(
     lines: list[str], times: int, steps: list[str], final: bool
 ) -> None:
-    """Whether all of it came at once or while it was laid out, with other widths and themes in between."""
+    """The answer came at once or while it was laid out, with other widths and themes in between."""
     text, width, palette = "\n".join(lines * times), 70, PALETTE
     block = AssistantBlock(text, final=False)
     for step in steps:

@@ -67,7 +67,7 @@ class Stage:
         await decide(self.pilot, *keys)
 
     async def ended(self) -> list[Any]:
-        """What the calls brought, once all have ended; what servers answer is JSON."""
+        """Gives the results of the calls, once all have ended; what servers answer is JSON."""
         await until(self.pilot, lambda: bool(self.calls) and all(c.outcome for c in self.calls), "every call's end")
         return [_read(call.content) for call in self.calls]
 

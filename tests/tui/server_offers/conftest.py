@@ -47,12 +47,12 @@ class Console:
 
     @property
     def text(self) -> str:
-        """What is in the prompt."""
+        """The text in the prompt."""
         return self.chat.prompt.text
 
     @property
     def labels(self) -> list[str]:
-        """What the completion list shows."""
+        """The labels in the completion list."""
         popup = self.chat.prompt_field.popup
         return [one.label for one in popup.completions] if popup.is_open else []
 

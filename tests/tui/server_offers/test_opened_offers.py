@@ -34,7 +34,7 @@ async def test_a_prompt_opens_runs_and_shows_what_its_server_makes_of_it(console
             "what is embedded",
             "image/png",
             "1 use · none failed · p50",
-            "ms  rust",
+            "s  rust",
         ):
             await shown.see(text)
         await shown.pilot.press("a")

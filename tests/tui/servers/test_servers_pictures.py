@@ -19,7 +19,7 @@ Compare = Callable[..., bool]
 
 
 class Shown(Desk):
-    """One server in each state."""
+    """A desk with a server in each state."""
 
     def statuses(self) -> list[ServerStatus]:
         return [

@@ -1,4 +1,4 @@
-"""What is said of a tool's effects: each word under who said it, the server or the protocol's default."""
+"""The effects of a tool are told with each word under who said it, the server or the protocol's default."""
 
 from __future__ import annotations
 

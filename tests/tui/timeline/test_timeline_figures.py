@@ -1,4 +1,4 @@
-"""What the timeline says of a turn: phases apart, wall against summed time, round ticks, files that hold."""
+"""The timeline shows of a turn: phases apart, wall against summed time, round ticks, files that hold."""
 
 from __future__ import annotations
 
