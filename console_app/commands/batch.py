@@ -395,7 +395,7 @@ class _Command:
 
     async def _shown(self, run: BatchRun, telling: Telling) -> batch.BatchSnapshot:
         from console_app import resources
-        from console_app.tui.batch.app import BatchApp  # with Textual, 0.2 s, which a pipe doesn't need
+        from console_app.tui.batch import BatchApp  # with Textual, 0.2 s, which a pipe doesn't need
 
         theme_dirs = (resources.themes_dir(), self.setup.paths.themes)
         settings = self.setup.settings
