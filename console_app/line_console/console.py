@@ -9,14 +9,14 @@ import logging
 import os
 import signal
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from console_app.config.machine import start_browser
 from console_app.config.settings import BrokenSettings, OwnSettings
-from console_app.console import MODES, Around, Console, Services, files
+from console_app.console import MODES, Around, Connecting, Console, Listing, Services, files
 from console_app.console.intents import Bound, Cannot, Commands, Slash, Ways, parse
 from console_app.console.reports import copies, log_lines
 from console_app.domain import (
@@ -43,10 +43,6 @@ from console_app.line_console.narrator import LineUi
 from console_app.line_console.server_commands import ServerCommands
 from console_app.line_console.wording import CallNumbers, brief_arguments, file_in_words, label_of, state_of, uncoloured
 
-if TYPE_CHECKING:
-    from console_app.console import Connecting, Console, Listing
-
-
 MOST_FOUND = 30
 HEARD = 0.01  # seconds from which on a stretch of time is told beside others
 _TODO_STATES = {"start": ev.TodoStatus.IN_PROGRESS, "done": ev.TodoStatus.COMPLETED, "reopen": ev.TodoStatus.PENDING}
@@ -55,20 +51,164 @@ _VENDORS = {VENDOR_URLS["openai-chat"]: "OpenAI, with a key", VENDOR_URLS["anthr
 _KEY = "Its key, which is not shown while you type. It is sent to this address alone. An empty line: it needs none."
 
 
-class LineWays:
-    """Carries out the intents that the line console has in a way of its own."""
+QUITTING = 3.0  # seconds from when a console is left to the end of the process
 
-    def __init__(self, face: LineConsole) -> None:
-        self._c = face
-        self._d = face.dialogue
-        self._say = face.dialogue.say
+log = logging.getLogger(__name__)
+
+
+async def run(services: Services, prompt: str | None) -> int:
+    """Run the console of this terminal until it is left; return the exit code."""
+    output = OutputStreams()
+    with TypedLines() as typed:
+        code = await LineConsole(services, output, typed, partial(end_within, QUITTING)).run(prompt)
+    await output.finish()
+    output.close()
+    return code
+
+
+class LineConsole:
+    """Runs the console of one terminal, line by line. `on_leaving` is told the exit code when the user leaves."""
+
+    def __init__(
+        self,
+        services: Services,
+        output: OutputStreams,
+        typed: TypedLines,
+        on_leaving: Callable[[int], None] = lambda _code: None,
+    ) -> None:
+        self.dialogue = Dialogue(output, typed)
+        self._say = self.dialogue.say
         self._before_plan = ApprovalMode.ASK
+        self.numbers = CallNumbers()
+        self.ui = ui = LineUi(self.dialogue, self.numbers, self._changed)
+        self.console = console = Console(services, ui)
+        parts = (console, self.numbers, self.dialogue)
+        ui.approvals, ui.questions = LineApprovals(*parts), LineQuestions(*parts)
+        self.server_commands = ServerCommands(services, ui, self.send)
+        self.commands = Commands(console)
+        self.commands.use(self.ways())
+        self._typed = typed
+        self._on_leaving = on_leaving
+        self._left = asyncio.Event()
+        self._code = 0
+        self._command: asyncio.Task[None] | None = None
+        self._waits_for = ""
+        self._may_leave = False
 
-    def all(self) -> Ways:
+    async def run(self, prompt: str | None) -> int:
+        """Run until the user leaves. Everything that runs has ended then, and is stored."""
+        loop, services = asyncio.get_running_loop(), self.console.services
+        loop.add_signal_handler(signal.SIGINT, self._interrupted)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self.quit, 128 + number)
+        self._say("Fanout, as lines. /help lists what you can do.")
+        if (provider := services.engine.provider).name == "offline":
+            self._say(f"{provider.model}, a scripted offline model, answers. /connect connects another.")
+        for problem in services.problems:
+            self._say(problem)
+        await self.console.read_project()
+        services.human.listen(self.ui.questions.changed)
+        services.on_servers_changed(self.console.servers_changed)
+        start = asyncio.create_task(self.console.start())
+        if prompt:
+            self.send(prompt)
+        reading = asyncio.create_task(self._read())
+        await self._left.wait()
+        self._on_leaving(self._code)
+        reading.cancel()
+        start.cancel()
+        await self.console.close()
+        await services.close()
+        return self._code
+
+    def quit(self, code: int = 0) -> None:
+        self._code = code
+        self._left.set()
+
+    def send(self, text: str, *, around: Around = nullcontext) -> None:
+        """Sends a message to the model, now or behind what runs, within `around`."""
+        queued = self.console.conversation.busy
+        if self.console.send(text, around=around) and queued:
+            self._say("Queued. /steer says something to the turn that runs, /unsend takes it back.")
+
+    def stop(self) -> None:
+        """Stops what runs; a message that has not begun is given back."""
+        if not self.console.stop():
+            self._say("Nothing runs.")
+
+    # -- lines
+
+    async def _read(self) -> None:
+        while (line := await self._typed.next()) is not None:
+            self._may_leave = False
+            if not self.dialogue.take(line, self._typed.number):
+                await self.console.conversation.settled()  # a line behind the word that a turn is done finds it so
+                self._take(line)
+            await self._settled()
+        self.quit()
+
+    def _take(self, line: str) -> None:
+        if not line.strip():
+            return
+        if (asked := parse(line)) is None and self.dialogue.asks:
+            self._say("That was typed before the question, and is not its answer.")
+            if not self.ui.give_back(line):
+                self._say(f"Not sent: {line}")
+        elif line.strip() == LEAVE:
+            self._say("There is nothing to leave. Nothing was sent.")
+        elif asked is None:
+            self.send(line)
+        elif (command := self.commands.get(asked[0])) is None:
+            near = [one.intent.name for one in self.commands.listed if one.intent.name.startswith(asked[0][:2])]
+            self._say(self.commands.missing(asked[0], near[0] if near else ""))
+        else:
+            self._command = asyncio.create_task(self._run(command, asked[1]))
+
+    async def _run(self, command: Bound, rest: str) -> None:
+        try:
+            if (work := self.commands.do(command, rest)) is not None:
+                await work()
+        except Exception as error:
+            log.exception("a command failed")
+            self._say(f"Error: unexpected {error!r}. /log has the details.")
+
+    async def _settled(self) -> None:
+        """Return when the command is done or asks something: a line typed ahead of that is meant for it."""
+        if self._command is None or self._command.done():
+            return
+        opened = asyncio.ensure_future(self.dialogue.opened.wait())
+        await asyncio.wait({self._command, opened}, return_when=asyncio.FIRST_COMPLETED)
+        opened.cancel()
+
+    def _interrupted(self) -> None:
+        """Ctrl+C: leaves a question, ends a command, stops the turn; twice with nothing left leaves."""
+        if self._typed.shows_interrupts:
+            self.dialogue.end_line()
+        if self.dialogue.leave():
+            return
+        if self._command is not None and not self._command.done():
+            self._command.cancel()
+        elif self.console.conversation.busy:
+            self.stop()
+        elif self._may_leave:
+            self.quit()
+        else:
+            self._may_leave = True
+            self._say("Press Ctrl+C again to leave.")
+
+    def _changed(self) -> None:
+        """Say once that a message waits for servers."""
+        waits = self.console.readiness.awaited
+        if self.console.conversation.on_its_way is not None and waits and not self._waits_for:
+            self._say(f"Waiting for {waits}. /go begins without.")
+            self._waits_for = waits
+
+    # -- its way of each intent
+
+    def ways(self) -> Ways:
         """Return the way in which each intent is offered."""
-        face = self._c
-        approvals, questions = face.ui.approvals, face.ui.questions
-        servers = Slash(face.server_commands.servers)
+        approvals, questions = self.ui.approvals, self.ui.questions
+        servers = Slash(self.server_commands.servers)
         return {
             "help": Slash(self._help),
             "keys": Slash(self._help),
@@ -90,12 +230,12 @@ class LineWays:
             "todo": Slash(self._todo),
             "editor": Slash(self._editor),
             "status": Slash(self._status),
-            "quit": Slash(lambda _, __: face.quit()),
-            "stop": Slash(lambda _, __: face.stop()),
+            "quit": Slash(lambda _, __: self.quit()),
+            "stop": Slash(lambda _, __: self.stop()),
             "go": Slash(self._go),
             "unsend": Slash(self._unsend),
             "draft": Slash(self._draft),
-            "read": Slash(self._read),
+            "read": Slash(self._read_turn),
             "approve": Slash(partial(approvals.decide, Decision.ALLOW)),
             "deny": Slash(partial(approvals.decide, Decision.DENY)),
             "allow": Slash(approvals.allow),
@@ -110,7 +250,7 @@ class LineWays:
     # Calls
 
     async def _calls(self, console: Console, rest: str) -> None:
-        turn = self._c.numbers.transcript.turn
+        turn = self.numbers.transcript.turn
         calls = [] if turn is None else turn.calls
         self._say(f"{plural(len(calls), 'call')}." if calls else "The newest turn has no call.")
         wanted = rest.casefold()
@@ -119,13 +259,11 @@ class LineWays:
             there = ", ".join(f"{count} {state}" for state, count in Counter(map(state_of, calls)).items())
             self._say(f"{len(shown)} of them: {one_line(rest, 40)}. There are {there}.")
         for call in shown:
-            line = (
-                f"{self._c.numbers.of(call.id)}. {label_of(call)}, {state_of(call)}. {brief_arguments(call.arguments)}"
-            )
+            line = f"{self.numbers.of(call.id)}. {label_of(call)}, {state_of(call)}. {brief_arguments(call.arguments)}"
             self._say(f"  {call.indent}{line}".rstrip())
 
     async def _timeline(self, console: Console, rest: str) -> None:
-        turns = self._c.numbers.transcript.turns
+        turns = self.numbers.transcript.turns
         turn = next((one for one in turns if str(one.number) == rest), turns[-1] if turns and not rest else None)
         if turn is None:
             raise UsageError("there is no such turn")
@@ -145,12 +283,12 @@ class LineWays:
                 for phase, word in words
                 if spent[phase] >= HEARD or (phase == "run" and call.started_at)
             )
-            name = f"{call.indent}Call {self._c.numbers.of(call.id)}, {label_of(call)}"
+            name = f"{call.indent}Call {self.numbers.of(call.id)}, {label_of(call)}"
             self._say(f"  {name}: at {at:.2f} s{parts}, {state_of(call)}")
 
     async def _show(self, console: Console, rest: str) -> None:
-        call = self._c.numbers.call(rest)
-        if self._c.ui.approvals.say_rest(call):
+        call = self.numbers.call(rest)
+        if self.ui.approvals.say_rest(call):
             return
         self._say(f"Call {rest}, {label_of(call)}, {state_of(call)}.")
         for line in log_lines(call):
@@ -167,12 +305,14 @@ class LineWays:
             console.call_by_hand(rest)
             return
         tools = {spec.label: spec for spec in console.services.engine.toolset.tools()}
-        label = rest or await self._d.choose("Call a tool", {name: spec.description for name, spec in tools.items()})
+        label = rest or await self.dialogue.choose(
+            "Call a tool", {name: spec.description for name, spec in tools.items()}
+        )
         if label is None:
             return
         if label not in tools:
             raise UsageError(f"no tool is called {one_line(label, 60)}", "/call alone lists them.")
-        arguments = await fill_in(self._d, forms.form_of(tools[label].input_schema).fields, {})
+        arguments = await fill_in(self.dialogue, forms.form_of(tools[label].input_schema).fields, {})
         if arguments is not None:
             console.call_by_hand(str(ManualCall(label, arguments)))
 
@@ -181,15 +321,15 @@ class LineWays:
     async def _help(self, console: Console, _rest: str) -> None:
         self._say("What you type is sent to the model, unless it begins with a slash. A backslash at the end of a line")
         self._say("goes on in the next. @path and @server:uri attach files and resources; /server:prompt is a prompt.")
-        for one in (bound.intent for bound in self._c.commands.listed):
+        for one in (bound.intent for bound in self.commands.listed):
             self._say(f"  /{one.name} {one.argument}".rstrip() + f": {one.about}")
 
     async def _status(self, console: Console, _rest: str) -> None:
-        usage = self._c.numbers.transcript.usage
+        usage = self.numbers.transcript.usage
         self._say(
             f"Model {console.services.models.name or 'not known yet'}, approvals {console.permissions.mode.value}."
         )
-        open_calls = [call for call in self._c.numbers.transcript.calls.values() if call.outcome is None]
+        open_calls = [call for call in self.numbers.transcript.calls.values() if call.outcome is None]
         counts = {state: sum(state_of(call) == state for call in open_calls) for state in map(state_of, open_calls)}
         doing = ", ".join(f"{count} {state}" for state, count in counts.items())
         self._say(f"{'Something runs' if console.conversation.busy else 'Nothing runs'}. {doing}".strip())
@@ -204,39 +344,37 @@ class LineWays:
 
     async def _unsend(self, console: Console, _rest: str) -> None:
         text = console.conversation.take_back()
-        if text is None or not self._c.ui.give_back(text):
+        if text is None or not self.ui.give_back(text):
             self._say("Nothing is queued." if text is None else f"Not sent: {text}")
 
     async def _draft(self, console: Console, _rest: str) -> None:
-        text, self._c.ui.draft = self._c.ui.draft, ""
+        text, self.ui.draft = self.ui.draft, ""
         if text:
-            self._c.send(text)
+            self.send(text)
         else:
             self._say("No message was given back.")
 
     async def _editor(self, console: Console, _rest: str) -> None:
-        text = await files.edited(self._c.ui.draft, self._c.terminal_given_away())
-        self._c.ui.draft = ""
+        text = await files.edited(self.ui.draft, self.dialogue.given_away())
+        self.ui.draft = ""
         if text.strip():
-            self._c.ui.give_back(text)
+            self.ui.give_back(text)
 
-    async def _read(self, console: Console, rest: str) -> None:
-        turn = self._c.numbers.transcript.turn
+    async def _read_turn(self, console: Console, rest: str) -> None:
+        turn = self.numbers.transcript.turn
         number = int(rest) if rest.isdecimal() else turn.number if turn is not None and not rest else 0
-        if not self._c.ui.read(number):
+        if not self.ui.read(number):
             raise UsageError("there is no such turn")
 
     async def _find(self, console: Console, rest: str) -> None:
         if not rest:
             raise UsageError("there is nothing to look for", "Type it behind the name: /find WORDS.")
         found = 0
-        for turn in self._c.numbers.transcript.turns:
+        for turn in self.numbers.transcript.turns:
             places = [("You", turn.prompt)]
             for step in turn.steps:
                 places.append(("Answer", step.text))
-                places += [
-                    (f"Call {self._c.numbers.of(call.id)}", results.shown_text(call)) for call in step.batch.calls
-                ]
+                places += [(f"Call {self.numbers.of(call.id)}", results.shown_text(call)) for call in step.batch.calls]
             for where, text in places:
                 for line in text.splitlines():
                     if rest.casefold() in line.casefold() and (found := found + 1) <= MOST_FOUND:
@@ -249,9 +387,9 @@ class LineWays:
             return
         hits, _ = await library.store.browse(rest)
         table = {f"{hit.info.id[:8]} {one_line(hit.info.title, 80)}": hit.info for hit in hits}
-        picked = await self._d.choose("Sessions", {n: plural(info.turns, "turn") for n, info in table.items()})
+        picked = await self.dialogue.choose("Sessions", {n: plural(info.turns, "turn") for n, info in table.items()})
         acts = {"resume": "go on with it", "rename": "", "fork": "a copy", "export": "to a file"}
-        act = await self._d.choose("What with it?", {**acts, "delete": "permanently"}) if picked else None
+        act = await self.dialogue.choose("What with it?", {**acts, "delete": "permanently"}) if picked else None
         if picked is not None and act is not None:
             await sessions.act(act, table[picked])
 
@@ -293,10 +431,10 @@ class LineWays:
         table = {f"{number}. {one.what}": one for number, one in enumerate(copies, 1)}
         picked = next(iter(table), None)
         if len(table) > 1:
-            picked = await self._d.choose("Copy which?", {name: one.about for name, one in table.items()})
+            picked = await self.dialogue.choose("Copy which?", {name: one.about for name, one in table.items()})
         if picked is not None:
             text = table[picked].text
-            self._d.output.out(f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\x07")
+            self.dialogue.output.out(f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\x07")
             await files.copy_in_tmux(text, os.environ)
             self._say(f"Copied {table[picked].what}: {plural(len(text), 'character')}.")
         elif not table:
@@ -304,22 +442,24 @@ class LineWays:
 
     def _copies(self, rest: str) -> Sequence[copies.Copy]:
         if not rest.isdecimal():
-            turns = reversed(self._c.numbers.transcript.turns)
+            turns = reversed(self.numbers.transcript.turns)
             answer = next((step.text for turn in turns for step in reversed(turn.steps) if step.text), "")
             return copies.copies_of_answer(answer) if answer else []
-        call = self._c.numbers.call(rest)
+        call = self.numbers.call(rest)
         result = [] if call.outcome is None else [copies.result_copy(call)]
         plain = call.arguments_text
         arguments = plain if call.arguments is None else json.dumps(dict(call.arguments), indent=2, ensure_ascii=False)
         return [one for one in (*result, *copies.copies_of_texts(call, arguments)) if one.text]
 
     async def _files(self, _console: Console, rest: str) -> None:
-        call = self._c.numbers.call(rest)
+        call = self.numbers.call(rest)
         table = {one.path or one.uri: one for one in call.artifacts if one.path or one.uri}
         if not table:
             self._say(f"Call {rest} has no file.")
             return
-        picked = await self._d.choose("Open which file?", {where: file_in_words(one) for where, one in table.items()})
+        picked = await self.dialogue.choose(
+            "Open which file?", {where: file_in_words(one) for where, one in table.items()}
+        )
         if picked is None:
             return
         if table[picked].path:
@@ -331,7 +471,7 @@ class LineWays:
             except OSError as error:
                 problem = error.strerror or str(error)
         else:
-            await self._c.server_commands.read(call.server, picked)
+            await self.server_commands.read(call.server, picked)
             return
         self._say(f"Not opened: {problem}. It is {picked}" if problem else f"Opened {picked}")
 
@@ -339,7 +479,7 @@ class LineWays:
 
     async def _connect(self, _console: Console, rest: str) -> None:
         """Ask for all that a model needs, a line each. Nothing is kept before the model has answered."""
-        if (connecting := self._c.console.services.connecting) is None:
+        if (connecting := self.console.services.connecting) is None:
             raise UsageError("no other model can answer here")
         address, needs_key = (rest, False) if rest else await self._address(connecting)
         if not address:
@@ -360,9 +500,9 @@ class LineWays:
             one.url: "with a key" if one.models is None else plural(len(one.models), "model") for one in found.values()
         }
         about = {url: f"on this machine: {one.name}, {amount[url]}" for url, one in found.items()}
-        picked = await self._d.choose("Connect a model", {**about, **_VENDORS, OTHER: "typed by you"})
+        picked = await self.dialogue.choose("Connect a model", {**about, **_VENDORS, OTHER: "typed by you"})
         if picked == OTHER:
-            return ((await self._d.ask("Its address, as http://127.0.0.1:1234/v1.")) or "").strip(), False
+            return ((await self.dialogue.ask("Its address, as http://127.0.0.1:1234/v1.")) or "").strip(), False
         return picked or "", picked in _VENDORS or (picked in found and found[picked].models is None)
 
     async def _listing(self, connecting: Connecting, address: str, needs_key: bool) -> Listing | None:
@@ -370,7 +510,7 @@ class LineWays:
         key = ""
         while True:
             if needs_key:
-                typed = await self._d.ask(_KEY, secret=True)
+                typed = await self.dialogue.ask(_KEY, secret=True)
                 if typed is None:
                     return None
                 key = typed.strip()
@@ -384,20 +524,20 @@ class LineWays:
 
     async def _model(self, listing: Listing) -> str | None:
         if listing.models:
-            return await self._d.choose("Which model?", dict.fromkeys(listing.models, ""))
-        typed = await self._d.ask(f"{listing.why} Type the name of a model.")
+            return await self.dialogue.choose("Which model?", dict.fromkeys(listing.models, ""))
+        typed = await self.dialogue.ask(f"{listing.why} Type the name of a model.")
         return None if typed is None else typed.strip()
 
     async def _mode(self, console: Console, rest: str) -> None:
         abouts = {mode.value: about for mode, about in MODES.items()}
-        picked = rest or await self._d.choose("Mode", abouts)
+        picked = rest or await self.dialogue.choose("Mode", abouts)
         if picked and picked not in abouts:
             raise UsageError(f"there is no mode {one_line(picked, 40)}")
         if picked == ApprovalMode.PLAN.value and console.permissions.mode is not ApprovalMode.PLAN:
             self._before_plan = console.permissions.mode
         if picked:
             console.permissions.use_mode(ApprovalMode(picked))
-            many = len(self._c.ui.approvals.waiting)
+            many = len(self.ui.approvals.waiting)
             runs = f" /approve all runs the {plural(many, 'call')} waiting." if many else ""
             self._say(f"Mode: {picked}, {abouts[picked]}.{runs}")
 
@@ -415,7 +555,7 @@ class LineWays:
             except ValueError as error:
                 wrong = f"{one_line(number.strip(), 60)} is no rule: {error}"
                 raise UsageError(wrong, "As in: /permissions allow notes.*") from None
-            scope = await self._c.ui.approvals.how_long(f"{action} {text}")
+            scope = await self.ui.approvals.how_long(f"{action} {text}")
             if scope and console.permissions.add_rule(action, text, keep=scope == "always"):
                 console.permissions.reconsider()
             return
@@ -429,15 +569,15 @@ class LineWays:
             self._say(f"  {place}. {row.action} {row.text}, {row.matches}, {row.source}")
 
     async def _theme(self, console: Console, rest: str) -> None:
-        picked = rest or await self._d.choose("Colours of the console on a screen", self._themes())
+        picked = rest or await self.dialogue.choose("Colours of the console on a screen", self._themes())
         if picked:
             self._check_theme(picked)
-        if picked and self._c.console.services.remember_theme is not None:
-            self._c.console.services.remember_theme(picked)
+        if picked and self.console.services.remember_theme is not None:
+            self.console.services.remember_theme(picked)
             self._say(f"The console on a screen opens with {picked}.")
 
     def _themes(self) -> dict[str, str]:
-        folders = self._c.console.services.theme_dirs
+        folders = self.console.services.theme_dirs
         return {path.stem: "" for folder in folders for path in sorted(folder.glob("*.toml"))}
 
     def _check_theme(self, name: str) -> None:
@@ -446,7 +586,7 @@ class LineWays:
 
     async def _config(self, console: Console, rest: str) -> None:
         name, _, text = rest.partition(" ")
-        if (own := self._c.console.services.settings) is None:
+        if (own := self.console.services.settings) is None:
             self._say("There are no settings to change here.")
             return
         if name == "unset":
@@ -474,170 +614,14 @@ class LineWays:
         if not settings:
             raise UsageError(f"there is no setting {one_line(name, 40)}", "/config lists them.")
         for one in settings:
-            self._say(self._c.console.services.redact(f"  {one.name}: {one.shown}, by {one.source}. {one.meaning}"))
+            self._say(self.console.services.redact(f"  {one.name}: {one.shown}, by {one.source}. {one.meaning}"))
 
     async def _edit(self, own: OwnSettings) -> None:
         path = await asyncio.to_thread(own.to_edit)
         before = await asyncio.to_thread(own.text, path)
-        after = await files.edited(before, self._c.terminal_given_away(), suffix=".toml")
+        after = await files.edited(before, self.dialogue.given_away(), suffix=".toml")
         if after.strip() == before.strip():
             self._say(f"Nothing was changed in {path}.")
             return
         wrong = await asyncio.to_thread(own.replace, path, f"{after}\n")
         self._say(f"{path} is kept. {f'Still wrong: {wrong}' if wrong else OwnSettings.NEXT_START}")
-
-
-QUITTING = 3.0  # seconds from when a console is left to the end of the process
-
-log = logging.getLogger(__name__)
-
-
-async def run(services: Services, prompt: str | None) -> int:
-    """Run the console of this terminal until it is left; return the exit code."""
-    output = OutputStreams()
-    with TypedLines() as typed:
-        code = await LineConsole(services, output, typed, partial(end_within, QUITTING)).run(prompt)
-    await output.finish()
-    output.close()
-    return code
-
-
-class LineConsole:
-    """Runs the console of one terminal, line by line. `on_leaving` is told the exit code when the user leaves."""
-
-    def __init__(
-        self,
-        services: Services,
-        output: OutputStreams,
-        typed: TypedLines,
-        on_leaving: Callable[[int], None] = lambda _code: None,
-    ) -> None:
-        self.dialogue = Dialogue(output, typed)
-        self.numbers = CallNumbers()
-        self.ui = ui = LineUi(self.dialogue, self.numbers, self._changed)
-        self.console = console = Console(services, ui)
-        parts = (console, self.numbers, self.dialogue)
-        ui.approvals, ui.questions = LineApprovals(*parts), LineQuestions(*parts)
-        self.server_commands = ServerCommands(services, ui, self.send)
-        self.commands = Commands(console)
-        self.commands.use(LineWays(self).all())
-        self._typed = typed
-        self._on_leaving = on_leaving
-        self._left = asyncio.Event()
-        self._code = 0
-        self._command: asyncio.Task[None] | None = None
-        self._waits_for = ""
-        self._may_leave = False
-
-    async def run(self, prompt: str | None) -> int:
-        """Run until the user leaves. Everything that runs has ended then, and is stored."""
-        loop, services = asyncio.get_running_loop(), self.console.services
-        loop.add_signal_handler(signal.SIGINT, self._interrupted)
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self.quit, 128 + number)
-        self.dialogue.say("Fanout, as lines. /help lists what you can do.")
-        if (provider := services.engine.provider).name == "offline":
-            self.dialogue.say(f"{provider.model}, a scripted offline model, answers. /connect connects another.")
-        for problem in services.problems:
-            self.dialogue.say(problem)
-        await self.console.read_project()
-        services.human.listen(self.ui.questions.changed)
-        services.on_servers_changed(self.console.servers_changed)
-        start = asyncio.create_task(self.console.start())
-        if prompt:
-            self.send(prompt)
-        reading = asyncio.create_task(self._read())
-        await self._left.wait()
-        self._on_leaving(self._code)
-        reading.cancel()
-        start.cancel()
-        await self.console.close()
-        await services.close()
-        return self._code
-
-    def quit(self, code: int = 0) -> None:
-        self._code = code
-        self._left.set()
-
-    def send(self, text: str, *, around: Around = nullcontext) -> None:
-        """Sends a message to the model, now or behind what runs, within `around`."""
-        queued = self.console.conversation.busy
-        if self.console.send(text, around=around) and queued:
-            self.dialogue.say("Queued. /steer says something to the turn that runs, /unsend takes it back.")
-
-    def stop(self) -> None:
-        """Stops what runs; a message that has not begun is given back."""
-        if not self.console.stop():
-            self.dialogue.say("Nothing runs.")
-
-    @contextmanager
-    def terminal_given_away(self) -> Generator[None]:
-        with self._typed.left_alone(), self.dialogue.silent():
-            yield
-
-    # -- lines
-
-    async def _read(self) -> None:
-        while (line := await self._typed.next()) is not None:
-            self._may_leave = False
-            if not self.dialogue.take(line, self._typed.number):
-                await self.console.conversation.settled()  # a line behind the word that a turn is done finds it so
-                self._take(line)
-            await self._settled()
-        self.quit()
-
-    def _take(self, line: str) -> None:
-        if not line.strip():
-            return
-        if (asked := parse(line)) is None and self.dialogue.asks:
-            self.dialogue.say("That was typed before the question, and is not its answer.")
-            if not self.ui.give_back(line):
-                self.dialogue.say(f"Not sent: {line}")
-        elif line.strip() == LEAVE:
-            self.dialogue.say("There is nothing to leave. Nothing was sent.")
-        elif asked is None:
-            self.send(line)
-        elif (command := self.commands.get(asked[0])) is None:
-            near = [one.intent.name for one in self.commands.listed if one.intent.name.startswith(asked[0][:2])]
-            self.dialogue.say(self.commands.missing(asked[0], near[0] if near else ""))
-        else:
-            self._command = asyncio.create_task(self._run(command, asked[1]))
-
-    async def _run(self, command: Bound, rest: str) -> None:
-        try:
-            if (work := self.commands.do(command, rest)) is not None:
-                await work()
-        except Exception as error:
-            log.exception("a command failed")
-            self.dialogue.say(f"Error: unexpected {error!r}. /log has the details.")
-
-    async def _settled(self) -> None:
-        """Return when the command is done or asks something: a line typed ahead of that is meant for it."""
-        if self._command is None or self._command.done():
-            return
-        opened = asyncio.ensure_future(self.dialogue.opened.wait())
-        await asyncio.wait({self._command, opened}, return_when=asyncio.FIRST_COMPLETED)
-        opened.cancel()
-
-    def _interrupted(self) -> None:
-        """Ctrl+C: leaves a question, ends a command, stops the turn; twice with nothing left leaves."""
-        if self._typed.shows_interrupts:
-            self.dialogue.end_line()
-        if self.dialogue.leave():
-            return
-        if self._command is not None and not self._command.done():
-            self._command.cancel()
-        elif self.console.conversation.busy:
-            self.stop()
-        elif self._may_leave:
-            self.quit()
-        else:
-            self._may_leave = True
-            self.dialogue.say("Press Ctrl+C again to leave.")
-
-    def _changed(self) -> None:
-        """Say once that a message waits for servers."""
-        waits = self.console.readiness.awaited
-        if self.console.conversation.on_its_way is not None and waits and not self._waits_for:
-            self.dialogue.say(f"Waiting for {waits}. /go begins without.")
-            self._waits_for = waits

@@ -52,12 +52,14 @@ class Dialogue:
             self.output.out("\n")
 
     @contextmanager
-    def silent(self) -> Generator[None]:
-        """Hold lines back while another program has the terminal, and print them after that."""
+    def given_away(self) -> Generator[None]:
+        """Leave the terminal to another program: nothing is read, and lines are held back and printed after that."""
         self._held = []
+        self.typed.stop_listening()
         try:
             yield
         finally:
+            self.typed.listen()
             held, self._held = self._held, None
             for text in held:
                 self.output.out(text)
@@ -263,20 +265,11 @@ class TypedLines:
         self.number = 0
 
     def __enter__(self) -> TypedLines:
-        self._listen()
+        self.listen()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stop_listening()
-
-    @contextmanager
-    def left_alone(self) -> Generator[None]:
-        """Leave the terminal alone while somebody else reads it."""
-        self._stop_listening()
-        try:
-            yield
-        finally:
-            self._listen()
+        self.stop_listening()
 
     @contextmanager
     def unseen(self) -> Generator[None]:
@@ -329,7 +322,7 @@ class TypedLines:
         except OSError:
             data = b""
         if not data:
-            self._stop_listening()
+            self.stop_listening()
             self._lines.put_nowait(None)
             return True
         *whole, self._begun = (self._begun + self._decoder.decode(data)).split("\n")
@@ -338,10 +331,10 @@ class TypedLines:
             self._lines.put_nowait(line.removesuffix("\r"))
         return True
 
-    def _listen(self) -> None:
+    def listen(self) -> None:
         self._loop.add_reader(self._descriptor, self._read)
         self._listening = True
 
-    def _stop_listening(self) -> None:
+    def stop_listening(self) -> None:
         self._loop.remove_reader(self._descriptor)
         self._listening = False

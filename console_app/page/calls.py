@@ -25,9 +25,8 @@ class CallEvents:
     used: dict[str, list[ev.UsageReported]] = field(default_factory=dict[str, list[ev.UsageReported]])
     by_agents: dict[str, list[ev.UsageReported]] = field(default_factory=dict[str, list[ev.UsageReported]])
     drawn: dict[str, tuple[object, list[PageBlock]]] = field(default_factory=dict[str, tuple[object, list[PageBlock]]])
-    numbers: dict[str, int] = field(
-        default_factory=dict[str, int]
-    )  # of calls, which name their blocks: ids are foreign
+    # Numbers of calls, which name their blocks: ids are foreign.
+    numbers: dict[str, int] = field(default_factory=dict[str, int])
 
     def name(self, call_id: str) -> str:
         """Return the id of the block of a call."""
@@ -43,15 +42,6 @@ class CallEvents:
                 used.setdefault(key, []).append(event)
             case _:
                 pass
-
-
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """The calls of an answer: their words, those that each made, and when they begin and end."""
-
-    words: TellingCalls
-    within: Mapping[str, Sequence[CallView]]
-    reach: tuple[float, float]
 
 
 class CallsOnPage:
@@ -79,8 +69,11 @@ class CallsOnPage:
         known = {call.id for call in batch.calls}
         for call in batch.calls:
             within.setdefault(call.parent if call.parent in known else "", []).append(call)
-        self._keep_drawn(batch, (begin, end), within)
-        words = TellingCalls.of(batch, now, [call for call in batch.calls if call.id not in self._told.drawn])
+        self._within, self._reach = within, (begin, end)
+        self._keep_drawn(batch)
+        self._words = words = TellingCalls.of(
+            batch, now, [call for call in batch.calls if call.id not in self._told.drawn]
+        )
         if (first := batch.calls[0].id) in said:
             yield PageBlock(said[first][0], parent, said[first][1])
         label = "".join(text for text, _ in words.header) or plural(len(batch.calls), "call")
@@ -98,20 +91,14 @@ class CallsOnPage:
         for call in within.get("", []):
             if call.id in said and call.id != first:
                 yield PageBlock(said[call.id][0], name, said[call.id][1])
-            yield from self._call(call, name, _Shown(words, within, (begin, end)))
+            yield from self._call(call, name)
 
-    def _keep_drawn(
-        self, batch: BatchView, reach: tuple[float, float], within: Mapping[str, Sequence[CallView]]
-    ) -> None:
+    def _keep_drawn(self, batch: BatchView) -> None:
         """Forget how calls were drawn that look another way now: on a page that is live, few of a thousand do."""
         self._states = {
             call.id: (
-                reach,
-                call.state,
-                call.news_at,
-                call.attempt,
-                call.id in self._opened,
-                len(within.get(call.id, ())),
+                *(self._reach, call.state, call.news_at, call.attempt),
+                *(call.id in self._opened, len(self._within.get(call.id, ()))),
             )
             for call in batch.calls
             if self.live and call.state is not CallState.RUNNING
@@ -126,20 +113,20 @@ class CallsOnPage:
             for text, ink in pieces
         )
 
-    def _call(self, call: CallView, parent: str, shown: _Shown) -> Iterator[PageBlock]:
+    def _call(self, call: CallView, parent: str) -> Iterator[PageBlock]:
         if call.id in self._told.drawn:
             yield from self._told.drawn[call.id][1]
         elif call.id in self._states:
-            self._told.drawn[call.id] = self._states[call.id], list(self._own(call, parent, shown))
+            self._told.drawn[call.id] = self._states[call.id], list(self._own(call, parent))
             yield from self._told.drawn[call.id][1]
         else:
-            yield from self._own(call, parent, shown)
-        for one in shown.within.get(call.id, ()):
-            yield from self._call(one, f"{self._told.name(call.id)}-in", shown)
+            yield from self._own(call, parent)
+        for one in self._within.get(call.id, ()):
+            yield from self._call(one, f"{self._told.name(call.id)}-in")
 
-    def _own(self, call: CallView, parent: str, shown: _Shown) -> Iterator[PageBlock]:
+    def _own(self, call: CallView, parent: str) -> Iterator[PageBlock]:
         """Yield the blocks of a call, without those that it made: they stand within its last one."""
-        told, made, name = shown.words.calls[call.id], shown.within.get(call.id, []), self._told.name(call.id)
+        told, made, name = self._words.calls[call.id], self._within.get(call.id, []), self._told.name(call.id)
         verdict = call.verdict
         mood = "" if verdict is None else " good" if verdict.is_good else " bad" if call.went_wrong else ""
         mood += " doubt" if told.line[0][1] == "warning" and mood == " bad" else ""  # its sign, and so its bar
@@ -155,10 +142,10 @@ class CallsOnPage:
             name,
             f'<summary><span class="line"><span class="aloud">{state}: </span>'
             f'<span class="came">{self._line(told.line)}</span>{more}</span>'
-            f'<span class="took">{told.took}</span>{self._lanes(call, shown.reach)}</summary>',
+            f'<span class="took">{told.took}</span>{self._lanes(call)}</summary>',
         )
         yield PageBlock(f"{name}-in", name, '<div class="inside">', "</div>")
-        known = "".join((act, *self._inside(call, shown))) if not self.live or call.id in self._opened else ""
+        known = "".join((act, *self._inside(call))) if not self.live or call.id in self._opened else ""
         yield PageBlock(f"{name}-known", f"{name}-in", f"<div>{known}</div>")
         if made:
             yield PageBlock(f"{name}-made", f"{name}-in", "<h3>Calls that it made</h3>")
@@ -172,8 +159,8 @@ class CallsOnPage:
         label = f"{word} {self._texts.line(call.label)}"
         return f'<button type="button" data-do="{able}" data-of="{name}" aria-label="{label}">{word}</button>'
 
-    def _lanes(self, call: CallView, reach: tuple[float, float]) -> str:
-        begin, end = reach
+    def _lanes(self, call: CallView) -> str:
+        begin, end = self._reach
         if end <= begin:
             return ""
         scale = WIDTH / (end - begin)
@@ -187,8 +174,8 @@ class CallsOnPage:
             f"{bars}</svg></span>"
         )
 
-    def _inside(self, call: CallView, shown: _Shown) -> Iterator[str]:
-        texts, told = self._texts, shown.words.calls[call.id]
+    def _inside(self, call: CallView) -> Iterator[str]:
+        texts, told = self._texts, self._words.calls[call.id]
         if call.arguments is not None:
             yield f"<h3>Arguments{', as you edited them' if call.edited else ''}</h3>"
             yield argument_block(self._texts, displayed.argument_lines(call.arguments))

@@ -14,6 +14,7 @@ from typing import Any
 
 from console_app.domain import Artifact, plural, safe_text, visible
 from console_app.domain.picture_size import picture_size
+from console_app.tui.lineview import is_web_link
 
 LONGEST = 200_000  # characters of one text that are on the page
 LONGEST_CODE = 20_000  # characters that are coloured
@@ -130,16 +131,12 @@ def _parser() -> Any:
 
     made = MarkdownIt("commonmark", {"html": False, "maxNesting": 20, "highlight": coloured})
     made.enable(["table", "strikethrough"])
-    made.validateLink = _is_web_link
+    made.validateLink = is_web_link
     made.add_render_rule("image", _image)
     made.add_render_rule("link_open", _link)
     made.add_render_rule("th_open", _cell)
     made.add_render_rule("td_open", _cell)
     return made
-
-
-def _is_web_link(url: str) -> bool:
-    return url.lower().startswith(("http://", "https://"))
 
 
 def _image(_renderer: Any, tokens: Sequence[Any], index: int, _options: Any, _env: Any) -> str:

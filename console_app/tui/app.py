@@ -36,11 +36,10 @@ from console_app.console import files
 from console_app.tui.main_screen.base import Survival, line_of
 from console_app.tui.main_screen.start.startup_screen import StartupScreen
 from console_app.tui.prompt.prompt import Prompt
-from console_app.tui.style_sheet import StyleSheet
 from console_app.tui.terminal.key_order import KeysInOrder
 from console_app.tui.terminal.questions import is_light_by_environment
 from console_app.tui.textual_internals import end_by_error, end_work, forget_toasts
-from console_app.tui.themes import LoadedTheme, load_themes, themes_named
+from console_app.tui.themes import LoadedTheme, StyleSheet, load_themes, themes_named
 from console_app.tui.widgets.motion import Blinking, use_motion
 from console_app.tui.widgets.too_small import is_covered
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from textual._xterm_parser import XTermParser
+from textual.app import App
 from textual.widget import Widget
 
 if TYPE_CHECKING:
-    from textual.app import App
     from textual.binding import BindingsMap
     from textual.driver import Driver
     from textual.screen import Screen
@@ -29,6 +29,7 @@ __all__ = [
     "keymap_of",
     "lines_of",
     "own_bindings",
+    "typed_app",
     "update_now",
 ]
 
@@ -49,9 +50,9 @@ INTERNALS: Final[dict[str, str]] = {
     "textual.app:App._notifications": "forget_toasts: what is said twice stands once",
     "textual.app:App._unnotify(notification, refresh)": "forget_toasts",
     "textual.css.stylesheet:Stylesheet._parse_cache": (
-        "tui/style_sheet.py: what is parsed is kept for each theme; Textual's is emptied by a new dialog's sheet"
+        "tui/themes.py: what is parsed is kept for each theme; Textual's is emptied by a new dialog's sheet"
     ),
-    "textual.css.stylesheet:Stylesheet.reparse()": "tui/style_sheet.py: Textual's has an empty cache of its own",
+    "textual.css.stylesheet:Stylesheet.reparse()": "tui/themes.py: Textual's has an empty cache of its own",
     "textual.dom:DOMNode._bindings": "own_bindings: help shows the keys of one widget; active_bindings mixes all",
     "async textual.message_pump:MessagePump._dispatch_message(message)": (
         "tui/main_screen/screen.py overrides it: a message whose handler fails is a line on the screen"
@@ -154,3 +155,8 @@ def lines_of(screen: Screen[Any]) -> list[Strip]:
 def update_now(screen: Screen[Any]) -> None:
     """Paint now, and call what waits for that, without waiting for Textual's own timer."""
     screen._on_timer_update()
+
+
+def typed_app() -> type[App[int]]:
+    """Return the app as screens and widgets see it: to the type checker, `app` of a widget has an unknown result."""
+    return App

@@ -27,7 +27,6 @@ class Ui(UiPort, Protocol):
 
     def put(self, text: str) -> None:
         """Puts `text` into the prompt in place of what is there."""
-        ...
 
     async def push(self, screen: Screen[T]) -> T:
         """Open a dialog, and return its result once it is closed."""
@@ -35,12 +34,9 @@ class Ui(UiPort, Protocol):
 
     def open(self, dialog: Callable[..., Awaitable[object]], *arguments: object) -> None:
         """Runs what opens dialogs, in place of another such."""
-        ...
 
     def open_beside(self, work: Callable[P, Coroutine[object, object, None]], *args: P.args, **named: P.kwargs) -> None:
         """Runs what asks nobody, beside whatever is open: called once it begins, as the console may end before."""
-        ...
 
     def copy(self, text: str, what: str = "") -> None:
         """Puts `text` on the clipboard, and says so: how much, and `what` it is."""
-        ...

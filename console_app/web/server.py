@@ -37,9 +37,14 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from console_app.domain import UsageError, safe_text, web_address
 from console_app.domain.ending_signals import ending_signals
-from console_app.web.consoles import Consoles, RunningConsole, Starts, TooManyConsolesError, within_limits
 from console_app.web.door import Addresses, Answer, Door, bracketed
-from console_app.web.terminal_process import Size, TerminalProcess
+from console_app.web.terminal_process import (
+    Consoles,
+    RunningConsole,
+    TerminalProcess,
+    TooManyConsolesError,
+    within_limits,
+)
 
 LARGEST_MESSAGE: Final = 1 << 20  # bytes from a page
 PATIENCE: Final = 10.0  # seconds in which a request, and a page's first message, are whole
@@ -64,11 +69,9 @@ class SharedPage(Protocol):
 
     async def act(self, message: Mapping[str, Any]) -> None:
         """Do what somebody asks for on a device."""
-        ...
 
     async def close(self) -> None:
         """End what runs, and all that it runs on."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +95,6 @@ class ServeOptions:
     alive: float = 10.0
     patience: float = PATIENCE
     shared: SharedPage | None = None
-
-
-def starter(options: ServeOptions) -> Starts:
-    """Return what starts a console for a page."""
-
-    async def start(size: Size) -> TerminalProcess:
-        return await TerminalProcess.start(options.arguments, environ=options.environ, cwd=options.cwd, size=size)
-
-    return start
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -154,7 +148,8 @@ class WebServer:
         self._listening, self._shared = listening, options.shared
         self.port: int = listening.getsockname()[1]
         self.door = Door(options.token)
-        self.consoles = Consoles(starter(options), most=options.most, keep=options.keep)
+        start = partial(TerminalProcess.start, arguments=options.arguments, environ=options.environ, cwd=options.cwd)
+        self.consoles = Consoles(start, most=options.most, keep=options.keep)
         address: str = listening.getsockname()[0]
         host = (
             address if web_address.is_loopback_host(address) else options.host
@@ -242,12 +237,6 @@ _REFUSED: Final[Mapping[Answer, str]] = {
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class _Download:
-    path: Path
-    until: float
-
-
 class Downloads:
     """Files on their way to the browser. `now` is in seconds of a steady clock.
 
@@ -255,21 +244,21 @@ class Downloads:
     """
 
     def __init__(self) -> None:
-        self._waiting: dict[str, _Download] = {}
+        self._waiting: dict[str, tuple[Path, float]] = {}  # by key, and until when
 
     def offer(self, path: Path, now: float) -> str:
         """Return the key under which a file can be fetched."""
-        self._waiting = {key: one for key, one in self._waiting.items() if one.until > now}
+        self._waiting = {key: one for key, one in self._waiting.items() if one[1] > now}
         if len(self._waiting) >= MOST_DOWNLOADS:
             del self._waiting[next(iter(self._waiting))]
         key = secrets.token_urlsafe(24)
-        self._waiting[key] = _Download(path, now + DOWNLOAD_LASTS)
+        self._waiting[key] = path, now + DOWNLOAD_LASTS
         return key
 
     def take(self, key: str, now: float) -> Path | None:
         """Return the file, once; None for a key that is unknown, used or too old, and where the file is gone."""
-        found = self._waiting.pop(key, None)
-        return found.path if found is not None and found.until > now and found.path.is_file() else None
+        path, until = self._waiting.pop(key, (Path(), now))
+        return path if until > now and path.is_file() else None
 
 
 class _Guarded:

@@ -121,7 +121,7 @@ async def on_screen(folder: Path, state: str) -> set[str]:
         for event in told(state):
             screen.ui.show(event)
         await at_rest(pilot)
-        decides = await _bound(pilot, screen.boards.approvals) if screen.boards.approvals.is_waiting else set[str]()
+        decides = await _bound(pilot, screen.boards.approvals) if screen.boards.approvals.is_asking else set[str]()
         screen.view.enter()
         await until(pilot, lambda: isinstance(screen.view.cursor, CallBlock) and screen.view.has_focus)
         return {act for act, key in KEYS.items() if key in decides | await _bound(pilot, screen.view)}

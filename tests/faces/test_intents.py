@@ -11,7 +11,6 @@ from textual.binding import Binding
 from console_app.acp_agent.session import editor_ways
 from console_app.console.intents.table import INTENTS, Bound, Cannot, Key, Slash, Ways, slash_commands
 from console_app.domain import UsageError, one_line
-from console_app.line_console.console import LineWays
 from console_app.page import LivePage
 from console_app.tui.approvals.board import ApprovalBoard
 from console_app.tui.lineview import ConversationView
@@ -29,7 +28,7 @@ async def ways_of_all(tmp_path: Path) -> dict[str, Ways]:
     async with app(tmp_path).run_test() as pilot:
         screen = chat(pilot.app).own_commands.ways
     async with opened(tmp_path, WrittenModel(say("Hello."))) as shown:
-        lines = LineWays(shown.face).all()
+        lines = shown.face.ways()
     page = LivePage(partial(services, tmp_path)).ways
     return {"screen": screen, "lines": lines, "editor": editor_ways(), "page": page}
 

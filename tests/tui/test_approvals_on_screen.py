@@ -216,7 +216,7 @@ async def test_escape_leaves_the_calls_waiting(tmp_path: Path) -> None:
         await pilot.press("escape")
         await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
         assert outcomes(pilot) == ["cancelled"] * 3
-        assert not board.is_waiting
+        assert not board.is_asking
 
 
 async def test_the_board_takes_the_focus_from_an_empty_prompt_left_alone(tmp_path: Path) -> None:
@@ -400,7 +400,7 @@ async def test_a_denied_call_of_an_earlier_answer_runs_again_and_asks_again(tmp_
         await reach(pilot, board)
         await decide(pilot, "y")
         await until(pilot, lambda: outcomes(pilot) == ["succeeded"])
-        await until(pilot, lambda: not board.is_waiting)
+        await until(pilot, lambda: not board.is_asking)
 
 
 async def test_a_finished_call_runs_again_in_its_open_batch_and_after_it(tmp_path: Path) -> None:

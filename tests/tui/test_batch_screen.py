@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 from console_app.domain import events as ev
 from console_app.domain.batch import BatchSnapshot, Cause, ItemUsage, Lane, RunningItem
 from console_app.domain.tools import CallState, Outcome
-from console_app.tui.batch.app import BatchApp
+from console_app.tui.batch import BatchApp
 from tests.tui.parts import NOW, THEMES, see, seen, until
 
 Compare = Callable[..., bool]

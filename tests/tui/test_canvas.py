@@ -18,8 +18,7 @@ from textual.strip import Strip
 from console_app.domain.safe_text import PLACEHOLDER, visible
 from console_app.tui.terminal import canvas as canvas_module
 from console_app.tui.terminal.canvas import Canvas, Placed
-from console_app.tui.terminal.edge import EDGE, cleaned
-from console_app.tui.terminal.placeholders import INK, LOW_BYTES, MARKS, MOST_COLUMNS, cells
+from console_app.tui.terminal.edge import EDGE, INK, LOW_BYTES, MARKS, cells, cleaned
 from console_app.tui.terminal.questions import NAME_ANSWER, PICTURES_ANSWER, ExpectedAnswer, draws_cells, may_be_asked
 
 NAME, TAKES = "\x1bP>|kitty(0.35.2)\x1b\\", "\x1b_Gi=31;OK\x1b\\"
@@ -178,10 +177,10 @@ def test_without_colours_to_name_a_picture_by_none_is_placed(colours: str | None
 
 
 def test_a_cell_names_its_picture_row_and_column() -> None:
-    assert len(set(MARKS)) == MOST_COLUMNS == 297
+    assert len(set(MARKS)) == len(MARKS) == 297
     text = cells(3, 1, 2)
     assert text == f"{PLACEHOLDER}\u030d\u0305\u0310{PLACEHOLDER}\u030d\u030d\u0310"
-    assert cell_len(cells(255, 19, MOST_COLUMNS)) == MOST_COLUMNS
+    assert cell_len(cells(255, 19, len(MARKS))) == len(MARKS)
     one = placed(canvas := a_canvas("256"))
     assert int(number(taken(canvas))) & 0xFFFFFF == LOW_BYTES["256"]
     assert len(one.cells(1)) == 4 * 4

@@ -12,7 +12,7 @@ from textual.widgets import Input, OptionList
 
 from console_app.console.services import Services
 from console_app.tui.app import FanoutApp
-from console_app.tui.connect.screen import ConnectScreen
+from console_app.tui.main_screen.over.connect_screen import ConnectScreen
 from tests.console.local_endpoints import endpoint
 from tests.console.test_connecting import KEY, Console
 from tests.tui.parts import THEMES, chat, see, seen, until

@@ -97,4 +97,4 @@ async def test_nothing_waits_and_no_board_is_there(tmp_path: Path) -> None:
     async with console.run_test(size=(80, 24)) as pilot:
         await pilot.press(*"go", "enter")
         await see(pilot, "Over.")
-        assert not chat(console).boards.approvals.is_waiting
+        assert not chat(console).boards.approvals.is_asking

@@ -69,4 +69,4 @@ async def test_no_key_decides_what_is_covered(tmp_path: Path, size: tuple[int, i
             assert console.focused is board, key
         await decide(pilot, "Y")
         await see(pilot, "Done.")
-        assert not board.is_waiting
+        assert not board.is_asking

@@ -101,13 +101,13 @@ async def end(pilot: Pilot[Any], lab: Lab) -> None:
     lab.let_go.set()
     approvals, conversation = screen.boards.approvals, screen.console.conversation
     while conversation.busy:
-        await until(pilot, lambda: approvals.is_waiting or not conversation.busy, "a question or the end")
-        if approvals.is_waiting:
+        await until(pilot, lambda: approvals.is_asking or not conversation.busy, "a question or the end")
+        if approvals.is_asking:
             approvals.focus()
             if approvals.selection.stage in ("rule", "words"):
                 await pilot.press("escape")
             await decide(pilot, "N")
-    assert not approvals.is_waiting
+    assert not approvals.is_asking
 
 
 async def play(batch: list[str], keys: list[str]) -> None:

@@ -134,7 +134,7 @@ async def test_tab_goes_to_the_newest_batch_and_an_old_call_runs_again_only_when
         assert bench.ran == [0, 1]
         await decide(pilot, "r")
         await until(pilot, lambda: len(bench.ran) == 3)
-        assert not screen.boards.approvals.is_waiting
+        assert not screen.boards.approvals.is_asking
         await until(pilot, lambda: "r again" not in seen(pilot.app))
 
 
@@ -177,7 +177,7 @@ async def test_alt_and_a_digit_goes_from_the_board_to_a_call_and_says_when_there
         assert call is not None
         assert call.arguments == {"n": 1}
         await decide(pilot, "y", "n")
-        assert screen.boards.approvals.is_waiting
+        assert screen.boards.approvals.is_asking
         assert bench.ran == []
         assert screen.prompt.text == ""
         await decide(pilot, "x")
@@ -221,7 +221,7 @@ async def test_a_call_that_may_do_its_work_twice_wants_a_second_r_and_no_board(t
             await decide(pilot, "r")
             await until(pilot, lambda ran=2 + presses: len(bench.ran) == ran)
             await until(pilot, lambda: not screen.console.conversation.busy)
-            assert not screen.boards.approvals.is_waiting
+            assert not screen.boards.approvals.is_asking
 
 
 async def test_the_menu_of_a_running_call_has_what_can_be_done_with_it(tmp_path: Path) -> None:

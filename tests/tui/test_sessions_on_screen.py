@@ -442,7 +442,7 @@ async def test_what_waited_is_no_question_to_you_in_a_replay(tmp_path: Path, nam
     async with running.run_test(size=(100, 40)) as pilot:
         await pilot.press(*"look", "enter")
         boards = chat(running).boards
-        await until(pilot, lambda: boards.approvals.is_waiting or boards.questions.is_asking)
+        await until(pilot, lambda: boards.approvals.is_asking or boards.questions.is_asking)
         chat(running).console.conversation.stop()
         await until(pilot, lambda: not chat(running).console.conversation.busy)
     events = await kept.store.load(kept.session_id)
@@ -456,7 +456,7 @@ async def test_what_waited_is_no_question_to_you_in_a_replay(tmp_path: Path, nam
         await pilot.press("tab", "y", "1")
         board = chat(pilot.app).boards.approvals
         assert chat(pilot.app).focused is chat(pilot.app).prompt
-        assert board.is_waiting is (last == "approval.requested")
+        assert board.is_asking is (last == "approval.requested")
 
 
 async def test_the_keys_reach_the_calls_of_a_session_that_came_back_and_of_its_copy(tmp_path: Path) -> None:

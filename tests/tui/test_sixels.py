@@ -13,8 +13,7 @@ from rich.color import ColorSystem
 
 from console_app.tui.terminal import canvas as sixels
 from console_app.tui.terminal.canvas import Canvas, Placed, Strips, drawn, strips
-from console_app.tui.terminal.edge import cleaned
-from console_app.tui.terminal.placeholders import cells
+from console_app.tui.terminal.edge import cells, cleaned
 from console_app.tui.terminal.questions import CELL_ANSWER, COLOURS_ANSWER, ExpectedAnswer, takes_sixels
 
 CELL = (4, 10)

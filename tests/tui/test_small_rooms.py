@@ -16,7 +16,7 @@ from textual.widgets import Input, Static
 
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine import ApprovalGate
-from console_app.tui.connect.screen import ConnectScreen
+from console_app.tui.main_screen.over.connect_screen import ConnectScreen
 from console_app.tui.prompt.prompt_box import PromptBox
 from console_app.tui.servers.workbench import ToolScreen, ToolSource
 from console_app.tui.terminal.key_names import key_name
@@ -175,7 +175,7 @@ async def test_toasts_cover_nothing_that_is_written_in(tmp_path: Path, size: tup
     async with console.run_test(size=size, notifications=True) as pilot:
         await clear_of(pilot, "#prompt")
         await pilot.press(*"go", "enter")
-        await until(pilot, lambda: chat(console).boards.approvals.is_waiting)
+        await until(pilot, lambda: chat(console).boards.approvals.is_asking)
         await clear_of(pilot, "#prompt", "ApprovalBoard")
         await pilot.press("ctrl+f")
         await until(pilot, lambda: chat(console).find_bar.is_open)
@@ -204,7 +204,7 @@ async def test_what_was_said_before_a_board_came_does_not_lie_over_it(tmp_path: 
         chat(console).ui.toast("The last turn is undone. " * 4, 3600)
         await until(pilot, lambda: any(toast.region for toast in console.screen.query("Toast")))
         await pilot.press(*"go", "enter")
-        await until(pilot, lambda: chat(console).boards.approvals.is_waiting)
+        await until(pilot, lambda: chat(console).boards.approvals.is_asking)
         await at_rest(pilot)
         chat(console).prompt.put("\n".join("half a thought" for _ in range(20)))  # takes what room was left
         await until(pilot, lambda: chat(console).prompt.region.height > 3)

@@ -10,7 +10,7 @@ from textual.app import App
 from textual.css.errors import UnresolvedVariableError
 from textual.css.stylesheet import Stylesheet
 
-from console_app.tui.style_sheet import StyleSheet
+from console_app.tui.themes import StyleSheet
 from tests.tui.parts import app, see
 
 THEMES = ("fanout-dark", "fanout-light", "gruvbox-dark", "terminal")

@@ -26,8 +26,7 @@ from console_app.domain.transcript import CallView, results
 from console_app.engine import ApprovalGate
 from console_app.tui.forms.field_widgets import CheckList, ChoiceLine, ObjectWidget
 from console_app.tui.widgets.dialog import Dialog, DialogBox
-from console_app.tui.widgets.displayed_end import DisplayedEnd, Moved, place, tell_moves
-from console_app.tui.widgets.settled_keys import SETTLE
+from console_app.tui.widgets.settled_keys import SETTLE, DisplayedEnd, Moved, place, tell_moves
 
 MOST_LISTED = 12  # arguments of the tool that are named beside the text
 
@@ -79,8 +78,7 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None]):
         self._form: ObjectWidget | None = None  # None: the text is what counts
 
     def compose(self) -> ComposeResult:
-        with DialogBox("") as dialog:
-            dialog.border_title = self._title
+        with DialogBox(self._title):
             yield VerticalScroll(can_focus=False)
             yield TextArea(
                 written(self._arguments), show_line_numbers=False, tab_behavior="focus", highlight_cursor_line=False

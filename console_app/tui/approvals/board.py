@@ -33,11 +33,10 @@ from console_app.domain.tools import RiskWord
 from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection
 from console_app.tui.lineview import brief_arguments
 from console_app.tui.lineview.lines import WIDEST_NAME, chop_text
-from console_app.tui.widgets.displayed_end import Moved, at_end, place, show_end, tell_moves
+from console_app.tui.widgets.dialog import HintedInput
 from console_app.tui.widgets.folding_board import SHARE, FoldingBoard
-from console_app.tui.widgets.hinted_input import HintedInput
 from console_app.tui.widgets.key_hints import REPLAYED, KeyLines, key_lines
-from console_app.tui.widgets.settled_keys import MOVED, SETTLE
+from console_app.tui.widgets.settled_keys import MOVED, SETTLE, Moved, at_end, place, show_end, tell_moves
 from console_app.tui.widgets.too_small import ROOMY
 
 
@@ -83,14 +82,8 @@ class ArgumentsView(ScrollView, can_focus=False):
     ArgumentsView > .arguments--edge { color: $muted; background: $background; }
     ArgumentsView > .arguments--hidden { color: $error; background: $background; text-style: bold; }
     """
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "arguments--name",
-        "arguments--value",
-        "arguments--new",
-        "arguments--old",
-        "arguments--edge",
-        "arguments--hidden",
-    }
+    _PARTS = ("name", "value", "new", "old", "edge", "hidden")
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"arguments--{part}" for part in _PARTS}
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -420,7 +413,6 @@ def rows_of(lines: int, waiting: int) -> int:
 
 BESIDE = 6  # cells of its margin, border and padding
 LINE = 3  # lines of the field for words, with its frame
-LOWEST = 4  # lines, below which nothing can be read and so nothing decided
 
 log = logging.getLogger(__name__)
 
@@ -430,12 +422,10 @@ class ApprovalBoard(FoldingBoard):
 
     DEFAULT_CSS = """
     ApprovalBoard {
-        height: auto; margin: 0 1; padding: 0 1; display: none;
-        border: heavy $warning; border-title-color: $warning; border-subtitle-color: $muted;
+        border: heavy $warning; border-title-color: $warning;
     }
     ApprovalBoard:blur { border: round $warning 60%; }
     ApprovalBoard.-settling { border: round $warning; }
-    ApprovalBoard.-waiting { display: block; }
     ApprovalBoard > Static { height: auto; text-wrap: nowrap; text-overflow: ellipsis; }
     ApprovalBoard > .board--rule { display: none; }
     ApprovalBoard > Input { display: none; height: 3; border: round $warning; background: $background; }
@@ -512,7 +502,7 @@ class ApprovalBoard(FoldingBoard):
         return [*calls, ("board.later", "later")]
 
     @property
-    def is_waiting(self) -> bool:
+    def is_asking(self) -> bool:
         return bool(self.selection.waiting)
 
     def show(self, waiting: Sequence[Pending]) -> None:
@@ -524,7 +514,7 @@ class ApprovalBoard(FoldingBoard):
         ids = {approval.call.id for approval in waiting}
         self._changes.keep(ids)
         self._compared = None  # a call that was decided may have changed the file
-        self.set_class(bool(waiting), "-waiting")
+        self.set_class(bool(waiting), "-asking")
         self._keep_time(any(one.until is not None or one.program is not None for one in waiting))
         self._changed()
 
@@ -544,7 +534,7 @@ class ApprovalBoard(FoldingBoard):
         self, what: Literal["once", "session", "always", "deny", "words", "comment", "edit", "all", "reads", "none"]
     ) -> None:
         selection = self.selection
-        if not self.has_focus or not self._on_screen():
+        if not self.has_focus or not self.on_screen:
             return
         if refusal := selection.refusal(what):
             self.post_message(self.Refused(refusal))
@@ -598,7 +588,7 @@ class ApprovalBoard(FoldingBoard):
     def _note_displayed(self) -> None:
         """Note the calls that were displayed: the selected one to its end, others where their rows say all of them."""
         selection, view = self.selection, self.query_one(ArgumentsView)
-        if not self._on_screen() or self.folded or selection.stage == "rule":
+        if not self.on_screen or self.folded or selection.stage == "rule":
             return
         sizes, now = self._sizes(), self._now()
         shown = selection.waiting[self._first : self._first + self._calls_shown]
@@ -637,7 +627,7 @@ class ApprovalBoard(FoldingBoard):
             self.post_message(self.Decided(decision))
 
     def _decided(self) -> None:
-        decision = self.selection.take() if self._on_screen() else None
+        decision = self.selection.take() if self.on_screen else None
         if decision is not None:
             self._leave_stage()
             self.post_message(self.Decided(decision))
@@ -657,9 +647,6 @@ class ApprovalBoard(FoldingBoard):
             self.focus()
 
     # -- painting
-
-    def _on_screen(self) -> bool:
-        return self.is_waiting and self.region.height >= LOWEST and self.screen.is_current
 
     def _keep_time(self, needed: bool) -> None:
         if needed and self._clockwork is None:
@@ -816,7 +803,6 @@ class ApprovalBoard(FoldingBoard):
         names = {call_id: one_line(f"{whose[call_id]}{name}", MOST_LABEL) for call_id, name in names.items()}
         return RowSizes(self._cells, names, len({call.why for call in calls}) == 1, self._replayed)
 
-    @on(Moved)
     def say_place(self) -> None:
         if self.is_attached:
             hidden = self.folded or self.selection.stage == "rule"
@@ -829,6 +815,5 @@ class ApprovalBoard(FoldingBoard):
             return 1
         lines = keys(self.selection, self._cells, here=self.has_focus_within, replayed=self._replayed)
         self.query_one(KeyLines).name_keys(lines)
-        self.query_one(KeyLines).display = bool(lines)
         self.set_class(self.has_focus and not self.keys.settled_here, "-settling")
         return len(lines)

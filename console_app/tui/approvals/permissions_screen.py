@@ -18,8 +18,7 @@ from console_app.domain import one_line
 from console_app.domain.rules import parse_rule
 from console_app.engine import Action
 from console_app.tui.approvals.mode_switch import ModeSwitch, strip
-from console_app.tui.widgets.dialog import Dialog, DialogBox
-from console_app.tui.widgets.hinted_input import HintedInput
+from console_app.tui.widgets.dialog import Dialog, DialogBox, HintedInput
 
 _STYLES: dict[str, str] = {"deny": "bold $error", "ask": "bold $warning", "allow": "bold $success"}
 _ACTIONS: dict[str, Action] = {"allow": "allow", "ask": "ask", "deny": "deny"}
@@ -29,8 +28,6 @@ KEYS = "a add for session · A permanently · m mode · d remove · esc close"
 class PermissionsScreen(Dialog[None]):
     """The rules in force. `changed` is called when a rule or the mode has changed."""
 
-    CSS_PATH = "../widgets/dialog.tcss"
-    DEFAULT_CLASSES = "dialog"
     DEFAULT_CSS = """
     PermissionsScreen > #box { max-width: 140; }
     PermissionsScreen #mode { margin: 0 1; }
@@ -58,8 +55,7 @@ class PermissionsScreen(Dialog[None]):
         self._keep = False
 
     def compose(self) -> ComposeResult:
-        with DialogBox(KEYS) as dialog:
-            dialog.border_title = "Permissions"
+        with DialogBox("Permissions", KEYS):
             yield Static(id="mode")
             yield OptionList(markup=False)
             yield HintedInput(hint="allow SERVER.TOOL · deny files.* · ask files.write_file(path=docs/*)")

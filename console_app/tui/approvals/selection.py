@@ -46,9 +46,8 @@ class ApprovalSelection:
         """Take the calls that wait now, in any order; tell whether they differ from before, a changed tool included."""
         fresh = {approval.call.id: approval for approval in waiting}
         before = [approval.call.id for approval in self.waiting]
-        others = {
-            old.call.id for old in self.waiting if old.call.id in fresh and _shown(old) != _shown(fresh[old.call.id])
-        }
+        both = ((old, fresh[old.call.id]) for old in self.waiting if old.call.id in fresh)
+        others = {old.call.id for old, new in both if (old.fingerprint, old.changed) != (new.fingerprint, new.changed)}
         if set(fresh) == set(before) and not others:
             return False
         here = self.current.call.id if self.current else ""
@@ -224,7 +223,3 @@ class ApprovalSelection:
         ids = tuple(approval.call.id for approval in approvals)
         comments = {call_id: self.comments[call_id] for call_id in ids if call_id in self.comments}
         return ApprovalDecision(ids, decision, scope, rule, comments=comments)
-
-
-def _shown(one: Pending) -> tuple[object, object]:
-    return one.fingerprint, one.changed

@@ -358,7 +358,7 @@ class ObjectWidget(FieldWidget):
         initial = cast("Mapping[str, Any]", self.value) if isinstance(self.value, Mapping) else None
         with Vertical(classes="inner" if self._label else "outer"):
             for field in self.field.fields:
-                yield widget_for(field, _initial(field) if initial is None else initial.get(field.name, LEFT_OUT))
+                yield widget_for(field, first_value(field) if initial is None else initial.get(field.name, LEFT_OUT))
             if not self.field.fields:
                 yield Static("It takes no arguments.", classes="note")
 
@@ -417,7 +417,7 @@ class ListWidget(FieldWidget):
         event.stop()
         if event.button.has_class("add"):
             assert self.field.item is not None
-            item = ItemWidget(self._item(_initial(self.field.item)))
+            item = ItemWidget(self._item(first_value(self.field.item)))
             await self.query_one(".inner").mount(item)
             item.widget.focus_control()
         elif event.button.has_class("remove") and isinstance(event.button.parent, ItemWidget):
@@ -487,7 +487,7 @@ def _shows(field: forms.Field, value: Any) -> bool:
             return True
 
 
-def _initial(field: forms.Field) -> Any:
+def first_value(field: forms.Field) -> Any:
     return LEFT_OUT if field.default is None else field.default
 
 

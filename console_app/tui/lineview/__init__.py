@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from console_app.tui.lineview.calls.row import state_style as state_style
     from console_app.tui.lineview.calls.tally import TellingApart as TellingApart
     from console_app.tui.lineview.event_router import EventRouter as EventRouter
-    from console_app.tui.lineview.first_uses import use_first as use_first
     from console_app.tui.lineview.markdown.rows import is_web_link as is_web_link
     from console_app.tui.lineview.markdown.units import parser as parser
     from console_app.tui.lineview.results.body import ResultBody as ResultBody
     from console_app.tui.lineview.results.kind import ResultKind as ResultKind
     from console_app.tui.lineview.results.kind import Table as Table
     from console_app.tui.lineview.results.kind import kind_of as kind_of
+    from console_app.tui.lineview.results.kind import use_first as use_first
     from console_app.tui.lineview.scrolling.finder import Finder as Finder
     from console_app.tui.lineview.scrolling.finder import Kind as Kind
     from console_app.tui.lineview.scrolling.finder import neighbour as neighbour

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from typing import assert_never
 
 from console_app.domain import amounts, event_news
@@ -21,6 +23,8 @@ from console_app.tui.lineview.calls.block import CallBlock
 from console_app.tui.lineview.calls.group import BatchBlock, CallGroup, FoldBlock
 from console_app.tui.lineview.scrolling.cursor import newest_group
 from console_app.tui.lineview.view import ConversationView
+
+STORED_SLICE = 400  # events of a stored session between two looks at the keys: some 10 ms
 
 
 class _StepBlocks:
@@ -67,7 +71,9 @@ class EventRouter:
         if self._retry is not None and not event_news.News.of(event) & (
             event_news.News.BESIDE | event_news.News.RETRIES
         ):
-            self._tried(self._retry, event)
+            self._retry.over(told=isinstance(event, ev.TurnFinished) and event.outcome == "failed")
+            self._view.changed(self._retry)
+            self._retry = None
         match event:
             case ev.TextDelta():
                 self.unpainted += len(event.text)
@@ -129,6 +135,13 @@ class EventRouter:
                 pass
             case _:
                 assert_never(event)
+
+    async def show_all(self, happened: Sequence[ev.Event]) -> None:
+        """Show all that happened, in slices so that keys pass."""
+        for at in range(0, len(happened), STORED_SLICE):
+            for event in happened[at : at + STORED_SLICE]:
+                self.show(event)
+            await asyncio.sleep(0)
 
     def _agent_moved(self, event: ev.Event) -> None:
         """Paint the row of the agent in whose conversation something happened, and of those that sent it."""
@@ -214,11 +227,6 @@ class EventRouter:
         else:
             self._retry.again(event)
             self._view.changed(self._retry)
-
-    def _tried(self, retry: RetryBlock, event: ev.Event) -> None:
-        retry.over(told=isinstance(event, ev.TurnFinished) and event.outcome == "failed")
-        self._view.changed(retry)
-        self._retry = None
 
     def sending(self, text: str | None, waits: Waits) -> None:
         """Show a prompt that has no turn yet, with what it waits for below; None takes it away."""

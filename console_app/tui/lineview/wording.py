@@ -24,10 +24,6 @@ def state_of(call: CallView, now: float | None = None) -> tuple[str, str]:
     return glyph or spinner(now), word
 
 
-def counted_as(call: CallView) -> str:
-    return state_of(call)[1]
-
-
 def counted(count: int, word: str) -> str:
     """`3 done`, `1 needs you`, `2 need approval`."""
     first, _, rest = word.partition(" ")

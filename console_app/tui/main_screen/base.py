@@ -18,9 +18,8 @@ from console_app.domain import one_line
 from console_app.tui.main_screen.start.welcome import Welcome
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import PromptBox
-from console_app.tui.textual_internals import end_work, update_now
+from console_app.tui.textual_internals import end_work, typed_app, update_now
 from console_app.tui.widgets.too_small import TooSmall
-from console_app.tui.widgets.typed_app import typed_app
 
 PROMPT_PERIOD = 1 / 100  # seconds between two paints of what is typed
 IDLE = (("/", "commands"), ("@", "files"), ("prompt.help", "help"))  # hints while nothing runs

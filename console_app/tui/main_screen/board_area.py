@@ -112,11 +112,7 @@ class BoardArea(Vertical):
 
     @property
     def wanted(self) -> Board | None:
-        if self.approvals.is_waiting:
-            return self.approvals
-        if self.human.is_asking:
-            return self.human
-        return self.questions if self.questions.is_asking else None
+        return next((one for one in self._boards if one.is_asking), None)
 
     def _look(self) -> None:
         self._timer = self._services.timing.later(self, LOOK_EVERY, self._look)

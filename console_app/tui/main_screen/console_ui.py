@@ -107,9 +107,6 @@ class AgentPane(Vertical):
         return runs
 
 
-STORED_SLICE = 400  # events of a stored session between two looks at the keys: some 10 ms
-
-
 class ShownConversation:
     """Shows the conversation of one chat screen in its widgets. After `clear`, `transcript` is a new one."""
 
@@ -161,13 +158,9 @@ class ShownConversation:
     async def show_stored(self, stored: Sequence[ev.Event]) -> None:
         """Show the conversation that `stored` tells of in place of this one, in slices so that keys pass."""
         self.clear()
-        router = self._router
         self._loading = True
         try:
-            for at in range(0, len(stored), STORED_SLICE):
-                for event in stored[at : at + STORED_SLICE]:
-                    router.show(event)
-                await asyncio.sleep(0)
+            await self._router.show_all(stored)
         finally:
             self._loading = False
         self.boards.todo.show(self.transcript.todo)

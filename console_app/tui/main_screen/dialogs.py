@@ -6,29 +6,32 @@ import asyncio
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
-from textual import getters
-from textual.app import App, SuspendNotSupported
+from textual import events, getters, on
+from textual.app import App, ComposeResult, SuspendNotSupported
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
 
 from console_app.config.settings import OwnSettings
 from console_app.console import Console, Models, files
+from console_app.console.intents import Bound
 from console_app.console.reports import call_text
 from console_app.domain import ApprovalMode, Artifact, FanoutError, one_line
 from console_app.domain.transcript import CallView, Transcript
+from console_app.tui.prompt.commands import CommandRegistry
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.servers.offers import ServerOffers
+from console_app.tui.terminal.key_names import key_name
+from console_app.tui.textual_internals import typed_app
 from console_app.tui.themes import LoadedTheme
 from console_app.tui.ui import Ui
+from console_app.tui.widgets.dialog import Dialog, DialogBox
 from console_app.tui.widgets.motion import use_motion
 from console_app.tui.widgets.pick_list import Choice, PickList, best
-from console_app.tui.widgets.typed_app import typed_app
-
-if TYPE_CHECKING:
-    from textual.widget import Widget
-
-    from console_app.console.intents import Bound
-    from console_app.tui.commands.registry import CommandRegistry
 
 
 class Dialogs:
@@ -63,7 +66,7 @@ class Dialogs:
 
     async def connect(self) -> None:
         """Connect a model by its address; it answers from then on."""
-        from console_app.tui.connect.screen import ConnectScreen
+        from console_app.tui.main_screen.over.connect_screen import ConnectScreen
 
         if self._services.connecting is None:
             self._ui.toast("No other model can answer here.")
@@ -157,7 +160,7 @@ class Dialogs:
     async def call(self, label: str, arguments: Mapping[str, Any] | None = None) -> bool:
         """Make calls by hand: a form for each, until they are sent; they run as a turn that asks no model. Return
         whether any was sent. The first form is filled in with `arguments`."""
-        from console_app.tui.forms.call_form import fill_in
+        from console_app.tui.forms.dialogs import fill_in
 
         tools, path = self._services.engine.toolset.tools(), self._services.calls_path
         calls = await fill_in(self._ui.app, tools, path, label, self._ui.toast, arguments)
@@ -292,3 +295,31 @@ class ThemePicker(PickList):
     def action_leave(self) -> None:
         self.app.theme = self._before
         super().action_leave()
+
+
+class CallMenu(Dialog[str | None]):
+    """Gives the action of the binding that was picked; None where none was."""
+
+    DEFAULT_CLASSES = "dialog -menu"
+    AUTO_FOCUS = "OptionList"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "close", id="menu.close")]
+
+    def __init__(self, name: str, acts: Sequence[Binding]) -> None:
+        super().__init__()
+        self._call = name
+        self._acts = acts
+
+    def compose(self) -> ComposeResult:
+        with DialogBox(self._call, "enter do it · esc close"):
+            rows = (Content.styled(f"{key_name(act.key)}  ", "bold $primary") + act.description for act in self._acts)
+            yield OptionList(*(Option(row) for row in rows), markup=False)
+
+    def on_key(self, event: events.Key) -> None:
+        if (act := next((one for one in self._acts if one.key == event.key), None)) is not None:
+            event.stop()
+            self.dismiss(act.action)
+
+    @on(OptionList.OptionSelected)
+    def _picked(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.dismiss(self._acts[event.option_index].action)

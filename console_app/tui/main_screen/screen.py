@@ -16,7 +16,6 @@ from console_app.console import MODES, Console, Services
 from console_app.console.intents import INTENTS, RUNNING, Cannot, Commands, Key, Slash, Ways
 from console_app.domain import ApprovalMode, CallState, UsageError, one_line, plural
 from console_app.tui.approvals.mode_switch import ModeSwitch, strip
-from console_app.tui.commands.registry import CommandLine, CommandRegistry
 from console_app.tui.lineview import CallBlock, ConversationView
 from console_app.tui.main_screen.bars.activity_line import ActivityLine, BackgroundLine
 from console_app.tui.main_screen.bars.find_bar import FindBar
@@ -24,10 +23,11 @@ from console_app.tui.main_screen.bars.status_bar import StatusBar
 from console_app.tui.main_screen.base import IDLE, MainScreen
 from console_app.tui.main_screen.board_area import BoardArea
 from console_app.tui.main_screen.console_ui import AgentPane, ConsoleUi, ShownConversation
-from console_app.tui.main_screen.dialogs import Dialogs
-from console_app.tui.main_screen.over.copying import copy_part, name_of
+from console_app.tui.main_screen.dialogs import CallMenu, Dialogs
+from console_app.tui.main_screen.over.copying import copy_answer, copy_part, name_of
 from console_app.tui.main_screen.prompt_area import PromptArea
 from console_app.tui.main_screen.start.welcome import Welcome
+from console_app.tui.prompt.commands import CommandLine, CommandRegistry
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.servers.workbench import Workbench
@@ -187,11 +187,6 @@ class ChatScreen(MainScreen):
                 ui.shown.transcript, ui.view.go_to_call, at.call if isinstance(at, CallBlock) else None
             )
 
-        async def copy(_console: Console, rest: str) -> None:
-            from console_app.tui.main_screen.over.copying import copy_answer
-
-            await copy_answer(ui, rest)
-
         def clear(console: Console, _rest: str) -> None:
             if console.conversation.busy:
                 raise UsageError(f"{RUNNING}; then /clear")
@@ -223,7 +218,7 @@ class ChatScreen(MainScreen):
             "resume": Slash(resume),
             "find": Slash(lambda _, rest: self._find(rest)),
             "clear": Slash(clear),
-            "copy": Slash(copy),
+            "copy": _waiting(partial(copy_answer, ui)),
             "config": Slash(partial(dialogs.settings, themes)),
             "todo": Slash(lambda _, __: self.boards.todo.open()),
             "editor": _waiting(lambda _: dialogs.editor()),
@@ -308,8 +303,6 @@ class ChatScreen(MainScreen):
         self.ui.open(self._pick_act)
 
     async def _pick_act(self) -> None:
-        from console_app.tui.main_screen.over.call_menu import CallMenu
-
         block, view = self.view.cursor, self.view
         if isinstance(block, CallBlock):
             acts = [one.binding for one in self.active_bindings.values() if one.node is view and one.enabled]

@@ -28,8 +28,8 @@ from console_app.console import files
 from console_app.domain import FanoutError, one_line
 from console_app.tui.prompt.completion import Completion, Completions, Token, token_before
 from console_app.tui.prompt.prompt import Prompt
+from console_app.tui.textual_internals import typed_app
 from console_app.tui.widgets.pick_list import best
-from console_app.tui.widgets.typed_app import typed_app
 
 MOST_FILES = 200_000
 LONGEST_WALK = 20.0  # seconds
@@ -279,7 +279,7 @@ Keep = Callable[[bytes], Awaitable[str]]
 PAUSE = 0.15  # seconds of no typing before what is named is looked at
 
 
-async def _nothing_later(_token: Token) -> AsyncIterator[Completions]:
+async def nothing_later(_token: Token) -> AsyncIterator[Completions]:
     """Stands where there is nothing but files."""
     yield Completions()
 
@@ -306,7 +306,7 @@ class PromptBox(Vertical):
         history_path: Path,
         folder: Path,
         completer: Completer,
-        later: Later = _nothing_later,
+        later: Later = nothing_later,
         look: Look | None = None,
         keep: Keep | None = None,
         *,

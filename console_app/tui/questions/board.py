@@ -21,25 +21,20 @@ from textual.widgets import Input
 from console_app.console import PendingQuestion, Reply, Timing
 from console_app.domain import one_line, questions
 from console_app.tui.terminal.key_names import writes_text
-from console_app.tui.widgets.displayed_end import DisplayedEnd, Moved, place
 from console_app.tui.widgets.folding_board import FoldingBoard
 from console_app.tui.widgets.key_hints import KeyLines, key_lines
-from console_app.tui.widgets.settled_keys import SETTLE, SettledKeys
+from console_app.tui.widgets.settled_keys import SETTLE, DisplayedEnd, SettledKeys, place
 
 if TYPE_CHECKING:
     from console_app.tui.questions.views import AskedView
-
-LOWEST = 4  # lines, below which nothing can be read and so nothing decided
 
 
 class HumanBoard(FoldingBoard):
     DEFAULT_CSS = """
     HumanBoard {
-        height: auto; margin: 0 1; padding: 0 1; display: none;
-        border: heavy $accent; border-title-color: $accent; border-title-style: bold; border-subtitle-color: $muted;
+        border: heavy $accent; border-title-color: $accent; border-title-style: bold;
     }
     HumanBoard:blur { border: heavy $accent 60%; }
-    HumanBoard.-asking { display: block; }
     HumanBoard > .human--keys { height: auto; margin-top: 1; }
     """
 
@@ -191,7 +186,7 @@ class HumanBoard(FoldingBoard):
 
     def action_enter(self) -> None:
         """Go into the form; in it, to the next field; behind the last, send. A form whose question is gone closes."""
-        if (view := self._shown) is None or not self._on_screen():
+        if (view := self._shown) is None or not self.on_screen:
             return
         if not self.has_focus:
             self._go_on()
@@ -248,7 +243,7 @@ class HumanBoard(FoldingBoard):
 
     def _decide(self, key: str) -> None:
         view = self._shown
-        if view is None or not self._on_screen() or key not in dict(view.choices):
+        if view is None or not self.on_screen or key not in dict(view.choices):
             return
         if not self.keys.settled or (key in ("y", "a") and not self._end.passed(view.body)):
             self.keys.changed()
@@ -257,7 +252,7 @@ class HumanBoard(FoldingBoard):
         self._paint_keys()
 
     def _reply(self) -> None:
-        decided = self.keys.take() if self._on_screen() else None
+        decided = self.keys.take() if self.on_screen else None
         if decided is not None and decided[0] in self._open:
             self._replied = decided[0]
             self.post_message(self.Replied(*decided))
@@ -283,9 +278,6 @@ class HumanBoard(FoldingBoard):
 
     # -- painting
 
-    def _on_screen(self) -> bool:
-        return self.is_asking and self.region.height >= LOWEST and self.screen.is_current
-
     def on_resize(self) -> None:
         self._paint()
 
@@ -306,20 +298,15 @@ class HumanBoard(FoldingBoard):
         left = "" if view.withdrawn or view.asked.left is None else f" · ends in {view.asked.left:.0f} s"
         self.border_title = Content(f"{one_line(who, 50)} {view.wants}{count}{left}")  # pyright: ignore[reportAttributeAccessIssue]
 
-    def in_brief(self, width: int, framed: bool) -> Content:
-        title = Content() if framed else Content.styled(f"{self.border_title}  ", "$accent")
-        said = "" if self._withdrawn or self._view is None else questions.first_words(self._view.asked.question)
-        return title + Content.styled(one_line(said, width), "bold $foreground")
-
-    @on(Moved)
-    def _moved(self) -> None:
-        self.call_after_refresh(self.say_place)
+    @property
+    def asked(self) -> str:
+        return "" if self._withdrawn or self._view is None else questions.first_words(self._view.asked.question)
 
     def say_place(self) -> None:
         if (view := self._shown) is not None:
             hidden = "" if self.folded else place(view.body)
             self.border_subtitle = f"{hidden} · space to scroll" if hidden and self.has_focus else hidden
-            if view.is_ready and self._on_screen() and not self.folded:
+            if view.is_ready and self.on_screen and not self.folded:
                 self._end.note(view.body)
 
     def _paint_keys(self) -> int:
@@ -336,7 +323,6 @@ class HumanBoard(FoldingBoard):
         width = max(self.content_size.width, 20)
         lines = key_lines(pairs, width, accent="$accent", counts=settled, clicks=self.has_focus)
         self.query_one(KeyLines).name_keys(lines)
-        self.query_one(KeyLines).display = bool(lines)
         if not self.keys.settled:
             self._timing.later(self, SETTLE + 0.02, self._paint_keys)
         return len(lines)

@@ -15,13 +15,12 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from console_app.console import Timing
-from console_app.domain import displayed, one_line
+from console_app.domain import displayed
 from console_app.domain.transcript import CallView
 from console_app.tui.terminal.key_names import writes_text
-from console_app.tui.widgets.displayed_end import DisplayedEnd, Moved, place, tell_moves
 from console_app.tui.widgets.folding_board import FoldingBoard
 from console_app.tui.widgets.key_hints import REPLAYED, KeyLines, key_lines, pressing
-from console_app.tui.widgets.settled_keys import SETTLE, SettledKeys
+from console_app.tui.widgets.settled_keys import SETTLE, DisplayedEnd, SettledKeys, place, tell_moves
 from console_app.tui.widgets.too_small import ROOMY
 
 NO_ANSWER = ""  # as what was chosen
@@ -31,12 +30,8 @@ class QuestionBoard(FoldingBoard):
     """Shows the oldest open question. It answers nothing itself; an answer is posted once it proved to be meant."""
 
     DEFAULT_CSS = """
-    QuestionBoard {
-        height: auto; margin: 0 1; padding: 0 1; display: none;
-        border: heavy $accent; border-title-color: $accent; border-subtitle-color: $muted;
-    }
+    QuestionBoard { border: heavy $accent; border-title-color: $accent; }
     QuestionBoard:blur { border: heavy $accent 60%; }
-    QuestionBoard.-asking { display: block; }
     QuestionBoard > Static { height: auto; }
     QuestionBoard > VerticalScroll { height: auto; scrollbar-size-vertical: 1; background: $background; }
     QuestionBoard > VerticalScroll > Static { height: auto; }
@@ -169,16 +164,12 @@ class QuestionBoard(FoldingBoard):
         self.query_one(VerticalScroll).styles.max_height = max(room, 1)
         self.call_after_refresh(self.say_place)
 
-    def in_brief(self, width: int, framed: bool) -> Content:
-        title = Content() if framed else Content.styled(f"{self.border_title}  ", "$accent")
-        return title + Content.styled(one_line(self._calls[0].question, width), "bold $foreground")
+    @property
+    def asked(self) -> str:
+        return self._calls[0].question
 
     def on_mount(self) -> None:
         tell_moves(self.query_one(VerticalScroll))
-
-    @on(Moved)
-    def _moved(self) -> None:
-        self.call_after_refresh(self.say_place)
 
     def say_place(self) -> None:
         body = self.query_one(VerticalScroll)
@@ -206,9 +197,7 @@ class QuestionBoard(FoldingBoard):
             )
             for n, option in enumerate(call.options, 1)
         ]
-        options = self.query_one(".question--options", KeyLines)
-        options.display = bool(lines)
-        options.name_keys(lines)
+        self.query_one(".question--options", KeyLines).name_keys(lines)
         self.query_one(VerticalScroll).scroll_home(animate=False)
         self.on_resize()
 
@@ -231,7 +220,6 @@ class QuestionBoard(FoldingBoard):
         width = max(self.content_size.width, 20)
         lines = key_lines(pairs, width, accent="$accent", counts=settled, clicks=self.has_focus)
         keys.name_keys(lines)
-        keys.display = bool(lines)
         if not settled:
             self._timing.later(self, SETTLE + 0.02, self._paint_keys)
         return len(lines)

@@ -23,8 +23,8 @@ from console_app.domain import (
     web_address,
 )
 from console_app.domain.schema import forms
-from console_app.tui.forms.field_widgets import LEFT_OUT, FieldWidget, widget_for
-from console_app.tui.widgets.displayed_end import tell_moves
+from console_app.tui.forms.field_widgets import LEFT_OUT, FieldWidget, first_value, widget_for
+from console_app.tui.widgets.settled_keys import tell_moves
 from console_app.tui.widgets.text_view import TextView
 
 
@@ -137,10 +137,8 @@ class FormView(AskedView):
 
     def _more_fields(self) -> None:
         there = len(self._widgets)
-        fresh = [
-            widget_for(field, LEFT_OUT if field.default is None else field.default, label=field.title)
-            for field in self._fields[there : there + A_TIME]
-        ]
+        more = self._fields[there : there + A_TIME]
+        fresh = [widget_for(field, first_value(field), label=field.title) for field in more]
         if fresh and self.is_attached:
             self._widgets += fresh
             self.body.mount(*fresh)

@@ -10,24 +10,20 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
+from console_app.config.servers import Item
 from console_app.console import Console
 from console_app.console.intents import Bound, intent_of
-from console_app.console.servers import facts_of
+from console_app.console.servers import Offered, facts_of
 from console_app.domain import FanoutError, one_line, plural
 from console_app.mcp_client import Hub, PromptArgument, Resource, ResourceTemplate, ServerPrompt
 from console_app.mcp_client.offering import typed_names
-from console_app.tui.commands.registry import CommandRegistry
+from console_app.tui.prompt.commands import CommandRegistry
 from console_app.tui.prompt.completion import Completion, Completions, Token
+from console_app.tui.prompt.prompt_box import nothing_later
+from console_app.tui.servers.workbench import Workbench
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.pick_list import best
-
-if TYPE_CHECKING:
-    from console_app.config.servers import Item
-    from console_app.console.servers import Offered
-    from console_app.tui.servers.workbench import Workbench
-
 
 PAUSE = 0.12  # seconds of no typing before a server is asked
 MOST_BESIDE_FILES = 8
@@ -176,7 +172,7 @@ class ServerOffers:
         self._ui = ui
         self._commands = commands
         self._send = send
-        self._completion = ServerCompletion(hub) if hub is not None else None
+        self.completions = ServerCompletion(hub).later if hub is not None else nothing_later
         self.watching = console.watching
         self.bench: Workbench | None = None  # once there is a conversation in which tools can run
         self.file = console.server_files  # says when mcp.json changes
@@ -235,14 +231,6 @@ class ServerOffers:
         server = name.partition(":")[0]
         return self._hub is not None and server in self._hub.typed_servers()
 
-    async def completions(self, token: Token) -> AsyncIterator[Completions]:
-        """Yield what servers know for a token, more of it each time."""
-        if self._completion is None:
-            yield Completions()
-            return
-        async for found in self._completion.later(token):
-            yield found
-
     def _run(self, typed: str, prompt: ServerPrompt, _console: Console, rest: str) -> None:
         """Send the prompt, or ask for what it needs and nobody typed. Nothing that was typed is lost."""
         try:
@@ -257,7 +245,7 @@ class ServerOffers:
             self._send(f"/{typed} {rest}".rstrip())
 
     async def _fill_in(self, typed: str, prompt: ServerPrompt, filled: dict[str, str]) -> None:
-        from console_app.tui.forms.values_form import ValuesForm
+        from console_app.tui.forms.dialogs import ValuesForm
 
         assert self._hub is not None, "the prompt is its"
         propose = partial(proposals, self._hub, prompt)
@@ -269,7 +257,7 @@ class ServerOffers:
 
     async def _filled_in(self, hub: Hub, template: ResourceTemplate) -> str | None:
         """Return the URI of a template, from a form with its variables; None where there is none."""
-        from console_app.tui.forms.values_form import ValuesForm
+        from console_app.tui.forms.dialogs import ValuesForm
 
         if not template.variables:
             self._ui.toast(f"{one_line(template.uri_template, 80)} can't be read as a template.")

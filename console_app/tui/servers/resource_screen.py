@@ -6,12 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from textual import work
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.types import CSSPathType
 from textual.widgets import Static
@@ -23,16 +22,12 @@ from console_app.domain import Artifact, Attachment, FanoutError, amounts, one_l
 from console_app.mcp_client import Hub, read_attachments
 from console_app.tui.lineview import is_web_link, kind_of
 from console_app.tui.servers.prompt_screen import rendered
-from console_app.tui.servers.uses import uses_in_brief, uses_of
-from console_app.tui.widgets.dialog import Dialog
+from console_app.tui.servers.tree_dialog import uses_in_brief, uses_of
+from console_app.tui.widgets.dialog import Dialog, DialogBox
 from console_app.tui.widgets.folding_tree import FoldingTree
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.pick_list import Choice, PickList
 from console_app.tui.widgets.text_view import TextView
-
-if TYPE_CHECKING:
-    from textual import work
-from textual.app import App
 
 LARGEST_RENDERED = 200_000  # characters: more is shown as it came
 MOST_SHOWN = 1_000_000  # characters: laying out more would be felt at the keyboard
@@ -70,9 +65,7 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         self._is_more = False  # than text: it is shown as what it is
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="box") as dialog:
-            title = f"{one_line(self._server, 40)} · {one_line(self._uri, 120)}"
-            dialog.border_title = Content(title)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
+        with DialogBox(f"{one_line(self._server, 40)} · {one_line(self._uri, 120)}"):
             yield Static(id="facts")
             yield TextView()
             yield FoldingTree()

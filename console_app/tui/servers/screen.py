@@ -6,12 +6,11 @@ import re
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, cast, get_args
+from typing import Any, ClassVar, ParamSpec, cast, get_args
 
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.types import CSSPathType
 from textual.widgets import Input, Static, TextArea
@@ -20,6 +19,7 @@ from console_app.config.servers import Typed
 from console_app.console.reports import tail
 from console_app.console.servers import HubSwitches, Offered
 from console_app.domain import FanoutError, Level, one_line, safe_text, visible
+from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.servers.tree import (
     INDENT,
     SWITCH_CELLS,
@@ -32,19 +32,14 @@ from console_app.tui.servers.tree import (
     SwitchTree,
     identity,
 )
+from console_app.tui.servers.workbench import Workbench
 from console_app.tui.terminal.key_names import key_name, writes_text
 from console_app.tui.textual_internals import own_bindings
-from console_app.tui.widgets.dialog import Dialog
-from console_app.tui.widgets.hinted_input import HintedInput
+from console_app.tui.widgets.dialog import Dialog, DialogBox, HintedInput
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.pick_list import Choice, PickList
 from console_app.tui.widgets.row_list import RowList
 from console_app.tui.widgets.text_dialog import Confirm, ConfirmChoice, TextDialog
-
-if TYPE_CHECKING:
-    from console_app.tui.servers.offers import ServerOffers
-    from console_app.tui.servers.workbench import Workbench
-
 
 LOOK = 0.2  # seconds between two looks at what the servers do
 P = ParamSpec("P")
@@ -103,8 +98,7 @@ class ServersScreen(Dialog[bool]):
         self._first = on_server
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="box") as dialog:
-            dialog.border_title = "Servers"
+        with DialogBox("Servers"):
             yield HintedInput(hint="/ to search servers, tools and descriptions", id="search")
             yield self._tree
             yield self._details
@@ -445,8 +439,7 @@ class ServerLogDialog(TextDialog):
         super().on_mount()
 
     def _name_level(self) -> None:
-        dialog = self.query_one("#box")
-        dialog.border_subtitle = f"{self._level} and above · v level · c copy · esc close"
+        self.query_one(DialogBox).name_keys(f"{self._level} and above · v level · c copy · esc close")
 
     @work(exclusive=True)
     async def action_level(self) -> None:
@@ -504,8 +497,7 @@ class ServerForm(Dialog[tuple[str, dict[str, Any]] | None]):
         self._tried = False
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="box") as dialog:
-            dialog.border_title = "Change a server" if self._server else "Add a server"
+        with DialogBox("Change a server" if self._server else "Add a server") as dialog:
             dialog.border_subtitle = Content(one_line(str(self._file), 60))  # pyright: ignore[reportAttributeAccessIssue]
             yield Static("Name", classes="label")
             yield Input(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from rich.style import Style
 from textual.strip import Strip
@@ -16,14 +16,11 @@ from textual.widget import Widget
 from console_app.config.servers import Item, Selection
 from console_app.console.servers import HubSwitches, Offered
 from console_app.domain import one_line, plural
+from console_app.mcp_client import ServerStatus
 from console_app.tui.lineview import spinner
 from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width, wrap
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.widgets.row_list import RowList
-
-if TYPE_CHECKING:
-    from console_app.mcp_client import ServerStatus
-
 
 Mark = Literal["on", "partly", "off"]
 

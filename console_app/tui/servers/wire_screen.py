@@ -12,7 +12,6 @@ from typing import ClassVar
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.types import CSSPathType
 from textual.widgets import Input, Static
@@ -22,10 +21,9 @@ from console_app.domain import FanoutError, amounts, one_line, plural
 from console_app.mcp_client import RawMessage, Traffic
 from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
 from console_app.tui.lineview.palette import Palette
-from console_app.tui.servers.schema_tree import json_nodes
-from console_app.tui.widgets.dialog import Dialog
+from console_app.tui.servers.tree_dialog import json_nodes
+from console_app.tui.widgets.dialog import Dialog, DialogBox, HintedInput
 from console_app.tui.widgets.folding_tree import FoldingTree
-from console_app.tui.widgets.hinted_input import HintedInput
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.pick_list import Choice, PickList
 from console_app.tui.widgets.row_list import RowList
@@ -124,8 +122,7 @@ class WireScreen(Dialog[None]):
         self._paused = False
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="box") as dialog:
-            dialog.border_title = Content(f"Wire of {one_line(self._server, 60)}")  # pyright: ignore[reportAttributeAccessIssue]
+        with DialogBox(f"Wire of {one_line(self._server, 60)}"):
             yield HintedInput(hint="/ to filter: words in the method or the message", id="search")
             yield self._list
             yield Static(id="facts")
@@ -253,8 +250,7 @@ class MessageScreen(Dialog[None]):
         facts = [way, one.kind, time.strftime("%H:%M:%S", time.localtime(one.at)), amounts.size(one.size)]
         facts += [f"answered in {amounts.measured(one.seconds)}"] if one.seconds is not None else []
         facts += ["cut: it was too large to be kept whole"] if one.size > len(one.raw) else []
-        with Vertical(id="box") as dialog:
-            dialog.border_title = Content(one_line(one.method or "a message", 80))  # pyright: ignore[reportAttributeAccessIssue]
+        with DialogBox(one_line(one.method or "a message", 80)):
             yield Static(Content(" · ".join(facts)), id="facts")
             yield FoldingTree(json_nodes(self._data))
             yield KeyHints()

@@ -6,29 +6,23 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from console_app.console.servers import Pings, facts_of_tool
+from console_app.console.servers import Offered, Pings, facts_of_tool
 from console_app.domain import FanoutError, ToolSpec, amounts, one_line, plural
 from console_app.domain import schema as json_schema
 from console_app.domain.transcript import CallView
 from console_app.engine import ApprovalGate
-from console_app.mcp_client import Hub
+from console_app.mcp_client import Hub, ServerStatus
 from console_app.tui.lineview import brief_arguments, state_of, state_style
 from console_app.tui.lineview.lines import Piece
 from console_app.tui.lineview.palette import Palette
-from console_app.tui.servers.schema_tree import schema_nodes
-from console_app.tui.servers.tree_dialog import TreeDialog, described, section
-from console_app.tui.servers.uses import calls_in_brief
+from console_app.tui.servers.tree_dialog import TreeDialog, calls_in_brief, described, schema_nodes, section
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.folding_tree import FoldingTree, Node
-
-if TYPE_CHECKING:
-    from console_app.console.servers import Offered
-    from console_app.mcp_client import ServerStatus
 
 MOST_CALLS = 50  # of the newest that are listed
 

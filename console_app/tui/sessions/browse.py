@@ -25,9 +25,8 @@ from console_app.domain.transcript import ToModel, results
 from console_app.sessions import SearchHit, SessionInfo, Store, StoreError
 from console_app.tui.lineview import parser
 from console_app.tui.ui import Ui
-from console_app.tui.widgets.dialog import Dialog, DialogBox
-from console_app.tui.widgets.hinted_input import HintedInput
-from console_app.tui.widgets.pick_list import list_keys, move_highlight
+from console_app.tui.widgets.dialog import Dialog, DialogBox, HintedInput
+from console_app.tui.widgets.pick_list import SearchedList, list_keys
 
 _WHO = {"user": ("▌ ", "$primary"), "assistant": ("▎ ", "$secondary"), "tool": ("  ", "$muted")}
 _Line = Callable[[int], Content]  # of a width
@@ -145,12 +144,9 @@ class SessionsScreen(Dialog[Picked | None]):
         self._shown: list[SearchHit] = []
 
     def compose(self) -> ComposeResult:
-        with DialogBox("enter open · f2 rename · f4 fork · f5 export · f8 delete · esc close") as dialog:
-            dialog.border_title = "Sessions"
+        with DialogBox("Sessions", "enter open · f2 rename · f4 fork · f5 export · f8 delete · esc close"):
             yield HintedInput(self._query, hint="type to search titles and everything said")
-            options = OptionList(markup=False)
-            options.can_focus = False
-            yield options
+            yield SearchedList()
             yield Static(id="preview")
             yield Static(classes="dialog--note")
 
@@ -161,7 +157,7 @@ class SessionsScreen(Dialog[Picked | None]):
         self._fill()
 
     def action_move(self, delta: int) -> None:
-        move_highlight(self.query_one(OptionList), delta)
+        self.query_one(SearchedList).move(delta)
 
     def action_choose(self, action: Action) -> None:
         index = self.query_one(OptionList).highlighted

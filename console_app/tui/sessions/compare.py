@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -20,7 +19,6 @@ from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.text_dialog import TextDialog
 
 WIDE = 120  # cells from which two columns stand side by side
-SLICE = 400  # events between two looks at the keys
 
 
 class ReadView(ConversationView):
@@ -47,11 +45,7 @@ class Column(Vertical):
         yield self.view
 
     async def load(self) -> None:
-        """Show what happened, in slices so that keys pass."""
-        for at in range(0, len(self._happened), SLICE):
-            for event in self._happened[at : at + SLICE]:
-                self._router.show(event)
-            await asyncio.sleep(0)
+        await self._router.show_all(self._happened)
 
     def reveal(self, call: CallView) -> None:
         for block in self.view.blocks:

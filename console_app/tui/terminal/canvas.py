@@ -27,7 +27,7 @@ from rich.cells import cell_len
 from rich.color import Color, ColorSystem
 
 from console_app.domain import safe_text
-from console_app.tui.terminal.placeholders import CELLS, INK, LOW_BYTES, MARKS, cells
+from console_app.tui.terminal.edge import CELLS, INK, LOW_BYTES, MARKS, cells
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Pixels

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 from rich.cells import cell_len
-from textual import getters
+from textual import events, getters
 from textual.containers import Vertical
+from textual.content import Content
 from textual.screen import ModalScreen
+from textual.widgets import Input
 
-from console_app.tui.textual_internals import end_work
+from console_app.domain import one_line
+from console_app.tui.textual_internals import end_work, typed_app
 from console_app.tui.widgets.too_small import LEAST_COLUMNS, ROOMY
-from console_app.tui.widgets.typed_app import typed_app
 
 BETWEEN = " · "
 CORNERS = 6  # cells of the edge that a title can't have
@@ -26,10 +29,11 @@ def fitted(keys: str, room: int) -> str:
 
 
 class DialogBox(Vertical):
-    """`keys` are named by importance, the one that leaves last."""
+    """The frame of a dialog. `keys` are named by importance, the one that leaves last; "": a line below has them."""
 
-    def __init__(self, keys: str) -> None:
+    def __init__(self, title: str, keys: str = "") -> None:
         super().__init__(id="box")
+        self.border_title = Content(title)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
         self._keys = keys
 
     def name_keys(self, keys: str) -> None:
@@ -37,7 +41,8 @@ class DialogBox(Vertical):
         self.on_resize()
 
     def on_resize(self) -> None:
-        self.border_subtitle = fitted(self._keys, self.outer_size.width - CORNERS)
+        if self._keys:
+            self.border_subtitle = fitted(self._keys, self.outer_size.width - CORNERS)
 
 
 Result = TypeVar("Result")
@@ -48,6 +53,8 @@ NARROW = [(0, "-cramped"), (LEAST_COLUMNS, "-fitting")]
 class Dialog(ModalScreen[Result]):
     """Gives `Result`. No worker of it finds its widgets gone: a file or an endpoint may answer while it closes."""
 
+    CSS_PATH = Path(__file__).with_name("dialog.tcss")  # whole: subclasses stand in other folders
+    DEFAULT_CLASSES = "dialog"
     HORIZONTAL_BREAKPOINTS = NARROW
     VERTICAL_BREAKPOINTS = LOW
     app = getters.app(typed_app)
@@ -58,3 +65,28 @@ class Dialog(ModalScreen[Result]):
     async def _message_loop_exit(self) -> None:
         end_work(self)
         await super()._message_loop_exit()
+
+
+class HintedInput(Input):
+    """`hint` stands in it while it is empty, with an ellipsis at its end where there is more of it."""
+
+    def __init__(self, value: str = "", *, hint: str, **options: Any) -> None:
+        super().__init__(value, placeholder=hint, **options)
+        self._hint = hint
+
+    def begin(self, hint: str, words: str) -> None:
+        """Takes the focus with another hint and these words, to go on behind them."""
+        self.hinted(hint)
+        self.value, self.cursor_position = words, len(words)
+        self.focus()
+
+    def hinted(self, hint: str) -> None:
+        self._hint = hint
+        self._fit()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._fit()
+
+    def _fit(self) -> None:
+        width = self.content_size.width
+        self.placeholder = self._hint if len(self._hint) <= width else one_line(self._hint, max(width, 1))

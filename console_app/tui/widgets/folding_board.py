@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from textual import events, getters
+from textual import events, getters, on
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
@@ -14,14 +14,16 @@ from textual.reactive import var
 from textual.visual import VisualType
 
 from console_app.console import Timing
+from console_app.domain import one_line
+from console_app.tui.textual_internals import typed_app
 from console_app.tui.widgets.key_hints import key_lines
-from console_app.tui.widgets.settled_keys import ALONE, SettledKeys
+from console_app.tui.widgets.settled_keys import ALONE, Moved, SettledKeys
 from console_app.tui.widgets.too_small import ROOMY
-from console_app.tui.widgets.typed_app import typed_app
 
 GAP = 2
 SHARE = 0.6  # of the screen's height that a board may take
 LEAST = 10  # lines that it may in any case, where nothing else needs them
+LOWEST = 4  # lines, below which nothing can be read and so nothing decided
 
 
 class FoldingBoard(Vertical, can_focus=True):
@@ -29,6 +31,8 @@ class FoldingBoard(Vertical, can_focus=True):
     their text."""
 
     DEFAULT_CSS = """
+    FoldingBoard { height: auto; margin: 0 1; padding: 0 1; display: none; border-subtitle-color: $muted; }
+    FoldingBoard.-asking { display: block; }
     FoldingBoard.-folded { height: 3; }
     FoldingBoard.-folded > * { visibility: hidden; }
     """
@@ -71,9 +75,28 @@ class FoldingBoard(Vertical, can_focus=True):
         """Act unless another key comes right behind; keys that are still on their way go first."""
         self._timing.later(self, ALONE, lambda: self.app.call_later(self.call_later, act))
 
+    @property
+    def is_asking(self) -> bool:
+        """Tell whether something waits for you."""
+        raise NotImplementedError
+
+    @property
+    def on_screen(self) -> bool:
+        return self.is_asking and self.region.height >= LOWEST and self.screen.is_current
+
     def in_brief(self, width: int, framed: bool) -> Content:
         """Sum up what waits in a line of so many cells. Where it is `framed`, the title stands above."""
+        title = Content() if framed else Content.styled(f"{self.border_title}  ", self.accent)
+        return title + Content.styled(one_line(self.asked, width), "bold $foreground")
+
+    @property
+    def asked(self) -> str:
+        """The words of a question."""
         raise NotImplementedError
+
+    @on(Moved)
+    def _moved(self) -> None:
+        self.call_after_refresh(self.say_place)
 
     def say_place(self) -> None:
         """Tell in the frame how much of what waits is shown."""

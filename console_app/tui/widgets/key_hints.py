@@ -36,6 +36,7 @@ class KeyLines(Static):
         if shown.plain != self._words:
             self._words, self._since = shown.plain, self._now()
         self.update(shown)
+        self.display = bool(lines)
 
     def on_resize(self) -> None:
         self._since = self._now()

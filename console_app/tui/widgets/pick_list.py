@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.fuzzy import FuzzySearch
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from console_app.domain import one_line
-from console_app.tui.widgets.dialog import Dialog
+from console_app.tui.widgets.dialog import Dialog, DialogBox
 
 
 def best(query: str, names: Iterable[str], limit: int) -> list[str]:
@@ -39,11 +37,17 @@ def list_keys(dialog: str) -> list[Binding]:
     ]
 
 
-def move_highlight(options: OptionList, delta: int) -> None:
-    """Moves the highlight; single steps go round the ends."""
-    if count := options.option_count:
-        place = (options.highlighted if options.highlighted is not None else -1) + delta
-        options.highlighted = place % count if abs(delta) == 1 else max(0, min(place, count - 1))
+class SearchedList(OptionList, can_focus=False):
+    """Has its keys from the field above it."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id, markup=False)
+
+    def move(self, delta: int) -> None:
+        """Move the highlight; single steps go round the ends."""
+        if count := self.option_count:
+            place = (self.highlighted if self.highlighted is not None else -1) + delta
+            self.highlighted = place % count if abs(delta) == 1 else max(0, min(place, count - 1))
 
 
 MOST_SHOWN = 200
@@ -61,7 +65,6 @@ class PickList(Dialog[str | None]):
     """Typing filters by the text of a row, its name first; arrows move, Enter picks, Escape gives None. With
     `free_text` the typed words are a result where no name fits."""
 
-    CSS_PATH = Path(__file__).with_name("dialog.tcss")  # whole: subclasses stand in other folders
     DEFAULT_CLASSES = "dialog -list"
     AUTO_FOCUS = "Input"
 
@@ -90,13 +93,9 @@ class PickList(Dialog[str | None]):
         self._free_text = free_text
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="box") as dialog:
-            dialog.border_title = self._title
-            dialog.border_subtitle = "enter select · esc cancel"
+        with DialogBox(self._title, "enter select · esc cancel"):
             yield Input(placeholder=self._hint)
-            options = OptionList(markup=False)
-            options.can_focus = False
-            yield options
+            yield SearchedList()
             yield Static(classes="dialog--note")
 
     def on_mount(self) -> None:
@@ -115,7 +114,7 @@ class PickList(Dialog[str | None]):
         self.dismiss(text)
 
     def action_move(self, delta: int) -> None:
-        move_highlight(self.query_one(OptionList), delta)
+        self.query_one(SearchedList).move(delta)
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import ClassVar
 
-from textual import events
-from textual.app import App
+from textual import events, getters
 from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
 from textual.message import Message
@@ -16,6 +15,7 @@ from textual.strip import Strip
 
 from console_app.tui.lineview.lines import Line, fit
 from console_app.tui.lineview.palette import Palette, palette_of
+from console_app.tui.textual_internals import typed_app
 
 
 class RowList(ScrollView, can_focus=True):
@@ -27,6 +27,7 @@ class RowList(ScrollView, can_focus=True):
     }
     """
     ALLOW_SELECT = False
+    app = getters.app(typed_app)
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "up", id="rows.up", show=False),
@@ -67,13 +68,9 @@ class RowList(ScrollView, can_focus=True):
     # -- content
 
     @property
-    def console_app(self) -> App[Any]:
-        return cast("App[Any]", self.app)  # pyright: ignore[reportUnknownMemberType]
-
-    @property
     def palette(self) -> Palette:
         if self._palette is None:
-            self._palette = palette_of(self.console_app)
+            self._palette = palette_of(self.app)
         return self._palette
 
     def set_count(self, count: int, cursor: int | None = None) -> None:
@@ -93,7 +90,7 @@ class RowList(ScrollView, can_focus=True):
             self.virtual_size = size
 
     def on_mount(self) -> None:
-        self.console_app.theme_changed_signal.subscribe(self, self._theme_changed)
+        self.app.theme_changed_signal.subscribe(self, self._theme_changed)
 
     def _theme_changed(self, _theme: object) -> None:
         self._palette = None

@@ -4,6 +4,8 @@ A key that decides something counts when nothing has changed for half a second, 
 So text typed in one go, repeated by a held key or pasted by a terminal decides nothing. Each key that came too early
 begins the half second anew: a key held for a minute approves the one call it was pressed for, and nothing after. Your
 own way from row to row takes half of that: enough that `ja` typed as a word allows nothing.
+
+Nothing of a widget that scrolls is accepted before its end was displayed.
 """
 
 from __future__ import annotations
@@ -11,6 +13,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
+
+from textual.message import Message
+from textual.widget import Widget
+
+from console_app.domain import plural
 
 SETTLE = 0.5  # seconds without a change before a key counts
 MOVED = 0.25  # seconds after you went to another row: slower than words are typed, faster than rows are read
@@ -87,3 +94,53 @@ class SettledKeys(Generic[T]):
         """The held decision, once ALONE has passed since it was made; given only once."""
         decision, self.holds = self.holds, None
         return decision
+
+
+class Moved(Message):
+    """Other lines of a widget are in view, or there are more or fewer of them."""
+
+
+def tell_moves(view: Widget) -> None:
+    """Have the widget post `Moved`, by whatever it is scrolled."""
+
+    def moved(_before: object, _now: object) -> None:
+        view.post_message(Moved())
+
+    for what in ("scroll_y", "virtual_size"):
+        view.watch(view, what, moved, init=False)
+
+
+def lines_below(view: Widget) -> int:
+    return max(view.virtual_size.height - round(view.scroll_offset.y) - view.scrollable_content_region.height, 0)
+
+
+def place(view: Widget) -> str:
+    """Say how many lines are out of sight; "" where all can be seen."""
+    above, below = round(view.scroll_offset.y), lines_below(view)
+    said = f"{plural(above, 'line')} above" if above else ""
+    return f"{said}, {below:,} below" if said and below else f"{plural(below, 'line')} below" if below else said
+
+
+def at_end(view: Widget) -> bool:
+    laid_out = view.virtual_size.height > 0 and view.scrollable_content_region.height > 0
+    return view.display and laid_out and not lines_below(view)
+
+
+def show_end(view: Widget) -> None:
+    view.scroll_relative(y=lines_below(view), animate=False, immediate=True)
+
+
+class DisplayedEnd:
+    def __init__(self) -> None:
+        self._was = False
+
+    def note(self, view: Widget) -> None:
+        """The widget can be seen as it is now. What fits is not noted: its lines may not have been broken yet."""
+        self._was = self._was or (view.scroll_offset.y > 0 and at_end(view))
+
+    def passed(self, view: Widget) -> bool:
+        """Tell whether its end was displayed. Else it is shown now, and the next key is the first that counts."""
+        passed = self._was or at_end(view)
+        if not passed:
+            show_end(view)
+        return passed

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Button, Static
 
 from console_app.console import Timing
 from console_app.domain import one_line
-from console_app.tui.widgets.dialog import Dialog
-from console_app.tui.widgets.displayed_end import DisplayedEnd, Moved, place, tell_moves
-from console_app.tui.widgets.settled_keys import ALONE, SETTLE, SettledKeys
+from console_app.tui.widgets.dialog import Dialog, DialogBox
+from console_app.tui.widgets.settled_keys import ALONE, SETTLE, DisplayedEnd, Moved, SettledKeys, place, tell_moves
 from console_app.tui.widgets.text_view import TextView
 
 
@@ -30,8 +28,6 @@ class ConfirmChoice:
 
 
 class Confirm(Dialog[str | None]):
-    CSS_PATH = Path(__file__).with_name("dialog.tcss")  # whole: subclasses stand in other folders
-    DEFAULT_CLASSES = "dialog"
     AUTO_FOCUS = "Button"
 
     DEFAULT_CSS = """
@@ -58,9 +54,7 @@ class Confirm(Dialog[str | None]):
         self._answers = answers
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="box") as dialog:
-            dialog.border_title = self._title
-            dialog.border_subtitle = "esc back"
+        with DialogBox(self._title, "esc back"):
             yield Static(Content(one_line(self._question, 400)))
             with Horizontal():
                 for answer in self._answers:
@@ -81,7 +75,6 @@ class Confirm(Dialog[str | None]):
 class TextDialog(Dialog[None]):
     """Shows what `read` gives, from the end on with `at_end`; with `every` it is read again each so many seconds."""
 
-    CSS_PATH = Path(__file__).with_name("dialog.tcss")  # whole: subclasses stand in other folders
     DEFAULT_CLASSES = "dialog -text"
     AUTO_FOCUS = "TextView"
 
@@ -101,9 +94,7 @@ class TextDialog(Dialog[None]):
         self._text: str | None = None  # before it was read
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="box") as dialog:
-            dialog.border_title = Content(self._title)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
-            dialog.border_subtitle = "c copy · esc close"
+        with DialogBox(self._title, "c copy · esc close"):
             yield TextView()
 
     def on_mount(self) -> None:
@@ -131,7 +122,6 @@ QUESTION = "Trust this project's files?"
 class ConsentDialog(Dialog[bool]):
     """Gives whether `text`, which is shown whole, was agreed to."""
 
-    CSS_PATH = TextDialog.CSS_PATH
     DEFAULT_CLASSES = "dialog -text"
     AUTO_FOCUS = "TextView"
 
@@ -153,8 +143,7 @@ class ConsentDialog(Dialog[bool]):
         self._end = DisplayedEnd()
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="box") as dialog:
-            dialog.border_title = Content(self._question)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
+        with DialogBox(self._question):
             yield TextView(hang=2)  # what a file says stands four in: a row that goes on stands between two that begin
 
     def on_mount(self) -> None:

@@ -16,8 +16,8 @@ from console_app.domain.tools import CallState, Outcome, Risk
 from console_app.domain.transcript import CallView
 from console_app.tui.approvals.board import keys
 from console_app.tui.approvals.selection import ApprovalSelection
-from console_app.tui.lineview import state_of, state_style
-from console_app.tui.lineview.wording import COUNTED, counted_as
+from console_app.tui.lineview import state_style
+from console_app.tui.lineview.wording import COUNTED, state_of
 from tests.tui.lineview.scenes import PALETTE
 
 CALL = CallView("a", 0, "demo_do", "demo", "do", "native", 1.0)
@@ -28,7 +28,7 @@ def test_every_state_has_a_glyph_a_word_a_colour_and_is_counted(call: CallView) 
     glyph, word = state_of(call, 0.0)
     assert glyph
     assert word != "ended"
-    assert counted_as(call) in COUNTED
+    assert state_of(call)[1] in COUNTED
     assert state_style(call, PALETTE)
 
 
@@ -36,7 +36,7 @@ def test_every_state_has_a_glyph_a_word_a_colour_and_is_counted(call: CallView) 
 def test_every_outcome_has_a_glyph_a_word_a_colour_and_is_counted(outcome: Outcome) -> None:
     call = replace(CALL, state=CallState.FINISHED, outcome=outcome, finished_at=2.0)
     assert state_of(call, 0.0)[0]
-    assert counted_as(call) in COUNTED
+    assert state_of(call)[1] in COUNTED
     assert state_style(call, PALETTE)
 
 

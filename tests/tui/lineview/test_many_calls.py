@@ -13,7 +13,7 @@ from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript import CallView, Transcript
 from console_app.tui.lineview import CallBlock, ConversationView, EventRouter
 from console_app.tui.lineview.calls.group import CallGroup
-from console_app.tui.lineview.wording import COUNTED, counted_as
+from console_app.tui.lineview.wording import COUNTED, state_of
 from tests.tui.lineview.scenes import PALETTE, START, TinyApp, painted
 from tests.work import work
 
@@ -95,7 +95,7 @@ def chosen(group: CallGroup) -> list[CallView]:
     """The calls that have a row for what they are, each looked at anew."""
     calls = [call for call in group.calls if call.state is not CallState.WAITING]
     if group.only:
-        return [call for call in calls if counted_as(call) == group.only]
+        return [call for call in calls if state_of(call)[1] == group.only]
     most = max(group.room // 3 - 1, 4) if group.reported else group.room - 2
     if group.room == 0 or len(calls) <= most or (group.fold is not None and group.fold.open):
         return calls
@@ -136,8 +136,8 @@ def test_counts_and_rows_are_what_they_were_if_each_call_were_looked_at_anew(
         expected = chosen(group)
         rows = [one for one in panels if one.selected or one.open or any(one.call is call for call in expected)]
         assert [one for one in panels if not one.folded] == rows
-        assert group.tally.counts == Counter(counted_as(call) for call in group.calls)
-        folded = Counter(counted_as(one.call) for one in panels if one.folded)
+        assert group.tally.counts == Counter(state_of(call)[1] for call in group.calls)
+        folded = Counter(state_of(one.call)[1] for one in panels if one.folded)
         del folded["needs approval"]
         assert group.folded == [(folded[word], word) for word in COUNTED if folded[word]]
         assert group.is_open == any(call.state is not CallState.FINISHED for call in group.calls)

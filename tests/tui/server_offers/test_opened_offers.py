@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console_app.tui.forms.values_form import ValuesForm
+from console_app.tui.forms.dialogs import ValuesForm
 from console_app.tui.servers.prompt_screen import PromptScreen
 from console_app.tui.widgets.folding_tree import FoldingTree
 from console_app.tui.widgets.text_view import TextView

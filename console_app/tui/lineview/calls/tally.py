@@ -11,7 +11,7 @@ from typing import Any
 
 from console_app.domain import call_description
 from console_app.domain.transcript import CallView
-from console_app.tui.lineview.wording import COUNTED, counted_as
+from console_app.tui.lineview.wording import COUNTED, state_of
 
 OPEN = ("running", "preparing", "queued", *call_description.NEEDS)
 _NONE = object()  # in place of an argument that a call lacks
@@ -57,7 +57,7 @@ class Tally:
 
     def count(self, call: CallView) -> None:
         """Count a call as it stands now."""
-        word, (before, arguments) = counted_as(call), self._known.get(id(call), ("", None))
+        word, (before, arguments) = state_of(call)[1], self._known.get(id(call), ("", None))
         self._known[id(call)] = word, call.arguments
         if word != before:
             self._calls.get(before, {}).pop(id(call), None)

@@ -10,7 +10,7 @@ import csv
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from io import StringIO
@@ -18,6 +18,8 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any, Literal, cast
 
+from console_app.tui.lineview.markdown.code import find_lexer
+from console_app.tui.lineview.markdown.units import parser
 from console_app.tui.lineview.results.diff import begins_diff
 from console_app.tui.lineview.results.source import can_be, language_of_text, unnumbered
 
@@ -404,3 +406,18 @@ def _stands_alone(text: str, at: int) -> bool:
 
 
 Table = Records | Delimited
+
+
+LANGUAGES = ("python", "bash", "json", "diff", "javascript", "typescript", "html", "yaml", "toml", "sql", "markdown")
+
+
+def use_first(is_stopped: Callable[[], bool]) -> None:
+    """Use beforehand, on a thread, the parts that cost most when a conversation first needs them."""
+    parser()
+    for language in LANGUAGES:
+        if is_stopped():
+            return
+        find_lexer(language)
+    if not is_stopped():
+        language_of_file("a.txt")  # the first name of a file costs 50 ms: a thousand patterns
+        language_of_text("a\nb")  # and the first text 20

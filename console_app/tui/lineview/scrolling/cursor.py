@@ -19,29 +19,22 @@ class Cursor:
     def __init__(self, blocks: Callable[[], Sequence[Block]]) -> None:
         self._blocks = blocks
         self.at: Block | None = None
-        self._letters = False
-
-    @property
-    def takes_letters(self) -> bool:
-        """Tell whether letters are keys of the selected block: else they would be written into the prompt.
-
-        They are from when a panel is selected, or a message by key, until the focus leaves the view. That holds even
-        where the block went away under the hand.
-        """
-        return self._letters
+        # Letters are keys of the selected block, and not written into the prompt: from when a panel is selected, or a
+        # message by key, until the focus leaves the view, even where the block went away under the hand.
+        self.takes_letters = False
 
     def put(self, block: Block | None, *, by_key: bool = False) -> Block | None:
         """Selects a block, or none; gives the one before. A message that was clicked, or that a match is in, leaves
         letters to the prompt."""
         before, self.at = self.at, block
         if block is not None:
-            again = block is before and self._letters
-            self._letters = by_key or again or isinstance(block, CallBlock | FoldBlock)
+            again = block is before and self.takes_letters
+            self.takes_letters = by_key or again or isinstance(block, CallBlock | FoldBlock)
         return before
 
     def leave(self) -> None:
         """The focus went elsewhere: nothing is selected, and letters are nobody's."""
-        self.at, self._letters = None, False
+        self.at, self.takes_letters = None, False
 
     def entry(self, delta: int) -> Block | None:
         """Return the block at which keys from elsewhere arrive.

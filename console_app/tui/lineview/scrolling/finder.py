@@ -57,16 +57,12 @@ class Finder:
         if view.found.pattern is None:
             return
         view.found.stale.update(dict.fromkeys(view.blocks))
-        await self._count()
+        await self.recount()
         if self.words is not words:
             return
         if blocks := self._with_matches():
             seen = view.first_visible
             await self._go(next((block for block in blocks if block.index >= seen), blocks[-1]), 0)
-
-    async def recount(self) -> None:
-        """Count the matches in blocks that came or changed meanwhile, without going to one."""
-        await self._count()
 
     @property
     def is_counted(self) -> bool:
@@ -78,7 +74,7 @@ class Finder:
         found = self._view.found
         if found.pattern is None:
             return
-        await self._count()
+        await self.recount()
         if not (blocks := self._with_matches()):
             found.here = None
             return
@@ -103,8 +99,8 @@ class Finder:
 
     # -- counting
 
-    async def _count(self) -> None:
-        """Count the matches in changed blocks, in slices."""
+    async def recount(self) -> None:
+        """Count the matches in blocks that came or changed, in slices, without going to one."""
         found = self._view.found
         pattern, begun = found.pattern, time.monotonic()
         while found.stale and pattern is not None and found.pattern is pattern:

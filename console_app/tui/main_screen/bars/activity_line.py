@@ -14,8 +14,8 @@ from console_app.console import Doing
 from console_app.domain import CallState, amounts, call_description, one_line
 from console_app.domain.transcript import CallView, Transcript
 from console_app.tui.lineview import spinner
+from console_app.tui.textual_internals import typed_app
 from console_app.tui.widgets.motion import is_still
-from console_app.tui.widgets.typed_app import typed_app
 
 LATE = "taking longer than expected"
 

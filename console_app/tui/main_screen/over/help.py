@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from textual import on
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingsMap, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
@@ -19,7 +19,7 @@ from console_app.console.intents import Bound
 from console_app.tui.lineview.lines import break_points
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.textual_internals import keymap_of, own_bindings
-from console_app.tui.widgets.dialog import Dialog
+from console_app.tui.widgets.dialog import Dialog, DialogBox
 
 MOST_KEYS = 24  # cells of the keys, beyond which what they do stands below
 BESIDE = 96  # cells from which on there are two columns
@@ -53,8 +53,6 @@ CARD = (
 class HelpScreen(Dialog[None]):
     """Shows a card of ten keys over the screen that they are for; typing finds all other keys and the commands."""
 
-    CSS_PATH = "../../widgets/dialog.tcss"
-    DEFAULT_CLASSES = "dialog"
     AUTO_FOCUS = "Input"
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -82,9 +80,7 @@ class HelpScreen(Dialog[None]):
         self._sections = [*sections, KeySection("Commands", [*written, *named])]
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="box") as box:
-            box.border_title = "Help"
-            box.border_subtitle = "↑↓ scroll · esc close"
+        with DialogBox("Help", "↑↓ scroll · esc close"):
             yield Input(placeholder="Type to filter all other keys and commands")
             with VerticalScroll(can_focus=False) as scroll:
                 scroll.styles.scrollbar_gutter = "stable"  # else the bar takes from the width that lines were made for
@@ -155,7 +151,7 @@ MANY = 5  # keys of one row, from which on only the first and the last are named
 def key_sections(app: App[int], places: Sequence[tuple[str, Widget]]) -> list[KeySection]:
     """Return a section for each of `places`, widgets with keys of their own, and for the screens that have some."""
     from console_app.tui.approvals.permissions_screen import PermissionsScreen
-    from console_app.tui.forms.call_form import CallForm
+    from console_app.tui.forms.dialogs import CallForm
     from console_app.tui.main_screen.over.settings_screen import SettingsScreen
     from console_app.tui.servers.resource_screen import ResourceScreen
     from console_app.tui.servers.screen import ServersScreen

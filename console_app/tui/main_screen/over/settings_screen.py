@@ -20,7 +20,7 @@ from textual.widgets.option_list import Option
 from console_app.config.settings import BrokenSettings, OwnSettings, Setting
 from console_app.domain import FanoutError, one_line
 from console_app.tui.widgets.dialog import Dialog, DialogBox
-from console_app.tui.widgets.pick_list import Choice, PickList, list_keys, move_highlight
+from console_app.tui.widgets.pick_list import Choice, PickList, SearchedList, list_keys
 
 T = TypeVar("T")
 NAME, SOURCE = 19, 13  # cells of the columns
@@ -68,12 +68,9 @@ class SettingsScreen(Dialog[None]):
         self._not_kept: dict[Path, str] = {}  # what was written in the editor and can't be: it goes on from there
 
     def compose(self) -> ComposeResult:
-        with DialogBox(KEYS) as dialog:
-            dialog.border_title = "Settings"
+        with DialogBox("Settings", KEYS):
             yield Input(self._query, placeholder="type to search", id="filter")
-            options = OptionList(markup=False)
-            options.can_focus = False
-            yield options
+            yield SearchedList()
             yield Input(id="value")
             yield Static(classes="dialog--note")
 
@@ -107,7 +104,7 @@ class SettingsScreen(Dialog[None]):
 
     def action_move(self, delta: int) -> None:
         if not self._changing:
-            move_highlight(self.query_one(OptionList), delta)
+            self.query_one(SearchedList).move(delta)
 
     def action_change(self) -> None:
         """Turn, pick, or have the user write a value; in the field the value is taken."""

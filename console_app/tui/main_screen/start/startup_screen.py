@@ -25,9 +25,9 @@ from console_app.tui.main_screen.start.welcome import Welcome
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import PromptBox, QueueStrip
 from console_app.tui.terminal.key_names import writes_text
+from console_app.tui.textual_internals import typed_app
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.too_small import TooSmall
-from console_app.tui.widgets.typed_app import typed_app
 
 if TYPE_CHECKING:
     from console_app.tui.lineview.lines import Line, Piece

@@ -1,35 +1,40 @@
-"""Calls a tool by hand: a form made from its schema, or the JSON itself; several calls can be sent at once."""
+"""Dialogs with a form: of a tool that is called by hand, made from its schema, or the JSON itself; and of texts that a
+server asks for, the arguments of a prompt, or the names in a resource template.
+
+Several calls can be sent at once. What a server proposes for a field appears behind the cursor as it is typed.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 from textual import events, on
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.suggester import Suggester
 from textual.types import CSSPathType
 from textual.widgets import Input, Static
 
 from console_app.config.files import disk
-from console_app.domain import ConfigError, ToolSpec, one_line, plural
+from console_app.domain import ConfigError, ToolSpec, one_line, plural, safe_text
+from console_app.domain import schema as json_schema
 from console_app.domain.schema import forms
 from console_app.engine import ManualCall
-from console_app.tui.forms.field_widgets import LEFT_OUT, FieldWidget, LinesWidget, ObjectWidget, widget_for
-from console_app.tui.forms.values_form import Shortened
+from console_app.mcp_client import PromptArgument
+from console_app.tui.forms.field_widgets import LEFT_OUT, FieldWidget, LinesWidget, LineWidget, ObjectWidget, widget_for
 from console_app.tui.lineview import brief_arguments
-from console_app.tui.widgets.dialog import Dialog
+from console_app.tui.widgets.dialog import Dialog, DialogBox, Result
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.pick_list import Choice, PickList
 from console_app.tui.widgets.text_dialog import Confirm, ConfirmChoice
-
-if TYPE_CHECKING:
-    from textual.app import App
 
 
 async def fill_in(
@@ -91,10 +96,55 @@ class Filled:
     then: Literal["run", "another"]
 
 
+class FormDialog(Dialog[Result]):
+    """Has a form of one object filled in, below what it is `about`."""
+
+    DEFAULT_CLASSES = "dialog form"
+
+    def __init__(self, title: str, about: str, widget: FieldWidget, beside: Content | None = None) -> None:
+        super().__init__()
+        self._title = title
+        self._about = about
+        self._widget = widget
+        self._beside = beside
+
+    def compose(self) -> ComposeResult:
+        with DialogBox(self._title):
+            if self._about:
+                yield Shortened(one_line(self._about, 600), 4, classes="note", id="about")
+            if self._beside is not None:
+                yield Static(self._beside, classes="note", id="batch")
+            with VerticalScroll(can_focus=False):
+                yield self._widget
+            yield KeyHints()
+
+    def read(self) -> dict[str, Any] | None:
+        """Return what is filled in. Where it can't be sent, put the cursor on the error and return None."""
+        value = self._widget.read()
+        wrong = self._widget.first_problem()
+        if wrong is None and not isinstance(value, dict):
+            wrong = self._widget
+            wrong.show_problem("must be one JSON object, as {}")
+        if wrong is not None:
+            wrong.focus_control()
+            wrong.scroll_visible(animate=False)
+            return None
+        return cast("dict[str, Any]", value)
+
+    @abstractmethod
+    def action_run(self) -> None:
+        """Leave with what is filled in, where that can be."""
+
+    @on(Input.Submitted)
+    def _entered(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_run()
+
+
 ANOTHER = "add it, and fill in one more"
 
 
-class CallForm(Dialog[Filled | None]):
+class CallForm(FormDialog[Filled | None]):
     """Fills in a call of one tool; None when it was left. `batch` are calls that wait to be sent with it."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "form.tcss", "call_form.tcss"]
@@ -119,46 +169,17 @@ class CallForm(Dialog[Filled | None]):
         batch: Sequence[ManualCall] = (),
         arguments: dict[str, Any] | None = None,
     ) -> None:
-        super().__init__()
         self._spec = spec
         self._form = forms.form_of(spec.input_schema)
         self._raw = forms.Field("", "json", required=True)
         self._earlier = earlier
-        self._batch = batch
         first: Any = {} if self._form.kind == "json" else LEFT_OUT  # of a tool that names no arguments: none
-        self._widget: FieldWidget = widget_for(self._form, first if arguments is None else arguments, label="")
-
-    def compose(self) -> ComposeResult:
-        with Vertical(id="box") as dialog:
-            title = f"Call {one_line(self._spec.label, 60)}"
-            dialog.border_title = Content(title)  # pyright: ignore[reportAttributeAccessIssue]
-            if self._spec.description:
-                yield Shortened(one_line(self._spec.description, 600), 4, classes="note", id="about")
-            if self._batch:
-                yield Static(self._waiting(), classes="note", id="batch")
-            with VerticalScroll(can_focus=False):
-                yield self._widget
-            yield KeyHints()
-
-    def _waiting(self) -> Content:
-        calls = [f"{one_line(call.label, 40)} {brief_arguments(call.arguments, 30)}".rstrip() for call in self._batch]
-        count = f"{len(calls)} more call{'' if len(calls) == 1 else 's'} will run with it: "
-        return Content.styled(count, "$accent") + Content.styled(" · ".join(calls), "$foreground")
-
-    # -- values
-
-    def _read(self) -> dict[str, Any] | None:
-        """Return the arguments. Where they can't be sent, put the cursor on the error and return None."""
-        value = self._widget.read()
-        wrong = self._widget.first_problem()
-        if wrong is None and not isinstance(value, dict):
-            wrong = self._widget
-            wrong.show_problem("must be one JSON object, as {}")
-        if wrong is not None:
-            wrong.focus_control()
-            wrong.scroll_visible(animate=False)
-            return None
-        return cast("dict[str, Any]", value)
+        widget = widget_for(self._form, first if arguments is None else arguments, label="")
+        waiting = [f"{one_line(call.label, 40)} {brief_arguments(call.arguments, 30)}".rstrip() for call in batch]
+        count = f"{len(batch)} more call{'' if len(batch) == 1 else 's'} will run with it: "
+        beside = Content.styled(count, "$accent") + Content.styled(" · ".join(waiting), "$foreground")
+        title = f"Call {one_line(spec.label, 60)}"
+        super().__init__(title, spec.description, widget, beside if batch else None)
 
     def _fit(self) -> None:
         self.set_class(isinstance(self._widget, ObjectWidget) and not self._form.fields, "-bare")
@@ -181,20 +202,15 @@ class CallForm(Dialog[Filled | None]):
 
     # -- keys
 
-    @on(Input.Submitted)
-    def _entered(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.action_run()
-
     def action_run(self, then: Literal["run", "another"] = "run") -> None:
-        if (arguments := self._read()) is not None:
+        if (arguments := self.read()) is not None:
             self.dismiss(Filled(ManualCall(self._spec.label, arguments), then))
 
     async def action_json(self) -> None:
         if isinstance(self._widget, ObjectWidget):
             value = self._widget.read()
             await self._put(LinesWidget(self._raw, value, label=""))
-        elif (value := self._read()) is not None:
+        elif (value := self.read()) is not None:
             await self._put(widget_for(self._form, value, label=""))
 
     def action_earlier(self) -> None:
@@ -251,3 +267,88 @@ class EarlierCalls:
         except (ValueError, RecursionError, ConfigError):
             return {}
         return cast("dict[str, Any]", record) if isinstance(record, dict) else {}
+
+
+PAUSE = 0.15  # seconds of no typing before the server is asked
+
+Propose = Callable[[str, str, dict[str, str]], Awaitable[Sequence[str]]]
+"""(field, what is typed of it, the other fields) to what the server proposes."""
+
+
+class ValuesForm(FormDialog[dict[str, str] | None]):
+    """Gives the values that were filled in, those left out left out; None for Escape."""
+
+    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "form.tcss", "values_form.tcss"]
+    AUTO_FOCUS = "Input, TextArea"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "run", "go on", id="values.go_on", priority=True),
+        Binding("tab", "app.focus_next", "next field", id="values.next", priority=True),
+        Binding("shift+tab", "app.focus_previous", "field before", id="values.previous", show=False, priority=True),
+        Binding("escape", "leave", "back", id="values.back"),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        about: str,
+        arguments: Sequence[PromptArgument],
+        initial: Mapping[str, str],
+        propose: Propose | None = None,
+    ) -> None:
+        members = {one.name: {"type": "string", "description": one.description} for one in arguments}
+        schema = json_schema.object_of(members, [one.name for one in arguments if one.required])
+        super().__init__(one_line(title, 80), about, widget_for(forms.form_of(schema), dict(initial), label=""))
+        self._propose = propose
+
+    def on_mount(self) -> None:
+        if (propose := self._propose) is not None:
+            for line in self.query(LineWidget):
+                line.query_one(Input).suggester = _Proposals(self, line, propose)
+        empty = [line for line in self.query(LineWidget) if line.field.required and line.is_blank()]
+        if empty:
+            empty[0].focus_control()
+
+    def action_run(self) -> None:
+        if (values := self.read()) is not None:
+            self.dismiss(values)
+
+
+class _Proposals(Suggester):
+    """Suggests the first proposal that continues the typed text, once typing has paused."""
+
+    def __init__(self, form: ValuesForm, line: LineWidget, propose: Propose) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+        self._form, self._line, self._propose = form, line, propose
+
+    async def get_suggestion(self, value: str) -> str | None:
+        await asyncio.sleep(PAUSE)
+        if self._line.query_one(Input).value != value:
+            return None
+        others = {
+            other.field.name: other.query_one(Input).value
+            for other in self._form.query(LineWidget)
+            if other is not self._line and not other.is_blank()
+        }
+        for proposed in await self._propose(self._line.field.name, value, others):
+            if proposed.startswith(value) and safe_text.is_safe(proposed) and proposed.isprintable():
+                return proposed
+        return None
+
+
+class Shortened(Static):
+    """Shows at most `most` lines, the last with an ellipsis where there is more."""
+
+    def __init__(self, text: str, most: int, *, classes: str = "", id: str | None = None) -> None:
+        super().__init__(Content(text), classes=classes, id=id)
+        self._text, self._most = Content(text), most
+
+    def render(self) -> Content:
+        width = self.content_size.width
+        if width <= 0:
+            return self._text
+        lines = self._text.wrap(width)
+        if len(lines) <= self._most:
+            return self._text
+        last = Content(" ").join(line.rstrip() for line in lines[self._most - 1 : self._most + 1])
+        return Content("\n").join([*lines[: self._most - 1], last.truncate(width, ellipsis=True)])

@@ -15,7 +15,7 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.timer import Timer
 from textual.types import CSSPathType
@@ -25,10 +25,9 @@ from textual.worker import Worker
 from console_app.console import Connecting, Listing
 from console_app.domain import FanoutError, amounts, one_line, plural, web_address
 from console_app.domain.settings import VENDOR_URLS
-from console_app.tui.widgets.dialog import Dialog
-from console_app.tui.widgets.hinted_input import HintedInput
+from console_app.tui.widgets.dialog import Dialog, DialogBox, HintedInput
 from console_app.tui.widgets.key_hints import KeyHints
-from console_app.tui.widgets.pick_list import best
+from console_app.tui.widgets.pick_list import SearchedList, best
 
 MOST_SHOWN = 200
 _UNLISTED = "listed once the address answers, or typed"
@@ -52,7 +51,7 @@ VENDORS = (
 class ConnectScreen(Dialog[str | None]):
     """Connects a model. The result says what was kept where, and is None for Escape."""
 
-    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "../forms/form.tcss", "connect.tcss"]
+    CSS_PATH: ClassVar[CSSPathType | None] = ["../../widgets/dialog.tcss", "../../forms/form.tcss", "connect.tcss"]
     DEFAULT_CLASSES = "dialog form"
     AUTO_FOCUS = "#address"
 
@@ -80,8 +79,7 @@ class ConnectScreen(Dialog[str | None]):
         self._seconds: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        with Vertical(id="box") as dialog:
-            dialog.border_title = "Connect a model"
+        with DialogBox("Connect a model"):
             hint = "http://127.0.0.1:1234/v1, or one of the list"
             for label, field in (
                 ("Address", HintedInput(id="address", hint=hint, select_on_focus=False)),
@@ -91,9 +89,7 @@ class ConnectScreen(Dialog[str | None]):
                 with Horizontal(classes="row"):
                     yield Static(label, classes="label")
                     yield field
-            options = OptionList(id="places", markup=False)
-            options.can_focus = False
-            yield options
+            yield SearchedList(id="places")
             yield Static(id="said")
             yield KeyHints()
 

@@ -19,9 +19,8 @@ from console_app.domain.transcript import Transcript
 from console_app.tui.lineview import ConversationView, EventRouter, spinner
 from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
 from console_app.tui.lineview.palette import Palette
-from console_app.tui.style_sheet import StyleSheet
-from console_app.tui.terminal.driver_choice import TerminalApp
-from console_app.tui.themes import load_themes
+from console_app.tui.terminal.key_order import TerminalApp
+from console_app.tui.themes import StyleSheet, load_themes
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.motion import CALM, is_still, use_motion
 from console_app.tui.widgets.row_list import RowList
@@ -176,7 +175,6 @@ class BatchFeed(Protocol):
 
     def watch(self, item_id: str | None) -> None:
         """Have the app told the turn events of one running item, its first ones too."""
-        ...
 
     def stop_item(self, item_id: str) -> bool:
         """Stop one item; False when it doesn't run any more."""
@@ -184,7 +182,6 @@ class BatchFeed(Protocol):
 
     def stop_all(self) -> None:
         """Stop the run. Items that run now run again another time."""
-        ...
 
 
 class ItemScreen(Screen[None]):

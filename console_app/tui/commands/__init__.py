@@ -1,1 +1,0 @@
-"""Slash commands as objects in a registry: the prompt, the palette and the help screen all read the same one."""

@@ -1,1 +1,0 @@
-"""Connecting a model from within the console."""
