@@ -96,8 +96,8 @@ class Batch:
         parent = self._program(chunk.caller)
         if (known := self._by_index.get(chunk.index)) is not None:
             if parent and not known.parent and not known.closed:
-                known.parent = parent
                 self._emit(ev.CallDropped(call_id=known.id))
+                known.id, known.parent = self._new_id(chunk.id, chunk.index), parent
                 self._announce(known)
             return
         spec = self._specs.get(chunk.name)
