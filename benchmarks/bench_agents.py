@@ -13,10 +13,11 @@ import asyncio
 import json
 import sys
 import time
+from collections.abc import Sequence
 
 from benchmarks.bench_cache import SCHEMA, TOOLS
 from benchmarks.console import parser, row
-from console_app.domain import ApprovalMode
+from console_app.domain import ApprovalMode, Event
 from console_app.domain.settings import EngineSettings
 from console_app.engine import ApprovalGate, Engine
 from console_app.engine import agents as engine_agents
@@ -86,7 +87,7 @@ async def measure(agents: int, steps: int, stagger: float) -> tuple[float, float
             agents=dict,
         )
         began = time.monotonic()
-        await play(engine)
+        events = await play(engine)
         took = time.monotonic() - began
         await provider.close()
     counted = endpoint.counted
@@ -95,8 +96,20 @@ async def measure(agents: int, steps: int, stagger: float) -> tuple[float, float
     row(f"{how}: input of {agents} agents of {steps} steps", f"{sum(one.total for one in counted):,} tokens")
     row("  read from the cache", f"{sum(one.read for one in counted) / sum(one.total for one in counted):.1%}")
     row("  costs as much as plain input of", f"{cost:,.0f} tokens")
-    row("  took", f"{took:.1f} s")
+    spans = [(times[0], times[-1]) for times in _times(events).values()]
+    longest = max(end - start for start, end in spans)
+    together = max(end for _, end in spans) - min(start for start, _ in spans)
+    row("  took", f"{took:.1f} s", f"{together / longest:.2f} x the longest agent, of {longest:.1f} s")
     return cost, took
+
+
+def _times(events: Sequence[Event]) -> dict[str, list[float]]:
+    """When each agent told of something."""
+    times: dict[str, list[float]] = {}
+    for event in events:
+        if event.agent:
+            times.setdefault(event.agent, []).append(event.at)
+    return times
 
 
 def main() -> None:

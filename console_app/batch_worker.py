@@ -21,16 +21,13 @@ if TYPE_CHECKING:
 class OpenWorker:
     """A worker with its servers, started and settled once `ready` returns."""
 
-    def __init__(self, hub: Hub, models: SharedModels, worker: TurnWorker, servers: ServerChoice) -> None:
+    def __init__(self, hub: Hub, models: SharedModels, worker: TurnWorker) -> None:
         self.hub = hub
         self.models = models
         self.worker = worker
-        self._servers = servers
 
     async def ready(self, settled: Callable[[Hub], Awaitable[None]]) -> None:
         """Wait with `settled` for the servers."""
-        if self._servers.servers:
-            await asyncio.to_thread(wiring.preload_servers)
         await asyncio.gather(settled(self.hub), wiring.build_models())
         wiring.freeze_collector()
 

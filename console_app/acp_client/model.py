@@ -39,6 +39,7 @@ def agent_programs(settings: Settings, environ: Mapping[str, str], folder: Path)
             agents[name].mode or "",
             agents[name].model or "",
             agents[name].sign_in or "",
+            agents[name].servers,
             server.problem,
         )
         for name, server in servers_of(settings, environ).items()
@@ -67,7 +68,7 @@ class AcpModel:
             await self._end()
         if self._session is None:
             self._session = await AgentSession.open(self._program, self._guard, host, self._wanted)
-            prompt = f"{earlier}{prompt}"
+            prompt = prompt if self._session.goes_on else f"{earlier}{prompt}"
         session = self._session
         try:
             await session.prompt(prompt, host)

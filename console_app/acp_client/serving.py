@@ -13,6 +13,7 @@ from console_app.acp_client.wire import METHOD_NOT_FOUND, AgentRefusal
 from console_app.domain import Outcome, ToolResult, agents, errors
 
 READ, WRITE, RUN = "files.read_file", "files.write_file", "shell.run"
+OURS: Final = ("files", "shell")  # servers whose tools an agent has that way, under our rules
 MOST_TERMINALS = 64  # of a task
 LARGEST = 8 * 2**20  # bytes of a file, and of the output of a terminal
 _LONGEST = 3_600  # seconds of a command

@@ -6,19 +6,21 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, cast
 
 from console_app._version import __version__
-from console_app.acp_client.serving import Served
+from console_app.acp_client.serving import OURS, Served
 from console_app.acp_client.updates import AgentCall, AgentUpdates
 from console_app.acp_client.wire import AUTHENTICATION, AgentError, AgentRefusal, Peer
-from console_app.domain import Outcome, agents, one_line, safe_text
+from console_app.domain import Outcome, Reasoning, agents, one_line, safe_text
 from console_app.domain import events as ev
 from console_app.domain.tools import ServerIdentity
 from console_app.mcp_client import transport
 
 VERSION = 1  # of the protocol
+_PROVIDER = "acp"  # of what is kept with its messages
 STARTING = 90.0  # seconds that a program may take to answer before it does anything: some load for 15
 STOPPING = 10.0  # seconds that it may take to end an answer that was stopped, before it is asked anything else
 MOST_CHOICES = 200
@@ -43,6 +45,7 @@ class AgentProgram:
     mode: str = ""
     model: str = ""
     sign_in: str = ""  # the id of a way to authenticate
+    servers: tuple[str, ...] = ()  # patterns of MCP servers that it is given
     problem: str = ""  # why it can't be started
 
 
@@ -60,6 +63,9 @@ class AgentSession:
         self._offered: dict[str, Any] = {}  # modes and options, as the agent says them
         self._answer: asyncio.Future[dict[str, Any]] | None = None  # of the newest prompt
         self._spent = 0.0
+        self._limit: asyncio.Future[str]  # which one its answer has used up
+        self._keeps = False  # it can load a session of an earlier run
+        self.goes_on = False  # with such a session
         self._ways: Any = None  # to sign in, as the agent says them
         self._listening = asyncio.create_task(self._peer.listen(), name=f"acp {program.name}")
 
@@ -112,13 +118,54 @@ class AgentSession:
         self._ways = hello.get("authMethods")
         if self._program.sign_in:
             await self._peer.ask("authenticate", {"methodId": self._program.sign_in}, STARTING)
-        opened = await self._peer.ask("session/new", {"cwd": str(self._program.folder), "mcpServers": []}, STARTING)
-        if not isinstance(session := opened.get("sessionId"), str) or not session:
-            raise AgentError("it gave its session no id")
-        self._id, self._offered = session, opened
+        able = safe_text.as_object(hello.get("agentCapabilities"))
+        self._keeps = able.get("loadSession") is True
+        servers = self._servers(safe_text.as_object(able.get("mcpCapabilities")))
+        asked = {"cwd": str(self._program.folder), "mcpServers": servers}
+        opened = await self._loaded(asked) if self._keeps else None
+        if opened is None:
+            opened = await self._peer.ask("session/new", asked, STARTING)
+            if not isinstance(session := opened.get("sessionId"), str) or not session:
+                raise AgentError("it gave its session no id")
+            self._id = session
+        self._offered = opened
         for what, wanted in (("mode", self._program.mode), ("model", model)):
             if wanted:
                 await self._choose(what, wanted)
+
+    async def _loaded(self, asked: dict[str, Any]) -> dict[str, Any] | None:
+        """Load the session that gave the newest answer; None where there is none, or the agent has it no more. What
+        the agent repeats of it meanwhile is in our history."""
+        kept = self._host.kept(_PROVIDER)
+        if kept.get("agent") != self._program.name or not isinstance(session := kept.get("session"), str):
+            return None
+        self._id = session
+        try:
+            opened = await self._peer.ask("session/load", {"sessionId": session, **asked}, STARTING)
+        except AgentRefusal as refused:
+            self._id = ""
+            log.info("%s can't load its session: %s", self._program.name, refused)
+            return None
+        self.goes_on = True
+        return opened
+
+    def _servers(self, able: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return the servers that the agent is given, as it wants them; say which, since it calls them by itself."""
+        wanted = self._program.servers
+        there = self._host.servers() if wanted else {}
+        chosen = {
+            name: entry
+            for name, entry in there.items()
+            if name not in OURS and any(fnmatchcase(name, pattern) for pattern in wanted)
+        }
+        given = {name: _server(name, entry) for name, entry in chosen.items() if _can_take(entry, able)}
+        if given:
+            words = f"{self._program.name} is given {', '.join(given)}, and calls them by itself, not under your rules"
+            self._host.tell(ev.Notice(level="info", text=words))
+        if left := chosen.keys() - given.keys():
+            words = f"{self._program.name} can't be given {', '.join(sorted(left))}: it has no way to reach them"
+            self._host.tell(ev.Notice(level="warning", text=words))
+        return list(given.values())
 
     # What it lets its user choose
 
@@ -175,14 +222,21 @@ class AgentSession:
         self._host = host
         updates = self._updates = AgentUpdates(self._program.name, self._program.identity, host, self._spent)
         self._served = served = Served(host, self._program.folder)
+        if self._keeps:
+            updates.kept = (Reasoning(provider=_PROVIDER, data={"agent": self._program.name, "session": self._id}),)
         updates.over = False
+        self._limit = limit = asyncio.get_running_loop().create_future()
         outcome = Outcome.INTERRUPTED
         asked = {"sessionId": self._id, "prompt": [{"type": "text", "text": text}]}
         asking = self._peer.ask("session/prompt", asked, answered=updates.end)
         answer = self._answer = asyncio.ensure_future(asking)
         answer.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
-            response = await asyncio.shield(answer)
+            await asyncio.wait({answer, limit}, return_when=asyncio.FIRST_COMPLETED)
+            if not answer.done():
+                self._peer.tell("session/cancel", {"sessionId": self._id})
+                raise AgentError(limit.result())
+            response = answer.result()
         except asyncio.CancelledError:
             outcome = Outcome.CANCELLED
             self._peer.tell("session/cancel", {"sessionId": self._id})
@@ -220,6 +274,9 @@ class AgentSession:
         if update.get("sessionUpdate") == "current_mode_update" and isinstance(self._offered.get("modes"), dict):
             self._offered["modes"] = {**self._offered["modes"], "currentModeId": update.get("currentModeId")}
         self._updates.take(update)
+        of_use = update.get("sessionUpdate") == "usage_update" and self.stuck and not self._limit.done()
+        if of_use and (limit := self._host.spent()):
+            self._limit.set_result(limit)
 
     async def _asked(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         if self._updates.over or not self._id or params.get("sessionId") != self._id:
@@ -271,6 +328,20 @@ class AgentSession:
         await self._process.stop()
         self._listening.cancel()
         await asyncio.gather(self._listening, return_exceptions=True)
+
+
+def _can_take(entry: Mapping[str, Any], able: Mapping[str, Any]) -> bool:
+    """Tell whether the protocol has a way to name a server: every agent takes programs, and none of them a folder."""
+    return able.get(entry["type"]) is True if "url" in entry else not entry["cwd"]
+
+
+def _server(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    listed = {
+        key: [{"name": one, "value": text} for one, text in entry[key].items()] if key in ("env", "headers") else value
+        for key, value in entry.items()
+        if key != "cwd"
+    }
+    return {"name": name, **listed}
 
 
 _CANCELLED: dict[str, Any] = {"outcome": {"outcome": "cancelled"}}

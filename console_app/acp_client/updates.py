@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from console_app.acp_client.wire import AgentError
-from console_app.domain import AssistantMessage, Outcome, ToolSpec, agents, one_line, safe_text
+from console_app.domain import AssistantMessage, Outcome, Reasoning, ToolSpec, agents, one_line, safe_text
 from console_app.domain import events as ev
 from console_app.domain.tools import ServerIdentity, ToolAnnotations
 
@@ -63,6 +63,7 @@ class AgentUpdates:
         self._timer: asyncio.TimerHandle | None = None
         self._segment: list[str] = []  # of the answer since the newest call
         self._last = ""  # the newest segment that said something
+        self.kept: tuple[Reasoning, ...] = ()  # with each message, for a later run of the agent
         self._size = 0
         self._priced = spent > 0  # it tells its price
         self.over = True  # it answers nothing now, so that what it tells belongs to nothing
@@ -139,7 +140,7 @@ class AgentUpdates:
         self.flush()
         if text := "".join(self._segment).strip():
             self._last = text
-            self._host.tell(ev.MessageAdded.of(AssistantMessage(content=text)))
+            self._host.tell(ev.MessageAdded.of(AssistantMessage(content=text, reasoning=self.kept)))
         self._segment = []
 
     def _plan(self, entries: Any) -> None:

@@ -166,8 +166,8 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
     )
     models = Models(engine, source, choice)
     async with servers.running(hub, interrupts.to_end):
-        # The SDKs are imported in a thread while the servers start, since the request needs both.
-        preloading = asyncio.ensure_future(_preload(models, servers=bool(chosen.servers), window=opened is not None))
+        # While the servers start. The window is looked up only for a session gone on with: one turn is not compacted.
+        preloading = asyncio.ensure_future(models.load(window=opened is not None))
         prompt = await interrupts.race(read_prompt(words, output.error_line))
         await interrupts.race(asyncio.gather(servers.settled(hub, output), asyncio.shield(preloading)))
         wiring.freeze_collector()
@@ -195,13 +195,6 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
             )
         finally:
             await engine.close()
-
-
-async def _preload(models: Models, *, servers: bool, window: bool) -> None:
-    """Load SDKs ahead. The window is looked up only for a session gone on with: one turn alone can't be compacted."""
-    if servers:
-        await asyncio.to_thread(wiring.preload_servers)
-    await models.load(window=window)
 
 
 async def call(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:

@@ -77,6 +77,18 @@ class AgentHost(Protocol):
 
     def tools(self) -> Collection[str]: ...
 
+    def servers(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return how the servers are reached that are on, by name (`ports.ServerSwitch.entry`)."""
+        ...
+
+    def kept(self, provider: str) -> Mapping[str, Any]:
+        """Return what the newest answer holds for the provider that gave it; {} where another gave it."""
+        ...
+
+    def spent(self) -> str | None:
+        """Say which limit is used up, if one is."""
+        ...
+
     async def make(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Run a tool of ours (`server.tool`) as a call of the agent, under all rules. Raises ToolError."""
         ...

@@ -49,7 +49,8 @@ class ReasoningSoFar:
 
 @dataclass(frozen=True, slots=True)
 class CallOpened:
-    """The name of a call is known. `index` is unique in the answer and in the order of the calls, from 0."""
+    """The name of a call is known. `index` is unique in the answer and in the order of the calls, from 0. It may come
+    again with a `caller` that was not known before."""
 
     index: int
     id: str  # the provider's, "" when it gave none

@@ -96,7 +96,8 @@ class CallArguments(BaseEvent):
 
 
 class CallDropped(BaseEvent):
-    """An announced call proved to be none (text protocols only): it has no result, its panel goes."""
+    """An announced call proved to be none (text protocols), or a program's (it is announced anew): its panel goes, and
+    it has no result."""
 
     type: Literal["call.dropped"] = "call.dropped"
     call_id: str

@@ -283,6 +283,10 @@ class ServerSwitch(Protocol):
 
     def runs(self, name: str) -> str: ...
 
+    def entry(self, name: str) -> Mapping[str, Any]:
+        """Return how a server is reached: `command`, `args`, `env` and `cwd`, or `type`, `url` and `headers`."""
+        ...
+
     async def switch_on(self, name: str) -> Sequence[ToolSpec]:
         """Switch one on, as the user would, and return its tools once it is up. Raises FanoutError."""
         ...
@@ -383,8 +387,8 @@ class KeepsTasks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ProgramToRun:
-    """`functions` are the names it may call, with their parameters in order. Waiting, it is kept under `key` ("": not);
-    one that `goes_on` begins from there."""
+    """`functions` are the names it may call, with their parameters in order (`**`: and any other). Waiting, it is kept
+    under `key` ("": not); one that `goes_on` begins from there."""
 
     code: str
     functions: Mapping[str, Sequence[str]]

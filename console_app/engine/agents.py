@@ -139,7 +139,6 @@ def child_session(
         toolset=SelectedTools(tools, only, task.kind.without) if narrowed else tools,
         settings=settings,
         transcript=transcript,
-        servers=None,
         window=above.window if provider is above.provider else lambda: None,
         other_model=False,
         compacting_since=None,

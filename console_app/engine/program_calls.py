@@ -95,7 +95,13 @@ async def run_program(
         line = one_line(lines[at.line - 1].strip(), 100) if at.line <= len(lines) else ""
         reporter.progress(0, None, f"line {at.line}: {line} · {at.seconds:.2f} s, {at.memory / 2**20:.0f} MB")
 
-    parameters = {name: list(json_schema.properties(spec.input_schema)) for name, spec in functions.items()}
+    parameters = {
+        name: [
+            *json_schema.properties(spec.input_schema),
+            *(() if json_schema.is_closed(spec.input_schema) else ["**"]),
+        ]
+        for name, spec in functions.items()
+    }
     program = ports.ProgramToRun(code, parameters, key_of(session_id, invocation.call_id), goes_on=invocation.taken_up)
     return await runner.run(
         program, ports.ProgramHost(call, lambda text: reporter.log("info", text.rstrip("\n")), stands)

@@ -357,11 +357,11 @@ class Turn(Decidable):
     async def _conversed(self, agent: ag.Converses, prompt: str, earlier: str) -> Ending | None:
         session = self._session
         self._step = step = Step(session, self, self.provider_calls, self._repetition, self._step_number, Ask())
-        self._host = Host(session, step, self.number, self.emit, self.steer)
+        self._host = Host(session, step, self)
         try:
             await agent.converse(prompt, earlier, self._host)
         except FanoutError as error:
-            return Ending("failed", error.line)
+            return Ending("failed", self.spent() or error.line)
         finally:
             self._host.end_calls()
             self.approvals_missed.extend(step.approvals.missed)
@@ -612,13 +612,11 @@ MOST_EARLIER = 60_000  # characters of what was said before, the newest
 
 
 class Host:
-    """Implements AgentHost, for one prompt. `emit` and `steer` are those of the turn."""
+    """Implements AgentHost, for one prompt of a turn."""
 
-    def __init__(
-        self, session: Session, step: Step, number: int, emit: Callable[[ev.Event], None], steer: Callable[[str], None]
-    ) -> None:
-        self._session, self._step, self._number = session, step, number
-        self._emit, self._steer = emit, steer
+    def __init__(self, session: Session, step: Step, turn: Turn) -> None:
+        self._session, self._step, self._turn = session, step, turn
+        self.spent = turn.spent
         self._open: dict[str, None] = {}  # calls that have no result yet
         self._made = 0
         self._ended = False
@@ -628,14 +626,25 @@ class Host:
             self._open[event.call_id] = None
         elif isinstance(event, ev.CallFinished | ev.CallDropped):
             self._open.pop(event.call_id, None)
-        self._emit(event)
+        self._turn.emit(event)
 
     def new_call_id(self, given: str) -> str:
         self._made += 1
-        return self._session.new_call_id(given, f"call_{self._number}_{self._made}")
+        return self._session.new_call_id(given, f"call_{self._turn.number}_{self._made}")
 
     def tools(self) -> Collection[str]:
         return [spec.label for spec in self._session.toolset.tools()]
+
+    def servers(self) -> Mapping[str, Mapping[str, Any]]:
+        switch, specs = self._session.servers, self._session.toolset.tools()
+        if switch is None or self._session.reads_only:
+            return {}
+        return {name: switch.entry(name) for name in dict.fromkeys(spec.server for spec in specs if not spec.builtin)}
+
+    def kept(self, provider: str) -> Mapping[str, Any]:
+        answers = (one for one in reversed(self._session.transcript.history) if isinstance(one, AssistantMessage))
+        newest = next(answers, None)
+        return next((one.data for one in (newest.reasoning if newest else ()) if one.provider == provider), {})
 
     async def permitted(self, call_id: str, spec: ToolSpec, arguments: Mapping[str, Any], why: str) -> ag.Permit:
         self._goes_on()
@@ -644,7 +653,8 @@ class Host:
         refused = await self._step.approvals.ask(call, spec)
         answer = call.resolution
         if refused is not None and answer is not None and answer.by is ev.DecidedBy.USER and answer.feedback:
-            self._steer(f"About {spec.label}, which I denied: {answer.feedback}")  # its protocol has no place for it
+            # Its protocol has no place for it.
+            self._turn.steer(f"About {spec.label}, which I denied: {answer.feedback}")
         return ag.Permit(refused is None, call.arguments or {})
 
     async def make(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:

@@ -15,6 +15,7 @@ from console_app.config.secrets import Credentials, FileCredentials, Redactor
 from console_app.config.servers import Item, Kind, ServerConfig
 from console_app.domain import Level, ToolResult, ToolSpec, errors, one_line, ports, visible
 from console_app.mcp_client.connecting.asking import Asking
+from console_app.mcp_client.connecting.channel import launch
 from console_app.mcp_client.connecting.connection import RETRY_DELAYS, Connection, Shared
 from console_app.mcp_client.connecting.status import LONGEST_INSTRUCTIONS, ServerState, ServerStatus
 from console_app.mcp_client.connecting.task_ids import TaskIds
@@ -388,6 +389,18 @@ class Hub:
         """Return whether something is not switched off; it need not be listed."""
         return (server, kind, name) not in self._off
 
+    def entry(self, name: str) -> Mapping[str, Any]:
+        config = self.connection(name).config
+        if config.kind != "stdio":
+            return {"type": config.kind, "url": config.url, "headers": dict(config.headers)}
+        program = launch(config)
+        return {
+            "command": program.command,
+            "args": list(program.args),
+            "env": dict(program.environment),
+            "cwd": program.folder,
+        }
+
     def connection(self, name: str) -> Connection:
         """Return the connection to a server. Raises ServerError where there is none of that name."""
         connection = self._connections.get(name)
@@ -429,6 +442,9 @@ class HubSwitch:
 
     def runs(self, name: str) -> str:
         return next((status.runs for status in self._statuses() if status.name == name), "")
+
+    def entry(self, name: str) -> Mapping[str, Any]:
+        return self._hub.entry(name)
 
     async def switch_on(self, name: str) -> Sequence[ToolSpec]:
         """Return the tools of a server that are on, once it is up. Raises ServerError where it doesn't come up."""

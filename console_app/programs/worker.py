@@ -1,12 +1,12 @@
 """Runs one program in a process of its own: lines of JSON in, lines of JSON out. Started as a file, so that it loads
 nothing but the interpreter; its argument is JSON of the limits.
 
-In: one line `{"code", "functions": {NAME: [PARAMETER, …]}, "keeps", "state", "open", "made"}`, then `{"id", "value"}`
-or `{"id", "error"}` for each call. Out: `{"print": TEXT}`; where it waits `{"line", "seconds", "memory", "calls":
-[{"id", "number", "name", "arguments"}], "open": [ID], "state"}`, with the calls that it made since it waited last, and
-those whose answer it hasn't had; and at the end `{"value": TEXT, "idle": N}` or `{"error": TEXT}`. A value that JSON
-can't hold goes out as its `repr`. A call is made where the program waits, as a coroutine runs where it is awaited:
-`idle` ones never were.
+In: one line `{"code", "functions": {NAME: [PARAMETER, …]}, "keeps", "state", "open", "made"}`, where a parameter `**`
+stands for any other name, then `{"id", "value"}` or `{"id", "error"}` for each call. Out: `{"print": TEXT}`; where it
+waits `{"line", "seconds", "memory", "calls": [{"id", "number", "name", "arguments"}], "open": [ID], "state"}`, with the
+calls that it made since it waited last, and those whose answer it hasn't had; and at the end `{"value": TEXT, "idle":
+N}` or `{"error": TEXT}`. A value that JSON can't hold goes out as its `repr`. A call is made where the program waits,
+as a coroutine runs where it is awaited: `idle` ones never were.
 """
 
 from __future__ import annotations
@@ -79,9 +79,10 @@ class RunningProgram:
             self._seconds += time.monotonic() - begun
 
     def _call(self, state: Any) -> Any:
-        name, parameters = str(state.function_name), self._functions.get(str(state.function_name))
-        if parameters is None:
+        name, known = str(state.function_name), self._functions.get(str(state.function_name))
+        if known is None:
             return {"exc_type": "NameError", "message": f"name '{name}' is not defined"}
+        parameters = [parameter for parameter in known if parameter != "**"]
         if self._made >= self._most:
             return {"exc_type": "RuntimeError", "message": f"a program makes at most {self._most} calls"}
         if len(state.args) > len(parameters):
@@ -90,6 +91,8 @@ class RunningProgram:
         if twice := set(parameters[: len(state.args)]) & set(state.kwargs):
             return {"exc_type": "TypeError", "message": f"{name}() got two values for {', '.join(sorted(twice))}"}
         arguments = dict(zip(parameters, state.args, strict=False)) | dict(state.kwargs)
+        if unknown := "" if "**" in known else ", ".join(sorted(map(repr, arguments.keys() - {*parameters}))):
+            return {"exc_type": "TypeError", "message": f"{name}() got an unexpected keyword argument {unknown}"}
         try:
             json.dumps(arguments, default=repr)
         except (TypeError, ValueError, RecursionError) as error:
@@ -176,7 +179,7 @@ async def main() -> None:
         try:
             await RunningProgram(json.loads(line), most, answers, session.worker_pid or 0).run(session)
         except (monty.MontySyntaxError, monty.MontyRuntimeError) as error:
-            say(error=error.display("traceback"))
+            say(error=error.display("traceback").replace('File "<python-input-0>"', "The program"))
         except monty.MontyError as error:
             say(error=str(error) or type(error).__name__)
         except (ValueError, RecursionError) as error:

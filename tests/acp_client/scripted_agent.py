@@ -257,6 +257,17 @@ def run(words: str) -> str:
         case "asks_later":
             call("a", status="completed")
             say("done")
+        case "spends":
+            for cents in (25, 50, 75):
+                told(sessionUpdate="usage_update", used=10, size=100, cost={"amount": cents / 100, "currency": "USD"})
+            say("spent")
+            while read().get("method") != "session/cancel":
+                pass
+            return "cancelled"
+        case "given":
+            say(json.dumps(servers))
+        case "loads" | "forgets":
+            say(f"{opened_by} <{words}>")
         case "env":
             say(json.dumps(sorted(os.environ)))
         case _:
@@ -265,6 +276,7 @@ def run(words: str) -> str:
 
 
 prompt_id: Any = None
+opened_by, servers = "", []
 if scenario == "exits":
     sys.stderr.write("no such module\n")
     sys.exit(1)
@@ -280,10 +292,16 @@ while True:
                 time.sleep(600)
             version = 7 if scenario == "version" else 1
             ways = [{"id": "login", "name": "Log in", "description": "Run scripted login"}]
-            result = {"protocolVersion": version, "agentCapabilities": {}, "authMethods": ways}
+            able = {"loadSession": scenario in ("loads", "forgets"), "mcpCapabilities": {"http": True}}
+            result = {"protocolVersion": version, "agentCapabilities": able, "authMethods": ways}
         case "session/new" | "session/prompt" if (message["method"], scenario) in SIGNED_OUT:
             error = {"code": -32000, "message": "Authentication required"}
+        case "session/load" if scenario == "loads":
+            opened_by = message["method"]
+            told(sessionUpdate="user_message_chunk", content={"type": "text", "text": "what was asked before"})
+            say("what was said before")
         case "session/new":
+            opened_by, servers = message["method"], message["params"]["mcpServers"]
             say("before the session")
             modes = {
                 "currentModeId": "ask",

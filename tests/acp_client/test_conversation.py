@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -160,3 +161,24 @@ async def test_no_summary_is_asked_of_it(conversation: Callable[..., Engine]) ->
     async with engine.compact() as compacting:
         events = [event async for event in compacting]
     assert any("is an agent" in event.text for event in only(events, ev.Notice))
+
+
+async def test_what_it_spends_stops_it_at_once_at_the_limit(conversation: Callable[..., Engine]) -> None:
+    engine = conversation("spends")
+    engine.settings = replace(engine.settings, max_price=0.4)
+    events = await play(engine)
+    assert ending(events).outcome == "failed"
+    assert "of $0.4000 (max_price)" in (ending(events).error or "")
+
+
+@pytest.mark.parametrize(("scenario", "told"), [("loads", "session/load <two>"), ("forgets", "session/new <[Fanout:")])
+async def test_a_session_gone_on_with_goes_on_with_the_agents_own_where_it_has_it(
+    conversation: Callable[..., Engine], scenario: str, told: str
+) -> None:
+    first, second = conversation(scenario), conversation(scenario)
+    events = await play(first, "one")
+    second.go_on("s", Transcript.of(events))
+    await play(second, "two")
+    assert said(second)[0] == "session/new <one>"
+    assert said(second)[1].startswith(told)
+    assert len(said(second)) == 2  # what the agent repeated is there once

@@ -33,6 +33,7 @@ class Host:
         self.made: list[tuple[str, Mapping[str, Any]]] = []
         self.changed = asyncio.Event()
         self._permit = permit
+        self.there: dict[str, Mapping[str, Any]] = {}  # servers that are on
 
     def tell(self, event: ev.Event) -> None:
         self.events.append(event)
@@ -50,6 +51,15 @@ class Host:
 
     def tools(self) -> Collection[str]:
         return self._tools
+
+    def servers(self) -> Mapping[str, Mapping[str, Any]]:
+        return self.there
+
+    def kept(self, provider: str) -> Mapping[str, Any]:
+        return {}
+
+    def spent(self) -> str | None:
+        return None
 
     async def make(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
         raise errors.ToolError(f"{tool} is not here")
@@ -255,3 +265,38 @@ async def test_a_program_that_is_not_there_is_said() -> None:
     engine = Asked(AgentProgram("gone", ("/no/such/program",), KNOWN))
     with pytest.raises(FanoutError, match="gone can't be started: /no/such/program: No such file or directory"):
         await engine.run(Host())
+
+
+async def test_it_is_given_the_servers_that_its_setting_names_in_ways_that_it_has(
+    engines: Callable[..., Asked],
+) -> None:
+    host = Host()
+    host.there = {
+        "tables": {"command": "tables", "args": ["-q"], "env": {"KEY": "k"}, "cwd": ""},
+        "placed": {"command": "placed", "args": [], "env": {}, "cwd": "/srv"},
+        "web": {"type": "http", "url": "http://127.0.0.1:1/mcp", "headers": {"X-Of": "1"}},
+        "old": {"type": "sse", "url": "http://127.0.0.1:1/sse", "headers": {}},
+        "shell": {"command": "shell", "args": [], "env": {}, "cwd": ""},
+        "other": {"command": "other", "args": [], "env": {}, "cwd": ""},
+    }
+    given = json.loads(await engines("given", servers=("[pstw]*", "old")).run(host))
+    assert given == [
+        {"name": "tables", "command": "tables", "args": ["-q"], "env": [{"name": "KEY", "value": "k"}]},
+        {
+            "name": "web",
+            "type": "http",
+            "url": "http://127.0.0.1:1/mcp",
+            "headers": [{"name": "X-Of", "value": "1"}],
+        },
+    ]
+    assert [notice.text for notice in host.of(ev.Notice)] == [
+        "scripted is given tables, web, and calls them by itself, not under your rules",
+        "scripted can't be given old, placed: it has no way to reach them",
+    ]
+
+
+async def test_without_the_setting_it_is_given_no_server(engines: Callable[..., Asked]) -> None:
+    host = Host()
+    host.there = {"tables": {"command": "tables", "args": [], "env": {}, "cwd": ""}}
+    assert await engines("given").run(host) == "[]"
+    assert not host.of(ev.Notice)

@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -23,7 +23,7 @@ from tests.engine.strict_history import check_events
 from tests.providers import strict_wire
 from tests.providers.reading import provider_at
 from tests.providers.test_server_tools import message_events, message_item, response_events
-from tests.wire_bytes import Answer, Api, Text, anthropic_event
+from tests.wire_bytes import Answer, Api, Text, anthropic_event, responses_event
 from tests.wire_server import Reply, WireServer
 
 NATIVE: list[Api] = ["anthropic", "openai-responses"]
@@ -206,6 +206,37 @@ async def test_an_endpoint_that_refuses_programs_is_told_once(api: Api) -> None:
     await played.of(api, refused, Answer(Text("One.")), Answer(Text("Two.")), prompts=("go", "more"))
     assert [offer(body)[1] for body in played.bodies] == [True, False, False]
     assert len(only(played.events, ev.Notice)) == 1
+
+
+@pytest.mark.parametrize("told_in", ["added", "done"])
+async def test_a_call_stands_below_its_program_whichever_event_names_the_caller(told_in: str) -> None:
+    events = [part for part in begun("openai-responses", call(1)).parts if isinstance(part, bytes)]
+    silent = [
+        responses_event(name, **without_caller(fields)) if told_in not in name else event
+        for event in events
+        for name, fields in [named(event)]
+    ]
+    played = Played()
+    await played.of("openai-responses", Reply(silent), ended("openai-responses"))
+    program, inner = played.shown
+    assert (inner.parent, inner.depth, inner.outcome, inner.arguments) == (program.id, 1, "succeeded", {"n": "1"})
+    of_call = [one for one in said(played.bodies[1]) if str(one.get("type")).startswith("function_call")]
+    assert [one["caller"]["caller_id"] for one in of_call] == ["prog_1"] * 2
+
+
+def named(event: bytes) -> tuple[str, dict[str, Any]]:
+    """The name of an event of the Responses API, and its other fields."""
+    fields = json.loads(event.partition(b"data: ")[2])
+    return fields.pop("type"), fields
+
+
+def without_caller(value: Any) -> Any:
+    if isinstance(value, list):
+        return [without_caller(one) for one in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value)
+        return {name: without_caller(one) for name, one in fields.items() if name != "caller"}
+    return value
 
 
 @pytest.mark.parametrize("api", NATIVE)

@@ -75,6 +75,8 @@ print(len(found), "calls")
         ("demo_do()\n2", "1 call without await did not run]\n2"),
         ("await demo_do(1, 2, 3, 4)", "TypeError: demo_do() takes 3 arguments, and 4 were given"),
         ("await demo_do('1', n='2')", "TypeError: demo_do() got two values for n"),
+        ("x = (1\ny = 2", "  The program, line 2\n    y = 2\n"),
+        ("1 / 0", "  The program, line 1, in <module>\n"),
         ("await nothing_like_it()", "name 'nothing_like_it' is not defined\nTools are functions by the names"),
         ("await fanout_program(code='1')", "A program starts no other: define a function."),
         ("def f(): return f()\nf()", "RecursionError"),
@@ -111,6 +113,14 @@ async def test_what_goes_wrong_is_said_and_nothing_of_the_host_is_reached(code: 
     assert says in text
     assert "root:" not in text
     assert "interpreter ended" not in text
+
+
+async def test_an_argument_that_a_closed_schema_has_not_is_an_error_as_in_python() -> None:
+    there = Tools([spec("do", input_schema=SCHEMA | {"additionalProperties": False}), spec("any", input_schema=SCHEMA)])
+    assert "TypeError: demo_do() got an unexpected keyword argument 'm'" in await result_of(
+        "await demo_do(n='1', m='2')", there=there
+    )
+    assert "result of 1" in await result_of("await demo_any(n='1', m='2')", there=there)
 
 
 async def test_a_call_without_code_is_refused() -> None:

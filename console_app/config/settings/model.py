@@ -175,6 +175,10 @@ class AgentSettings(BaseModel, frozen=True, extra="forbid", hide_input_in_errors
     mode: str | None = _about("a mode of the agent that it begins in")
     model: str | None = _about("a model of the agent that it begins with")
     sign_in: str | None = _about("the id of the agent's way to sign in")
+    servers: tuple[str, ...] = Field(
+        default=(),
+        description="names or patterns of MCP servers that it is given, of those that are on; it calls them by itself",
+    )
 
 
 class UiSettings(BaseModel, frozen=True, extra="forbid"):

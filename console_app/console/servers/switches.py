@@ -148,6 +148,9 @@ class HubSwitches:
     def runs(self, name: str) -> str:
         return self._hub_switch.runs(name)
 
+    def entry(self, name: str) -> Mapping[str, Any]:
+        return self._hub_switch.entry(name)
+
     async def switch_on(self, name: str) -> Sequence[ToolSpec]:
         """Switch a server on as the screen does, keep that for this folder, and return its tools once it is up."""
         selection = replace(self.selection, servers={**self.selection.servers, name: True})

@@ -83,26 +83,32 @@ class Batch:
     # While the answer streams
 
     def opened(self, chunk: ch.CallOpened) -> None:
-        if chunk.index in self._by_index:
-            logger.warning("A second opening of call %d of an answer is ignored", chunk.index)
+        parent = self.program(chunk.caller)
+        if (known := self._by_index.get(chunk.index)) is not None:
+            if parent and not known.parent and not known.closed:
+                self.emit(ev.CallDropped(call_id=known.id))
+                known.id, known.parent = self.new_id(chunk.id, chunk.index), parent
+                self._announce(known)
             return
         spec = self.specs.get(chunk.name)
         call_id = self.new_id(chunk.id, chunk.index)
         name = chunk.name if len(chunk.name) <= LONGEST_NAME else f"{chunk.name[:LONGEST_NAME]}…"
-        parent = self.program(chunk.caller)
         call = CallExecution(call_id, chunk.index, name, spec, chunk.origin, chunk.dialect, parent)
         if len(self._by_index) >= self.settings.max_calls:
             self._beyond.add(chunk.index)
         if len(self._by_index) >= MOST_OPENED:
             self.overflow = f"it makes more than {MOST_OPENED:,} calls"
         self._by_index[chunk.index] = call
+        self._announce(call)
+
+    def _announce(self, call: CallExecution) -> None:
         self.emit(
             ev.CallAnnounced(
                 call_id=call.id,
                 index=call.index,
                 name=call.name,
-                server=spec.server if spec else "",
-                tool=spec.tool if spec else "",
+                server=call.spec.server if call.spec else "",
+                tool=call.spec.tool if call.spec else "",
                 origin=call.origin,
                 dialect=call.dialect,
                 parent=call.parent,

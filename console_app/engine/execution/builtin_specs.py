@@ -96,7 +96,7 @@ _TEXTS = ("text", "answer", "label")  # the key of an option that is an object
 
 
 class _Arguments(BaseModel):
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True, defer_build=True)
 
 
 def with_own_names(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
 from mcp.client.session import ClientSession
 from mcp.shared.exceptions import UrlElicitationRequiredError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
-from pydantic import Field, FileUrl, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, FileUrl, TypeAdapter, ValidationError
 
 from console_app._version import __version__
 from console_app.domain import FanoutError, Level, ports, questions, safe_text
@@ -207,7 +207,9 @@ _NO_SESSION: Final = ("HTTP 404", "HTTP 400")  # how a server refuses one that i
 _BEGUN_ANEW: Final = ("session", "not initialized")  # and in which words
 # The SDK's words for an answer that can't come any more: its code is also the one that servers give most errors.
 _LOST: Final = ("Connection closed", "SSE stream ")
-_ELICIT: TypeAdapter[types.ElicitRequestParams] = TypeAdapter(types.ElicitRequestParams)
+_ELICIT: TypeAdapter[types.ElicitRequestParams] = TypeAdapter(
+    types.ElicitRequestParams, config=ConfigDict(defer_build=True)
+)
 _PAGE_SECONDS = 600.0  # that a call waits for what the user does on a page it can't do without
 
 

@@ -79,6 +79,8 @@ def check_schema(schema: dict[str, Any]) -> str:
     size = measure(schema)
     if size.parts > _MOST_CHECKED or size.characters > _LONGEST_CHECKED:
         return next((_invalid(where, wrong) for where, wrong in json_schema.faults(schema)), "")
+    if size.depth <= DEEPEST and _is_plain(schema) and not any(json_schema.faults(schema)):
+        return ""
     # jsonschema takes 0.1 s to import; the SDK needs it as well, for structured results.
     from jsonschema import SchemaError
     from jsonschema.validators import validator_for
@@ -90,6 +92,27 @@ def check_schema(schema: dict[str, Any]) -> str:
     except Exception as error:  # a schema can make the checker itself fail (a bad regular expression)
         return f"its inputSchema can't be checked ({type(error).__name__})"
     return ""
+
+
+def _is_plain(schema: Any) -> bool:
+    """Return whether a schema has only words that are judged here and as `faults`, as those of most tools."""
+    if not isinstance(schema, dict):
+        return isinstance(schema, bool)
+    return all(_fits(word, value) for word, value in cast("dict[str, Any]", schema).items())
+
+
+def _fits(word: str, value: Any) -> bool:
+    match word, value:
+        case ("default", _) | (("title" | "description" | "type"), str()) | ("enum", [*_]):
+            return True
+        case "required", [*names]:
+            return all(isinstance(name, str) for name in names) and len({*names}) == len(names)
+        case "properties", {**inner}:
+            return all(map(_is_plain, inner.values()))
+        case (("items" | "additionalProperties"), _):
+            return _is_plain(value)
+        case _:
+            return False
 
 
 def _invalid(where: str, what: str) -> str:

@@ -201,13 +201,16 @@ class CallsInPieces(ABC):
         if call.opened:
             return
         call.opened = True
-        caller = obj(obj(call.data.get("fields")).get("caller"))
-        made_by = text(caller.get("caller_id")) or text(caller.get("tool_id"))
-        self._out.append(ch.CallOpened(call.index, call.id, self._tools.called(call.name), caller=made_by))
+        self._open(call)
         if call.data:
             self._out.append(ch.ProviderData(dict(call.data), call.index))
         if call.pieces:
             self._out.add(call.index, call.arguments)
+
+    def _open(self, call: CallInPieces) -> None:
+        caller = obj(obj(call.data.get("fields")).get("caller"))
+        made_by = text(caller.get("caller_id")) or text(caller.get("tool_id"))
+        self._out.append(ch.CallOpened(call.index, call.id, self._tools.called(call.name), caller=made_by))
 
     def _tell_end(self, call: CallInPieces, cut: str, problem: str, must_ask: str) -> None:
         """End a call for good: broken where its answer was `cut` or there is a `problem`, else as it can be read.

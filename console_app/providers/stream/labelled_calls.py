@@ -90,10 +90,13 @@ class LabelledCalls(CallsInPieces):
     def keep(self, where: Where, fields: dict[str, Any]) -> None:
         """Keep fields of the call that `where` tells, since its endpoint wants them back."""
         call = self._owner(where, ended=True)
-        if call is None or not fields or call.data.get("fields") == fields:
+        known: dict[str, Any] = {} if call is None else call.data.get("fields", {})
+        if call is None or known | fields == known:
             return
-        call.data["fields"] = fields
+        call.data["fields"] = known | fields
         if call.opened:
+            if known.get("caller") != call.data["fields"].get("caller"):
+                self._open(call)
             self._out.append(ch.ProviderData(dict(call.data), call.index))
 
     def fragment(self, where: Where, arguments: Any) -> None:
