@@ -12,9 +12,8 @@ from typing import Any, cast
 
 from console_app.config.files import disk
 from console_app.domain import UsageError, one_line, safe_text
-from console_app.mcp_client import transport
+from console_app.mcp_client import fetched
 
-_LARGEST = 4_000_000  # bytes of a registry
 _RUNNERS = {"npx": ("npx", "-y"), "uvx": ("uvx",)}  # programs that fetch a package and run it
 _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 _KNOWN: list[dict[str, Any]] = [  # in the shape of a registry; packages as their authors name them
@@ -48,7 +47,7 @@ async def listed_agents(source: str) -> list[ListedAgent]:
         found: Any = {"agents": _KNOWN}
     else:
         if source.startswith(("http://", "https://")):
-            text = (await transport.fetched(source, _LARGEST)).decode("utf-8", "replace")
+            text = (await fetched(source)).decode("utf-8", "replace")
         else:
             text = disk.read_text(Path(source).expanduser())
         try:

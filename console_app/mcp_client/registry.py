@@ -49,19 +49,20 @@ async def find_servers(address: str, words: str) -> list[Listed]:
         )
     asked: dict[str, str | int] = {"search": words, "limit": MOST_FOUND, "version": "latest"}
     try:
-        found: Any = json.loads(await _fetched(f"{address.rstrip('/')}/v0.1/servers", asked))
+        found: Any = json.loads(await fetched(f"{address.rstrip('/')}/v0.1/servers", asked))
     except (ValueError, RecursionError):
         raise errors.ServerError("the registry's answer can't be read") from None
     return list(_servers(found))
 
 
-async def _fetched(address: str, asked: Mapping[str, str | int]) -> bytes:
+async def fetched(address: str, asked: Mapping[str, str | int] | None = None) -> bytes:
+    """Return what the registry at `address` answers. Raises ServerError where it gives nothing, or too much."""
     import httpx2
 
     try:
         async with (
             httpx2.AsyncClient(timeout=_SECONDS, follow_redirects=False) as client,
-            client.stream("GET", address, params=dict(asked)) as answer,
+            client.stream("GET", address, params=dict(asked or {})) as answer,
         ):
             if answer.status_code != 200:
                 raise errors.ServerError(f"the registry answered with status {answer.status_code}")

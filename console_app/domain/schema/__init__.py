@@ -1,4 +1,4 @@
-"""JSON Schema, read in one place. Forms (`forms`) are a module beside the door."""
+"""JSON Schema, read in one place. Forms (`forms`) and words for people (`words`) are modules beside the door."""
 
 from typing import TYPE_CHECKING
 

@@ -7,8 +7,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
-from console_app.domain import safe_text
-
 Schema: TypeAlias = Mapping[str, Any]
 
 TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
@@ -39,7 +37,8 @@ def number(schema: Schema, word: str) -> float | None:
 
 
 def listed(schema: Schema, word: str) -> list[Any]:
-    return safe_text.as_list(schema.get(word))
+    value = schema.get(word)
+    return cast("list[Any]", value) if isinstance(value, list) else []
 
 
 def properties(schema: Schema) -> Schema:

@@ -11,8 +11,6 @@ import re
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final, cast
 
-from console_app.domain import safe_text
-
 DEEPEST: Final = 150  # levels
 CUT: Final = "[Fanout: left out, nested too deep]"
 LARGE: Final = 2**16  # bytes, more than come from a network at once
@@ -128,13 +126,17 @@ def shallow(text: str) -> str:
     return "".join([*kept, text[done:]])
 
 
+def object_of(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
 def plain_error(message: Any) -> Any:
     """Return a message whose error has the protocol's shape: servers write a text for it, or for its code."""
-    fields = safe_text.as_object(message)
+    fields = object_of(message)
     error: Any = fields.get("error")
     if not fields.get("jsonrpc") or "method" in fields or error is None or isinstance(fields.get("result"), dict):
         return message
-    said = safe_text.as_object(error)
+    said = object_of(error)
     code, words = said.get("code"), said.get("message")
     if type(code) is int and isinstance(words, str):
         return message

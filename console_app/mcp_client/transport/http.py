@@ -23,8 +23,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import INTERNAL_ERROR
 
-from console_app.domain import safe_text
-from console_app.mcp_client.transport.cutting import LINES, aside, plain, taken, taken_events
+from console_app.mcp_client.transport.cutting import LINES, aside, object_of, plain, taken, taken_events
 from console_app.mcp_client.transport.lines import LARGEST_LINE, find_id, members
 from console_app.mcp_client.transport.wire_message import Streams
 
@@ -53,13 +52,13 @@ async def _told(response: httpx2.Response, request: httpx2.Request) -> httpx2.Re
     seconds = float(after[:9]) if after.isascii() and after.isdecimal() else None
     if response.status_code != 429 and (response.status_code != 503 or seconds is None):
         return response
-    asked = safe_text.object_in(await request.aread())
+    asked = _object(await request.aread())
     if asked.get("method") != "tools/call":
         return response
     is_json = response.headers.get("content-type", "").lower().startswith("application/json")
-    error = safe_text.object_in(await response.aread()).get("error") if is_json else None
+    error = _object(await response.aread()).get("error") if is_json else None
     await response.aclose()
-    said = safe_text.as_object(error)
+    said = object_of(error)
     code, message = said.get("code"), said.get("message")
     status = HTTPStatus(response.status_code)
     refusal = f"The server refused the call: HTTP {status.value} {status.phrase}."
@@ -75,11 +74,18 @@ async def _told(response: httpx2.Response, request: httpx2.Request) -> httpx2.Re
 def seconds_to_wait(error: MCPError, tries: int) -> float | None:
     """Return the seconds until a call that failed `tries` times may go out again; None where it may not."""
     data: Any = error.error.data
-    if _KEY not in safe_text.as_object(data) or tries >= MOST_TRIES:
+    if _KEY not in object_of(data) or tries >= MOST_TRIES:
         return None
     named: Any = data[_KEY]
     wait = named if isinstance(named, float | int) else _WAITS[tries - 1]
     return float(wait) if 0 <= wait <= LONGEST_WAIT else None
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        return object_of(json.loads(body))
+    except (ValueError, RecursionError):
+        return {}
 
 
 class _Kind(Enum):
@@ -116,7 +122,7 @@ def _own_answer(body: bytes, own: int) -> bytes:
 def _kind(message: bytes, own: int) -> _Kind:
     if _id_in(message) == own:
         return _Kind.ANSWER  # also one that is broken: it is told as that
-    fields = safe_text.object_in(message)
+    fields = _object(message)
     if "method" in fields:
         return _Kind.NO_ANSWER
     if "error" not in fields and not isinstance(fields.get("result"), dict):
