@@ -29,6 +29,7 @@ HEAVY_OF_OURS = {"commands", "wiring", "engine", "sessions", "providers", "mcp_c
 PAINTED = """
 import os, sys
 from pathlib import Path
+from console_app.config.files import bundled
 from console_app.tui.app import FanoutApp
 from console_app.tui.app import StartupParts
 
