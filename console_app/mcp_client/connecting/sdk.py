@@ -110,16 +110,17 @@ def _built_when_used() -> Generator[None]:
         return
     import pydantic
 
-    config, adapter = pydantic.ConfigDict, pydantic.TypeAdapter
+    sdk: Any = pydantic  # which lets nobody derive from its adapter, or set its names
+    config, adapter = sdk.ConfigDict, sdk.TypeAdapter
 
-    class LateAdapter(pydantic.TypeAdapter[_T], Generic[_T]):
+    class LateAdapter(adapter, Generic[_T]):
         def __init__(self, of: Any, **given: Any) -> None:
             if not isinstance(of, type):  # a model says it itself
                 given.setdefault("config", config(defer_build=True))
-            super().__init__(of, **given)
+            adapter.__init__(self, of, **given)
 
-    vars(pydantic).update(ConfigDict=partial(config, defer_build=True), TypeAdapter=LateAdapter)
+    sdk.ConfigDict, sdk.TypeAdapter = partial(config, defer_build=True), LateAdapter
     try:
         yield
     finally:
-        vars(pydantic).update(ConfigDict=config, TypeAdapter=adapter)
+        sdk.ConfigDict, sdk.TypeAdapter = config, adapter

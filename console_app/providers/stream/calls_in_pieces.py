@@ -201,13 +201,13 @@ class CallsInPieces(ABC):
         if call.opened:
             return
         call.opened = True
-        self._open(call)
+        self._tell_opening(call)
         if call.data:
             self._out.append(ch.ProviderData(dict(call.data), call.index))
         if call.pieces:
             self._out.add(call.index, call.arguments)
 
-    def _open(self, call: CallInPieces) -> None:
+    def _tell_opening(self, call: CallInPieces) -> None:
         caller = obj(obj(call.data.get("fields")).get("caller"))
         made_by = text(caller.get("caller_id")) or text(caller.get("tool_id"))
         self._out.append(ch.CallOpened(call.index, call.id, self._tools.called(call.name), caller=made_by))

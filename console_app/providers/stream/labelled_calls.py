@@ -96,7 +96,7 @@ class LabelledCalls(CallsInPieces):
         call.data["fields"] = known | fields
         if call.opened:
             if known.get("caller") != call.data["fields"].get("caller"):
-                self._open(call)
+                self._tell_opening(call)
             self._out.append(ch.ProviderData(dict(call.data), call.index))
 
     def fragment(self, where: Where, arguments: Any) -> None:
