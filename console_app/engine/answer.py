@@ -172,7 +172,7 @@ class Answer:
                     self._provider_data = chunk.data
                     self._emit(ev.AnswerKept(endpoint=self.endpoint, provider_data=chunk.data))
                 else:
-                    self.batch.kept(chunk.index, chunk.data, self.endpoint)
+                    self.batch.kept(chunk.index, chunk, self.endpoint)
             case ch.UsageChunk() | ch.RetryChunk() | ch.NoticeChunk():
                 self._emit(_of_the_request(chunk))
                 if isinstance(chunk, ch.NoticeChunk) and chunk.unread:

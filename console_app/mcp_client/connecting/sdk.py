@@ -14,13 +14,11 @@ import sys
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any, Generic, TypeVar
+from typing import Any
 
-_T = TypeVar("_T")
 _one_at_a_time = threading.Lock()
 _ROOTS = (
     "anyio",
@@ -108,19 +106,18 @@ def _built_when_used() -> Generator[None]:
     if "mcp" in sys.modules:
         yield
         return
-    import pydantic
+    from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-    sdk: Any = pydantic  # which lets nobody derive from its adapter, or set its names
-    config, adapter = sdk.ConfigDict, sdk.TypeAdapter
+    adapter: Any = TypeAdapter  # the class stays what it is, as the SDK asks whether something is one
+    config, begin = BaseModel.model_config, adapter.__init__
 
-    class LateAdapter(adapter, Generic[_T]):
-        def __init__(self, of: Any, **given: Any) -> None:
-            if not isinstance(of, type):  # a model says it itself
-                given.setdefault("config", config(defer_build=True))
-            adapter.__init__(self, of, **given)
+    def begin_late(self: Any, of: Any, **given: Any) -> None:
+        if not isinstance(of, type):  # a model says it itself
+            given.setdefault("config", ConfigDict(defer_build=True))
+        begin(self, of, _parent_depth=given.pop("_parent_depth", 2) + 1, **given)
 
-    sdk.ConfigDict, sdk.TypeAdapter = partial(config, defer_build=True), LateAdapter
+    BaseModel.model_config, adapter.__init__ = ConfigDict(defer_build=True), begin_late
     try:
         yield
     finally:
-        sdk.ConfigDict, sdk.TypeAdapter = config, adapter
+        BaseModel.model_config, adapter.__init__ = config, begin
