@@ -68,7 +68,7 @@ async def open_worker(
     )
     await hub.start()
     try:
-        yield OpenWorker(hub, models, TurnWorker(shared), started)
+        yield OpenWorker(hub, models, TurnWorker(shared))
     finally:
         await asyncio.gather(hub.close(), models.close())
 

@@ -152,10 +152,9 @@ class AgentSession:
     def _servers(self, able: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the servers that the agent is given, as it wants them; say which, since it calls them by itself."""
         wanted = self._program.servers
-        there = self._host.servers() if wanted else {}
         chosen = {
             name: entry
-            for name, entry in there.items()
+            for name, entry in (self._host.servers().items() if wanted else ())
             if name not in OURS and any(fnmatchcase(name, pattern) for pattern in wanted)
         }
         given = {name: _server(name, entry) for name, entry in chosen.items() if _can_take(entry, able)}

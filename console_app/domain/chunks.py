@@ -49,8 +49,7 @@ class ReasoningSoFar:
 
 @dataclass(frozen=True, slots=True)
 class CallOpened:
-    """The name of a call is known. `index` is unique in the answer and in the order of the calls, from 0. It may come
-    again with a `caller` that was not known before."""
+    """The name of a call is known. `index` is unique in the answer and in the order of the calls, from 0."""
 
     index: int
     id: str  # the provider's, "" when it gave none
@@ -131,6 +130,7 @@ class ProviderData:
 
     data: dict[str, Any]
     index: int | None = None
+    caller: str = ""  # as that of `CallOpened`, which may not have known it
 
 
 @dataclass(frozen=True, slots=True)

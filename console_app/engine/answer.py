@@ -169,7 +169,7 @@ class Answer:
                     self._provider_data = chunk.data
                     self._emit(ev.AnswerKept(endpoint=self.endpoint, provider_data=chunk.data))
                 else:
-                    self.batch.kept(chunk.index, chunk.data, self.endpoint)
+                    self.batch.kept(chunk.index, chunk, self.endpoint)
             case ch.UsageChunk():
                 self._emit(usage_reported(chunk))
             case ch.RetryChunk():

@@ -644,7 +644,8 @@ class Host:
     def kept(self, provider: str) -> Mapping[str, Any]:
         answers = (one for one in reversed(self._session.transcript.history) if isinstance(one, AssistantMessage))
         newest = next(answers, None)
-        return next((one.data for one in (newest.reasoning if newest else ()) if one.provider == provider), {})
+        kept = [one.data for one in (newest.reasoning if newest else ()) if one.provider == provider]
+        return kept[0] if kept else {}
 
     async def permitted(self, call_id: str, spec: ToolSpec, arguments: Mapping[str, Any], why: str) -> ag.Permit:
         self._goes_on()

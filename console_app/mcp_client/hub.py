@@ -396,7 +396,7 @@ class Hub:
         program = launch(config)
         return {
             "command": program.command,
-            "args": list(program.args),
+            "args": list(program.arguments),
             "env": dict(program.environment),
             "cwd": program.folder,
         }

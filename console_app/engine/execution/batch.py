@@ -7,7 +7,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from console_app.domain import CallPolicy, Outcome, ToolResult, ToolSpec
 from console_app.domain import chunks as ch
@@ -83,16 +83,13 @@ class Batch:
     # While the answer streams
 
     def opened(self, chunk: ch.CallOpened) -> None:
-        parent = self.program(chunk.caller)
-        if (known := self._by_index.get(chunk.index)) is not None:
-            if parent and not known.parent and not known.closed:
-                self.emit(ev.CallDropped(call_id=known.id))
-                known.id, known.parent = self.new_id(chunk.id, chunk.index), parent
-                self._announce(known)
+        if chunk.index in self._by_index:
+            logger.warning("A second opening of call %d of an answer is ignored", chunk.index)
             return
         spec = self.specs.get(chunk.name)
         call_id = self.new_id(chunk.id, chunk.index)
         name = chunk.name if len(chunk.name) <= LONGEST_NAME else f"{chunk.name[:LONGEST_NAME]}…"
+        parent = self.program(chunk.caller)
         call = CallExecution(call_id, chunk.index, name, spec, chunk.origin, chunk.dialect, parent)
         if len(self._by_index) >= self.settings.max_calls:
             self._beyond.add(chunk.index)
@@ -188,10 +185,16 @@ class Batch:
             call.raw = chunk.raw or "".join(call.received)
             self.executor.finish(call, results.unreadable(chunk.problem.rstrip("."), call.raw))
 
-    def kept(self, index: int, data: dict[str, Any], endpoint: str) -> None:
-        if (call := self._by_index.get(index)) is not None:
-            call.provider_data = data
-            self.emit(ev.AnswerKept(endpoint=endpoint, call_id=call.id, provider_data=data))
+    def kept(self, index: int, kept: ch.ProviderData, endpoint: str) -> None:
+        if (call := self._by_index.get(index)) is None:
+            return
+        is_open = not call.closed and call.result is None
+        if is_open and not call.parent and (parent := self.program(kept.caller)):
+            self.emit(ev.CallDropped(call_id=call.id))
+            call.id, call.parent = self.new_id("", index), parent
+            self._announce(call)
+        call.provider_data = kept.data
+        self.emit(ev.AnswerKept(endpoint=endpoint, call_id=call.id, provider_data=kept.data))
 
     def dropped(self, index: int) -> None:
         call = self._by_index.get(index)

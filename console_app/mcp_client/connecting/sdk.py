@@ -14,13 +14,11 @@ import sys
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any, Generic, TypeVar
+from typing import Any
 
-_T = TypeVar("_T")
 _one_at_a_time = threading.Lock()
 _ROOTS = (
     "anyio",
@@ -108,18 +106,18 @@ def _built_when_used() -> Generator[None]:
     if "mcp" in sys.modules:
         yield
         return
-    import pydantic
+    from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-    config, adapter = pydantic.ConfigDict, pydantic.TypeAdapter
+    adapter: Any = TypeAdapter  # the class stays what it is, as the SDK asks whether something is one
+    config, begin = BaseModel.model_config, adapter.__init__
 
-    class LateAdapter(pydantic.TypeAdapter[_T], Generic[_T]):
-        def __init__(self, of: Any, **given: Any) -> None:
-            if not isinstance(of, type):  # a model says it itself
-                given.setdefault("config", config(defer_build=True))
-            super().__init__(of, **given)
+    def begin_late(self: Any, of: Any, **given: Any) -> None:
+        if not isinstance(of, type):  # a model says it itself
+            given.setdefault("config", ConfigDict(defer_build=True))
+        begin(self, of, _parent_depth=given.pop("_parent_depth", 2) + 1, **given)
 
-    vars(pydantic).update(ConfigDict=partial(config, defer_build=True), TypeAdapter=LateAdapter)
+    BaseModel.model_config, adapter.__init__ = ConfigDict(defer_build=True), begin_late
     try:
         yield
     finally:
-        vars(pydantic).update(ConfigDict=config, TypeAdapter=adapter)
+        BaseModel.model_config, adapter.__init__ = config, begin

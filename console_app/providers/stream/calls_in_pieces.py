@@ -98,6 +98,12 @@ class CallInPieces:
     data: dict[str, Any] = field(default_factory=dict[str, Any])  # what its endpoint wants back with it
 
     @property
+    def made_by(self) -> str:
+        """The provider's id of its program that makes the call, as far as that is told; else ""."""
+        caller = obj(obj(self.data.get("fields")).get("caller"))
+        return text(caller.get("caller_id")) or text(caller.get("tool_id"))
+
+    @property
     def arguments(self) -> str:
         if len(self.pieces) > 1:
             self.pieces[:] = ["".join(self.pieces)]
@@ -201,16 +207,11 @@ class CallsInPieces(ABC):
         if call.opened:
             return
         call.opened = True
-        self._open(call)
+        self._out.append(ch.CallOpened(call.index, call.id, self._tools.called(call.name), caller=call.made_by))
         if call.data:
-            self._out.append(ch.ProviderData(dict(call.data), call.index))
+            self._out.append(ch.ProviderData(dict(call.data), call.index, call.made_by))
         if call.pieces:
             self._out.add(call.index, call.arguments)
-
-    def _open(self, call: CallInPieces) -> None:
-        caller = obj(obj(call.data.get("fields")).get("caller"))
-        made_by = text(caller.get("caller_id")) or text(caller.get("tool_id"))
-        self._out.append(ch.CallOpened(call.index, call.id, self._tools.called(call.name), caller=made_by))
 
     def _tell_end(self, call: CallInPieces, cut: str, problem: str, must_ask: str) -> None:
         """End a call for good: broken where its answer was `cut` or there is a `problem`, else as it can be read.

@@ -95,9 +95,7 @@ class LabelledCalls(CallsInPieces):
             return
         call.data["fields"] = known | fields
         if call.opened:
-            if known.get("caller") != call.data["fields"].get("caller"):
-                self._open(call)
-            self._out.append(ch.ProviderData(dict(call.data), call.index))
+            self._out.append(ch.ProviderData(dict(call.data), call.index, call.made_by))
 
     def fragment(self, where: Where, arguments: Any) -> None:
         """Take more arguments (text, an object, or None) of the call that `where` tells."""
