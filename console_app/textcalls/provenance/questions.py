@@ -1,8 +1,8 @@
 """Asks both questions of each call. Does its text, literal or escaped, stand in what the model was given? Do its values
 stand there in words of others that tell to make it?
 
-For the second, beside prose counts a command that reaches out or destroys, a long text, or one that is to be sent; near
-to the tool's own name count a few letters. A path, an id or a query of a listing or a table stands in no such sentence.
+For the second, beside prose counts a command that reaches out or destroys, a long text, or an address that it goes
+to; near to the tool's own name count a few letters. A path, an id or a query of a listing stands in no such sentence.
 """
 
 from __future__ import annotations
