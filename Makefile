@@ -37,7 +37,6 @@ contracts: $(VENV)/.dev ## who may import whom
 	$(BIN)/lint-imports
 
 docs: $(VENV)/.dev ## the pages that are made from the code
-	$(BIN)/python -m console_app.textcalls > docs/dialects.md
 	$(BIN)/python -m tests.docs
 
 site: $(SITE)/.done ## the docs as a site of its own, in build/site

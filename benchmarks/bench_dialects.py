@@ -23,7 +23,7 @@ from typing import Any
 
 from benchmarks.console import parser
 from benchmarks.text import tokens
-from console_app.textcalls import Scanner, ToolSignature, parse, render_calls
+from console_app.textcalls import Scanner, ToolSignature, parse, prepare, render_calls
 from console_app.textcalls.model import WrittenCall as Call
 
 SIZE = 400_000
@@ -86,6 +86,7 @@ def beside_smolagents(words: str) -> list[tuple[str, float]]:
 def main() -> None:
     """Prints a line a dialect and a way to cut it."""
     parser(__doc__).parse_args()
+    prepare()  # as the program does before there is an answer
     words = "".join(tokens(SIZE // 4))
     small = [Call("write_file", {"path": f"src/part_{n}.py", "content": "x = 1\n" * 8, "mode": n}) for n in range(3000)]
     large = [Call("write_file", {"path": "notes.md", "content": words})]

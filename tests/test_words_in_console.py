@@ -15,7 +15,6 @@ FLAG = re.compile(r"(?<![\w<!-])--[a-z][a-z-]{2,}")
 ELSEWHERE = {
     "providers/faults/wordings.py",  # what servers say, to be recognised
     "tui/lineview/results/diff.py",  # how a diff begins
-    "textcalls/__main__.py",  # a page of the docs
     "domain/tools.py",  # of git, in a command
     "providers/offline/demo.py",  # a command that it pretends to run
     "textcalls/provenance/questions.py",  # of commands

@@ -4,6 +4,7 @@ Models are trained on one dialect and copy what they see, so each is given the s
 the form it knows, else Hermes JSON. Every section asks for independent calls in one reply, as few templates do.
 """
 
+import html
 import json
 import re
 from collections.abc import Sequence
@@ -113,15 +114,11 @@ def render_results(dialect: str, results: Sequence[ResultForModel]) -> str:
         return "\n".join(f"Observation: [{head}] {text}" for head, text in said)
     tag = "result" if dialect in ("qwen3_coder_xml", "roo_xml") else "tool_response"
     body = "\n".join(
-        f'<{tag} id="{one.index + 1}" tool="{_attribute(one.name)}" status="{_attribute(one.status)}">\n'
+        f'<{tag} id="{one.index + 1}" tool="{html.escape(one.name)}" status="{html.escape(one.status)}">\n'
         f"{_CLOSER.sub('&lt;', one.content)}\n</{tag}>"
         for one in ordered
     )
     return f"<tool_response>\n{body}\n</tool_response>" if tag == "result" else body
-
-
-def _attribute(text: str) -> str:
-    return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
 
 
 def stop_strings(dialect: str) -> tuple[str, ...]:

@@ -4,17 +4,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from console_app.textcalls import model
 from console_app.textcalls.bodies.draft import Places
 from console_app.textcalls.mentions import unread
-from console_app.textcalls.model import (
-    UNMARKED,
-    ParsedCall,
-    ReadingLevel,
-    ScanProblem,
-    ToolSignature,
-    is_list,
-    is_object,
-)
 from console_app.textcalls.scanner import parse
 
 Report = dict[str, Any]
@@ -25,30 +17,30 @@ class UnusableInput(ValueError):
     """The tools or a case are not of the form they should have; the message says what is wrong."""
 
 
-def signatures(tools: object) -> list[ToolSignature]:
+def signatures(tools: object) -> list[model.ToolSignature]:
     """Tools as `[{"name", "parameters"}]`; OpenAI's `{"function": {...}}` and MCP's `inputSchema` are read too."""
-    if not is_list(tools):
+    if not model.is_list(tools):
         raise UnusableInput("the tools should be a JSON list of objects with a name and parameters")
-    known: list[ToolSignature] = []
+    known: list[model.ToolSignature] = []
     for position, tool in enumerate(tools, 1):
-        found: Any = tool["function"] if is_object(tool) and is_object(tool.get("function")) else tool
-        if not is_object(found) or not isinstance(found.get("name"), str):
+        found: Any = tool["function"] if model.is_object(tool) and model.is_object(tool.get("function")) else tool
+        if not model.is_object(found) or not isinstance(found.get("name"), str):
             raise UnusableInput(f"tool {position} should be an object with a name")
         keys = [key for key in ("parameters", "inputSchema", "input_schema") if key in found]
         parameters: Any = found[keys[0]] if keys else None
         parameters = dict[str, Any]() if parameters is None else parameters
-        if not is_object(parameters):
+        if not model.is_object(parameters):
             raise UnusableInput(f"the parameters of tool {position} should be a JSON schema")
-        known.append(ToolSignature(found["name"], parameters))
+        known.append(model.ToolSignature(found["name"], parameters))
     return known
 
 
 def report_text(
     text: str,
-    tools: Sequence[ToolSignature],
+    tools: Sequence[model.ToolSignature],
     chunk: int | None = None,
     finish_reason: str | None = None,
-    level: ReadingLevel = "all",
+    level: model.ReadingLevel = "all",
     form: str | None = None,
 ) -> Report:
     """Read one answer; each call says why it would ask, None where it wouldn't, and among the problems are these calls
@@ -75,24 +67,24 @@ def report_text(
     }
 
 
-def _asks(call: ParsedCall, form: str | None) -> str | None:
+def _asks(call: model.ParsedCall, form: str | None) -> str | None:
     """Return why a call asks, by its form and by its place; None where it doesn't."""
     other = ""
     if form is not None and call.form != form:
         other = f"it is written as {call.form}, and its model is not known to write calls so"
-    place = call.asks if not other or call.asks != UNMARKED else ""  # the question of its form says more
+    place = call.asks if not other or call.asks != model.UNMARKED else ""  # the question of its form says more
     return "; ".join(filter(None, (other, place))) or None
 
 
-def describe(problem: ScanProblem) -> str:
+def describe(problem: model.ScanProblem) -> str:
     return f"line {problem.line}, column {problem.column}: {problem.kind}: {problem.message}"
 
 
 def report_line(
     line: str,
     chunk: int | None = None,
-    level: ReadingLevel = "all",
-    form: Callable[[Sequence[ToolSignature]], str | None] = lambda _: None,
+    level: model.ReadingLevel = "all",
+    form: Callable[[Sequence[model.ToolSignature]], str | None] = lambda _: None,
 ) -> Report:
     """Answer one line of a file of cases, `{"id", "tools", "text"}`; a line that is none is answered with what
     is wrong. `form` gives the licensed form for its tools.
@@ -100,7 +92,7 @@ def report_line(
     case: Any = None
     try:
         case = json.loads(line)
-        if not is_object(case) or not isinstance(case.get("text"), str):
+        if not model.is_object(case) or not isinstance(case.get("text"), str):
             raise UnusableInput('a case should be an object {"id", "tools", "text"}')
         finish_reason: Any = case.get("finish_reason")
         tools: Any = case.get("tools")
@@ -109,5 +101,5 @@ def report_line(
     except (ValueError, RecursionError) as error:
         message = str(error) if isinstance(error, UnusableInput) else "the line is not JSON"
         answer = {"calls": [], "content": "", "error": "invalid", "dialect": None, "problems": [message]}
-    identity: Mapping[str, Any] = {"id": case.get("id") if is_object(case) else None}
+    identity: Mapping[str, Any] = {"id": case.get("id") if model.is_object(case) else None}
     return {**identity, **answer}

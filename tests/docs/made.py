@@ -1,4 +1,4 @@
-"""The pages that are made from the code: keys, settings, commands and JSON outputs. `make docs` writes them."""
+"""The pages that are made from the code: keys, settings, commands, outputs and dialects. `make docs` writes them."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from console_app.config.settings.own_settings import plain
 from console_app.domain.events import BaseEvent
 from console_app.domain.settings import Sampling
 from console_app.tui.main_screen.over.help import HelpScreen, KeySection
+from tests.docs import dialects
 from tests.tui import parts
 
 FOLDER = Path(__file__).parents[2] / "docs"
@@ -32,7 +33,8 @@ def pages() -> dict[str, str]:
     """Every page and schema that is made, by its file in `docs/`."""
     makers = {"keys.md": _keys, "configuration.md": _configuration, "commands.md": _commands, "outputs.md": _outputs}
     schemas = {_schema_file(name): "".join(_folded(schema(name))) + "\n" for name in OUTPUTS}
-    return {name: "\n".join(make()) + "\n" for name, make in makers.items()} | schemas
+    written = {name: "\n".join(make()) + "\n" for name, make in makers.items()}
+    return written | schemas | {"dialects.md": dialects.page()}
 
 
 def _schema_file(name: str) -> str:

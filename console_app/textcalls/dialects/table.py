@@ -13,18 +13,8 @@ from console_app.domain import schema as json_schema
 from console_app.textcalls.bodies.json_body import JsonBody, NamedBody
 from console_app.textcalls.bodies.python_body import PythonBody
 from console_app.textcalls.bodies.tag_body import TagBody
-from console_app.textcalls.dialects.coats import (
-    BEGIN,
-    CLOSE,
-    CLOSE_TAG,
-    MARK,
-    OPEN_TAG,
-    OTHER_OPENS,
-    PLAIN_OPENS,
-    SPECIAL,
-    P,
-    S,
-)
+from console_app.textcalls.dialects import coats
+from console_app.textcalls.dialects.coats import CLOSE, CLOSE_TAG, OPEN_TAG, SPECIAL, P, S
 from console_app.textcalls.model import WrittenCall, is_list, is_object
 from console_app.textcalls.patterns import ACTION, ACTION_INPUT, IDENT, any_of, label, lazily, tag
 from console_app.textcalls.tool_schemas import ToolSchemas
@@ -171,7 +161,7 @@ class Family:
     @cached_property
     def marked(self) -> bool:
         """Tell whether nobody writes by accident how the calls of the family open."""
-        return self.row.marked and not self.opening.startswith((*PLAIN_OPENS, "<function name"))
+        return self.row.marked and not self.opening.startswith((*coats.PLAIN_OPENS, "<function name"))
 
 
 _NAME = r"(?:[\w.\-]+/)?\w[\w.\-]*"
@@ -360,7 +350,7 @@ FAMILIES: dict[str, Family] = {
 def _by_mark() -> dict[tuple[str, str], str]:
     """The families by their rows and by the markers with which what they write begins."""
     known: dict[tuple[str, str], str] = {}
-    mark = re.compile(rf"{MARK}|{BEGIN}|{any_of(OTHER_OPENS)}")
+    mark = re.compile(rf"{coats.MARK}|{coats.BEGIN}|{any_of(coats.OTHER_OPENS)}")
     for family in FAMILIES.values():
         for text in (family.form.around.partition("$")[0], family.form.call.replace("$name", "x")):
             if found := mark.match(text.strip()):

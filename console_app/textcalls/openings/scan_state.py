@@ -80,17 +80,12 @@ class ScanOutput:
             self._gap = not text.strip("\r\n")
             text = closed_up(text, self._shown)
         self._emit(text)
-        last = self._last_text
-        if last is not None and last.end == self.mark:
+        last = self.segments[-1] if self.segments else None
+        if last and last.kind == "text" and last.replacement is None and last.end == self.mark:
             last.end = upto
         else:
             self.segments.append(Segment("text", self.mark, upto))
         self.mark = upto
-
-    @property
-    def _last_text(self) -> Segment | None:
-        last = self.segments[-1] if self.segments else None
-        return last if last is not None and last.kind == "text" and last.replacement is None else None
 
     def run_on(self, text: str) -> bool:
         """Take what is surely text, if text stands before it."""

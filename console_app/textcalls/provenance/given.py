@@ -13,6 +13,8 @@ from functools import cache, cached_property
 from itertools import accumulate, product
 from urllib.parse import unquote
 
+from console_app.textcalls.bodies.literals import whole_characters
+
 _AT_ONCE = 100_000  # characters, which take 10 ms: no other thread runs while a pattern searches them
 _DEPTH = 3  # what is quoted in what is quoted is escaped so often
 _ESCAPE = re.compile(
@@ -22,11 +24,14 @@ _PERCENT = re.compile(r"%[0-9a-fA-F]{2}")
 _TAG = re.compile(
     r"</?[a-z][a-z0-9-]{0,20}(?:\s[^<>\n]{0,300})?/?>|<!--|-->|<!\[CDATA\[|\]\]>|\x1b\[[0-9;]{0,20}m", re.I
 )
+_CELL = re.compile(r"</?t[dh](?:\s[^<>\n]{0,300})?>", re.I)
 _NUMBER = re.compile(
     r"(?m)^[ \t]*(?:[\w./-]{1,80}[:-])?[\[(L]{0,2}\d{1,7}[\])]?[ \t]*[:.|→│-]?(?:[ \t]|(?<=\W))"
     r"|^(?:[ \t]*[>+|#*]){1,4}[ \t]"
 )
 """A pattern of the text before each line: its number, or the sign of a quotation, a diff or a comment."""
+_ALIKE = "асеорхуіјѕһԁԛԝАВСЕНІЈКМОРЅТХУαοιρνκΑΒΕΖΗΙΚΜΝΟΡΤΥΧ"
+_LATIN = "aceopxyijshdqwABCEHIJKMOPSTXYaoipvkABEZHIKMNOPTYX"
 _SIGNS_STAND_IN = (range(0x3100), range(0xA640, 0xA800), range(0xFE00, 0x10000), range(0x1F300, 0x1FB00))
 
 
@@ -41,8 +46,8 @@ def bare(text: str) -> str:
 
 
 def words_of(text: str) -> str:
-    """`text` without escapes, with a blank in place of each tag."""
-    return _TAG.sub(" ", unescaped(text))
+    """`text` without escapes, with a blank in place of each tag, and a bar where a cell of a table begins or ends."""
+    return _TAG.sub(" ", _CELL.sub(" | ", unescaped(text)))
 
 
 def unescaped(text: str) -> str:
@@ -54,7 +59,7 @@ def unescaped(text: str) -> str:
         if "&" in text:
             text = html.unescape(text)
         if "\\" in text:
-            text = _ESCAPE.sub(_character, text)
+            text = whole_characters(_ESCAPE.sub(_character, text))
         if "%" in text and _PERCENT.search(text):
             text = unquote(text)
         if text == before:
@@ -87,12 +92,15 @@ def _signs() -> dict[int, None]:
 
 @cache
 def _unseen() -> dict[int, str | None]:
-    """Map what can't be seen or only marks a letter to nothing, and letters of the tag block to what they stand for."""
+    """Map what can't be seen or only marks a letter to nothing, letters of the tag block to what they stand for, and
+    those of other alphabets to the Latin ones that look like them.
+    """
     codes = (*range(128, 0x3100), *range(0xFE00, 0x10000), *range(0xE0000, 0xE01F0))
     unseen: dict[int, str | None] = {
         code: None for code in codes if unicodedata.category(chr(code)) in ("Cf", "Mn", "Me")
     }
-    return {**unseen, **{0xE0000 + code: chr(code) for code in range(32, 127)}}
+    alike = dict(zip(map(ord, _ALIKE), _LATIN, strict=True))
+    return {**unseen, **alike, **{0xE0000 + code: chr(code) for code in range(32, 127)}}
 
 
 MOST = 4_000_000
@@ -276,8 +284,8 @@ def _above(text: FoldedText, line: int) -> str:
     return ""
 
 
-def _raw(line: str, wanted: int, reading: int, *, behind: bool = False) -> int:
-    """The place in a line before the letter of that number, or `behind` it."""
+def _raw(line: str, wanted: int, reading: int) -> int:
+    """The place in a line before the letter of that number."""
     low, high = 0, len(line)
     while low < high:
         half = (low + high) // 2
@@ -286,4 +294,4 @@ def _raw(line: str, wanted: int, reading: int, *, behind: bool = False) -> int:
             high = half
         else:
             low = half + 1
-    return low + behind
+    return low

@@ -1,14 +1,17 @@
 """Asks both questions of each call. Does its text, literal or escaped, stand in what the model was given? Do its values
 stand there in words of others that tell to make it?
 
-For the second, beside prose counts a command that reaches out or destroys, a long text, or one that is to be sent; near
-to the tool's own name count a few letters. A path, an id or a query of a listing or a table stands in no such sentence.
+For the second, beside prose counts a command that reaches out or destroys, a long text, or an address that it goes
+to; near to the tool's own name count a few letters. A path, an id or a query of a listing stands in no such sentence.
 """
 
 from __future__ import annotations
 
+import base64
+import codecs
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from functools import cache
 from typing import Any
 
@@ -25,11 +28,12 @@ from console_app.textcalls.provenance.given import (
     unescaped,
 )
 
-_LONG = 40  # letters of a text that is told beside any prose,
-_SENT = 24  # of one beside a word of sending,
-_TOGETHER = 8  # and of one that stands in one place with all others
+_LONG = 40  # letters of a text that is told beside any prose
+_TOGETHER = 8  # letters of a text that stands in one place with all others
 _LONGEST = 4_000  # characters of a value that are looked at
 _PARTS = 12  # of one value
+_PARTS_WRITTEN = 4  # of them that are looked for in other writings
+_COMMAND = 400  # characters of a value that may be a command
 _PART = 8  # letters of a value, on either side of where it is split over two texts
 _ALONE = 0.6  # of the letters of what a tool needs: a value that says nearly all
 _STANDS = 2 / 3  # of the letters of what the tool needs: the rest may be the model's own
@@ -50,29 +54,25 @@ _REACHES = re.compile(
     r"|\s-\w*r\w*f\b|\b(?:drop|truncate|alter|grant|revoke|delete|destroy)\s+\w|\binsert\s+into\b|\bupdate\s+\w+\s+set\b"
     r"|\b(?:rm|rmdir|del|erase|rd|dd|mkfs\S*|shred|wipe|sudo|su|doas|chmod|chown|curl|wget|nc|ncat|netcat|telnet|ssh|scp"
     r"|sftp|rsync|ftp|eval|exec|iex|invoke-\w+|base64|crontab|kill|pkill|killall|shutdown|reboot|systemctl|iptables"
-    r"|useradd|passwd|publish|purge|uninstall|set-\w+|remove-\w+|__import__|os\.\w+|subprocess\S*)(?!\w)",
+    r"|useradd|passwd|publish|purge|uninstall|(?<!--)(?:set|remove)-\w+|__import__|os\.\w+|subprocess\S*)(?!\w)"
+    r"|\b(?:install\s+(?!-[er]\b)(?:-\S+\s+)*|npx\s+|uvx\s+)[\w@]",
     re.IGNORECASE,
 )
 """Signs and words of a command that reaches out of its folder, destroys or gives away."""
-_ID = re.compile(r"(?=(?:\D*\d){8})[\w ./-]{12,60}\Z")
-_SENDING_IN_ALPHABETS = """
-    send sent forward e-mail email mail transfer upload post submit deliver share pay wire schick sende
-    übermittl überweis weiterleit leite melde envo transm transf versez virer envi envía mand remit inoltr sped
-    invi reenv reenc repass stuur verzend verstuur boek wyślij prześlij przelej wysł pošl odešl zašl převeď
-    отправ пошл перешл перевед перечисл сообщ надішл відправ перекаж gönder ilet aktar yolla skicka vidare
-    överför lähet siirr küld utal trimit στείλ προώθ kirim teruskan gửi chuyển
-"""
-_SENDING_ELSEWHERE = """
-    أرسل ارسل إرسال ابعث حوّل שלח העבר بفرست ارسال भेज ส่ง โอน 보내 전송
-    송금 전달 送 転送 发给 發給 发送 寄 转发 轉發 转账 傳
-"""
-_SENDING = re.compile(
-    rf"\b(?:{'|'.join(unescaped(_SENDING_IN_ALPHABETS).split())})"
-    rf"|{'|'.join(unescaped(_SENDING_ELSEWHERE).split())}",
+_FETCHES = re.compile(
+    r"\b(?:curl|wget|nc|ncat|netcat|telnet|ssh|scp|sftp|rsync|ftp|git\s+(?:clone|fetch|pull|push|remote)|eval|exec|iex"
+    r"|iwr|irm|invoke-\w+)(?!\w)",
     re.IGNORECASE,
 )
-"""Words that tell to send something, in thirty languages, as a text is compared: they lower what is enough."""
-_SENTENCE_ENDS = ("。", "！", "？", ". ", "! ", "? ", "; ")
+_HOST = re.compile(rf"{_ELSEWHERE.pattern}|(?<![\w./@-])[\w-]+(?:\.[a-z][\w-]*)+(?:[:/][^\s\"'`<>|]*)?", re.IGNORECASE)
+"""What of a command that fetches may be an address."""
+_ID = re.compile(r"(?=(?:\D*\d){8})[\w ./-]{12,60}\Z")
+_FIELD = re.compile(r"[\"|][\s\\]*[,:}\]]|[,:{\[][\s\\]*\"|\s\|\s|\t|,(?=[^\W\d_])")
+"""A pattern of what parts the values of a record, whose words say nothing of one another."""
+_HOME = re.compile(r"(?<![\w/])(?:/home/[\w.-]+|/root|/Users/[\w.-]+|\$HOME|\$\{HOME\})/")
+_FEW = 2  # words that tell of an address
+_SCHEME = re.compile(r"^\w+://")
+_SIGNS = " \t$#>-*/!<`\"'\\&"
 _BETWEEN = re.compile(r"[\s、。，！？：；「」『』《》（）।]+")
 _AROUND = ".,;:!?…'\"`«»“”„‘’()-*{}[]\\"
 _NO_WORD = re.compile(r"[\d_/\\@=<>{}()\[\]|$%&#*+~^]|\w[.:]\w")
@@ -98,21 +98,60 @@ class Dictation:
         main = {key: value for key, value in said.items() if key in needed} or said
         texts = [value for value in main.values() if not isinstance(value, int | float)] or list(main.values())
         self._values = [_said(value)[:_LONGEST].strip() for value in texts]
-        self._names, self._named_so = _spelt(name, tool), {_letters(name), _letters(tool)}
+        self._several, self._with_more = len(main) > 1, len(said) > 1
+        self._counts = any(isinstance(value, int | float) for value in said.values())
+        self._names, self._named_so = _named(name, tool), {_letters(name), _letters(tool)}
         self._reads = reads
 
-    def find(self, given: GivenTexts) -> FoundPassage | None:
+    def find(self, given: GivenTexts, own: GivenTexts) -> FoundPassage | None:
         for one in (one for value in self._values for one in _ELSEWHERE.findall(value)):
             if found := _carries(one, given):
                 return found
         if self._reads or not self._values:
             return None
-        return self._named(given) or self._told(given) or self._together(given)
+        found = self._named(given) or self._told(given) or self._together(given)
+        return found or self._addressed(given, own) or self._encoded(given)
+
+    def _addressed(self, given: GivenTexts, own: GivenTexts) -> FoundPassage | None:
+        """Return where others told in words of an address, a mailbox or an account that the call goes to: it is a value
+        of its own, or part of a command that reaches out. What the user wrote as well is told by nobody else.
+        """
+        for value in self._values:
+            words_of_it, account = value.split(), _ID.match(value)
+            goes = self._several or (self._counts if account else self._with_more and "://" not in value)
+            if account:
+                words_of_it = [value]
+            if not goes or not all(account or _ELSEWHERE.search(one) for one in words_of_it):
+                lines = value.split("\n") if len(value) <= _COMMAND else ()
+                words_of_it = [one for line in lines if _FETCHES.search(line) for one in _HOST.findall(line)]
+            for one in words_of_it:
+                plain = _SCHEME.sub("", one)
+                ways = [_letters(plain), _letters(plain.replace("@", " at ").replace(".", " dot "))]
+                for wanted in ways if not own.holds(ways[0]) and len(ways[0]) >= _PART else ():
+                    for place in given.places(wanted):
+                        led = "" if place.before.lstrip()[:1].isupper() else place.led
+                        before, after = _FIELD.split(f"{led} {place.before}")[-1], _FIELD.split(place.after)[0]
+                        above = 0 if bare(place.before).strip(_SIGNS) else _prose(place.above, "")
+                        if _prose(before, after) >= _FEW or above > _FEW:
+                            return place.finding
+        return None
+
+    def _encoded(self, given: GivenTexts) -> FoundPassage | None:
+        """Return where what reaches out stands in another writing, which nobody uses but to hide it."""
+        parts = (part for value in self._values for part in [*_parts(value)][:_PARTS_WRITTEN])
+        reaching = (part for part in parts if _REACHES.search(part) or _ELSEWHERE.search(part))
+        for wanted in (_letters(way) for part in reaching if len(_letters(part)) >= _PART for way in _writings(part)):
+            if given.holds(wanted):
+                return next(given.places(wanted)).finding
+        return None
 
     def _told(self, given: GivenTexts) -> FoundPassage | None:
         whole = sum(len(_letters(value)) for value in self._values)
         for value in self._values:
-            alone = len(_letters(value)) >= _ALONE * whole
+            wanted = _letters(value)
+            if self._several and any(wanted == text.readings[0] for text in given.texts):
+                continue  # a copy of a whole result
+            alone = len(wanted) >= _ALONE * whole
             for part in _parts(value):
                 if found := self._part(part, given, alone=alone, whole=part is value):
                     return found
@@ -121,29 +160,28 @@ class Dictation:
     def _part(self, part: str, given: GivenTexts, *, alone: bool, whole: bool) -> FoundPassage | None:
         """Return where a value or a part of it is told; `alone`: the tool needs hardly anything else."""
         wanted, several = _letters(part), _words_in(part) >= 2
-        address = bool(_ELSEWHERE.fullmatch(part) or _ID.match(part)) and len(self._values) > 1
         reaches = several and bool(_REACHES.search(part) or _ELSEWHERE.search(part))
-        if len(wanted) < (_PART if reaches or address else _SENT) or not (address or reaches or (several and whole)):
+        if len(wanted) < (_PART if reaches else _LONG) or not (reaches or (several and whole)):
             return None
+        told = reaches and _FETCHES.search(part) and _ELSEWHERE.search(part)  # whatever stands beside it
         for place in given.places(wanted):
-            if _is_told(place, len(wanted), reaches=reaches, address=address):
+            if told or _is_told(place, reaches=reaches):
                 sizes = [(len(one), given.holds(one)) for one in map(_letters, self._values)]
                 stand = sum(size for size, stands in sizes if stands) >= _STANDS * sum(size for size, _ in sizes)
-                return place.finding if address or (reaches and alone) or stand else None
-        if alone and (reaches or len(wanted) >= _LONG):
-            return _split(wanted, given)
-        return None
+                return place.finding if (reaches and alone) or stand else None
+        return _assembled(wanted, given) if alone and (reaches or len(wanted) >= _LONG) else None
 
     def _together(self, given: GivenTexts) -> FoundPassage | None:
         """Return where all values stand in one line of prose, of which one is of several words."""
         all_of = [_letters(value) for value in self._values]
-        texts = [wanted for wanted, value in zip(all_of, self._values, strict=True) if _words_in(value) >= 2]
-        if len(all_of) < 2 or not texts or max(map(len, texts)) < _TOGETHER or not all(all_of):
+        texts = (wanted for wanted, value in zip(all_of, self._values, strict=True) if _words_in(value) >= 2)
+        longest = max(texts, key=len, default="")
+        if len(all_of) < 2 or len(longest) < _TOGETHER or not all(all_of):
             return None
-        for place in given.places(max(texts, key=len)):
+        for place in given.places(longest):
             around = _letters(f"{place.above}\n{place.before}\n{place.after}")
-            others = [wanted for wanted in all_of if wanted != max(texts, key=len)]
-            if all(wanted in around for wanted in others) and _prose(place.before, place.after, names=True) >= 2:
+            others = all(wanted in around for wanted in all_of if wanted != longest)
+            if others and _prose(place.before, place.after, names=True) >= 2:
                 return place.finding
         return None
 
@@ -161,44 +199,53 @@ class Dictation:
                 near = words(around)
                 if ways.isdisjoint(near):
                     continue
-                joined, known = f" {' '.join(near)} ", frozenset(near)
-                held = sum(size for size, parts in values if any(_holds(joined, known, part) for part in parts))
+                known = frozenset(near)
+                held = sum(size for size, parts in values if any(_holds(near, known, part) for part in parts))
                 if 2 * held >= whole:
                     return text.finding(place.line, " ".join(around.split()))
         return None
 
 
-def _is_told(place: ValuePlace, size: int, *, reaches: bool, address: bool) -> bool:
+def _is_told(place: ValuePlace, *, reaches: bool) -> bool:
     """Tell whether words beside a value, or right above it, tell to do something with it."""
     before, after = f"{place.led} {place.before}", place.after
-    begins = max(before.rfind(end) + len(end) if end in before else 0 for end in _SENTENCE_ENDS)
-    stops = min((at for end in _SENTENCE_ENDS if (at := after.find(end)) >= 0), default=len(after))
-    sends = bool(_SENDING.search(before[begins:]) or _SENDING.search(after[:stops]))
-    if address:
-        return sends
-    beside = _prose(place.before, place.after)
-    above = 0 if bare(place.before).strip(" \t$#>-*/!<`\"'") else _prose(place.above, "")
+    above = 0 if bare(place.before).strip(_SIGNS) else _prose(place.above, "")
     leads = above if place.above.rstrip("*_ ").endswith((":", "：", "-", "—")) else 0
     leads = 0 if place.above.rstrip("*_: ").endswith(")") else leads  # as a loop in Python
     if reaches:
         named = _prose(before, after, names=True)
         is_key = place.before.rstrip(" \"'`").endswith(":")  # as of a setting, which tells nothing alone
         return named >= (2 if is_key else 1) or above >= 3 or leads >= 1 or place.before.rstrip().endswith("$")
-    return (size >= _LONG and (beside >= 3 or leads >= 2)) or (sends and beside >= 2)
+    return _prose(place.before, place.after) >= 3 or leads >= 2
 
 
-def _split(wanted: str, given: GivenTexts) -> FoundPassage | None:
-    """Return where the first part of a value stands whose rest stands elsewhere, each beside words."""
-    if not given.holds(wanted[:_PART]):
-        return None
-    at = given.longest(wanted)
-    if not _PART <= at <= len(wanted) - _PART // 2 or not given.holds(wanted[at:]):
-        return None
-    first, rest = (
-        [one for one in given.places(part) if _prose(one.before, one.after) >= 2 or _prose(one.above, "") >= 3]
-        for part in (wanted[:at], wanted[at:])
-    )
-    return first[0].finding if first and rest else None
+def _assembled(wanted: str, given: GivenTexts) -> FoundPassage | None:
+    """Return where the first part of a value stands of which all parts stand apart, in any order, each beside words."""
+    first, rest = None, wanted
+    while len(rest) >= _PART // 2:
+        at = given.longest(rest)
+        if at < min(_PART, len(rest)) or at == len(wanted):
+            return None
+        told = (p for p in given.places(rest[:at]) if _prose(p.before, p.after) >= 2 or _prose(p.above, "") >= 3)
+        place = next(told, None)
+        if place is None:
+            return None
+        first, rest = first or place.finding, rest[at:]
+    return first
+
+
+def _writings(text: str) -> Iterator[str]:
+    """The other writings of a text that say the same, wherever it begins in a longer one."""
+    data = text.encode(errors="replace")
+    for before in range(3):
+        first, end = -(-8 * before // 6), 8 * (before + len(data)) // 6
+        yield base64.b64encode(bytes(before) + data).decode()[first:end]
+    yield base64.b32encode(data).decode()[: 8 * len(data) // 5]
+    yield data.hex()
+    yield text[::-1]
+    yield codecs.encode(text, "rot13")
+    for form in ("{}", "{:03o}"):
+        yield "".join(form.format(code) for code in data)
 
 
 def _carries(address: str, given: GivenTexts) -> FoundPassage | None:
@@ -229,6 +276,7 @@ def _parts(value: str) -> Iterator[str]:
     """A value, what is quoted in it, and each command of it."""
     yield value
     quoted = [one or other for one, other in _QUOTED.findall(value)]
+    quoted = [*quoted, *([_HOME.sub("~/", value)] if _HOME.search(value) else ())]
     parts = [part.strip() for one in (value, *quoted) for part in (one, *_COMMANDS.split(one))]
     own = [_RUNS_ANOTHER.sub("", part).strip("\"' ") for part in parts]
     yield from [part for part in dict.fromkeys((*parts, *own)) if part and part != value][:_PARTS]
@@ -252,36 +300,15 @@ def words(text: str) -> list[str]:
     return [word for one in unescaped(text).lower().translate(_APART).split() if (word := one.strip(_AT_ENDS))]
 
 
-@cache
-def _spelt(wire: str, tool: str) -> re.Pattern[str]:
-    """Return a pattern of a tool's name where no other word is meant: a single word is followed by a bracket."""
-    parts = [re.split(r"[_.-]+", name.lower()) for name in (wire, tool)]
-    ways = [r"[-_.:/\\]{0,3}".join(map(re.escape, part)) for part in parts if len(part) > 1]
-    alone = [re.escape(name.lower()) + r"(?=[(\[{])" for name in (wire, tool)]
-    return re.compile(rf"(?<![^\W_])(?:{'|'.join(ways + alone)})(?![^\W_])")
-
-
-def _holds(joined: str, known: frozenset[str], part: Sequence[str]) -> bool:
+def _holds(near: Sequence[str], known: frozenset[str], part: Sequence[str]) -> bool:
     """Tell whether the words near to a tool's name say a part of a value: all, an address of it, or half in one."""
-    if _letters_in(part) >= _FEWEST and f" {' '.join(part)} " in joined:
-        return True
     cites = len(part) == _MOST_WORDS  # as a text does that is the model's own
     if not cites and any(way in known for word in part for way in _ways(word) if way != word or _ADDRESS.match(way)):
         return True
-    whole, at = _letters_in(part), 0
-    while at < len(part):
-        end = at
-        while end < len(part) and f" {' '.join(part[at : end + 1])} " in joined:
-            end += 1
-        size = _letters_in(part[at:end])
-        if 2 * size >= whole and size >= (_FEWEST if end - at > 1 else _LONG_WORD):
-            return True
-        at = max(end, at + 1)
-    return False
-
-
-def _letters_in(part: Sequence[str]) -> int:
-    return len(_letters("".join(part)))
+    run = SequenceMatcher(None, part, near, autojunk=False).find_longest_match()
+    whole, size = (len(_letters("".join(words))) for words in (part, part[run.a : run.a + run.size]))
+    enough = _FEWEST if run.size > 1 or run.size == len(part) else _LONG_WORD
+    return 2 * size >= whole and size >= enough
 
 
 def _ways(word: str) -> Iterator[str]:
@@ -369,10 +396,10 @@ class Quotation:
 
 
 @cache
-def _named(name: str, tool: str, server: str) -> re.Pattern[str]:
+def _named(name: str, tool: str, server: str = "") -> re.Pattern[str]:
     """A pattern of a tool's name: on the wire or its own, of several words; a word alone only as a call has it."""
     several = [_NAMED.split(one.lower()) for one in (name, tool)]
-    ways = [_JOINED.join(map(re.escape, words)) for words in several if len(words) > 1]
+    ways = [rf"(?<![^\W_]){_JOINED.join(map(re.escape, one))}(?![^\W_])" for one in several if len(one) > 1]
     word, at = re.escape(tool.lower()), re.escape(server.lower())
     sign = r"[\s\"'“”*]{0,3}"
     ways.append(rf"(?:name|tool|functions?|action|invoke|recipient){sign}[:=.(\[{{]{{1,4}}{sign}{word}(?!\w)")
@@ -433,7 +460,7 @@ class Provenance:
         self._given: Sequence[GivenText] = ()
         self._ready: Sequence[GivenText] | None = None
         self._folded: dict[GivenText, FoldedText] = {}
-        self._all = self._others = GivenTexts(())
+        self._all = self._others = self._own = GivenTexts(())
 
     def give(self, given: Sequence[GivenText]) -> int:
         """Take all that was given by now, oldest first; how many characters that is. `prepare` comes next."""
@@ -448,13 +475,14 @@ class Provenance:
         left, kept = MOST, dict[GivenText, FoldedText]()
         for one in reversed(self._given):
             left -= len(one.text)
-            if left < 0:
+            if left < 0 and kept:
                 break
             kept[one] = self._folded.get(one) or FoldedText(one)
         self._folded = kept
         texts = list(kept.values())[::-1]
         self._all = GivenTexts(texts)
         self._others = GivenTexts([one for one in texts if not one.given.own])
+        self._own = GivenTexts([one for one in texts if one.given.own])
 
     def quoted(self, name: str, tool: str, server: str, arguments: Mapping[str, Any], raw: str) -> FoundPassage | None:
         """Return where a call that was read from the text `raw` stands in what was given. `name` is on the wire."""
@@ -464,4 +492,4 @@ class Provenance:
         self, name: str, tool: str, arguments: Mapping[str, Any], needed: Sequence[str], *, reads: bool = False
     ) -> FoundPassage | None:
         """Return where others told to make a call, by what the tool needs; of one that `reads` only addresses count."""
-        return Dictation(name, tool, arguments, needed, reads=reads).find(self._others)
+        return Dictation(name, tool, arguments, needed, reads=reads).find(self._others, self._own)

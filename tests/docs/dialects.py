@@ -1,6 +1,5 @@
-"""The page about dialects, made from the table: `python -m console_app.textcalls > docs/dialects.md`."""
+"""The page about dialects, made from their table behind what stands in `dialects.md` here."""
 
-import sys
 from pathlib import Path
 
 from console_app.textcalls.dialects.table import DIALECTS, FAMILIES
@@ -31,9 +30,5 @@ def page() -> str:
     heads = [f"### {one.name}\n\n{one.models[:1].upper()}{one.models[1:]}." for one in FAMILIES.values()]
     written = [f"~~~~text\n{one.form.write(_CALLS, tools)}\n~~~~" for one in FAMILIES.values()]
     examples = "\n\n".join(f"{head}\n\n{text}" for head, text in zip(heads, written, strict=True))
-    introduction = (Path(__file__).parent / "dialects" / "introduction.md").read_text(encoding="utf-8")
+    introduction = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
     return f"{introduction}\n## Table\n\n{table}\n\n## Two calls in each coat\n\n{examples}\n"
-
-
-if __name__ == "__main__":
-    sys.stdout.write(page())
