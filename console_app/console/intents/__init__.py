@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from console_app.console.intents.intent import parse as parse
     from console_app.console.intents.table import INTENTS as INTENTS
     from console_app.console.intents.table import Bound as Bound
+    from console_app.console.intents.talk import add_server as add_server
 else:
     from console_app.door import door
 
