@@ -198,6 +198,7 @@ class ConsoleParts:
         self._hub.asking.human = self._human = QuestionQueue(setup.settings.question_timeout)
         self._switches = HubSwitches(self._hub, setup.paths, setup.cwd, servers, picks)
         self._files = trust.ServerFiles(setup.paths, setup.cwd, servers, lambda: wiring.choose_servers(setup))
+        self._switches.registry = setup.settings.mcp_registry
         gate = wiring.build_gate(setup, servers, headless=False)
         self._switches.on_reload, self._switches.on_write = partial(wiring.use_bundled, gate), self._files.wrote
         self._engine = wiring.build_engine(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +38,12 @@ class Listed:
     version: str
     fields: Mapping[str, Any]
     needs: tuple[str, ...] = ()
+
+    @property
+    def runs(self) -> str:
+        """The command or the address behind it, and the variables of yours that it is given."""
+        words = [self.fields["command"], *self.fields["args"]] if "command" in self.fields else [self.fields["url"]]
+        return shlex.join(words) + (f" with {', '.join(self.needs)}" if self.needs else "")
 
 
 async def find_servers(address: str, words: str) -> list[Listed]:

@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 
 from console_app.servers.parts import file_reading, file_writing
 from console_app.servers.parts.file_writing import EditError, FileJournal, read_patch
-from console_app.servers.parts.folders import FolderEntry, allowed_folders
+from console_app.servers.parts.folders import FolderEntry, allowed_folders, quoted
 from console_app.servers.parts.server import (
     READS,
     Arguments,
@@ -153,13 +153,14 @@ async def _search(place: FolderEntry, request: dict[str, Any]) -> tuple[list[dic
 def _found(matches: list[dict[str, Any]], account: dict[str, Any] | None, request: dict[str, Any]) -> str:
     lines: list[str] = []
     for match in matches:
+        path = quoted(match["path"])
         if "line" not in match:
-            lines.append(match["path"])
+            lines.append(path)
             continue
         lines += ["--"] if request["context"] and lines else []
-        lines += [f"{match['path']}-{number}- {text}" for number, text in match.get("before", ())]
-        lines.append(f"{match['path']}:{match['line']}: {match['text']}")
-        lines += [f"{match['path']}-{number}- {text}" for number, text in match.get("after", ())]
+        lines += [f"{path}-{number}- {text}" for number, text in match.get("before", ())]
+        lines.append(f"{path}:{match['line']}: {match['text']}")
+        lines += [f"{path}-{number}- {text}" for number, text in match.get("after", ())]
     if account is None:
         lines.append(f"[stopped after {request['seconds']:g} s: this is what was found so far]")
     elif account["more"]:

@@ -26,16 +26,22 @@ _RUNNERS: Final = frozenset(
     ex ed emacs nano pico less more man info awk gawk mawk nawk tclsh wish osascript run-parts
     start-stop-daemon rlwrap tmux screen docker podman nerdctl kubectl vagrant ansible psql mysql sqlite3
     mongosh pydoc jobs ldd ld.so gcc-wrapper socat nc ncat telnet dbus-run-session xvfb-run faketime fakeroot proot
+    hyperfine watchexec nodemon dotenv foreman op doppler chronic retry ifne mosh sshpass eatmydata linux32 linux64
+    i386 x86_64 cgexec gosu su-exec aws-vault xterm kitty alacritty konsole gnome-terminal rename prename file-rename
+    exiftool fzf sk vimdiff gvim rview emacsclient kak joe tig lftp ftp rpm duckdb tcpdump lxc incus machinectl
+    crystal nim
     catchsegv torsocks proxychains ccache distcc nsjail capsh setpriv choom cpulimit numactl
     """.split()  # noqa: SIM905, as a list it would take a page
 )
 _INTERPRETERS: Final = re.compile(
     r"(?:python|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|luajit|rscript|julia|ghci|runghc|tsx|ts-node|g?sed|jshell|"
-    r"groovy|scala|swift|guile|racket|elixir|irb|bc|dc|m4|gnuplot|octave)[\d.]*"
+    r"groovy|scala|swift|guile|racket|elixir|irb|bc|dc|m4|gnuplot|octave|erl|ocaml|sbcl|clojure|clj|raku|i?python|"
+    r"tcc|iex)[\d.]*"
 )
 _RUNS: Final = {
     **dict.fromkeys(("uv", "poetry", "pipenv", "hatch", "rye", "pdm", "pixi", "mise", "conda"), ("run", "exec")),
-    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), ("exec", "dlx", "x")),
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), ("exec", "dlx", "x", "explore", "init", "create", "node")),
+    **dict.fromkeys(("gh", "bazel"), ("alias", "extension", "run")),
     **dict.fromkeys(("bundle", "opam", "stack", "cabal", "direnv", "nix"), ("exec", "develop", "shell", "run")),
 }  # fmt: skip
 # The options that run a program or write a file: long ones, which may be cut short where nothing else begins so, and
@@ -73,14 +79,30 @@ _OPTIONS: Final = {
     "wget": ("execute use-askpass", r"-e.*"),
     "curl": ("config", r"-[a-zA-Z]*K.*"),
     "npm": ("script-shell node-options", ""),
+    "cmake": ("", r"-[EP].*"),
+    "ctest": ("", r"-S.*"),
+    "mvn": ("", r"exec:.*|-Dexec.*"),
+    "dpkg": ("pre-invoke post-invoke", ""),
+    "apt": ("option", r"-o.*"),
+    "sdiff": ("diff-program output", r"-[a-zA-Z]*o.*"),
+    "diff3": ("diff-program", ""),
+    "install": ("strip-program", ""),
+    "openssl": ("", r"-engine"),
+    "cpio": ("rsh-command", ""),
+    "latex": ("shell-escape", r"-shell-escape"),
+    "ctags": ("options", ""),
 }
 _OF_GIT: Final = frozenset(
     """
-    bisect submodule filter-branch config difftool mergetool hook daemon shell rebase send-email instaweb
-    credential remote-ext upload-pack receive-pack archive help svn p4 gui citool web--browse for-each-repo
+    bisect submodule filter-branch config difftool mergetool hook daemon shell rebase send-email
+    instaweb credential remote-ext upload-pack receive-pack archive help svn p4 gui citool web--browse
+    for-each-repo
     """.split()  # noqa: SIM905
 )
-_NAMED_AS: Final = {"gmake": "make", "cc": "gcc", "g++": "gcc", "clang": "gcc", "bsdtar": "tar", "gtar": "tar"}
+_NAMED_AS: Final = {"gmake": "make", "cc": "gcc", "g++": "gcc", "clang": "gcc", "bsdtar": "tar", "gtar": "tar"} | {
+    **dict.fromkeys(("pdflatex", "xelatex", "lualatex"), "latex"),
+    "apt-get": "apt",
+}
 _EXECUTING: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir", "--exec", "-x", "-X"})
 _MOST_NESTED: Final = 5  # commands within words of commands
 _TWO: Final = frozenset(

@@ -123,3 +123,18 @@ def test_more_files_than_are_read_are_told(tmp_path: Path) -> None:
     found = CustomCommands.find(paths_in(tmp_path), tmp_path)
     assert len(found.commands) == MOST_FILES
     assert [line for line in found.problems if f"only {MOST_FILES} files" in line] == list(found.problems) != []
+
+
+@pytest.mark.parametrize("where", [".fanout", ".claude"])
+def test_a_link_that_leads_out_of_the_project_is_neither_shown_nor_trusted(tmp_path: Path, where: str) -> None:
+    work = tmp_path / "work"
+    (work / ".git").mkdir(parents=True)
+    outside = write(tmp_path / "outside.md", "what is mine")
+    (work / where / "commands").mkdir(parents=True)
+    (work / where / "commands" / "linked.md").symlink_to(outside)
+    write(work / where / "commands" / "own.md", "theirs")
+    found = ProjectTrust(paths_in(tmp_path), work, {}).waiting()
+    assert [one.path.name for one in found] == ["own.md"]
+    commands = CustomCommands.find(paths_in(tmp_path), work)
+    assert commands.untrusted == {"own"}
+    assert "a link leads out of the project" in commands.problems[0]

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
 from tests.each import each
 from tests.headless.inside import Inside
+from tests.program.lines import PICK, ended, typed
+from tests.program.process import Fanout
+from tests.program.terminal import Terminal
 from tests.served import served
 
 FOUND: list[Any] = [
@@ -91,6 +95,28 @@ def test_servers_are_found_and_can_be_added_as_they_are_shown(
     entry = lines[0].partition(" far ")[2].strip("'")
     assert fanout.run("mcp", "add", "far", entry).code == 0
     assert "far.example" in (fanout.home / "mcp.json").read_text()
+
+
+def test_slash_mcp_add_finds_them_and_writes_only_what_was_picked(
+    tmp_path: Path, registry: tuple[type[_Registry], str]
+) -> None:
+    fanout = Fanout(tmp_path)
+    fanout.write("home/mcp.json", '{"mcpServers": {}}')
+    argv = fanout.argv("--screen-reader", "-m", "offline/rehearsal")
+    environment = fanout.environment({"TERM": "dumb", "FANOUT_MCP_REGISTRY": registry[1]})
+    with Terminal(argv, env=environment, cwd=fanout.cwd, rows=800, columns=400) as terminal:
+        terminal.expect("Fanout, as lines")
+        typed(terminal, "/mcp add", "looks for servers by words of their names")
+        typed(terminal, "/mcp add far", "io.example/notes: npx -y @example/notes@1.2.3 with NOTES_KEY", PICK)
+        typed(terminal, ".", "")
+        assert "far" not in (fanout.home / "mcp.json").read_text()
+        typed(terminal, "/mcp add far", "io.example/far: https://far.example/mcp", PICK)
+        typed(terminal, "io.example/far", "far is added and starts")
+        assert json.loads((fanout.home / "mcp.json").read_text())["mcpServers"].keys() == {"far"}
+        typed(terminal, "/mcp add far", PICK)
+        typed(terminal, "io.example/far", "There is a server far already")
+        ended(terminal)
+    assert [asked.partition("&")[0] for asked in registry[0].asked] == ["/v0.1/servers?search=far"] * 3
 
 
 ANSWERS = {

@@ -43,6 +43,19 @@ async def test_a_folder_is_listed_with_its_folders_first_and_the_sizes_of_its_fi
     assert bench.spec("list_directory").annotations.read_only
 
 
+async def test_a_name_of_two_lines_is_one_line_of_a_listing(serve: Serve, work: Path) -> None:
+    name = "a\nsecret.txt  (7 bytes)\x1b[31m"
+    (work / name).write_text("x = 1\n")
+    (work / f"{name}.d").mkdir()
+    bench = await serve("files")
+    listed = (await bench.call("list_directory")).content.split("\n")
+    assert len(listed) == 2
+    assert all(line.startswith('"a\\nsecret.txt  (7 bytes)\\u001b[31m') for line in listed)
+    for query in ({"query": "x = 1"}, {"glob": "*secret*"}):
+        assert "\n" not in (await bench.call("search_files", **query)).content
+    assert (await bench.call("read_file", path=name)).content == "x = 1\n"
+
+
 async def test_a_file_is_read_line_by_line_and_says_how_to_go_on(serve: Serve, work: Path) -> None:
     (work / "lines.txt").write_text("".join(f"line {number}\n" for number in range(1, 11)))
     bench = await serve("files")

@@ -169,7 +169,7 @@ NEW_POWERS = (
     "mkdir new; echo evil > new/settings.json; rm -rf .claude; mv .claude old; ln -s new .claude",
     "mv sub old; ln -s {other} sub",
     "rm -rf .claude; ln -s {other} .claude",
-    "mkdir -p a/b/c/d; git init -q a/b/c/d; echo evil > a/b/c/d/.git/hooks/pre-commit; echo [evil] >> a/b/c/d/.git/config",
+    "mkdir -p a/b/c; git init -q a/b/c/d; cd a/b/c/d/.git; echo evil > hooks/pre-commit; echo [evil] >> config",
     "mkdir d{{1..1500}}; mkdir -p z/z/z; git init -q --bare z/z/z/z; echo evil > z/z/z/z/hooks/update",
 )
 _POWERS = re.compile(
@@ -440,8 +440,6 @@ WORKS = (
     "git worktree add -q --orphan -b b tree 2>/dev/null || git init -q tree; git -C tree status >/dev/null",
     "git init -q new && git -C new config core.autocrlf input && git -C new config pull.rebase true",
     "sleep 0.01 & wait",
-    "python3 -c \"import socket as s; a = s.socket(1); a.bind('own'); a.listen(); s.socket(1).connect('own')\" || "
-    "grep -q 'Seccomp:.2' /proc/self/status",
 )
 
 
@@ -451,6 +449,11 @@ def test_ordinary_work_works(shell: StdioClient, work: Path, command: str) -> No
     assert result["structuredContent"]["exit_code"] == 0, told(result)
     assert not result["structuredContent"]["stopped_by_sandbox"]
     assert not list(work.rglob("*.untrusted*"))
+
+
+def test_processes_of_a_command_reach_each_other_on_files(shell: StdioClient, kind: str) -> None:
+    code = "import socket as s; a = s.socket(1); a.bind('own'); a.listen(); s.socket(1).connect('own')"
+    assert (ran(shell, f'python3 -c "{code}"')["structuredContent"]["exit_code"] == 0) == (kind == "bubblewrap")
 
 
 @pytest.mark.parametrize("command", ["npm view left-pad", "pip download left-pad"])

@@ -162,12 +162,12 @@ class CustomCommands:
         tops = [paths.config / _FOLDER, *_folders(tree)]
         for top, file in [(one, file) for one in tops for file in _files(one)]:
             try:
+                if top != tops[0]:
+                    tree.check(file)
                 text = disk.read_text(file)
                 if top != tops[0] and not trusted.is_trusted(paths, file, text):
                     untrusted.add(file.stem.lower())
                     continue  # what waits for trust is told for all files of a project together
-                if top != tops[0]:
-                    tree.check(file)
                 name, inside = file.stem.lower(), file.parent.relative_to(top).parts
                 if name in found and inside:  # as in others' programs, the folder tells them apart
                     name = f"{':'.join(inside)}:{name}"
@@ -204,7 +204,8 @@ class CustomCommands:
 
 
 def command_files(folder: Path) -> list[Path]:
-    return [file for top in _folders(Tree(folder)) for file in _files(top)]
+    tree = Tree(folder)
+    return [file for top in _folders(tree) for file in _files(top) if tree.holds(file)]
 
 
 def _folders(tree: Tree) -> list[Path]:

@@ -120,7 +120,7 @@ INTENTS: Mapping[str, Intent] = {
             lambda _: settings.PROTOCOLS,
             asks=True,
         ),
-        Intent("mcp", "servers and their tools, on and off", argument="[SERVER]", asks=True),
+        Intent("mcp", "servers and their tools, on and off", argument="[SERVER | add WORDS]", asks=True),
         Intent("tools", "servers and their tools, as /mcp", argument="[SERVER]", same_as="mcp", asks=True),
         Intent("reload", "read changed commands and mcp.json again", talk.reload, asks=True),
         Intent("trust", "trust what this project brings, all or one", talk.trust, "[NAME]", talk.untrusted, asks=True),

@@ -29,7 +29,7 @@ from console_app.mcp_client import HubSwitch, Resource, ResourceTemplate
 if TYPE_CHECKING:
     from console_app.config.trust import Changes
     from console_app.domain import Level
-    from console_app.mcp_client import Hub, ServerStatus
+    from console_app.mcp_client import Hub, Listed, ServerStatus
 
 
 def uri_of(one: Resource | ResourceTemplate) -> str:
@@ -92,6 +92,7 @@ class HubSwitches:
         self._waking: asyncio.Future[None] | None = None  # held, or the loop may forget it
         self.on_reload: Callable[[ServerChoice], None] | None = None
         self.on_write: Callable[[], None] | None = None  # called in a thread once mcp.json was written from here
+        self.registry = ""  # the address of one of servers
         self.selection = selection
         self.revision = 0  # goes up whenever a server's state or offer changes
 
@@ -211,6 +212,11 @@ class HubSwitches:
     def written(self, name: str) -> Mapping[str, Any]:
         source = self._source
         return mcp_edit.server_fields(disk.read_text(source), name, source) if source is not None else {}
+
+    async def find(self, words: str) -> Sequence[Listed]:
+        from console_app.mcp_client import find_servers
+
+        return await find_servers(self.registry, words)
 
     async def put(self, name: str, fields: Mapping[str, Any]) -> None:
         edit = self._edit(lambda start: mcp_edit.put_server(self.file, name, fields, start=start))

@@ -248,9 +248,10 @@ class ApprovalGate:
             return not spec.asks
         if self.shell is not None and spec.identity == self.shell and spec.tool == "run":
             command, cwd = arguments.get("command"), arguments.get("cwd", ".")
-            told = isinstance(command, str) and isinstance(cwd, str)
+            if not isinstance(command, str) or not isinstance(cwd, str):
+                return False
             usual = arguments.keys() <= {"command", "cwd", "timeout", "pty"}
-            return told and usual and shell_syntax.only_reads(command, spec.folder, cwd)
+            return usual and shell_syntax.only_reads(command, spec.folder, cwd)
         return spec.annotations.read_only and (self.trusted is None or spec.server in self.trusted)
 
 

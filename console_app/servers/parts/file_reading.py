@@ -9,7 +9,7 @@ import os
 import stat
 from typing import Final, TextIO
 
-from console_app.servers.parts.folders import FolderEntry
+from console_app.servers.parts.folders import FolderEntry, quoted
 from console_app.servers.parts.server import ToolFailedError, counted
 
 MOST_ENTRIES: Final = 1000  # of a folder
@@ -34,9 +34,9 @@ def list_entries(place: FolderEntry) -> str:
             except FileNotFoundError:
                 continue  # gone since
             if stat.S_ISDIR(status.st_mode):
-                folders.append(f"{entry.name}/")
+                folders.append(quoted(f"{entry.name}/"))
             else:
-                files.append(f"{entry.name}  {_kind(status)}")
+                files.append(f"{quoted(entry.name)}  {_kind(status)}")
     return "\n".join((*sorted(folders), *sorted(files))) or "The folder is empty."
 
 

@@ -8,6 +8,7 @@ New files get a name that nothing else has, and nothing is overwritten.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 from collections.abc import Generator, Sequence
@@ -88,6 +89,11 @@ class FolderEntry:
                 return ToolFailedError(f"{self.written}: a part of the path is not a folder.")
             case _:
                 return ToolFailedError(f"{self.written}: {(error.strerror or str(error)).lower()}.")
+
+
+def quoted(name: str) -> str:
+    """Return a name or a path as one line of a listing: as JSON has it, where there is anything in it but letters."""
+    return name if name.isprintable() else json.dumps(name)
 
 
 class Folders:

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from console_app.console import MODES, Console, Services
-from console_app.console.intents import INTENTS, RUNNING, Cannot, Commands, Key, Slash, Ways
+from console_app.console.intents import INTENTS, RUNNING, Cannot, Commands, Key, Slash, Ways, add_server
 from console_app.domain import ApprovalMode, CallState, UsageError, one_line, plural
 from console_app.tui.approvals.mode_switch import ModeSwitch, strip
 from console_app.tui.lineview import CallBlock, ConversationView
@@ -198,7 +198,13 @@ class ChatScreen(MainScreen):
 
             ui.app.push_screen(PermissionsScreen(console.permissions, self.modes, ui.changed))
 
-        help_, servers = _waiting(lambda _: dialogs.help(self.commands.own, places)), _waiting(dialogs.servers)
+        async def servers(console: Console, rest: str) -> None:
+            if rest.split()[:1] == ["add"]:
+                await add_server(console, rest.partition("add")[2].strip())
+            else:
+                await dialogs.servers(rest)
+
+        help_ = _waiting(lambda _: dialogs.help(self.commands.own, places))
         return {
             **{name: Key(f"panel.{name}") for name, one in INTENTS.items() if one.act is not None},
             "help": help_,
@@ -209,8 +215,8 @@ class ChatScreen(MainScreen):
             "plan": Slash(lambda _, __: self.modes.toggle_plan()),
             "permissions": Slash(permissions),
             "theme": Slash(partial(dialogs.theme, themes), lambda _: [one.theme.name for one in themes]),
-            "mcp": servers,
-            "tools": servers,
+            "mcp": Slash(servers),
+            "tools": Slash(servers),
             "call": Slash(call),
             "timeline": Slash(timeline),
             "compare": _waiting(dialogs.compare),

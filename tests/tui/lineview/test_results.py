@@ -210,6 +210,13 @@ def test_markdown_is_shown_to_its_end_with_the_links_that_are_defined_there(word
         ("building\ndone in 3 s", {"exit_code": 0, "stdout": "building\ndone in 3 s\n"}, "done in 3 s"),
         (json.dumps({"exitCode": 2, "stdout": "", "stderr": "make: no rule\n"}), None, "exit 2 · make: no rule"),
         ("Exit code: 127\nsh: nosuch: not found", None, "exit 127 · sh: nosuch: not found"),
+        ("3 passed\n[exit 0 in 0.5 s; sandboxed (bubblewrap)]", {"exit_code": 0, "run": 1}, "3 passed"),
+        ("[no output]\n[exit 0 in 0.5 s; sandboxed (bubblewrap)]", {"exit_code": 0, "run": 1}, "no output"),
+        (
+            "y\n[timed out after 4 s: exit 143 in 4.0 s; sandboxed (bubblewrap)]\n[The sandbox may have stopped this.]",
+            {"exit_code": 143, "run": 1},
+            "exit 143 · y",
+        ),
     ],
 )
 def test_a_command_says_its_exit_and_its_last_meaningful_line(content: str, structured: Any, brief: str) -> None:

@@ -357,6 +357,8 @@ _SOURCE = 4000  # characters at either end that a line is made from
 _LONGEST = 600  # characters of the line
 _MOST_NAMES = 12  # of a JSON object
 _OUTPUTS = ("stdout", "output", "stderr")
+# What the bundled shell says below a command's output.
+_OF_OUR_SHELL = re.compile(r"\[(?:(?:[^\]]*: )?exit \d+ in |no output\]|The sandbox may|It wanted a|protected: )")
 _RULED = re.compile(r"^[=\-_*~#\s]{3,}|[=\-_*~#\s]{3,}$")
 
 
@@ -422,10 +424,11 @@ def _command(text: str, fields: Mapping[str, Any] | None, palette: Palette, ink:
     code, output = verdicts.exit_code(text, fields), text
     if fields is not None:
         written = [value for name in _OUTPUTS if isinstance(value := fields.get(name), str) and value.strip()]
-        output = written[0] if written else text if code is None else ""
+        output = written[0] if written else "" if code is not None and text.lstrip().startswith("{") else text
     lines = [line.strip() for line in output[-_SOURCE:].split("\n")]
     if len(output) > _SOURCE:
         lines = lines[1:] or lines
-    bare = (_RULED.sub("", line).strip() for line in reversed(lines) if not verdicts.exit_line(line))
+    said_of_it = (line for line in reversed(lines) if not verdicts.exit_line(line) and not _OF_OUR_SHELL.match(line))
+    bare = (_RULED.sub("", line).strip() for line in said_of_it)
     said = next(filter(None, bare), "")
     return AnsiPainter(ink, palette).line(said[:_LONGEST]) if said else []
