@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from console_app.domain.schema import forms as fields
 from console_app.domain.schema import reading, words
-from tests.examples import examples
 
 WORDS = (
     *("type", "properties", "required", "items", "$ref", "$defs", "anyOf", "oneOf", "allOf", "enum", "const", "not"),
@@ -40,7 +39,8 @@ READERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@examples(100)
+@example(schema={"$ref": "#"})
+@settings(max_examples=100)
 @given(schema=SCHEMAS)
 def test_a_schema_of_any_shape_is_read(schema: dict[str, Any]) -> None:
     for name, read in READERS.items():

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from console_app.domain.tools import ToolSpec
 from console_app.providers.formats.openai_chat_calls import ChatCalls, Label
 from console_app.providers.stream.calls_in_pieces import ChunkBuffer
 from console_app.providers.stream.offered_tools import OfferedTools
-from tests.examples import examples
 from tests.providers.reading import assert_well_formed, broken_of, calls_of, deltas_of
 
 NAMES = ("get", "get_all", "calculator_evaluate")
@@ -38,7 +37,7 @@ def pieces(draw: Any, text: str) -> list[str]:
     return [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
 
 
-@examples(200)
+@settings(max_examples=200)
 @given(
     calls=whole_calls,
     data=st.data(),
@@ -72,7 +71,7 @@ def test_calls_one_after_the_other(
     assert [deltas_of(out, index) for index in range(len(calls))] == [arguments for _, arguments in calls]
 
 
-@examples(150)
+@settings(max_examples=150)
 @given(calls=whole_calls, data=st.data())
 def test_calls_in_turns(calls: list[tuple[str, str]], data: st.DataObject) -> None:
     out = ChunkBuffer()
@@ -94,7 +93,7 @@ def test_calls_in_turns(calls: list[tuple[str, str]], data: st.DataObject) -> No
     assert calls_of(out) == calls
 
 
-@examples(200)
+@settings(max_examples=200)
 @given(
     st.lists(
         st.tuples(
@@ -107,6 +106,7 @@ def test_calls_in_turns(calls: list[tuple[str, str]], data: st.DataObject) -> No
     ),
     st.sampled_from(["", "the token limit"]),
 )
+@example([(0, "a", "", None), (0, "a", "", '{"a":1}'), (0, "a", "get", None)], "")  # a name behind its arguments
 def test_any_fragments_give_each_call_one_end(fragments: list[Any], cut: str) -> None:
     out = ChunkBuffer()
     gathered = Gathered(out)
