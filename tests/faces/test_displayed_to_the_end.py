@@ -8,6 +8,7 @@ import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def arguments_of(what: str, text: str) -> str:
 
 
 async def asked(human: HumanPort, what: str, text: str) -> bool:
-    """A server asks; whether it was accepted."""
+    """Tells whether what a server asks was accepted."""
     match what:
         case "sampling":
             request = SamplingRequest("lab", (SamplingMessage("user", text),), Sampling(max_tokens=100))
@@ -77,7 +78,7 @@ async def asked(human: HumanPort, what: str, text: str) -> bool:
 
 
 def is_whole(text: str) -> bool:
-    """Whether the end stands in what was printed, and nothing pushes it out of sight."""
+    """Tells whether the end stands in what was printed, and nothing pushes it out of sight."""
     return END in text and re.search(r"\n{4}|[ \u2800]{80}|(?:<U\+3164>){80}", text) is None
 
 
@@ -94,53 +95,72 @@ class Watched:
         return END in re.sub(r"[\s┃│↳▎▐▌█▁▔╭╮╯╰─━]", "", seen(self.pilot.app))
 
 
-@asynccontextmanager
-async def on_screen(folder: Path, what: str, text: str, size: tuple[int, int]) -> AsyncGenerator[Watched]:
-    tool, gate = tool_and_gate(what, text)
-    desk = QuestionQueue(None)
-    calls = answer(tool.spec, arguments_of(what, text))
-    console = app(folder, WrittenModel(calls, say("Over.")), tool, gate=gate, human=desk)  # type: ignore[arg-type]
-    async with console.run_test(size=size) as pilot:
-        boards = chat(console).boards
-        if what in QUESTIONS:
-            await until(pilot, lambda: chat(console).prompt.has_focus)
-            question = asyncio.create_task(asked(desk, what, text))
-            await until(pilot, lambda: boards.human.is_asking, "a question")
-            boards.human.focus()
-            await until(pilot, lambda: boards.human.has_focus and boards.human.is_ready)
-            yield Watched(pilot, "y", lambda: question.done() and question.result())
-            question.cancel()
-            return
+class Waiting:
+    """A console on which one text after the other waits for a yes."""
+
+    def __init__(self, folder: Path, what: str) -> None:
+        self._what = what
+        self._tool, gate = tool_and_gate(what, "")
+        self._desk, self._model = QuestionQueue(None), WrittenModel()
+        self.console = app(folder, self._model, self._tool, gate=gate, human=self._desk)  # type: ignore[arg-type]
+
+    @asynccontextmanager
+    async def on(self, pilot: Any, text: str) -> AsyncGenerator[Watched]:
+        await until(pilot, lambda: chat(self.console).prompt.has_focus)
+        async with (self._question if self._what in QUESTIONS else self._call)(pilot, text) as watched:
+            yield watched
+
+    @asynccontextmanager
+    async def _question(self, pilot: Any, text: str) -> AsyncGenerator[Watched]:
+        board = chat(self.console).boards.human
+        question = asyncio.create_task(asked(self._desk, self._what, text))
+        await until(pilot, lambda: board.is_asking, "a question")
+        board.focus()
+        await until(pilot, lambda: board.has_focus and board.is_ready)
+        yield Watched(pilot, "y", lambda: question.done() and question.result())
+        question.cancel()
+
+    @asynccontextmanager
+    async def _call(self, pilot: Any, text: str) -> AsyncGenerator[Watched]:
+        tool, boards = self._tool, chat(self.console).boards
+        tool.spec, before = tool_and_gate(self._what, text)[0].spec, len(tool.ran)
+        self._model.answers = [answer(tool.spec, arguments_of(self._what, text)), say("Over.")]
         await pilot.press(*"go", "enter")
         await see(pilot, "1 needs you")
         await pilot.press("tab")
         await until(pilot, lambda: boards.approvals.has_focus)
-        if what == "edit form":
+        if self._what == "edit form":
             await decide(pilot, "e")
-            await until(pilot, lambda: isinstance(console.screen, ArgumentsEditor))
+            await until(pilot, lambda: isinstance(self.console.screen, ArgumentsEditor))
             await see(pilot, "unchanged")
-        yield Watched(pilot, "ctrl+s" if what == "edit form" else "y", lambda: bool(tool.ran))
+        yield Watched(pilot, "ctrl+s" if self._what == "edit form" else "y", lambda: len(tool.ran) > before)
+        await until(pilot, lambda: not chat(self.console).console.conversation.busy)
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
-@pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("what", [*CALLS, *QUESTIONS])
-async def test_on_screen_a_key_accepts_only_what_was_displayed_to_its_end(
-    what: str, text: str, size: tuple[int, int], tmp_path: Path
-) -> None:
-    async with on_screen(tmp_path, what, TEXTS[text], size) as watched:
-        was_shown, presses = False, 0
-        while not watched.accepted():
-            await pass_by(watched.pilot)
-            was_shown = was_shown or watched.shows_end
-            if not was_shown:
-                assert "below" in seen(watched.pilot.app), "lines out of sight are counted"
-            await watched.pilot.press(watched.yes)
-            await pass_by(watched.pilot)
-            presses += 1
-            assert presses <= MOST_PRESSES
-            assert was_shown or not watched.accepted()
-        assert was_shown
+async def test_on_screen_a_key_accepts_only_what_was_displayed_to_its_end(what: str, tmp_path: Path) -> None:
+    waiting = Waiting(tmp_path, what)
+    async with waiting.console.run_test(size=SIZES[0]) as pilot:
+        for size, text in product(SIZES, TEXTS):
+            if pilot.app.size != size:
+                await pilot.resize_terminal(*size)
+            async with waiting.on(pilot, TEXTS[text]) as watched:
+                await is_accepted_at_its_end(watched, f"{text} at {size}")
+
+
+async def is_accepted_at_its_end(watched: Watched, text: str) -> None:
+    was_shown, presses = False, 0
+    while not watched.accepted():
+        await pass_by(watched.pilot)
+        was_shown = was_shown or watched.shows_end
+        if not was_shown:
+            assert "below" in seen(watched.pilot.app), f"lines out of sight are counted: {text}"
+        await watched.pilot.press(watched.yes)
+        await pass_by(watched.pilot)
+        presses += 1
+        assert presses <= MOST_PRESSES, text
+        assert was_shown or not watched.accepted(), text
+    assert was_shown, text
 
 
 @pytest.mark.parametrize("text", TEXTS)

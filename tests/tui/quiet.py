@@ -14,6 +14,8 @@ import textual.app
 import textual.pilot
 from textual._context import active_app
 from textual.app import App
+from textual.message_pump import MessagePump
+from textual.pilot import Pilot
 
 from console_app.tui.terminal.key_order import KeysInOrder
 from tests.patience import PATIENCE
@@ -47,6 +49,23 @@ def _painted_a_frame(app: App[Any]) -> bool:
     return resized or bool(owing)
 
 
+async def _all_read(pilot: Pilot[Any], timeout: float = 30.0) -> bool:
+    """Has Pilot ask every widget whether it read its messages only while one of them has any: that takes milliseconds
+    for each key."""
+    if all(_waits_for_messages(one) for one in (pilot.app, *pilot.app.screen.walk_children(with_self=True))):
+        return True
+    return await _ask_all(pilot, timeout)
+
+
+_ask_all = Pilot._wait_for_screen
+
+
+def _waits_for_messages(one: MessagePump) -> bool:
+    queue = one._message_queue
+    return queue.empty() and bool(queue.ready_event._waiters)  # type: ignore[attr-defined]
+
+
 def let_pilot_know() -> None:
     """Has Pilot wait for this after each key, click and pause."""
     textual.app.wait_for_idle = textual.pilot.wait_for_idle = quiet  # type: ignore[attr-defined]
+    Pilot._wait_for_screen = _all_read  # type: ignore[method-assign]

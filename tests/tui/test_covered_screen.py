@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from itertools import product
 from pathlib import Path
+from typing import Any
 
-import pytest
+from textual.pilot import Pilot
 from textual.widget import Widget
 
 from console_app.domain.approvals import ApprovalMode
@@ -23,50 +27,59 @@ PLACES = {
     "help": ["f1"],
     "completions": ["slash"],
 }
-TOURS = [[(20, 5)], [(40, 12)], [(80, 12)], [(40, 24)], [(20, 5), (40, 12), (60, 15)], [(40, 24), (80, 12), (20, 5)]]
+TOURS = [[(80, 12)], [(40, 24)], [(20, 5), (40, 12), (60, 15)], [(40, 24), (80, 12), (20, 5)]]
 
 
-@pytest.mark.parametrize("place", PLACES)
-async def test_the_focus_stays_where_it_is_through_every_size(tmp_path: Path, place: str) -> None:
+@asynccontextmanager
+async def two_calls_wait(folder: Path) -> AsyncGenerator[Pilot[Any]]:
     model = WrittenModel(calls(("lab_do", "{}"), ("lab_do", '{"n": 1}')), say("Done."))
-    console = app(tmp_path, model, Tools({("lab", "do"): echo}), gate=ApprovalGate(ApprovalMode.ASK))
+    console = app(folder, model, Tools({("lab", "do"): echo}), gate=ApprovalGate(ApprovalMode.ASK))
     async with console.run_test(size=(100, 40)) as pilot:
         await pilot.press(*"go", "enter")
         await see(pilot, "2 need you")
-        chat(console).prompt.focus()
-        await pilot.press(*PLACES[place])
-        await at_rest(pilot)
-        before: Widget | None = console.focused
-        assert before is not None
-        for tour in TOURS:
-            for size in tour:
-                await pilot.resize_terminal(*size)
-                await at_rest(pilot)
-                assert console.focused is before, (place, size, console.focused)
-                if console.screen is chat(console) and size != (60, 15):
-                    assert "needs 60x15" in seen(console).replace("\n", " ")
-                    assert "lab" not in seen(console)
-            await pilot.resize_terminal(100, 40)
+        yield pilot
+
+
+async def test_the_focus_stays_where_it_is_through_every_size(tmp_path: Path) -> None:
+    async with two_calls_wait(tmp_path) as pilot:
+        console = pilot.app
+        for place, keys in PLACES.items():
+            chat(console).prompt.focus()
+            await pilot.press(*keys)
             await at_rest(pilot)
-            assert console.focused is before, (place, tour, console.focused)
+            before: Widget | None = console.focused
+            assert before is not None
+            for tour in TOURS:
+                for size in tour:
+                    await pilot.resize_terminal(*size)
+                    await at_rest(pilot)
+                    assert console.focused is before, (place, size, console.focused)
+                    if console.screen is chat(console) and size != (60, 15):
+                        assert "needs 60x15" in seen(console).replace("\n", " ")
+                        assert "lab" not in seen(console)
+                await pilot.resize_terminal(100, 40)
+                await at_rest(pilot)
+                assert console.focused is before, (place, tour, console.focused)
+            while console.screen is not chat(console):
+                await pilot.press("escape")
+            if keys:
+                await pilot.press("escape")
+            chat(console).prompt.put("")
+            await at_rest(pilot)
 
 
-@pytest.mark.parametrize("size", [(20, 5), (40, 24), (80, 12)])
-async def test_no_key_decides_what_is_covered(tmp_path: Path, size: tuple[int, int]) -> None:
-    model = WrittenModel(calls(("lab_do", "{}"), ("lab_do", '{"n": 1}')), say("Done."))
-    console = app(tmp_path, model, Tools({("lab", "do"): echo}), gate=ApprovalGate(ApprovalMode.ASK))
-    async with console.run_test(size=(100, 40)) as pilot:
-        await pilot.press(*"go", "enter")
-        await see(pilot, "2 need you")
+async def test_no_key_decides_what_is_covered(tmp_path: Path) -> None:
+    async with two_calls_wait(tmp_path) as pilot:
+        console = pilot.app
         board = chat(console).boards.approvals
         board.focus()
         await pass_by(pilot)
-        for key in "yYnNae":
+        for size, key in product([(20, 5), (40, 24), (80, 12)], "yYnNae"):
             await pilot.resize_terminal(*size)
             await decide(pilot, key)
             await pilot.resize_terminal(100, 40)
             await see(pilot, "2 need you")
-            assert console.focused is board, key
+            assert console.focused is board, (size, key)
         await decide(pilot, "Y")
         await see(pilot, "Done.")
         assert not board.is_asking

@@ -6,11 +6,10 @@ The walk through all rooms in `test_rooms` looks too.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
 from textual.app import App
 from textual.color import Color
 from textual.pilot import Pilot
@@ -21,7 +20,7 @@ from console_app.domain.errors import ToolError
 from console_app.domain.ports import CallReporter, Invocation
 from console_app.engine import ApprovalGate
 from console_app.tui.lineview.palette import contrast
-from tests.tui.parts import Server, Tools, WrittenModel, app, calls, chat, decide, painted, say, see, until
+from tests.tui.parts import Server, Tools, WrittenModel, app, calls, chat, decide, painted, say, see, seen, until
 from tests.tui.test_batch_screen import Run, shown
 from tests.tui.test_themes import LOADED
 
@@ -81,8 +80,8 @@ def console(folder: Path, mode: ApprovalMode, *kinds: str) -> App[Any]:
 
 
 def letters(shown: App[Any]) -> Iterator[tuple[str, Color, Color, bool]]:
-    """What is painted with letters in it, of a dialog what is in its frame: the text, its ink, its ground, and whether
-    it is dimmed."""
+    """Gives what is painted with letters in it, of a dialog what is in its frame: the text, its ink, its ground, and
+    whether it is dimmed."""
     screen = shown.screen
     region = screen.query_one("#box").region if isinstance(screen, ModalScreen) else screen.region
     for strip in painted(shown)[region.y : region.bottom]:
@@ -105,51 +104,39 @@ async def in_themes(pilot: Pilot[Any], names: Sequence[str]) -> None:
 
 
 async def too_weak(pilot: Pilot[Any], names: Sequence[str]) -> list[str]:
-    """What can't be read of the screen that is there, in themes of these names."""
+    """Names what can't be read of the screen that is there, in themes of these names."""
     poor: list[str] = []
     for name in names:
         pilot.app.theme = name
         await pilot.pause()
-        for text, ink, ground, dimmed in letters(pilot.app):
-            if (ratio := contrast(ink, ground)) < (DIMMED if dimmed else READABLE) - 0.01:
-                poor.append(f"{name}: {text!r} {ink.hex} on {ground.hex} is {ratio:.2f}")
+        poor += weak_now(pilot.app)
     return list(dict.fromkeys(poor))
 
 
-async def answered(pilot: Pilot[Any]) -> None:
-    await pilot.press(*"go", "enter")
-    await see(pilot, "done ·")
-    await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
+def weak_now(shown: App[Any]) -> list[str]:
+    """Names what can't be read of the screen as it is painted."""
+    return [
+        f"{shown.theme}: {text!r} {ink.hex} on {ground.hex} is {ratio:.2f}"
+        for text, ink, ground, dimmed in letters(shown)
+        if (ratio := contrast(ink, ground)) < (DIMMED if dimmed else READABLE) - 0.01
+    ]
 
 
-def keys(*pressed: str, shows: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Presses keys in a conversation that was answered, and waits for what they show."""
-
-    async def run(pilot: Pilot[Any]) -> None:
-        await answered(pilot)
-        await pilot.press(*pressed)
-        await see(pilot, shows)
-
-    return run
-
-
-SCREENS: dict[str, Callable[[Pilot[Any]], Awaitable[None]]] = {
-    "results": keys("ctrl+o", shows="ink 37"),
-    "find, nothing typed": keys("ctrl+f", shows="in the whole conversation"),
-    "to do, nothing typed": keys(*"/todo", "enter", shows="What is to be done"),
-    "completion": keys("/", shows="/help"),
-}
-
-
-@pytest.mark.parametrize("name", SCREENS)
-async def test_each_screen_can_be_read(tmp_path: Path, name: str) -> None:
+async def test_results_with_the_find_bar_can_be_read_in_every_theme(tmp_path: Path) -> None:
     shown_console = console(tmp_path, ApprovalMode.YOLO, "diff", "json", "ansi", "text", "fails")
-    async with shown_console.run_test(size=(120, 110 if name == "results" else 50)) as pilot:
-        await SCREENS[name](pilot)
+    async with shown_console.run_test(size=(120, 110)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "done ·")
+        await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
+        await pilot.press("ctrl+o")
+        await see(pilot, "ink 37")
+        await pilot.press("ctrl+f")
+        await see(pilot, "in the whole conversation")
+        assert "ink 37" in seen(shown_console)
         await in_themes(pilot, THEMES)
 
 
-async def test_a_running_turn_can_be_read_in_every_theme(tmp_path: Path) -> None:
+async def test_a_running_turn_with_a_list_of_commands_can_be_read_in_every_theme(tmp_path: Path) -> None:
     running = console(tmp_path, ApprovalMode.YOLO, "runs", "diff", "fails", *["runs"] * 3)
     async with running.run_test(size=(100, 40), notifications=True) as pilot:
         await pilot.press(*"go", "enter")
@@ -157,14 +144,20 @@ async def test_a_running_turn_can_be_read_in_every_theme(tmp_path: Path) -> None
         running.notify("Something was said.")
         running.notify("Something went wrong.", severity="error")
         await until(pilot, lambda: len(running.screen.query("Toast")) == 2)
+        await pilot.press("slash")
+        await see(pilot, "/help")
+        assert "4 running" in seen(running)
         await in_themes(pilot, THEMES)
 
 
-async def test_a_board_can_be_read_in_every_theme(tmp_path: Path) -> None:
+async def test_a_board_with_what_is_to_do_can_be_read_in_every_theme(tmp_path: Path) -> None:
     asking = console(tmp_path, ApprovalMode.ASK, "diff", "json", "text")
-    async with asking.run_test(size=(100, 40)) as pilot:
+    async with asking.run_test(size=(100, 50)) as pilot:
         await pilot.press(*"go", "enter")
         await see(pilot, "3 need you")
+        await pilot.press(*"/todo", "enter")
+        await see(pilot, "What is to be done")
+        assert "3 need you" in seen(asking)
         await in_themes(pilot, THEMES)
 
 

@@ -8,6 +8,7 @@ import asyncio
 import json
 import tempfile
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -158,8 +159,9 @@ async def press(pilot: Pilot[Any], lab: Lab, kept: Kept, key: str) -> None:
 
 def nothing_written_in_is_covered(pilot: Pilot[Any]) -> None:
     """No toast stands over the prompt, nor over a board."""
-    for toast in pilot.app.screen.query("Toast"):
-        for place in pilot.app.screen.query("#prompt, ApprovalBoard, HumanBoard, QuestionBoard, FindBar"):
+    if toasts := list(pilot.app.screen.query("Toast")):
+        places = pilot.app.screen.query("#prompt, ApprovalBoard, HumanBoard, QuestionBoard, FindBar")
+        for toast, place in product(toasts, places):
             assert not (place.region and toast.region.overlaps(place.region)), (place, toast.region, place.region)
 
 

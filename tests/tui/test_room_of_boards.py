@@ -20,13 +20,26 @@ from tests.tui.questions.stage import stage
 from tests.tui.test_questions_and_todo import talking
 
 DRAFT = "one\ntwo\nthree\nfour\nfive\nsix"
-FORM = {"type": "object", "properties": {f"field {n}": {"type": "string"} for n in range(30)}}
+FORM = {"type": "object", "properties": {f"field {n}": {"type": "string"} for n in range(12)}}
 LONG = "\n".join(f"What is meant by word {n} of the text that was given?" for n in range(12))
 SIZES = [(60, 15), (60, 16), (80, 19), (80, 24)]
 
 
 async def whole(pilot: Pilot[Any], board: Any, way_in: str, way_out: str) -> None:
-    """Unfocused, with a draft and without one, and with the focus: all is on the screen, and the way in or out."""
+    """At each size all is on the screen, with the way in or out: unfocused, with a draft and without one, and with the
+    focus."""
+    for size in SIZES:
+        await resized(pilot, size)
+        await whole_at_this_size(pilot, board, way_in, way_out)
+
+
+async def resized(pilot: Pilot[Any], size: tuple[int, int]) -> None:
+    if pilot.app.size != size:
+        await pilot.resize_terminal(*size)
+        await at_rest(pilot)
+
+
+async def whole_at_this_size(pilot: Pilot[Any], board: Any, way_in: str, way_out: str) -> None:
     screen = chat(pilot.app)
 
     def fits(words: str) -> bool:
@@ -45,35 +58,31 @@ async def whole(pilot: Pilot[Any], board: Any, way_in: str, way_out: str) -> Non
     await until(pilot, lambda: screen.prompt.has_focus and fits(way_in), "all of the screen again")
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_a_servers_form(tmp_path: Path, size: tuple[int, int]) -> None:
-    async with stage(tmp_path, size) as s:
+async def test_a_servers_form(tmp_path: Path) -> None:
+    async with stage(tmp_path, SIZES[0]) as s:
         await s.ask("form", requestedSchema=FORM, message="We need to know much.")
         await s.come_to_the_board()
         await whole(s.pilot, chat(s.console).boards.human, "to answer", "esc later")
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_a_servers_page(tmp_path: Path, size: tuple[int, int]) -> None:
-    async with stage(tmp_path, size) as s:
+async def test_a_servers_page(tmp_path: Path) -> None:
+    async with stage(tmp_path, SIZES[0]) as s:
         await s.ask("page", url="https://example.com/" + "a-long-way/" * 40)
         await s.come_to_the_board()
         await whole(s.pilot, chat(s.console).boards.human, "to answer", "esc later")
 
 
-@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("options", [[], ["One of them", "Another", "A third", "None of these"]], ids=["open", "four"])
-async def test_a_question_of_the_model(tmp_path: Path, size: tuple[int, int], options: list[str]) -> None:
+async def test_a_question_of_the_model(tmp_path: Path, options: list[str]) -> None:
     asked = ("fanout_ask_followup_question", json.dumps({"question": LONG, "options": options}))
-    async with talking(tmp_path, calls(asked), size=size) as pilot:
+    async with talking(tmp_path, calls(asked), size=SIZES[0]) as pilot:
         await see(pilot, "to answer")
         way_out = "esc later"
         await whole(pilot, chat(pilot.app).boards.questions, "to answer", way_out)
 
 
-@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("count", [1, 20])
-async def test_calls_that_wait(tmp_path: Path, size: tuple[int, int], count: int) -> None:
+async def test_calls_that_wait(tmp_path: Path, count: int) -> None:
     waiting = [("files_write", json.dumps({"path": f"{n}.md", "content": "word\n" * 40})) for n in range(count)]
     console = app(
         tmp_path,
@@ -81,31 +90,31 @@ async def test_calls_that_wait(tmp_path: Path, size: tuple[int, int], count: int
         Tools({("files", "write"): echo}, read_only=False),
         gate=ApprovalGate(ApprovalMode.ASK),
     )
-    async with console.run_test(size=size) as pilot:
+    async with console.run_test(size=SIZES[0]) as pilot:
         await pilot.press("g", "enter")
         await see(pilot, f"{count} need")
         await whole(pilot, chat(console).boards.approvals, "to review", "esc")
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_a_long_draft_takes_no_more_than_it_shows_while_a_turn_runs(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
+async def test_a_long_draft_takes_no_more_than_it_shows_while_a_turn_runs(tmp_path: Path) -> None:
     """A line above or below a text that is cut off at a third of the screen made the place for it as high as all of
     the text."""
     (tmp_path / "notes.md").write_text("Notes\n")
     hold = asyncio.Event()
-    async with app(tmp_path, WrittenModel([hold])).run_test(size=size) as pilot:
+    async with app(tmp_path, WrittenModel([hold])).run_test(size=SIZES[0]) as pilot:
         screen = chat(pilot.app)
         await pilot.press("g", "enter")
         await see(pilot, "stop")
-        screen.prompt.insert("@notes.md " + DRAFT + DRAFT)
-        await see(pilot, "notes.md")
-        await until(pilot, lambda: screen.query_one(AttachmentChips).display)
-        place = screen.query_one(PromptArea)
-        await until(pilot, lambda: place.region.height == sum(p.region.height for p in parts_of(screen)))
-        assert screen.query_one(KeyHints).region.bottom == screen.size.height
-        assert screen.max_scroll_y == 0
+        for size in SIZES:
+            screen.prompt.clear()
+            await resized(pilot, size)
+            screen.prompt.insert("@notes.md " + DRAFT + DRAFT)
+            await see(pilot, "notes.md")
+            await until(pilot, lambda: screen.query_one(AttachmentChips).display)
+            place = screen.query_one(PromptArea)
+            await until(pilot, lambda at=place: at.region.height == sum(p.region.height for p in parts_of(screen)))
+            assert screen.query_one(KeyHints).region.bottom == screen.size.height
+            assert screen.max_scroll_y == 0
         hold.set()
 
 
@@ -116,11 +125,18 @@ def parts_of(screen: Any) -> list[Any]:
 ROOM = {(60, 15): (1, 10), (80, 24): (3, 15)}  # lines of the board, and of the conversation, at a size
 
 
-async def read_beside(pilot: Pilot[Any], board: Any, way_back: str) -> None:
+async def read_beside(pilot: Pilot[Any], board: Any, way_back: str, shown: str) -> None:
     """Who reads in the conversation has the lines of the board, and on a low screen those of the prompt's frame; on the
     board, that has its own again. The way there and back is named."""
+    for size in ROOM:
+        await resized(pilot, size)
+        await read_beside_at(size, pilot, board, way_back)
+        await see(pilot, shown)
+
+
+async def read_beside_at(size: tuple[int, int], pilot: Pilot[Any], board: Any, way_back: str) -> None:
     screen = chat(pilot.app)
-    view, (lines, room) = screen.view, ROOM[screen.size.width, screen.size.height]
+    view, (lines, room) = screen.view, ROOM[size]
     screen.prompt.focus()
     await at_rest(pilot)
     before = board.region.height
@@ -141,41 +157,31 @@ async def read_beside(pilot: Pilot[Any], board: Any, way_back: str) -> None:
     await until(pilot, lambda: view.has_focus and reads(), "the calls again")
 
 
-@pytest.mark.parametrize("size", ROOM)
 @pytest.mark.parametrize("count", [1, 12])
 async def test_what_is_read_in_the_conversation_has_the_lines_of_the_calls_that_wait(
-    tmp_path: Path, size: tuple[int, int], count: int
+    tmp_path: Path, count: int
 ) -> None:
     waiting = [("files_write", json.dumps({"path": f"{n}.md", "content": "word\n" * 40})) for n in range(count)]
     tools, gate = Tools({("files", "write"): echo}, read_only=False), ApprovalGate(ApprovalMode.ASK)
-    async with app(tmp_path, WrittenModel(calls(*waiting)), tools, gate=gate).run_test(size=size) as pilot:
+    async with app(tmp_path, WrittenModel(calls(*waiting)), tools, gate=gate).run_test(size=min(ROOM)) as pilot:
         await pilot.press("g", "enter")
         await see(pilot, f"{count} need")
-        await read_beside(pilot, chat(pilot.app).boards.approvals, "tab to review")
-        await see(pilot, "write  0.md")
+        await read_beside(pilot, chat(pilot.app).boards.approvals, "tab to review", "write  0.md")
 
 
-@pytest.mark.parametrize("size", ROOM)
 @pytest.mark.parametrize("options", [[], ["One", "Another"]], ids=["open", "two"])
-async def test_what_is_read_in_the_conversation_has_the_lines_of_a_question(
-    tmp_path: Path, size: tuple[int, int], options: list[str]
-) -> None:
+async def test_what_is_read_in_the_conversation_has_the_lines_of_a_question(tmp_path: Path, options: list[str]) -> None:
     asked = ("fanout_ask_followup_question", json.dumps({"question": LONG, "options": options}))
-    async with talking(tmp_path, calls(asked), size=size) as pilot:
+    async with talking(tmp_path, calls(asked), size=min(ROOM)) as pilot:
         await see(pilot, "to answer")
-        await read_beside(pilot, chat(pilot.app).boards.questions, "tab to answer")
-        await see(pilot, "What is meant")
+        await read_beside(pilot, chat(pilot.app).boards.questions, "tab to answer", "What is meant")
 
 
-@pytest.mark.parametrize("size", ROOM)
-async def test_what_is_read_in_the_conversation_has_the_lines_of_a_servers_form(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
-    async with stage(tmp_path, size) as s:
+async def test_what_is_read_in_the_conversation_has_the_lines_of_a_servers_form(tmp_path: Path) -> None:
+    async with stage(tmp_path, min(ROOM)) as s:
         await s.ask("form", requestedSchema=FORM, message="We need to know much.")
         await s.come_to_the_board()
-        await read_beside(s.pilot, chat(s.console).boards.human, "tab to answer")
-        await see(s.pilot, "asks you")
+        await read_beside(s.pilot, chat(s.console).boards.human, "tab to answer", "asks you")
 
 
 async def test_where_there_is_room_for_both_the_board_stays_as_it_is(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from textual import events, getters, messages
 from textual.binding import Binding, BindingType
+from textual.reactive import var
 from textual.screen import Screen
 from textual.widgets.text_area import Selection
 
@@ -78,6 +79,7 @@ class MainScreen(Screen[None]):
         # As most terminals are: classes that come with the first size would have every widget styled twice.
         super().__init__(classes="-wide-enough -high-enough")
 
+    talking = var(False)  # a conversation is on the screen, and not the opening page
     _resumed = False
     _prompt_painted = 0.0
     _prompt_due = False
@@ -87,14 +89,18 @@ class MainScreen(Screen[None]):
     prompt_field = getters.query_one(PromptBox)
     welcome = getters.query_one(Welcome)
 
+    def watch_talking(self, talking: bool) -> None:
+        # A class of the screen would have every widget styled anew, which takes longer than to show what was sent.
+        self.query_children("#conversation, #welcome").set_class(talking, "-talking")
+
     def on_screen_resume(self, event: events.ScreenResume) -> None:
         """Refresh no styles the first time: widgets have theirs from being mounted, and it delays the first paint."""
         event.refresh_styles, self._resumed = self._resumed, True
-        self.remove_class("-under-dialog")
+        self.query_children("ToastRack").remove_class("-under-dialog")
 
     def on_screen_suspend(self) -> None:
         """Hide the toasts: a dialog above shows them; seen through it, they would stand there twice."""
-        self.add_class("-under-dialog")
+        self.query_children("ToastRack").add_class("-under-dialog")
 
     async def _message_loop_exit(self) -> None:
         end_work(self)

@@ -207,11 +207,11 @@ class ConsoleUi(Ui):
     @property
     def talking(self) -> bool:
         """Tell whether a conversation is on screen, and not the opening page."""
-        return self._screen.has_class("-talking")
+        return self._screen.talking
 
     @talking.setter
     def talking(self, talking: bool) -> None:
-        self._screen.set_class(talking, "-talking")
+        self._screen.talking = talking
 
     @property
     def view(self) -> ConversationView:
@@ -221,7 +221,7 @@ class ConsoleUi(Ui):
     @property
     def agent(self) -> str:
         """The agent whose conversation is shown, by its path; "" while it is the user's."""
-        return next((pane.agent for pane in self._screen.query(AgentPane)), "")
+        return self.shown.agent.agent if self._ways_back else ""
 
     def enter_agent(self, call: CallView) -> None:
         """Show the conversation of an agent in the place of this one. What is written in the prompt is kept for the way
@@ -354,10 +354,10 @@ class ConsoleUi(Ui):
     def changed(self) -> None:
         """Draws anew what stands around the conversation; called for a server's state too."""
         screen, conversation = self._screen, self._conversation
-        if not screen.is_attached or not screen.query(QueueStrip):
+        if not screen.is_attached or (queue := screen.query_one_optional(QueueStrip)) is None:
             return  # the screen is going away, and the turn with it
         self._show_sent()
-        screen.query_one(QueueStrip).show(conversation.waiting, conversation.paused)
+        queue.show(conversation.waiting, conversation.paused)
         turn, step = conversation.turn, self.shown.transcript.step
         later = (
             "" if turn is None or step is None or step.number < 2 else f"step {step.number}/{turn.settings.max_steps}"

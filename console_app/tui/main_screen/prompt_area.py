@@ -56,10 +56,10 @@ class PromptArea(Vertical):
     def _place_toasts(self, screen: Screen[object]) -> None:
         """Place toasts over the conversation, and over nothing that is written in: the prompt, a board, the find bar.
         Where the conversation has no room at all, they stand over the status bar."""
-        below = [screen.size.height - shown.region.bottom for shown in screen.query("#conversation, #welcome")
+        below = [screen.size.height - shown.region.bottom for shown in screen.query_children("#conversation, #welcome")
                  if shown.region]  # fmt: skip
         margin = Spacing(0, 0, min(below, default=screen.size.height - 1), 0)
-        for toasts in screen.query("ToastRack"):
+        for toasts in screen.query_children("ToastRack"):
             if toasts.styles.margin != margin:
                 toasts.styles.margin = margin
 

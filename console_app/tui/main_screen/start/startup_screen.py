@@ -144,7 +144,7 @@ class StartupScreen(MainScreen):
             self._show_sent()
 
     def _show_sent(self) -> None:
-        self.set_class(bool(self.sent), "-talking")
+        self.talking = bool(self.sent)
         self.query_one(SentPreview).message = self.sent[0] if self.sent else ""
         self.query_one(QueueStrip).show(self.sent[1:], paused=False)
         self.refresh_bindings()
