@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from console_app.mcp_client.offering.offers import Resource as Resource
     from console_app.mcp_client.offering.offers import ResourceTemplate as ResourceTemplate
     from console_app.mcp_client.offering.offers import ServerPrompt as ServerPrompt
-    from console_app.mcp_client.registry import Listed as Listed
     from console_app.mcp_client.registry import fetched as fetched
     from console_app.mcp_client.registry import find_servers as find_servers
     from console_app.mcp_client.tools.definitions import Definitions as Definitions

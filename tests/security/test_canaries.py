@@ -119,12 +119,12 @@ def test_a_secret_that_was_typed_is_not_exported(fanout: Fanout) -> None:
 
 def test_a_crash_says_no_secret(fanout: Fanout) -> None:
     code = (
-        "import os, sys\nfrom console_app import wiring\nfrom console_app.commands import themes as themes_command\n"
+        "import os, sys\nfrom console_app import wiring\nfrom console_app.commands import models as models_command\n"
         "def fault(setup):\n"
         "    setup.arguments.mcp, setup.arguments.no_mcp = None, False\n"
         "    servers = [server.model_dump() for server in wiring.choose_servers(setup).servers]\n"
         "    raise RuntimeError(f'{servers} {dict(setup.environ)} {setup.settings.providers}')\n"
-        "themes_command.themes = fault\nsys.argv = ['fanout', '--debug', 'themes']\n"
+        "models_command.themes = fault\nsys.argv = ['fanout', '--debug', 'themes']\n"
         "from console_app.cli import main\nmain()"
     )
     argv = [sys.executable, "-P", "-c", code]

@@ -108,7 +108,7 @@ async def test_the_page_decides_reloads_and_runs_nothing_foreign(phone: Chromium
             await phone.ask(f"document.querySelector('#{name} input').value = 'words {number}'")
 
         async def decided() -> bool:
-            """Whether the block is gone; a click on it too soon after a change only says so."""
+            """Tell whether the block is gone. A click on it too soon after a change only says so."""
             return bool(await phone.ask(DECIDE % f"#{ids[0]} [data-how=once]"))
 
         await until_told(decided, "the decision")

@@ -29,7 +29,7 @@ from console_app.mcp_client import HubSwitch, Resource, ResourceTemplate
 if TYPE_CHECKING:
     from console_app.config.trust import Changes
     from console_app.domain import Level
-    from console_app.mcp_client import Hub, Listed, ServerStatus
+    from console_app.mcp_client import Hub, ServerStatus
 
 
 def uri_of(one: Resource | ResourceTemplate) -> str:
@@ -213,7 +213,7 @@ class HubSwitches:
         source = self._source
         return mcp_edit.server_fields(disk.read_text(source), name, source) if source is not None else {}
 
-    async def find(self, words: str) -> Sequence[Listed]:
+    async def find(self, words: str):
         from console_app.mcp_client import find_servers
 
         return await find_servers(self.registry, words)

@@ -274,7 +274,7 @@ class ModelPicker(PickList):
             self.dismiss(text)
         else:
             self._wanted = text
-            self.offer([], f"taking the first model like {text} once they are listed · esc cancel")
+            self.offer([], f"taking the first model like {text} once they are listed · esc close")
 
 
 class ThemePicker(PickList):

@@ -158,7 +158,7 @@ class TurnEndBlock(Block):
 
     @property
     def _says_how(self) -> bool:
-        """Whether `error` is how the turn ended, as a fork's "copied here": it was not stopped then."""
+        """The turn ended as `error` says, as a fork's "copied here" does: it was not stopped."""
         return self.outcome == "cancelled" and bool(self.error)
 
     def estimate(self, width: int) -> int:
