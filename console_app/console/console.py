@@ -138,6 +138,24 @@ class Console:
             self.ui.changed()
             self.ui.toast(f"Model: {one_line(name, 60)}, from the next answer on.")
 
+    async def add_server(self, words: str) -> None:
+        """Look for servers in the registry, and add the one that is picked: what it runs is shown before."""
+        servers = self.services.servers
+        if servers is None or not words:
+            raise UsageError("/mcp add looks for servers by words of their names", "As: /mcp add github")
+        found = await servers.find(words)
+        if not found:
+            self.ui.toast("The registry has no such server that could be started here.")
+            return
+        lines = {name: about for name, (about, _) in found.items()}
+        if (picked := await self.ui.choose("Add a server and start it", lines)) is None:
+            return
+        name = picked.rpartition("/")[2]
+        if name in {one.name for one in servers.statuses()}:
+            raise UsageError(f"there is a server {one_line(name, 40)} already", "Remove it first, in /mcp.")
+        await servers.put(name, found[picked][1])
+        self.ui.toast(f"{one_line(name, 40)} is added and starts.")
+
     def stop(self) -> bool:
         """Stop what runs; a message whose turn has not begun is given back. False when nothing runs."""
         if text := self.conversation.call_off():

@@ -12,7 +12,6 @@ from typing import get_args
 
 from console_app.config.servers import Typed
 from console_app.console import Console, Services
-from console_app.console.intents import add_server
 from console_app.console.reports import wire_text
 from console_app.console.servers import HubSwitches, Offered, Pings
 from console_app.domain import Level, UsageError, amounts, one_line, plural
@@ -38,7 +37,7 @@ class ServerCommands:
     async def servers(self, console: Console, name: str) -> None:
         """/mcp: picks a server, then an act for it; with `add` in front, finds one in the registry."""
         if name.split()[:1] == ["add"]:
-            await add_server(console, name.partition("add")[2].strip())
+            await console.add_server(name.partition("add")[2].strip())
             return
         switches = self._services.servers
         if switches is None:

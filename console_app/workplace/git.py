@@ -1,5 +1,5 @@
-"""What git does for a conversation: tells the branch of a checkout and whether it is clean, and gives an agent a
-worktree of its own, which begins at the newest commit and whose changes become a branch and a diff.
+"""Git tells a conversation the branch of its checkout and whether that is clean, and gives an agent a worktree of its
+own, which begins at the newest commit and whose changes become a branch and a diff.
 
 A `.git/config` may name programs: for fsmonitor, for hooks, for filters of files. None of those runs here; filters that
 the user's own configuration names do. For the state git is asked with a folder of its own in place of `.git`, which has

@@ -1,4 +1,4 @@
-"""What others dictate asks in whatever disguise: in another writing, in parts, in another order, or as an address."""
+"""A dictated call asks in every disguise: in another writing, in parts, in another order, or as an address."""
 
 from __future__ import annotations
 

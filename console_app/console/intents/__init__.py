@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from console_app.console.intents.table import Ways as Ways
     from console_app.console.intents.table import intent_of as intent_of
     from console_app.console.intents.table import parse as parse
-    from console_app.console.intents.talk import add_server as add_server
 else:
     from console_app.door import door
 

@@ -22,25 +22,6 @@ async def fork(console: Console, rest: str) -> None:
     await console.sessions.fork(rest)
 
 
-async def add_server(console: Console, words: str) -> None:
-    """Look for servers in the registry, and add the one that is picked: what it runs is shown before."""
-    servers = console.services.servers
-    if servers is None or not words:
-        raise UsageError("/mcp add looks for servers by words of their names", "As: /mcp add github")
-    found = {one.name: one for one in await servers.find(words)}
-    if not found:
-        console.ui.toast("The registry has no such server that could be started here.")
-        return
-    lines = {name: f"{one.runs}  {one.description}" for name, one in found.items()}
-    if (picked := await console.ui.choose("Add a server and start it", lines)) is None:
-        return
-    name = picked.rpartition("/")[2]
-    if name in {one.name for one in servers.statuses()}:
-        raise UsageError(f"there is a server {one_line(name, 40)} already", "Remove it first, in /mcp.")
-    await servers.put(name, found[picked].fields)
-    console.ui.toast(f"{one_line(name, 40)} is added and starts.")
-
-
 async def compare(console: Console, rest: str) -> None:
     if (pair := await console.sessions.pair(rest)) is not None:
         text = pair.differences

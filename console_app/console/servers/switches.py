@@ -213,10 +213,12 @@ class HubSwitches:
         source = self._source
         return mcp_edit.server_fields(disk.read_text(source), name, source) if source is not None else {}
 
-    async def find(self, words: str):
+    async def find(self, words: str) -> Mapping[str, tuple[str, Mapping[str, Any]]]:
+        """Look for servers in the registry that is set: what each runs and is for, and its fields in mcp.json."""
         from console_app.mcp_client import find_servers
 
-        return await find_servers(self.registry, words)
+        found = await find_servers(self.registry, words)
+        return {one.name: (f"{one.runs}  {one.description}", one.fields) for one in found}
 
     async def put(self, name: str, fields: Mapping[str, Any]) -> None:
         edit = self._edit(lambda start: mcp_edit.put_server(self.file, name, fields, start=start))

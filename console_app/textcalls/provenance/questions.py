@@ -65,7 +65,7 @@ _FETCHES = re.compile(
     re.IGNORECASE,
 )
 _HOST = re.compile(rf"{_ELSEWHERE.pattern}|(?<![\w./@-])[\w-]+(?:\.[a-z][\w-]*)+(?:[:/][^\s\"'`<>|]*)?", re.IGNORECASE)
-"""What of a command that fetches may be an address."""
+"""A word of a fetching command that may be an address."""
 _ID = re.compile(r"(?=(?:\D*\d){8})[\w ./-]{12,60}\Z")
 _FIELD = re.compile(r"[\"|][\s\\]*[,:}\]]|[,:{\[][\s\\]*\"|\s\|\s|\t|,(?=[^\W\d_])")
 """A pattern of what parts the values of a record, whose words say nothing of one another."""

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from console_app.console import MODES, Console, Services
-from console_app.console.intents import INTENTS, RUNNING, Cannot, Commands, Key, Slash, Ways, add_server
+from console_app.console.intents import INTENTS, RUNNING, Cannot, Commands, Key, Slash, Ways
 from console_app.domain import ApprovalMode, CallState, UsageError, one_line, plural
 from console_app.tui.approvals.mode_switch import ModeSwitch, strip
 from console_app.tui.lineview import CallBlock, ConversationView
@@ -200,7 +200,7 @@ class ChatScreen(MainScreen):
 
         async def servers(console: Console, rest: str) -> None:
             if rest.split()[:1] == ["add"]:
-                await add_server(console, rest.partition("add")[2].strip())
+                await console.add_server(rest.partition("add")[2].strip())
             else:
                 await dialogs.servers(rest)
 
