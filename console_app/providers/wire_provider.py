@@ -47,7 +47,7 @@ _CUT_BY: dict[type[Exception], str] = {
     ServerFault: "an error of the endpoint",
     BadEvent: "an event that is not JSON",
 }
-_AT_ONCE = 0.05  # seconds of waiting that nobody needs to be told of
+_AT_ONCE = 0.25  # seconds of waiting that nobody needs to be told of
 _TOGETHER = 4  # times the usual tries, where others who ask the same endpoint may be why it refuses
 CONTINUE = "What came so far is kept: ask to continue."
 UNREADABLE_CALL = (
