@@ -87,7 +87,8 @@ class Told:
                     group.fold.toggle()
             case _:
                 event, fields = MOVES[what]
-                if what != "is dropped" or len(self.panels) > 2:
+                over = panel.call.state is CallState.FINISHED and what != "again"  # nothing else happens to it then
+                if not over and (what != "is dropped" or len(self.panels) > 2):
                     self.send(event, call_id=panel.call.id, **fields)
 
 
@@ -122,6 +123,8 @@ def chosen(group: CallGroup) -> list[CallView]:
     st.integers(2, 30),
     st.lists(st.tuples(st.sampled_from([*MOVES, *SEEN]), st.integers(0, 40)), max_size=60),
 )
+@example(10, [("open", 0), ("is dropped", 0)])
+@example(10, [("select", 0), ("is dropped", 0), ("room", 12)])
 @example(3, [("starts", 0), ("starts", 1), ("writes", 0), ("writes", 1), ("succeeded", 1)])
 def test_counts_and_rows_are_what_they_were_if_each_call_were_looked_at_anew(
     count: int, moves: list[tuple[str, int]]

@@ -136,6 +136,10 @@ class CallGroup:
             self.tally.count(call)
         if len(self.tally) != len(self.calls):  # one was dropped
             self.tally = Tally(self.calls)
+            there = {id(one) for one in self.calls}
+            self.opened = {panel: None for panel in self.opened if id(panel.call) in there}
+            if self.selected is not None and id(self.selected.call) not in there:
+                self.selected = None
         self.version += 1
 
     # -- rows
