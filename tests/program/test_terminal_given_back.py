@@ -69,9 +69,9 @@ def test_an_internal_error_leaves_one_file_one_line_and_a_clean_terminal(fanout:
 
 def test_a_command_that_fails_by_our_fault_says_where_it_is_written_down(fanout: Fanout) -> None:
     code = (
-        "import sys\nfrom console_app.commands import themes as themes_command\n"
+        "import sys\nfrom console_app.commands import models as models_command\n"
         "def fault(*_): raise RuntimeError('oh sk-canary-0123456789abcdef')\n"
-        "themes_command.themes = fault\nsys.argv = ['fanout', 'themes']\n"
+        "models_command.themes = fault\nsys.argv = ['fanout', 'themes']\n"
         "from console_app.cli import main\nmain()"
     )
     done = subprocess.run(
