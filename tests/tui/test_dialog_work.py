@@ -21,6 +21,13 @@ from tests.tui.parts import WrittenModel, app, chat
 from tests.tui.test_first_paint import Slow
 
 
+class Inked(App[None]):
+    """An app that has the colour of ours which dialogs use."""
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return {"muted": "#808080"}
+
+
 class Last(Static):
     """Tells that it goes, and does once the work is over."""
 
@@ -55,7 +62,7 @@ class Reading(Dialog[None]):
 
 
 async def test_what_a_dialog_reads_while_it_closes_finds_its_widgets_or_is_cancelled() -> None:
-    app = App[None]()
+    app = Inked()
     async with app.run_test() as pilot:
         dialog = Reading()
         await app.push_screen(dialog)
