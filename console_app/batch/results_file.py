@@ -14,7 +14,9 @@ import os
 import queue
 import stat
 import threading
+import zlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -92,7 +94,8 @@ class ResultsFile:
             if not look:
                 self._lock(self._descriptor)
             self._read()
-            self._size = os.fstat(self._descriptor).st_size
+            status = os.fstat(self._descriptor)
+            self._size, self._written, self._sum = status.st_size, status.st_mtime_ns, 0 if look else self._checksum()
         except BaseException:
             os.close(self._descriptor)
             raise
@@ -121,13 +124,20 @@ class ResultsFile:
 
     def hold(self) -> asyncio.Future[bool]:
         """Return once it is known whether the path holds all that was written, else `harm` says what happened."""
+        self._written = 0  # a change in the very moment of a write has its time
         return self._put("")
 
     @property
     def in_place(self) -> bool:
         """Tell whether the path still names this file, and it holds what was written and nothing else."""
         there = self._named()
-        return there is not None and there.st_size == self._size
+        if there is None or there.st_size != self._size:
+            return False
+        if there.st_mtime_ns != self._written:
+            if self._checksum() != self._sum:
+                return False
+            self._written = there.st_mtime_ns
+        return True
 
     def give_up(self) -> None:
         """Wait no longer for the disk: what it doesn't take at once is in `unwritten`."""
@@ -142,8 +152,13 @@ class ResultsFile:
         if self.lost and self._named() is None:  # no name leads to what was written
             self.unwritten[:0] = (line.decode("utf-8", "replace") for line in self._whole_lines())
         if self._new and (there := self._named()) is not None and there.st_size == 0:
-            self.path.unlink(missing_ok=True)
+            self.remove()
         os.close(self._descriptor)
+
+    def remove(self) -> None:
+        """Take the file away; where the folder may not be changed it stays, and says nothing new."""
+        with suppress(OSError):
+            self.path.unlink()
 
     def _put(self, text: str) -> asyncio.Future[bool]:
         loop = asyncio.get_running_loop()
@@ -161,6 +176,12 @@ class ResultsFile:
         except OSError:
             return None
         return there if os.path.samestat(there, os.fstat(self._descriptor)) else None
+
+    def _checksum(self) -> int:
+        total = offset = 0
+        while data := os.pread(self._descriptor, 1_000_000, offset):
+            total, offset = zlib.crc32(data, total), offset + len(data)
+        return total
 
     # At the start
 
@@ -260,8 +281,10 @@ class ResultsFile:
                     count = os.write(self._descriptor, rest)
                     self._size += count
                     rest = rest[count:]
+                self._sum, self._written = zlib.crc32(data, self._sum), os.fstat(self._descriptor).st_mtime_ns
                 os.fdatasync(self._descriptor)
-                self.problem = ""
+                if not self._giving_up.is_set():  # then earlier lines may be missing
+                    self.problem = ""
                 return True
             except OSError as error:
                 if not rest:
@@ -409,8 +432,8 @@ class ChangeNotes:
             return
         if not self._results.in_place:
             await asyncio.to_thread(self._note_all)
-        elif ours and not self._open:
-            self._path.unlink()
+        elif self._file is not None and ours and not self._open:
+            self._file.remove()
 
     def _note_all(self) -> None:
         noted = dict(self._file.digests) if self._file is not None else {}

@@ -23,6 +23,24 @@ def truncate(path: Path) -> None:
     os.truncate(path, 0)
 
 
+def write_over(path: Path) -> None:
+    """Other content of the same length in the same file, as `rsync --inplace` or `sort -o` leaves it."""
+    with path.open("r+b") as file:
+        file.write(b" " * (path.stat().st_size - 1) + b"\n")
+
+
+def change_a_letter(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.write(path.read_bytes().replace(b"earlier", b"EARLIER"))
+
+
+def truncate_and_fill(path: Path) -> None:
+    """The length is what it was, and zeros stand there."""
+    size = path.stat().st_size
+    os.truncate(path, 0)
+    os.truncate(path, size)
+
+
 def make_folder(path: Path) -> None:
     path.unlink()
     path.mkdir()
@@ -53,6 +71,9 @@ HARMS: dict[str, Callable[[Path], None]] = {
     "removed": remove,
     "replaced": replace,
     "truncated": truncate,
+    "written over": write_over,
+    "changed by a letter": change_a_letter,
+    "truncated and filled": truncate_and_fill,
     "replaced by a folder": make_folder,
     "made a link": make_link,
     "folder removed": remove_folder,

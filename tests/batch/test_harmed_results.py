@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import resource
 import shutil
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
-from console_app.batch import ChangeNotes, ItemPlan, given_calls, make_items, read_rows
+from console_app.batch import ChangeNotes, ItemPlan, ResultsFile, given_calls, make_items, read_rows
 from console_app.batch.results_file import line_of
-from console_app.domain.batch import ItemCall, ItemResult
+from console_app.domain.batch import ItemCall, ItemResult, WorkItem
 from console_app.domain.tools import Outcome
 from tests.batch.harms import HARMS
 from tests.batch.journal import SERVER
@@ -22,6 +29,8 @@ from tests.wire_bytes import Answer, Call
 from tests.wire_server import Request, WireServer
 
 NAMES = ("earlier", "first", "middle", "last")
+GONE = {"truncated", "written over", "truncated and filled"}  # what was written there is nowhere any more
+REFUSED = {"appended", "written over", "changed by a letter", "truncated and filled"}  # the file is none of this run
 MOMENTS = {"before the first line": "first", "in the middle": "middle", "before notes go": "end"}
 
 
@@ -93,13 +102,14 @@ def test_what_others_do_to_the_results_is_told_and_no_change_is_made_twice(
             assert not ChangeNotes.path_of(run.path).exists()
         else:
             assert ChangeNotes.path_of(run.path).exists()
-            if harm != "truncated":
+            if harm not in GONE:
+                printed |= {"earlier"} if "EARLIER" in run.told() else set()
                 assert printed | run.told() >= set(begun) | {"earlier"}
             if moment != "before notes go":
                 assert "last" not in begun, "no more changes are begun"
         code, _, err = run.run()
         assert "Traceback" not in err
-        if run.path.is_dir() or harm == "appended":
+        if run.path.is_dir() or (run.path.exists() and harm in REFUSED):
             assert code == 2
             if run.path.is_dir():
                 shutil.rmtree(run.path)
@@ -120,3 +130,54 @@ def test_a_file_under_another_name_too_is_the_same_file(fanout: Inside) -> None:
         assert run.run()[0] == 0
         assert run.told() == set(NAMES)
         assert not ChangeNotes.path_of(run.path).exists()
+
+
+async def test_notes_that_can_not_be_removed_are_left_where_all_results_are() -> None:
+    with TemporaryDirectory() as name:  # a test's own folder is below one of root's alone
+        folder, item = Path(name), WorkItem(id="a", source="items:1")
+        results = ResultsFile(folder / "r.jsonl")
+        notes = ChangeNotes(results)
+        assert await notes.note(item)
+        assert await results.append(ItemResult(id="a", item=item.digest, status="completed"))
+        notes.settle("a")
+        await asyncio.to_thread(folder.chmod, 0o555)
+        with _no_root():
+            await notes.close()
+        folder.chmod(0o700)
+        await results.close()
+        again = ResultsFile(folder / "r.jsonl")
+        left = ChangeNotes(again)
+        left.settle("a")
+        await left.close()
+        await again.close()
+        assert not ChangeNotes.path_of(again.path).exists()
+
+
+@contextmanager
+def _no_root() -> Iterator[None]:
+    """Permissions count: root would write anywhere."""
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+
+
+async def test_why_results_are_elsewhere_is_told_to_the_end(tmp_path: Path) -> None:
+    """What comes after a line that was not taken, and is, doesn't hide why it was not."""
+    path = tmp_path / "r.jsonl"
+    results = ResultsFile(path)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+    try:
+        results.give_up()
+        assert not await results.append(ItemResult(id="a", item="d", status="completed"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    await results.hold()
+    await results.close()
+    assert len(results.unwritten) == 1
+    assert str(path) in results.problem
