@@ -40,7 +40,7 @@ class WrittenCall:
     arguments: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # there may be thousands, and a frozen one takes twice as long to make
 class ParsedCall:
     """A call, complete and decoded. `index` counts the calls the answer attempted, the unreadable ones included. `raw`
     is the exact source text, `start:end` of the answer. `repaired` says in words what was mended. `known` is false for
@@ -101,14 +101,14 @@ class ScanResult:
     problems: tuple[ScanProblem, ...]
 
 
-@dataclass(slots=True)  # a frozen one takes twice as long to make, and there is one for nearly every piece
+@dataclass(slots=True)  # there is one for nearly every piece
 class VisibleText:
     """Text that belongs on the screen, in order; never part of a tag."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CallNamed:
     """A call's name is sure. Provisional: calls are final only when the answer has ended."""
 
@@ -117,7 +117,7 @@ class CallNamed:
     dialect: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CallArgumentsDelta:
     """More of an open call's source text, as the model writes it."""
 

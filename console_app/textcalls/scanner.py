@@ -65,7 +65,20 @@ class Scanner:
     def feed(self, chunk: str) -> list[model.ScanEvent]:
         """Read on and return the events that this piece of the answer causes."""
         state, src = self._state, self._state.src
+        unread, awaited, end = src.buf[src.pos :] if src.pos else src.buf, src.awaited, 0
         room = LONGEST_ANSWER - src.length
+        if len(unread) > _HALF_WORD or len(chunk) > room:
+            unread = ""
+        elif unread := unread + chunk:
+            if awaited:
+                end = 0 if awaited in unread else len(unread)
+            elif state.running and state.reopening is None:
+                found = openers.PLAIN.search(unread)
+                if found is None or not openers.LEAD.search(unread, found.start()):
+                    end = found.start() if found else len(unread)
+            if end and not state.held and state.output.run_on(text := unread[:end]):
+                src.pass_over(chunk, unread[end:])
+                return [model.VisibleText(text)]
         if len(chunk) > room:  # all beyond is text, told of as it comes: who limits text can count it
             events = list[model.ScanEvent]()
             if not src.ended:
@@ -77,18 +90,7 @@ class Scanner:
             src.pass_over(chunk)
             state.output.show(src.length)
             return [*events, *state.flush()]
-        unread = src.buf[src.pos :] + chunk if len(src.buf) - src.pos <= _HALF_WORD else ""
-        idle = src.awaited and src.awaited not in unread
-        if unread and not state.held:
-            end = len(unread) if idle else 0
-            if state.running and state.reopening is None:
-                found = openers.PLAIN.search(unread)
-                if found is None or not openers.LEAD.search(unread, found.start()):
-                    end = found.start() if found else len(unread)
-            if end and state.output.run_on(unread[:end]):
-                src.pass_over(chunk, unread[end:])
-                return [model.VisibleText(unread[:end])]
-        if unread and idle:
+        if unread and awaited and end:
             src.pass_over(chunk)
         else:
             for start in range(0, len(chunk), _SLICE):

@@ -105,13 +105,14 @@ class ToolSchemas:
 
     def coerced(self, name: str, arguments: Arguments) -> Arguments:
         """`arguments` with text turned into the type the schema wants, wherever that loses nothing ("3" to 3)."""
-        texts = ((key, value, self.types(name, key)) for key, value in arguments.items() if isinstance(value, str))
-        return {**arguments, **{key: _coerced(value, kinds) for key, value, kinds in texts if kinds}}
+        meant: Arguments = {}
+        for key, value in arguments.items():
+            kinds = self.types(name, key) if isinstance(value, str) else ()
+            meant[key] = _coerced(value, kinds) if kinds and "string" not in kinds else value
+        return meant
 
 
 def _coerced(text: str, kinds: frozenset[str]) -> Any:
-    if "string" in kinds:
-        return text
     if "boolean" in kinds and text in _LITERAL:
         return _LITERAL[text]
     if "null" in kinds and text == "null":

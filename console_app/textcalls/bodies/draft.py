@@ -78,11 +78,11 @@ class Draft:
     base: int
     events: list[model.ScanEvent]
     marked: bool
-    attempts: list[CallAttempt] = field(default_factory=list[CallAttempt])
-    ignored: list[tuple[int, int, str]] = field(default_factory=list[tuple[int, int, str]])
+    attempts: list[CallAttempt] = field(default_factory=list)
+    ignored: list[tuple[int, int, str]] = field(default_factory=list)
     reopening: Reopening | None = None
     answer: str | None = None
-    _panels: list[_Panel | None] = field(default_factory=list[_Panel | None])  # by the places of their calls
+    _panels: list[_Panel | None] = field(default_factory=list)  # by the places of their calls
     _value: Frame | None = None  # that is being read, whose objects may be calls
     _first: int = 0  # the place of the first of them
     _fed: int = 0  # panels, from the first, that have all of their text
@@ -268,7 +268,7 @@ def parsed(index: int, attempt: CallAttempt, raw: str) -> model.ParsedCall:
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Region:
     """A region that is read: where it began, with which token; patterns of what `opens` and `closes` such a one.
     `pretty`: its tokens are on lines of their own; `required`: a token limit cut off calls without a closing token.

@@ -31,6 +31,7 @@ class Notation:
     strings: dict[str, re.Pattern[str]]
     tokens: re.Pattern[str]
     run: re.Pattern[str] | None = None
+    whole: re.Pattern[str] | None = None
     after_string: str = ""
     one_line: bool = False
 
@@ -64,6 +65,7 @@ JSON = Notation(
     strings={'"': _string('"'), "'": _string("'")},
     tokens=lazily(r"[\"'{}\[\]<`]|//|/\*"),
     run=lazily(_values(_RUN), re.DOTALL),
+    whole=lazily(rf"\{{{_values(_RUN)}\}}", re.DOTALL),
     after_string=",:}])/<`",
 )
 JSON_DATA = Notation(
@@ -109,8 +111,8 @@ class Frame:
     start: int
     end: int
     state: Literal["closed", "open", "cut", "broken"] = "cut"
-    begun: list[int] = field(default_factory=list[int])
-    members: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    begun: list[int] = field(default_factory=list)
+    members: list[tuple[int, int]] = field(default_factory=list)
     why: str = ""
     string_at: int | None = None
 
@@ -131,6 +133,9 @@ def frame(src: Source, notation: Notation, watch: "Callable[[Frame], None] | Non
     result = Frame(src.at, src.at)
     if watch:
         watch(result)
+    if notation.whole and (whole := notation.whole.match(src.buf, src.pos)):
+        src.pos = whole.end()
+        return result.stop(src.at, "closed")
     stack: list[str] = []
     while True:
         in_list = stack in _LISTS

@@ -9,7 +9,7 @@ from console_app.textcalls.bodies.framing import JSON, Frame, frame, quoted
 from console_app.textcalls.bodies.literals import LiteralReader, decode_json
 from console_app.textcalls.bodies.shapes import LIST_KEYS, PARALLEL, shape, spread
 from console_app.textcalls.bodies.tag_body import tag_pattern
-from console_app.textcalls.model import Unreadable
+from console_app.textcalls.model import Unreadable, is_object
 from console_app.textcalls.patterns import compiled, lazily
 from console_app.textcalls.source import Reading, Source
 from console_app.textcalls.tool_schemas import stripped
@@ -80,6 +80,9 @@ class JsonBody:
         except Unreadable as error:
             if self._salvage(draft, span) == span.start:
                 draft.fail("invalid", f"{error.message} (character {error.offset + 1} of it)", span.start, span.end)
+            return
+        if is_object(value) and len(value) == 2 and "arguments" in value and value.get("name") != PARALLEL:  # as most are
+            draft.shaped(shape(value, draft.tools, marked=draft.marked), span.start, span.end, repaired)
             return
         items = list(spread(value))
         spans = span.members if len(span.members) == len(items) else [(span.start, span.end)] * len(items)

@@ -45,7 +45,8 @@ def decode_json(text: str, closers_may_miss: bool = False) -> tuple[Any, tuple[s
         except json.JSONDecodeError:
             value = _LOOSE.decode(text)
             repairs = ("a raw line break or tab inside a string",)
-        return (whole_characters(value) if _HAS_SURROGATE.search(text) else value), repairs
+        halves = ("\\" in text or not text.isascii()) and _HAS_SURROGATE.search(text)
+        return (whole_characters(value) if halves else value), repairs
     except json.JSONDecodeError:
         reader = LiteralReader(text, json=True, closers_may_miss=closers_may_miss)
         value = reader.document()

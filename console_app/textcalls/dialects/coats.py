@@ -4,6 +4,8 @@
 next decoration of it needs no change here. Behind the markers stand the tokens around answers that are no part of them.
 """
 
+from functools import lru_cache
+
 from console_app.textcalls.patterns import any_of, lazily
 
 _PART = r"[^\s<>\"'={}()\[\]\\`]"
@@ -71,16 +73,19 @@ _PLAIN_BEGIN = lazily(r"<function\s*(?:\s[^<>]*)?name\s*=")
 _ENDING = lazily(rf"[<◁⟨]{{1,2}}[|｜]{{0,2}}/|\[/|[<◁⟨]{{1,2}}[^<>]*{_END_WORD}|<\w+[|｜]>")
 
 
+@lru_cache(maxsize=256)
 def is_end(mark: str) -> bool:
     """Tell whether a marker ends what another one opened."""
     return _ENDING.match(mark) is not None
 
 
+@lru_cache(maxsize=256)
 def is_inner(mark: str) -> bool:
     """Tell whether it only looks like a marker: it stands within a call, or around a result."""
     return _INNER.search(mark) is not None
 
 
+@lru_cache(maxsize=256)
 def is_marked(mark: str) -> bool:
     """Tell whether nobody writes this marker, or the beginning of this tag, by accident."""
     return mark not in PLAIN_OPENS and _PLAIN_BEGIN.match(mark) is None

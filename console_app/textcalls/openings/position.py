@@ -168,6 +168,8 @@ class Structure:
             self._close = re.compile(rf"\n{re.escape(found[1])}[ \t]*(?=\r?\n|\Z)")
             self._inside, self._quoted_at, pos = "in front matter", -1, found.end() - 1
         self.upto = offset
+        if self._close is None and (pos == len(text) or text[pos:].isspace()):
+            return  # as between most calls
         while True:
             if self._close is not None:
                 found = _search(self._close, text, pos)
