@@ -357,6 +357,18 @@ class HandedBack:
     base: str
 
 
+class ServersBeside(Protocol):
+    """Servers that run for one agent, and whose tools nobody else has."""
+
+    @property
+    def toolset(self) -> Toolset: ...
+    @property
+    def servers(self) -> frozenset[str]: ...
+    @property
+    def problems(self) -> Sequence[str]: ...
+    async def end(self) -> None: ...
+
+
 class PlaceApart(Protocol):
     """A folder of an agent's own. The tools of `toolset` work there, in place of those of the same `servers`; changes
     come to be on `branch`."""
