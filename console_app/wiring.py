@@ -9,7 +9,7 @@ import logging
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -23,16 +23,16 @@ from console_app.config.models import KnownEndpoints, KnownRefusals, ModelChoice
 from console_app.config.secrets import Redactor, StoredKeys, secret_sources
 from console_app.config.settings import OFFLINE, SCRIPTED, LayeredSettings, RuleServers, Settings, unknown_variables
 from console_app.console import ConfiguredModels
-from console_app.domain import CallPolicy, ConfigError, FanoutError, UsageError, one_line
+from console_app.domain import CallPolicy, ConfigError, FanoutError, UsageError, errors, one_line
 from console_app.domain import agents as ag
 from console_app.domain.settings import EngineSettings
-from console_app.domain.tools import Frozen
+from console_app.domain.tools import OWN_SERVER, Frozen
 from console_app.engine import ApprovalGate, Engine, Rule, RuleBindings
 from console_app.programs import Runner
 from console_app.providers import EndpointLimits
 
 if TYPE_CHECKING:
-    from console_app.config.servers import Selection, ServerChoice
+    from console_app.config.servers import Selection, ServerChoice, ServerConfig
     from console_app.domain import ports
     from console_app.mcp_client import Hub
     from console_app.sessions import Library, SessionInfo
@@ -388,8 +388,13 @@ def build_engine(
 
 
 def agent_kinds(setup: Setup, workplace: WorkingFolder) -> Callable[[], ag.Kinds]:
+    def written() -> ag.Kinds:
+        kinds = workplace.agents()
+        own = {name: workplace.servers_of(name) for name, kind in kinds.items() if kind.starts}
+        return {**kinds, **{name: replace(kinds[name], beside=partial(Beside.open, setup, own[name])) for name in own}}
+
     if not (named := setup.settings.agents):
-        return workplace.agents
+        return written
     from console_app import acp_client
 
     kinds = dict[str, ag.AgentKind]()
@@ -398,7 +403,42 @@ def agent_kinds(setup: Setup, workplace: WorkingFolder) -> Callable[[], ag.Kinds
         does = named[name].description or f"an agent of others, with a model and tools of its own: {one_line(runs, 60)}"
         opens = partial(acp_client.AcpModel, program)
         kinds[name] = ag.AgentKind(name, does, model=program.model, source=f"{place}, runs {runs}", opens=opens)
-    return lambda: {**workplace.agents(), **kinds}
+    return lambda: {**written(), **kinds}
+
+
+class Beside:
+    """The servers that a kind of agent starts for one agent. Implements ServersBeside."""
+
+    def __init__(self, hub: Hub, servers: Iterable[str]) -> None:
+        self.toolset, self._hub, self.servers = hub, hub, frozenset(servers)
+
+    @classmethod
+    async def open(cls, setup: Setup, servers: Sequence[ServerConfig], above: ports.Toolset, folder: str) -> Beside:
+        if taken := {one.name for one in servers} & {OWN_SERVER, *(spec.server for spec in above.tools())}:
+            names = one_line(", ".join(sorted(taken)), 100)
+            raise errors.ToolError(f"its own servers have the name of servers that are here: {names}")
+        from console_app.config.servers import ServerChoice
+
+        setup.redactor.add(*(secret for server in servers for secret in server.secrets()))
+        placed = tuple(one.model_copy(update={"folder": folder or str(setup.cwd)}) for one in servers)
+        hub = build_hub(replace(setup, cwd=Path(folder or setup.cwd)), ServerChoice(placed))
+        try:
+            await hub.start()
+            await hub.ready(READY)
+        except BaseException:
+            await hub.close()
+            raise
+        return cls(hub, (one.name for one in servers))
+
+    @property
+    def problems(self) -> Sequence[str]:
+        from console_app.mcp_client import ServerState
+
+        down = (one for one in self._hub.statuses() if one.state is not ServerState.READY)
+        return [f"Its server {one.name} is {one.state}: {one.reason or 'no reason given'}" for one in down]
+
+    async def end(self) -> None:
+        await self._hub.close()
 
 
 APART = frozenset({"files", "shell", "csv_reporter", "pptx_generator"})  # bundled servers that work in a folder

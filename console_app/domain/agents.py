@@ -3,8 +3,8 @@ as `parent`. All that it says and does carries its path, so that it is none of i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from console_app.domain import amounts, call_description
@@ -16,7 +16,7 @@ from console_app.domain.tools import Outcome, Risk, ToolResult, ToolSpec
 from console_app.domain.transcript import CallView, Transcript
 
 if TYPE_CHECKING:
-    from console_app.domain.ports import Provider
+    from console_app.domain.ports import Provider, ServersBeside, Toolset
 
 INHERIT = "inherit"  # the model that a kind names where it wants the one of its parent
 
@@ -41,6 +41,8 @@ class AgentKind:
     source: str = ""  # the file that it stands in, as people read it; "" of those that come along
     note: str = ""  # on keys of the file that nothing here reads
     opens: Callable[[str], Provider] | None = None
+    starts: Mapping[str, str] = field(default_factory=dict[str, str])  # servers of its own, with what runs them
+    beside: Callable[[Toolset, str], Awaitable[ServersBeside]] | None = None  # starts them, for one agent in a folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,7 @@ def described(kind: AgentKind) -> list[str]:
     lines += ["It works in a git worktree of its own."] if kind.worktree else []
     lines += [f"Tools: {', '.join(kind.tools) or 'none'}"] if kind.tools is not None else []
     lines += [f"Not: {', '.join(kind.without)}"] if kind.without else []
+    lines += [f"It starts for itself {name}: {runs}" for name, runs in kind.starts.items()]
     lines += [f"Skills: {', '.join(kind.skills)}"] if kind.skills else []
     lines += [f"Model: {kind.model}"] if kind.model else []
     lines += [f"Effort: {kind.effort}"] if kind.effort else []

@@ -384,6 +384,7 @@ class MessageAdded(BaseEvent):
     label: ThoughtLabel | None = None
     attachments: tuple[Attachment, ...] = ()
     source: str = ""
+    tells: str = ""
 
     @classmethod
     def of(cls, message: UserMessage | AssistantMessage | ToolMessage) -> MessageAdded:

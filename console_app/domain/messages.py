@@ -84,6 +84,7 @@ class UserMessage(Frozen):
     attachments: tuple[Attachment, ...] = ()
     source: str = ""
     images: tuple[str, ...] = ()  # paths of pictures, for models that can see; only in `written_out`
+    tells: str = ""  # the call whose result it is, which came after its answer had gone on
     parts: tuple[UserMessage, ...] = ()  # what was joined to it, each with its origin; only in requests
 
     @property

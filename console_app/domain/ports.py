@@ -29,6 +29,7 @@ class ModelRequest:
     tools: tuple[ToolSpec, ...] = ()
     deferred: frozenset[str] = frozenset()  # names of tools that the endpoint's own search may load
     programs: ProgramOffer = "off"  # whether programs that the endpoint runs call the servers' tools; only: else none
+    late: frozenset[str] = frozenset()  # names of tools whose calls may be answered after their next request
     tool_choice: ToolChoice = "auto"
     parallel: bool = True  # False asks for one call an answer, where the API can
     sampling: Sampling = field(default_factory=Sampling)  # over what the provider was set to
@@ -354,6 +355,18 @@ class HandedBack:
     words: str
     branch: str
     base: str
+
+
+class ServersBeside(Protocol):
+    """Servers that run for one agent, and whose tools nobody else has."""
+
+    @property
+    def toolset(self) -> Toolset: ...
+    @property
+    def servers(self) -> frozenset[str]: ...
+    @property
+    def problems(self) -> Sequence[str]: ...
+    async def end(self) -> None: ...
 
 
 class PlaceApart(Protocol):

@@ -71,6 +71,7 @@ class ProviderConfig:
     sampling: Sampling = field(default_factory=Sampling)
     tool_search: bool | None = None  # whether the endpoint searches among tools; None: where it is the vendor's own
     runs_programs: bool | None = None  # whether it runs what its model writes; None: the vendor's own, for some models
+    late_outputs: bool | None = None  # whether it takes outputs after the next request; None: as above
     max_tries: int = 5
     connect_timeout: float = 15.0
     read_timeout: float = 600.0  # longest silence between two pieces of an answer

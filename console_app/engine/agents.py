@@ -59,10 +59,10 @@ class Relay(Outbox):
 
 
 class ToolsApart:
-    """The toolset of an agent with a folder of its own: the tools of `place` stand for all of the same servers.
-    Implements Toolset."""
+    """The toolset of an agent with a folder or servers of its own: the tools of `place` stand for all of the same
+    servers. Implements Toolset."""
 
-    def __init__(self, tools: ports.Toolset, place: ports.PlaceApart) -> None:
+    def __init__(self, tools: ports.Toolset, place: ports.PlaceApart | ports.ServersBeside) -> None:
         self._tools, self._place = tools, place
 
     def tools(self) -> Sequence[ToolSpec]:
@@ -117,8 +117,10 @@ def child_session(
     steps: int | None,
     skills: Sequence[str],
     place: ports.PlaceApart | None,
+    beside: ports.ServersBeside | None,
 ) -> Session:
-    """Return an agent's session, which has what `above` has, or less. `place` is a folder of its own."""
+    """Return an agent's session, which has what `above` has, or less. `place` is a folder of its own, `beside` servers
+    that run for it."""
     settings = replace(
         above.settings,
         system_prompt="\n\n".join((task.kind.prompt, *skills)),
@@ -132,6 +134,7 @@ def child_session(
         max_steps=steps or above.settings.max_steps,
     )
     tools = ToolsApart(above.toolset, place) if place is not None else above.toolset
+    tools = ToolsApart(tools, beside) if beside is not None else tools
     narrowed = bool(only) or bool(task.kind.without)
     return replace(
         above,
@@ -361,14 +364,21 @@ class Agents:
         skills = [await self._skill(above, name) for name in kind.skills]
         place = running.place = await self._apart(task) if kind.worktree or given.worktree else None
         result: ToolResult | None = None
+        beside: ports.ServersBeside | None = None
         try:
+            if kind.beside is not None:
+                reporter.progress(0, None, f"starts {one_line(', '.join(kind.starts), 60)}")
+                beside = await kind.beside(above.toolset, place.folder if place is not None else above.folder)
             only = [patterns for patterns in (kind.tools, given.tools) if patterns is not None]
             transcript, steps = self._base().transcript.agent(task.path), given.max_steps or kind.max_steps
-            session = child_session(above, task, transcript, provider, only, steps, skills, place)
+            session = child_session(above, task, transcript, provider, only, steps, skills, place, beside)
             if place is not None:
                 await session.look_around()
-            result = await self._conversation(running, session, above, reporter, again=again)
+            problems = beside.problems if beside is not None else ()
+            result = await self._conversation(running, session, above, reporter, problems, again=again)
         finally:
+            if beside is not None:
+                await beside.end()
             came = await _closed(place) if place is not None else None
         if came is None:
             return result
@@ -386,7 +396,14 @@ class Agents:
         return await self._open_place(f"{task.path}-{self._base().stamper.session_id[:8]}")
 
     async def _conversation(
-        self, running: _Running, session: Session, above: Session, reporter: ports.CallReporter, *, again: bool
+        self,
+        running: _Running,
+        session: Session,
+        above: Session,
+        reporter: ports.CallReporter,
+        problems: Sequence[str],
+        *,
+        again: bool,
     ) -> ToolResult:
         task, activity, provider = running.task, running.activity, session.provider
         prefix = (id(provider), activity.number, task.kind.name)
@@ -400,11 +417,11 @@ class Agents:
         running.turn, running.session = turn, session
         names = [spec.name for spec in session.toolset.tools()]
         turn.emit(session.started(names, parent=task.call_id, folder=session.folder))
-        missing = unknown_tools(task.kind.tools or (), above.toolset.tools())
+        missing = unknown_tools(task.kind.tools or (), [*above.toolset.tools(), *session.toolset.tools()])
         if missing:
-            turn.notice(
-                "warning", f"{task.kind.name} names tools that are not here: {one_line(', '.join(missing), 200)}."
-            )
+            problems = (*problems, f"{task.kind.name} names tools that are not here: {', '.join(missing)}")
+        for problem in problems:
+            turn.notice("warning", f"{one_line(problem, 300)}.")
         try:
             async with turn:
                 async for _ in turn:

@@ -8,10 +8,12 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from console_app.domain import UserMessage
+from console_app.domain import ToolSpec, UserMessage
 from console_app.domain import events as ev
+from console_app.domain.settings import EngineSettings
 from console_app.engine.calls.arguments import compact
 from console_app.engine.calls.call_execution import CallExecution
+from console_app.engine.execution.builtin_specs import is_agent
 
 
 class GoesOn(Protocol):
@@ -27,6 +29,12 @@ class RunsCalls(Protocol):
     def extend(self, call: CallExecution) -> bool: ...
 
 
+def may_be_late(spec: ToolSpec, settings: EngineSettings) -> bool:
+    """Tell whether calls of a tool go to the background without a key: agents, as the model asks, and those of servers
+    after `background_after`."""
+    return is_agent(spec) or (settings.background_after is not None and not spec.builtin)
+
+
 class Background:
     """The calls of one session that run on. `record` numbers an event of none of its activities, and `activity` is the
     one that goes on now."""
@@ -36,7 +44,7 @@ class Background:
         self.activity: Callable[[], GoesOn | None] = lambda: None
         self._calls: dict[str, tuple[CallExecution, RunsCalls]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._notes: dict[str, str] = {}  # what the model has to be told, by call
+        self._notes: dict[str, UserMessage] = {}  # what the model has to be told, by call
         self._events: deque[ev.Event] = deque()
         self._changed = asyncio.Event()
         self.on_first: Callable[[], None] = lambda: None  # called when a call goes there and none was
@@ -69,16 +77,17 @@ class Background:
         if self._calls.pop(call.id, None) is None or call.result is None:
             return
         result = call.as_message()  # fenced below, since a tool's words are not the user's
-        self._notes[call.id] = (
+        text = (
             f"[Fanout: the call {call.name} {compact(call.arguments or {})}, which went to the background, has ended: "
             f"{result.outcome.value}. Its result, as the tool said it:]\n<result>\n{result.content}\n</result>"
         )
+        self._notes[call.id] = UserMessage(content=text, origin="fanout", tells=call.id)
         activity = self.activity()
         if activity is None or not activity.running:
             self.join()
         self._changed.set()
 
-    def notes(self) -> Sequence[str]:
+    def notes(self) -> Sequence[UserMessage]:
         notes, self._notes = self._notes, {}
         return list(notes.values())
 
@@ -88,7 +97,7 @@ class Background:
     def join(self) -> None:
         """Add it to the history, while no answer is waited for."""
         for note in self.notes():
-            self.tell(ev.MessageAdded.of(UserMessage(content=note, origin="fanout")))
+            self.tell(ev.MessageAdded.of(note))
 
     async def news(self) -> bool:
         while not self._notes:

@@ -13,6 +13,7 @@ from console_app.domain import chunks as ch
 from console_app.domain.settings import Sampling, ToolChoice
 from console_app.engine.activity import Activity
 from console_app.engine.answer import Answer, ProviderCalls
+from console_app.engine.background import may_be_late
 from console_app.engine.calls import results
 from console_app.engine.calls.call_execution import CallExecution
 from console_app.engine.calls.familiar import tool_for
@@ -140,6 +141,7 @@ class Step:
             tools=tuple(self._specs.values()),
             deferred=self._deferred,
             programs=settings.programs if ports.runs_programs(session.provider) else "off",
+            late=frozenset(spec.name for spec in self._specs.values() if may_be_late(spec, settings)),
             tool_choice=self._ask.tool_choice,
             parallel=self._policy is not CallPolicy.SINGLE,
             conversation=session.stamper.session_id,

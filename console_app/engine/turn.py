@@ -285,7 +285,7 @@ class Turn(Decidable):
 
     def _join_late_results(self) -> None:
         for note in self._session.background.notes():
-            self.add_message(note)
+            self.join(note)
             self._repetition.forget_answers()
 
     def add_message(self, text: str) -> None:

@@ -41,6 +41,7 @@ log = logging.getLogger(__name__)
 
 DEFERRED = "tools.defer_loading"
 PROGRAMS = "tools.allowed_callers"
+LATE = "tools.async"
 EFFORT_FIELDS = ("reasoning_effort", "reasoning.effort", "effort")  # as the formats name what is refused of it
 _CUT_BY: dict[type[Exception], str] = {
     StreamCut: "a stream that ended without a finish reason",
@@ -66,6 +67,7 @@ class WireProvider(ABC):
     path: ClassVar[str]
     has_tool_search: ClassVar[bool] = False  # at the vendor's own address
     programmers: ClassVar[re.Pattern[str] | None] = None  # models whose programs the vendor runs, if it runs any
+    patient: ClassVar[re.Pattern[str] | None] = None  # models that go on without the output of a call
     models_path: ClassVar[str] = "/models"
 
     def __init__(
@@ -272,9 +274,15 @@ class WireProvider(ABC):
         return "" if effort in self._conceded.refused.efforts else effort
 
     def _possible(self, request: ports.ModelRequest) -> ports.ModelRequest:
-        """Return a request that defers no tools, or offers none to programs, once that was refused."""
-        deferred = request.deferred if self.searches_tools else frozenset[str]()
-        return replace(request, deferred=deferred, programs=request.programs if self.runs_programs else "off")
+        """Return a request that defers no tools, or offers none to programs, or for late outputs, once that was
+        refused."""
+        none = frozenset[str]()
+        return replace(
+            request,
+            deferred=request.deferred if self.searches_tools else none,
+            programs=request.programs if self.runs_programs else "off",
+            late=request.late if self._knows(self.patient, LATE, self._config.late_outputs) else none,
+        )
 
     @property
     def searches_tools(self) -> bool:
@@ -286,10 +294,13 @@ class WireProvider(ABC):
     @property
     def runs_programs(self) -> bool:
         """Tell whether the endpoint runs programs that its model writes, until it refused that."""
-        if self.programmers is None or PROGRAMS in self._dropped:
+        return self._knows(self.programmers, PROGRAMS, self._config.runs_programs)
+
+    def _knows(self, models: re.Pattern[str] | None, field: str, said: bool | None) -> bool:
+        """Tell whether the model is one of `models` at their vendor, or was `said` to be, until it refused `field`."""
+        if models is None or field in self._dropped:
             return False
-        known = self._where.is_vendor and self.programmers.search(self.model) is not None
-        return known if self._config.runs_programs is None else self._config.runs_programs
+        return self._where.is_vendor and models.search(self.model) is not None if said is None else said
 
     @property
     def no_pictures(self) -> str:

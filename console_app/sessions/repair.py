@@ -128,7 +128,8 @@ class _Closing:
 
     def _cut_beside(self, call: CallView) -> None:
         text = f"[Fanout: the call {call.name}, which went to the background, was interrupted.{_so_far(call)}]"
-        self._add(ev.MessageAdded, **ev.MessageAdded.fields_of(UserMessage(content=text, origin="fanout")))
+        message = UserMessage(content=text, origin="fanout", tells=call.id)
+        self._add(ev.MessageAdded, **ev.MessageAdded.fields_of(message))
 
     def _results(self, step: StepView, transcript: Transcript, agent: str = "") -> None:
         recorded = {message.tool_call_id for message in transcript.history if isinstance(message, ToolMessage)}

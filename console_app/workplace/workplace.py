@@ -21,6 +21,7 @@ from typing import Any
 from console_app.config import trust
 from console_app.config.files import Paths
 from console_app.config.secrets import child_environment
+from console_app.config.servers import ServerConfig
 from console_app.domain import ConfigError, errors, one_line, ports
 from console_app.domain import agents as ag
 from console_app.workplace import git
@@ -103,7 +104,11 @@ class WorkingFolder:
         return {name: skill.description for name, skill in self._brought.skills.items()}
 
     def agents(self) -> ag.Kinds:
-        return {name: _kind(one) for name, one in self._brought.agents.items()}
+        return {name: _kind(one, self._place) for name, one in self._brought.agents.items()}
+
+    def servers_of(self, kind: str) -> Sequence[ServerConfig]:
+        """Return the servers that a kind of agent starts for itself."""
+        return self._brought.agents[kind].starts
 
     async def skill(self, name: str, file: str) -> str:
         skill = self._brought.skills.get(name)
@@ -141,14 +146,15 @@ class WorkingFolder:
         return heard
 
 
-def _kind(file: trust.AgentFile) -> ag.AgentKind:
+def _kind(file: trust.AgentFile, folder: Path) -> ag.AgentKind:
     """Return the kind that a file describes. A model by the name that another console has for it is its parent's."""
+    starts = {one.name: one.identity(folder).text for one in file.starts}
     return ag.AgentKind(
         file.name,
         file.description,
         file.body,
         file.model if "/" in file.model else "",
-        file.tools if file.tools is None else (*file.tools, *(f"{name}.*" for name in file.servers)),
+        file.tools if file.tools is None else (*file.tools, *(f"{name}.*" for name in (*file.servers, *starts))),
         file.disallowed,
         max_steps=file.max_turns,
         background=file.background,
@@ -157,6 +163,7 @@ def _kind(file: trust.AgentFile) -> ag.AgentKind:
         effort=file.effort,
         source=str(file.path),
         note=file.note,
+        starts=starts,
     )
 
 

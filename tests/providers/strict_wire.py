@@ -181,7 +181,9 @@ def check_responses(body: dict[str, Any]) -> None:
     _require(0 < len(body.get("prompt_cache_key", "x")) <= 64, "prompt_cache_key is blank or too long")
     functions = [tool for tool in body.get("tools", []) if tool.get("type") == "function"]
     for tool in functions:
-        _fields(tool, {"type", "name", "parameters"}, {"description", "strict", "defer_loading", *_OF_PROGRAMS}, "tool")
+        optional = {"description", "strict", "defer_loading", "async", *_OF_PROGRAMS}
+        _fields(tool, {"type", "name", "parameters"}, optional, "tool")
+        _require(not tool.get("async") or "allowed_callers" not in tool, "an async tool that programs may call")
         _callers(tool, "programmatic", {one.get("type") for one in body["tools"]} & {"programmatic_tool_calling"})
         _require(LEGAL_NAME.fullmatch(tool["name"]), f"tool name {tool['name']!r}")
         _schema(tool["parameters"], "tool")
@@ -197,7 +199,8 @@ def check_responses(body: dict[str, Any]) -> None:
             kinds = ("function_call", "reasoning", *_SERVER_ITEMS)
             follows = after.get("role") == "assistant" or after.get("type") in kinds
             _require(follows, f"input[{number}]: reasoning without its required following item")
-    _require(calls == results, f"no tool output found for: {calls - results}")
+    late = {item["call_id"] for item in body["input"] if item.get("async")}  # whose output may come in a later request
+    _require(calls - late <= results, f"no tool output found for: {calls - late - results}")
     programs = {item["call_id"] for item in body["input"] if item.get("type") == "program"}
     made = {item["caller"]["caller_id"] for item in body["input"] if "caller_id" in item.get("caller", {})}
     _require(made <= programs, f"callers that are no program: {made - programs}")

@@ -22,9 +22,30 @@ KEYS: dict[str, tuple[str, dict[str, Any], str]] = {
     "servers by name": ("tools: Read\nmcpServers: [git, web]", {"tools": ("Read", "git.*", "web.*")}, ""),
     "servers and all tools": ("mcpServers: git", {"tools": None}, ""),
     "servers of its own": (
-        "tools: Read\nmcpServers:\n  - own:\n      command: rm",
-        {"tools": ("Read",)},
-        "it starts no servers of its own (mcpServers)",
+        "tools: Read\nmcpServers:\n  - own:\n      type: stdio\n      command: npx\n      args: [-y, 'some server']\n"
+        "      env:\n        # a comment\n        KEY: secret # one more\n  - git",
+        {"tools": ("Read", "git.*", "own.*"), "starts": {"own": "npx -y 'some server'"}},
+        "",
+    ),
+    "servers as an object": (
+        "mcpServers:\n  own:\n    command: run\n    args:\n    - a\n    - b: c\n  web:\n    url: https://example.org/mcp",
+        {"starts": {"web": "https://example.org/mcp"}},
+        "mcpServers.own.args.1: `args`: input should be a valid string",
+    ),
+    "servers in JSON": (
+        'mcpServers: {"own": {"command": "run", "comand": 1}}',
+        {"starts": {"own": "run"}},
+        "mcpServers.own.comand: unknown key; did you mean `command`?",
+    ),
+    "servers that can't be read": (
+        "mcpServers:\n  - own:\n      command: run\n     args: []",
+        {"starts": {}},
+        "mcpServers can't be read: a line stands in no place of the outline: args: []",
+    ),
+    "servers too deep": (
+        "mcpServers:\n" + "\n".join(f"{'  ' * depth}- x:" for depth in range(1, 30)),
+        {"starts": {}},
+        "mcpServers can't be read: it is nested too deeply",
     ),
     "model of the parent": ("model: inherit", {"model": ""}, ""),
     "model": ("model: openai/small", {"model": "openai/small"}, ""),
@@ -51,3 +72,4 @@ def test_every_key_of_an_agent_file_counts_or_is_said_to_mean_nothing(key: str, 
     said = "\n".join(ag.described(kind))
     assert note in said
     assert ("git worktree" in said) == kind.worktree
+    assert all(f"It starts for itself {name}: {runs}" in said for name, runs in kind.starts.items())

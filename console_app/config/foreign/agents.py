@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from console_app.config.foreign.tree import FrontMatter, Tree
-from console_app.domain import ConfigError, one_line
+from console_app.config.servers import ServerConfig, read_mcp_config
+from console_app.domain import ConfigError, one_line, safe_text
 from console_app.domain.settings import EFFORTS, Effort
 
 FOLDERS = (".fanout/agents", ".agents/agents", ".claude/agents")
@@ -36,22 +38,22 @@ class AgentFile:
     background: bool = False
     skills: tuple[str, ...] = ()  # that it has read when it begins
     servers: tuple[str, ...] = ()  # whose tools it has beside those that it lists
+    starts: tuple[ServerConfig, ...] = ()  # servers of its own, as they are written in its front matter
     effort: Effort | None = None
     worktree: bool = False
     parts: Mapping[str, str] = field(default_factory=dict[str, str])
     kind = "agent"
 
     @classmethod
-    def read(cls, path: Path, tree: Tree) -> AgentFile:
+    def read(cls, path: Path, tree: Tree, environ: Mapping[str, str]) -> AgentFile:
         text = tree.text(path)
         front = FrontMatter.read(path, text)
         name = front.text("name") or path.stem.removesuffix(".agent")
         if ":" in name or not front.text("description"):
             raise ConfigError(f"{one_line(str(path), 200)}: an agent has a description, and a name without a colon")
-        servers, effort, isolation = [*front.names("mcpservers")], front.text("effort").lower(), front.text("isolation")
-        named = [one for one in servers if ":" not in one and "{" not in one]
-        notes = [front.unknown(_KNOWN)]
-        notes += ["it starts no servers of its own (mcpServers)"] if len(named) < len(servers) else []
+        effort, isolation = front.text("effort").lower(), front.text("isolation")
+        servers, starts, problems = _servers(path, front, environ)
+        notes = [front.unknown(_KNOWN), *problems]
         notes += [f"no effort is called {one_line(effort, 40)}"] if effort and effort not in EFFORTS else []
         notes += [f"no isolation is called {one_line(isolation, 40)}"] if isolation not in ("", _WORKTREE) else []
         return cls(
@@ -67,7 +69,8 @@ class AgentFile:
             int(turns) if (turns := front.text("maxturns")).isdecimal() and int(turns) > 0 else None,
             front.text("background").lower() == "true",
             tuple(front.names("skills")),
-            tuple(named) if len(named) == len(servers) else (),
+            servers,
+            starts,
             next((one for one in EFFORTS if one == effort), None),
             isolation == _WORKTREE,
         )
@@ -86,9 +89,41 @@ class AgentFile:
             yield f"model: {self.model}"
         if self.skills:
             yield f"it has read the skills: {one_line(', '.join(self.skills), 400)}"
+        for server in self.starts:
+            yield f"it starts for itself {one_line(server.name, 60)}: {_runs(server)}"
         if self.worktree:
             yield "it works in a git worktree of its own"
         if self.note:
             yield f"Its front matter: {self.note}."
         yield "It is told:"
         yield from (f"    {line}" for line in self.body.splitlines())
+
+
+_MOST_PROBLEMS = 3  # of its servers, that are told
+
+
+def _servers(
+    path: Path, front: FrontMatter, environ: Mapping[str, str]
+) -> tuple[tuple[str, ...], tuple[ServerConfig, ...], list[str]]:
+    """Return the servers that the field mcpServers names, those that it defines, and what is wrong there."""
+    try:
+        written = front.nested("mcpservers")
+    except ValueError as error:
+        return (), (), [f"mcpServers can't be read: {one_line(str(error), 100)}"]
+    entries = safe_text.as_list(written) or [written]
+    names = [one.strip() for entry in entries if isinstance(entry, str) for one in entry.split(",") if one.strip()]
+    defined = dict[str, object]()
+    for name, fields in ((name, fields) for entry in entries for name, fields in safe_text.as_object(entry).items()):
+        if fields is None:
+            names.append(name)
+        else:
+            defined[name] = fields
+    if not defined:
+        return tuple(names), (), []
+    read = read_mcp_config(json.dumps({"mcpServers": defined}), path, environ)
+    problems = [f"{one.key}: {one_line(one.text, 100)}" for one in read.problems]
+    return tuple(names), tuple(one for one in read.servers if not one.problem), problems[:_MOST_PROBLEMS]
+
+
+def _runs(server: ServerConfig) -> str:
+    return one_line(server.identity(Path()).text, 200)

@@ -117,7 +117,7 @@ def of_user(config: Path, data: Path, environ: Mapping[str, str]) -> Findings:
     return _found(
         (
             *((path, Instructions.read) for path in own),
-            *((path, AgentFile.read) for path in kinds),
+            *((path, partial(AgentFile.read, environ=environ)) for path in kinds),
             *_of_places([home], tree, data, environ),
         ),
         tree,
@@ -136,7 +136,7 @@ def _of_places(
         yield from ((path, plugin) for path in named_below(place / skills.PLUGINS, skills.PLUGIN_FILE))
         for name in agents.FOLDERS:
             files = sorted(files_below(place / name, ".md"))[:MOST_FILES]
-            yield from ((path, AgentFile.read) for path in files)
+            yield from ((path, partial(AgentFile.read, environ=environ)) for path in files)
 
 
 def _there(path: Path) -> Iterator[Path]:

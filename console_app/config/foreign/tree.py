@@ -1,9 +1,9 @@
 """The files of a project's tree, found by name, bounded, and never through a link that leads out of it; and the front
 matter of Markdown files as other consoles write it: lines of `name: value`, and no YAML.
 
-People write `argument-hint: [issue] [priority]`, which is no YAML, and a reader of lines can neither be made to build
-objects nor to recurse. Indented lines and list entries belong to the name above them. A file may begin with a byte
-order mark and have lines that end in CRLF.
+People write `argument-hint: [issue] [priority]`, which is no YAML, and a reader of lines can't be made to build
+objects. Indented lines and list entries belong to the name above them; only where a field is an outline of names and
+lists (`nested`) their depth counts. A file may begin with a byte order mark and have lines that end in CRLF.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import re
+from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -165,6 +166,17 @@ class FrontMatter:
             if entry := unquoted(part.strip().removeprefix("- ")):
                 yield entry
 
+    def nested(self, name: str) -> Any:
+        """Return a field that is an outline: texts, lists and objects. Raises ValueError for one that is none."""
+        first, *below = self.fields.get(name, "").split("\n")
+        if first or not below:
+            return _scalar(" ".join((first, *(line.strip() for line in below))).strip())
+        lines = deque((len(line) - len(line.lstrip()), line.strip()) for line in below)
+        outline = _outline(lines)
+        if lines:
+            raise ValueError(f"a line stands in no place of the outline: {lines[0][1]}")
+        return outline
+
     def unknown(self, known: Collection[str]) -> str:
         """Name the fields that mean nothing here, in one line; "" where there is none."""
         names = [one_line(name, 40) for name in self.fields if name not in known]
@@ -179,13 +191,54 @@ def _fields(file: Path, front: str) -> Mapping[str, str]:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         if name and (line[0].isspace() or line.startswith("-")):
-            lines[name].append(line.strip())
+            lines[name].append(line.rstrip().expandtabs(2))
         elif found := _FIELD.fullmatch(line.rstrip()):
             name = found[1].lower()
             lines[name] = [found[2].strip()]
         else:
             raise ConfigError(f"{file}, line {number}: not a line of front matter", "Write NAME: VALUE.")
     return {name: "\n".join(found) for name, found in lines.items()}
+
+
+_MOST_DEPTH = 8  # of an outline
+
+
+def _outline(lines: deque[tuple[int, str]], depth: int = 0) -> Any:
+    """Take the lines that are one value: all as far in as the first, and those further in below each."""
+    if depth > _MOST_DEPTH:
+        raise ValueError("it is nested too deeply")
+    indent, first = lines[0]
+    entries, named = list[Any](), dict[str, Any]()
+    is_list = first.startswith("- ") or first == "-"
+    while lines and lines[0][0] == indent and (lines[0][1].startswith("- ") or lines[0][1] == "-") is is_list:
+        line = lines.popleft()[1]
+        if is_list:
+            rest = line[1:].lstrip()
+            if rest and _FIELD.fullmatch(rest) is None:
+                entries.append(_scalar(rest))
+                continue
+            if rest:
+                lines.appendleft((indent + len(line) - len(rest), rest))
+            entries.append(_outline(lines, depth + 1) if lines and lines[0][0] > indent else None)
+        elif (found := _FIELD.fullmatch(line)) is None:
+            raise ValueError(f"no line of NAME: VALUE: {line}")
+        elif value := found[2].strip():
+            named[found[1]] = _scalar(value)
+        else:
+            inside = lines and (lines[0][0] > indent or (lines[0][0] == indent and lines[0][1].startswith("- ")))
+            named[found[1]] = _outline(lines, depth + 1) if inside else None
+    return entries if is_list else named
+
+
+def _scalar(value: str) -> Any:
+    """Return a text, or what it is in JSON; a list may have entries without quotes."""
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        pass
+    if value.startswith("[") and value.endswith("]"):
+        return [unquoted(part.strip()) for part in value[1:-1].split(",") if part.strip()]
+    return unquoted(re.split(r"\s#", value, maxsplit=1)[0] if value[:1] not in "\"'" else value)
 
 
 def unquoted(value: str) -> str:

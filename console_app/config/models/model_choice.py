@@ -167,7 +167,7 @@ class _Choosing:
             hint = f"The key of the headers of [providers.{owner}] in config.toml was sent: set another there."
         else:
             hint = _key_hint(name, provider, variable, base_url if owner is None else None)
-        native = settings.tool_search, settings.runs_programs
+        native = settings.tool_search, settings.runs_programs, settings.late_outputs
         config = ProviderConfig(name, self._api(name), model, base_url or own, key, hint, headers, settings, *native)
         return ModelChoice(name, model, why, settings, config)
 

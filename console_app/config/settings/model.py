@@ -128,6 +128,7 @@ class ModelSettings(Sampling, frozen=True):
     runs_programs: bool | None = _about(
         "whether the endpoint itself runs programs that the model writes, with your tools"
     )
+    late_outputs: bool | None = _about("whether the endpoint takes the output of a call after later requests")
     fallback: ModelName | None = _about("answers in its place while it is overloaded or out of reach")
 
 

@@ -29,7 +29,7 @@ NO_TOOLS = lazily(  # the endpoint or model takes no tools at all
     r"(does not|doesn't|do not|not) (currently )?support(ed)? (the )?(for )?(tool|function)|support tool use"
     r"|(tools?|function)([ _-]?(use|calls?|calling))? (is|are|param\w*) (is |are )?not "
     r"(supported|enabled|allowed|available)|tool[ _]choice requires --enable-auto-tool-choice|requires --jinja"
-    r"|(unrecognized|unknown|unsupported|extra|unexpected)[^.]{0,60}['\"` :]tools\b"
+    r"|(unrecognized|unknown|unsupported|extra|unexpected)[^.]{0,60}['\"` :]tools\b(?![.\[]\W?\d)"
     r"|tools['\"`:]* (is |are )?(extra|not permitted)"
     # Results of calls: the messages whose role is "tool".
     r"|invalid value: ['\"`]tool['\"`]|(unsupported|unexpected|unknown|invalid) (message )?role:? ?\W?tool\b"

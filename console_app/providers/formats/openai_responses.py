@@ -7,11 +7,12 @@ items with their encrypted content, each in front of what came of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Set
 from typing import Any, ClassVar
 
 from console_app.domain import AssistantMessage, ToolCall, ToolMessage, ToolSpec, UserMessage, ports
 from console_app.domain.settings import ProviderConfig
+from console_app.domain.transcript import ToModel
 from console_app.providers.faults.concessions import refused_field, without
 from console_app.providers.faults.fault import Fault
 from console_app.providers.formats.openai_responses_answer import FORMAT, ResponsesAnswer
@@ -30,7 +31,7 @@ from console_app.providers.formats.request_parts import (
 from console_app.providers.pictures import pictures_of
 from console_app.providers.stream.answer import WireAnswer
 from console_app.providers.stream.loose_json import obj
-from console_app.providers.wire_provider import DEFERRED, PROGRAMS, WireProvider
+from console_app.providers.wire_provider import DEFERRED, LATE, PROGRAMS, WireProvider
 
 # Items that stand alone; all others are refused without the reasoning that led to them.
 _ALONE = ("", "compaction", "function_call", "reasoning")
@@ -77,16 +78,46 @@ def responses_input(
     """Return the history as input items; with `images` the pictures of messages too."""
     ids = call_ids(request.messages, endpoint)
     out: list[dict[str, Any]] = []
-    for message in request.messages:
+    late: set[str] = set()  # calls that wait for their output, and may
+    answered = 0  # items before the results of the newest answer
+    for place, message in enumerate(request.messages, 1):
         match message:
             case UserMessage():
-                out.append({"role": "user", "content": _content(message, images)})
+                for part in _apart(message, late):
+                    if part.tells in late:
+                        late.discard(part.tells)
+                        out.append(_output(ids(part.tells), part.content))
+                    else:
+                        out.append({"role": "user", "content": _content(part, images)})
             case AssistantMessage():
-                out += _assistant(message, source, ids, own=bool(endpoint) and message.endpoint == endpoint)
+                own = bool(endpoint) and message.endpoint == endpoint
+                out += _assistant(message, source, ids, own=own)
+                late |= {call.id for call in message.tool_calls if call_fields(call, own=own).get("async") is True}
+                answered = len(out)
             case ToolMessage():
-                call_id = ids(message.tool_call_id)
-                out.append({"type": "function_call_output", "call_id": call_id, "output": _content(message, images)})
+                if message.content != ToModel.IN_BACKGROUND or message.tool_call_id not in late:
+                    late.discard(message.tool_call_id)
+                    out.append(_output(ids(message.tool_call_id), _content(message, images)))
+                elif answered == len(out) and all(
+                    one.role == "assistant" for one in request.messages[place : place + 1]
+                ):
+                    out.append({"role": "user", "content": message.content})  # else the model had nothing to answer
     return _with_callers(out)
+
+
+def _output(call_id: str, content: str | list[dict[str, Any]]) -> dict[str, Any]:
+    return {"type": "function_call_output", "call_id": call_id, "output": content}
+
+
+def _apart(message: UserMessage, late: Set[str]) -> Iterable[UserMessage]:
+    """Return a message as it is, or the ones that were joined to it where one of them is an output."""
+    if late.isdisjoint(part.tells for part in message.parts):
+        return (message,)
+    shown = set(message.images)
+    return (
+        part.model_copy(update={"images": tuple(path for path in part.images if path in shown)})
+        for part in message.parts
+    )
 
 
 def _with_callers(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -143,6 +174,8 @@ def _tool(spec: ToolSpec, request: ports.ModelRequest) -> dict[str, Any]:
         tool["defer_loading"] = True
     if callers := allowed_callers(spec, request.programs, "programmatic"):
         tool |= callers | ({"output_schema": spec.output_schema} if spec.output_schema else {})
+    elif spec.name in request.late:
+        tool["async"] = True  # which a tool that programs call can't be
     return tool
 
 
@@ -150,6 +183,7 @@ _REASONS = re.compile(r"^(o\d|gpt-[5-9]|codex)")
 _OPTIONAL: dict[str, tuple[str, ...]] = {
     DEFERRED: ("tool_search", "tool search"),
     "tools.output_schema": (),
+    LATE: (),
     PROGRAMS: ("programmatic_tool_calling", "programmatic", "Programmatic Tool Calling", "Programmatic tool calling"),
     "include": ("encrypted_content", "Encrypted content"),
     "reasoning.summary": (),
@@ -169,6 +203,7 @@ class OpenAIResponsesProvider(WireProvider):
     path: ClassVar[str] = "/responses"
     has_tool_search: ClassVar[bool] = True
     programmers: ClassVar[re.Pattern[str] | None] = re.compile(r"^gpt-(5\.[6-9]|[6-9])")
+    patient: ClassVar[re.Pattern[str] | None] = re.compile(r"^gpt-[6-9]")
 
     def _body(self, request: ports.ModelRequest) -> dict[str, Any]:
         body = responses_body(
