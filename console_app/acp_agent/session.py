@@ -359,7 +359,7 @@ def editor_ways() -> Ways:
         **dict.fromkeys(
             ("policy", "protocol", "reload", "trust", "call", "rename", "fork", "rewind", "result"), _TERMINAL
         ),
-        **dict.fromkeys(("undo", "export", "log", "doctor", "steer"), _TERMINAL),
+        **dict.fromkeys(("undo", "export", "log", "doctor", "steer", "go", "unsend"), _TERMINAL),
         **dict.fromkeys(("model", "effort", "mode", "plan", "sessions", "resume", "new", "stop"), _PROTOCOL),
         **dict.fromkeys(("approve", "deny", "allow", "answer", "decline", "calls", "show", "inspect"), _PROTOCOL),
         **dict.fromkeys(("help", "keys", "copy", "find", "clear", "editor", "files", "quit", "theme"), _EDITOR),

@@ -74,6 +74,7 @@ class Permissions:
         self._running = running
         self._file = rules
         self._ui = ui
+        self._before_plan = ApprovalMode.ASK
 
     @property
     def mode(self) -> ApprovalMode:
@@ -81,7 +82,14 @@ class Permissions:
 
     def use_mode(self, mode: ApprovalMode) -> None:
         """Use another mode for calls from now on. A person or a rule decides on those that wait already."""
+        if mode is ApprovalMode.PLAN is not self.mode:
+            self._before_plan = self.mode
         self._engine.gate.mode = mode
+
+    @property
+    def plan_or_back(self) -> ApprovalMode:
+        """The mode that /plan leads to: plan, and out of it the one before."""
+        return self._before_plan if self.mode is ApprovalMode.PLAN else ApprovalMode.PLAN
 
     @property
     def rules_path(self) -> str:

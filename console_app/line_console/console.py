@@ -16,11 +16,10 @@ from typing import get_args
 
 from console_app.config.machine import start_browser
 from console_app.config.settings import BrokenSettings, OwnSettings
-from console_app.console import MODES, Around, Connecting, Console, Listing, Services, files
+from console_app.console import Around, Connecting, Console, Listing, Services, files
 from console_app.console.intents import Bound, Cannot, Commands, Slash, Ways, parse
 from console_app.console.reports import copies, log_lines
 from console_app.domain import (
-    ApprovalMode,
     ConfigError,
     Decision,
     FanoutError,
@@ -78,7 +77,6 @@ class LineConsole:
     ) -> None:
         self.dialogue = Dialogue(output, typed)
         self._say = self.dialogue.say
-        self._before_plan = ApprovalMode.ASK
         self.numbers = CallNumbers()
         self.ui = ui = LineUi(self.dialogue, self.numbers, self._changed)
         self.console = console = Console(services, ui)
@@ -130,11 +128,6 @@ class LineConsole:
         queued = self.console.conversation.busy
         if self.console.send(text, around=around) and queued:
             self._say("Queued. /steer says something to the turn that runs, /unsend takes it back.")
-
-    def stop(self) -> None:
-        """Stops what runs; a message that has not begun is given back."""
-        if not self.console.stop():
-            self._say("Nothing runs.")
 
     # -- lines
 
@@ -189,7 +182,7 @@ class LineConsole:
         if self._command is not None and not self._command.done():
             self._command.cancel()
         elif self.console.conversation.busy:
-            self.stop()
+            self.console.stop()
         elif self._may_leave:
             self.quit()
         else:
@@ -213,16 +206,12 @@ class LineConsole:
             "help": Slash(self._help),
             "keys": Slash(self._help),
             "connect": Slash(self._connect),
-            "mode": Slash(self._mode),
-            "plan": Slash(self._plan),
             "permissions": Slash(self._permissions),
             "theme": Slash(self._theme),
             "mcp": servers,
             "tools": servers,
             "call": Slash(self._call),
             "timeline": Slash(self._timeline),
-            "sessions": Slash(self._sessions),
-            "resume": Slash(self._resume),
             "find": Slash(self._find),
             "clear": Cannot("nothing is drawn here; /new starts another session"),
             "copy": Slash(self._copy),
@@ -231,9 +220,6 @@ class LineConsole:
             "editor": Slash(self._editor),
             "status": Slash(self._status),
             "quit": Slash(lambda _, __: self.quit()),
-            "stop": Slash(lambda _, __: self.stop()),
-            "go": Slash(self._go),
-            "unsend": Slash(self._unsend),
             "draft": Slash(self._draft),
             "read": Slash(self._read_turn),
             "approve": Slash(partial(approvals.decide, Decision.ALLOW)),
@@ -338,15 +324,6 @@ class LineConsole:
         for text in console.conversation.waiting:
             self._say(f"Queued: {text}")
 
-    async def _go(self, console: Console, _rest: str) -> None:
-        if not console.go_on():
-            self._say("Nothing waits to be sent.")
-
-    async def _unsend(self, console: Console, _rest: str) -> None:
-        text = console.conversation.take_back()
-        if text is None or not self.ui.give_back(text):
-            self._say("Nothing is queued." if text is None else f"Not sent: {text}")
-
     async def _draft(self, console: Console, _rest: str) -> None:
         text, self.ui.draft = self.ui.draft, ""
         if text:
@@ -380,21 +357,6 @@ class LineConsole:
                     if rest.casefold() in line.casefold() and (found := found + 1) <= MOST_FOUND:
                         self._say(f"  Turn {turn.number}, {where}: {one_line(line, 200)}")
         self._say(f"{plural(found, 'line')} with it." if found else "Nothing has it.")
-
-    async def _sessions(self, console: Console, rest: str) -> None:
-        sessions = console.sessions
-        if (library := sessions.stored()) is None:
-            return
-        hits, _ = await library.store.browse(rest)
-        table = {f"{hit.info.id[:8]} {one_line(hit.info.title, 80)}": hit.info for hit in hits}
-        picked = await self.dialogue.choose("Sessions", {n: plural(info.turns, "turn") for n, info in table.items()})
-        acts = {"resume": "go on with it", "rename": "", "fork": "a copy", "export": "to a file"}
-        act = await self.dialogue.choose("What with it?", {**acts, "delete": "permanently"}) if picked else None
-        if picked is not None and act is not None:
-            await sessions.act(act, table[picked])
-
-    async def _resume(self, console: Console, rest: str) -> None:
-        await (console.sessions.resume(rest) if rest else self._sessions(console, ""))
 
     async def _todo(self, console: Console, rest: str) -> None:
         items, (word, _, words) = list(console.ui.transcript.todo), rest.partition(" ")
@@ -527,23 +489,6 @@ class LineConsole:
             return await self.dialogue.choose("Which model?", dict.fromkeys(listing.models, ""))
         typed = await self.dialogue.ask(f"{listing.why} Type the name of a model.")
         return None if typed is None else typed.strip()
-
-    async def _mode(self, console: Console, rest: str) -> None:
-        abouts = {mode.value: about for mode, about in MODES.items()}
-        picked = rest or await self.dialogue.choose("Mode", abouts)
-        if picked and picked not in abouts:
-            raise UsageError(f"there is no mode {one_line(picked, 40)}")
-        if picked == ApprovalMode.PLAN.value and console.permissions.mode is not ApprovalMode.PLAN:
-            self._before_plan = console.permissions.mode
-        if picked:
-            console.permissions.use_mode(ApprovalMode(picked))
-            many = len(self.ui.approvals.waiting)
-            runs = f" /approve all runs the {plural(many, 'call')} waiting." if many else ""
-            self._say(f"Mode: {picked}, {abouts[picked]}.{runs}")
-
-    async def _plan(self, console: Console, _rest: str) -> None:
-        there = console.permissions.mode is ApprovalMode.PLAN
-        await self._mode(console, (self._before_plan if there else ApprovalMode.PLAN).value)
 
     async def _permissions(self, console: Console, rest: str) -> None:
         rows = console.permissions.rows()

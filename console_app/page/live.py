@@ -20,7 +20,6 @@ from html import escape
 from typing import Any, Final
 
 from console_app.console import (
-    MODES,
     ApprovalDecision,
     Console,
     Pending,
@@ -33,7 +32,6 @@ from console_app.console import (
 )
 from console_app.console.intents import INTENTS, Cannot, Commands, Slash, Ways, parse
 from console_app.domain import (
-    ApprovalMode,
     Decision,
     Event,
     FanoutError,
@@ -350,10 +348,8 @@ class LivePage(UiPort):
             console.calls.cancel(call)
         elif what == "retry" and call:
             console.calls.run_again(call)
-        elif what == "stop" and not console.stop():
-            self.toast("Nothing runs.")
-        elif what == "unsend" and (text := console.conversation.take_back()) is not None:
-            self.give_back(text)
+        elif what in ("stop", "unsend"):
+            self._sent(console, f"/{what}")
         elif what == "close":
             self._lines.clear()
         elif what == "answer":
@@ -382,22 +378,13 @@ class LivePage(UiPort):
         return {
             **{name: terminal for name, one in INTENTS.items() if one.does is None},
             **{name: button for name, one in INTENTS.items() if one.argument == "CALL"},
-            **dict.fromkeys(("approve", "deny", "answer", "decline", "unsend", "stop", "calls"), button),
+            **dict.fromkeys(("approve", "deny", "answer", "decline", "calls"), button),
             "help": Slash(self._help),
-            "mode": Slash(self._mode),
-            "go": Slash(lambda console, _: None if console.go_on() else self.toast("Nothing waits to be sent.")),
         }
 
     def _help(self, _console: Console, _rest: str) -> None:
         every = (bound.intent for bound in self._commands.listed)
         self.tell("info", "\n".join(f"/{one.name} {one.argument}".rstrip() + f": {one.about}" for one in every))
-
-    async def _mode(self, console: Console, rest: str) -> None:
-        picked = rest or await self.choose("Mode", {mode.value: about for mode, about in MODES.items()})
-        if picked in list(MODES):
-            console.permissions.use_mode(ApprovalMode(picked))
-        elif picked:
-            self.toast(f"There is no mode {one_line(picked, 40)}. There are: {', '.join(MODES)}.")
 
     # -- drawing
 

@@ -42,7 +42,7 @@ async def test_one_call_is_one_call(tmp_path: Path) -> None:
         shown.type("/calls")
         await shown.see("\n1 call.\n")
         shown.type("/mode yolo")
-        await shown.see("Mode: yolo, every call runs unasked. /approve all runs the 1 call waiting.")
+        await shown.see("Mode: yolo, every call runs unasked. What waits already still asks: 1 call.")
         shown.type("/approve all")
         await shown.see("Done.")
         shown.type("/mode ask")

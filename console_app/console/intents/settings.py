@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, get_args
 
-from console_app.domain import CallPolicy, UsageError, one_line, ports
+from console_app.console.permissions import MODES
+from console_app.domain import ApprovalMode, CallPolicy, UsageError, one_line, plural, ports
 from console_app.domain.settings import EFFORTS
 
 if TYPE_CHECKING:
@@ -40,6 +41,24 @@ async def _picked(console: Console, what: str, options: Mapping[str, str], typed
 async def model(console: Console, rest: str) -> None:
     options = {} if rest else dict.fromkeys(await console.models.known(), "")
     await console.use_model(rest or await console.ui.choose("Model", options, current=console.models.name))
+
+
+async def mode(console: Console, rest: str) -> None:
+    modes = {one.value: about for one, about in MODES.items()}
+    if picked := await _picked(console, "mode", modes, rest, console.permissions.mode.value):
+        _use_mode(console, ApprovalMode(picked))
+
+
+def plan(console: Console, _rest: str) -> None:
+    _use_mode(console, console.permissions.plan_or_back)
+
+
+def _use_mode(console: Console, mode: ApprovalMode) -> None:
+    console.permissions.use_mode(mode)
+    console.ui.changed()
+    many = len(console.pending.all())
+    waits = f" What waits already still asks: {plural(many, 'call')}." if many else ""
+    console.ui.toast(f"Mode: {mode.value}, {MODES[mode]}.{waits}")
 
 
 async def policy(console: Console, rest: str) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from console_app.console.calls import Calls
 from console_app.console.intents import calls, reports, settings, talk
+from console_app.console.permissions import MODES
 from console_app.console.talk.sessions import EXPORTS_ABOUT
 from console_app.domain import one_line
 
@@ -144,8 +145,8 @@ INTENTS: Mapping[str, Intent] = {
         ),
         Intent("timeline", "the calls of a turn in time", argument="[TURN]", asks=True),
         Intent("new", "start a new session; the model forgets this one", talk.new, moment=_SETTLED),
-        Intent("sessions", "resume, rename, fork, export, delete", argument="[WORDS]", asks=True),
-        Intent("resume", "resume a session", lambda console, rest: console.sessions.resume(rest), "[ID]", asks=True),
+        Intent("sessions", "resume, rename, fork, export, delete", talk.sessions, "[WORDS]", asks=True),
+        Intent("resume", "resume a session", talk.resume, "[ID]", asks=True),
         Intent(
             "rename",
             "give this session a title",
@@ -168,8 +169,15 @@ INTENTS: Mapping[str, Intent] = {
         Intent("find", "find in the conversation and results", argument="[WORDS]"),
         Intent("clear", "clear the screen; the model still knows it all", moment=_SETTLED),
         Intent("copy", "copy the answer, or code, a table, a result", argument="[WHAT]", asks=True),
-        Intent("mode", "which later calls run without asking", argument="[ask|auto|plan|yolo]", asks=True),
-        Intent("plan", "plan mode on and off: only what reads runs"),
+        Intent(
+            "mode",
+            "which later calls run without asking",
+            settings.mode,
+            "[ask|auto|plan|yolo]",
+            lambda _: list(MODES),
+            asks=True,
+        ),
+        Intent("plan", "plan mode on and off: only what reads runs", settings.plan),
         Intent("permissions", "the mode and the rules: what may run unasked", argument="[RULE]", asks=True),
         Intent("config", "every setting, who set it; change it here", argument="[NAME|WORDS]", asks=True),
         Intent("todo", "the to-do list: change, add and delete items", argument="[WORDS]"),
@@ -183,10 +191,10 @@ INTENTS: Mapping[str, Intent] = {
         Intent("status", "the model, the mode, what runs and waits"),
         Intent("quit", "leave"),
         # The turn that runs, and what waits behind it
-        Intent("stop", "stop what runs"),
+        Intent("stop", "stop what runs", talk.stop),
         Intent("steer", "say something to the turn that runs", talk.steer, "WORDS"),
-        Intent("go", "send what is queued; begin without servers that still connect"),
-        Intent("unsend", "take the newest queued message back"),
+        Intent("go", "send what is queued; begin without servers that still connect", talk.go),
+        Intent("unsend", "take the newest queued message back", talk.unsend),
         Intent("draft", "send the message that was given back"),
         Intent("read", "read a turn of the conversation again", argument="[TURN]"),
         Intent("results", "send the model the results that are there", lambda console, _: console.calls.send_now()),

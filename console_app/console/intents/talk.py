@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from console_app.console import files
 from console_app.console.intents.reports import report_once_read
-from console_app.domain import UsageError, one_line
+from console_app.domain import UsageError, one_line, plural
 
 if TYPE_CHECKING:
     from console_app.console.console import Console
@@ -16,6 +16,21 @@ if TYPE_CHECKING:
 
 def new(console: Console, _rest: str) -> None:
     console.sessions.begin()
+
+
+async def sessions(console: Console, rest: str) -> None:
+    if (library := console.sessions.stored()) is None:
+        return
+    hits, _ = await library.store.browse(rest)
+    table = {f"{hit.info.id[:8]} {one_line(hit.info.title, 80)}": hit.info for hit in hits}
+    picked = await console.ui.choose("Sessions", {name: plural(info.turns, "turn") for name, info in table.items()})
+    acts = {"resume": "go on with it", "rename": "", "fork": "a copy", "export": "to a file", "delete": "permanently"}
+    if picked is not None and (act := await console.ui.choose("What with it?", acts)) is not None:
+        await console.sessions.act(act, table[picked])
+
+
+async def resume(console: Console, rest: str) -> None:
+    await (console.sessions.resume(rest) if rest else sessions(console, ""))
 
 
 async def fork(console: Console, rest: str) -> None:
@@ -77,6 +92,23 @@ def call(console: Console, rest: str) -> None:
 
 def tools(console: Console) -> Sequence[str]:
     return [spec.label for spec in console.services.engine.toolset.tools()]
+
+
+def stop(console: Console, _rest: str) -> None:
+    if not console.stop():
+        console.ui.toast("Nothing runs.")
+
+
+def go(console: Console, _rest: str) -> None:
+    if not console.go_on():
+        console.ui.toast("Nothing waits to be sent.")
+
+
+def unsend(console: Console, _rest: str) -> None:
+    if (text := console.conversation.take_back()) is None:
+        console.ui.toast("Nothing is queued.")
+    elif not console.ui.give_back(text):
+        console.ui.tell("info", f"Not sent: {text}")
 
 
 async def steer(console: Console, rest: str) -> None:

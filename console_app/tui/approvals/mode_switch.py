@@ -48,7 +48,6 @@ class ModeSwitch:
         self._timers: list[Later] = []
         self._pressed = float("-inf")
         self._agreed = permissions.mode is ApprovalMode.YOLO
-        self._before_plan = ApprovalMode.ASK
         self.on_change: Callable[[], None] = lambda: None  # for who shows the mode besides
 
     @property
@@ -69,7 +68,7 @@ class ModeSwitch:
 
     def toggle_plan(self) -> None:
         self._forget()
-        self._use(self._before_plan if self._permissions.mode is ApprovalMode.PLAN else ApprovalMode.PLAN)
+        self._use(self._permissions.plan_or_back)
 
     def _let_go(self) -> None:
         wanted = self.shown
@@ -90,8 +89,6 @@ class ModeSwitch:
             self._tell()
 
     def _use(self, wanted: ApprovalMode) -> None:
-        if wanted is ApprovalMode.PLAN is not self._permissions.mode:
-            self._before_plan = self._permissions.mode
         self._permissions.use_mode(wanted)
         self._wanted = None
         self._tell()
