@@ -136,7 +136,7 @@ class GuardedSteps(OAuthClientProvider):
     async def _handle_token_response(self, response: httpx2.Response) -> None:
         token = _token(response.content)  # the SDK words what doesn't fit
         if token is not None and (why := _why_unusable(token)):
-            raise SignInRefused(f"the authorization server's token is none: {why}")
+            raise SignInRefused(f"the authorization server sent no token that can be used: {why}")
         await super()._handle_token_response(response)
         context = self.context
         await self._stored.update(
