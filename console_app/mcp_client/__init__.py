@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from console_app.mcp_client.connecting.asking import Asking as Asking
     from console_app.mcp_client.connecting.asking import ProviderSampler as ProviderSampler
-    from console_app.mcp_client.connecting.asking import WayBack as WayBack
     from console_app.mcp_client.connecting.asking import open_in_browser as open_in_browser
     from console_app.mcp_client.connecting.sdk import preload as preload
     from console_app.mcp_client.connecting.status import LeftOut as LeftOut

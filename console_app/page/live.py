@@ -48,7 +48,6 @@ from console_app.domain import (
 from console_app.domain.schema import forms
 from console_app.domain.transcript import CallView, Transcript
 from console_app.line_console.dialogue import fill_in
-from console_app.mcp_client import WayBack
 from console_app.page.calls import CallEvents, CallsOnPage, argument_block
 from console_app.page.conversation import blocks_of
 from console_app.page.document import PageBlock, PageFrame, document
@@ -149,7 +148,7 @@ class LivePage(UiPort):
         self._lines = deque[tuple[Level, str]](maxlen=LINES)
         self._said = deque[tuple[int, Mapping[str, Any]]](maxlen=LINES)  # with the version that it came after
         self._asked: dict[str, Asked] = {}  # what the console itself asks, by the id of its block
-        self._pages: list[str] = []  # addresses that were agreed to, until they are closed or their sign-in is over
+        self._pages: dict[str, None] = {}  # addresses that were agreed to, until they are closed or a sign-in is over
         self._later_on = set[str]()  # servers whose sign-in was put off
         self._board: dict[str, Asked] = {}  # all that can be answered now
         self._names: dict[object, str] = {}  # the ids of questions of others
@@ -243,7 +242,7 @@ class LivePage(UiPort):
         """Show a page that was agreed to as a link: it opens where the user is. Raises ValueError for what is none."""
         if not web_address.is_web_page(url):
             raise ValueError(f"{url[:80]} is no web page")
-        self._pages.append(url)
+        self._pages[url] = None
         self.changed()
 
     def _later(self, work: Awaitable[None]) -> asyncio.Future[None]:
@@ -571,24 +570,26 @@ class LivePage(UiPort):
 
     def _links(self, console: Console, texts: Texts) -> Iterator[tuple[str, Asked]]:
         """Yield the pages that were agreed to, by the names of their blocks, but for those whose sign-in is over."""
+        for url in tuple(self._pages):
+            if (asked := self._link(console, url, texts)) is None:
+                del self._pages[url]
+            else:
+                yield self._name(url), asked
+
+    def _link(self, console: Console, url: str, texts: Texts) -> Asked | None:
         hub = console.services.hub
-        backs = {} if hub is None else hub.asking.sign_ins
-        self._pages = [url for url in self._pages if (back := backs.get(url)) is None or back.waits]
-        for url in self._pages:
-            back = backs.get(url)
+        back = None if hub is None else hub.asking.sign_ins.get(url)
+        if back is not None and not back.waits:
+            return None
 
-            def answered(button: str, words: str, url: str = url, back: WayBack | None = back) -> object:
-                return self._pages.remove(url) if not button or back is None else back.take(words)
+        def answered(button: str, words: str) -> object:
+            return self._pages.pop(url, None) if not button or back is None else back.take(words)
 
-            link = f'<p><a href="{escape(url)}" target="_blank" rel="noopener noreferrer">{texts.line(url)}</a></p>'
-            buttons, field = {"": "Close"}, ""
-            if back is not None:
-                link, buttons, field = (
-                    link + COMES_BACK,
-                    {"back": "Hand it on", **buttons},
-                    "The address where it ended",
-                )
-            yield self._name(url), Asked("A page to open", link, buttons, answered, field)
+        link = f'<p><a href="{escape(url)}" target="_blank" rel="noopener noreferrer">{texts.line(url)}</a></p>'
+        buttons, field = {"": "Close"}, ""
+        if back is not None:
+            link, buttons, field = link + COMES_BACK, {"back": "Hand it on", **buttons}, "The address where it ended"
+        return Asked("A page to open", link, buttons, answered, field)
 
     def _sign_in(self, console: Console, name: str) -> Asked:
         """A server that wants a sign-in."""
