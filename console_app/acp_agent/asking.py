@@ -117,7 +117,7 @@ class EditorQuestions:
         except Withdrawn:
             return questions.ElicitationAnswer("cancel")
         except ValidationError:
-            self._note(f"{message}\nThe server asked to open a page that is none for the editor: it was declined.")
+            self._note(f"{message}\nThe server asked to open a page that the editor can't open: it was declined.")
             return questions.ElicitationAnswer("decline")
         except TimeoutError:
             raise questions.Unanswered(f"nobody replied within {self._limit:g} s") from None

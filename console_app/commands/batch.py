@@ -191,7 +191,7 @@ class _Command:
         if replay is not None and not replay.is_dir():
             raise UsageError(f"--replay {self.arguments.replay}: there is no such folder", "Make it with --record.")
         if self.arguments.output is None:
-            raise UsageError("it isn't said where the results go", "Name a file with -o, as -o results.jsonl.")
+            raise UsageError("the batch has no file for its results", "Name a file with -o, as -o results.jsonl.")
         path = self._results_path()
         results = await asyncio.to_thread(ResultsFile, path)
         try:

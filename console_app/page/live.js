@@ -72,11 +72,6 @@ function told(message) {
   else if ("draft" in message) {
     if (typed.value) say(`Not sent: ${message.draft}`);
     else typed.value = message.draft;
-  } else if ("open" in message && /^https?:/i.test(message.open)) {
-    say("The console asks to open ");
-    clearTimeout(hiding);
-    notice.append(Object.assign(document.createElement("a"), {
-      href: message.open, textContent: message.open, target: "_blank", rel: "noopener noreferrer" }));
   }
 }
 

@@ -59,6 +59,10 @@ LINES: Final = 20  # that are told beside the conversation, the newest
 Tell = Callable[[Mapping[str, Any]], Awaitable[None]]
 STALE = "That changed since it was displayed here. Nothing was decided: read it again."
 GONE = "That waits no more."
+COMES_BACK = (
+    "<p>The sign-in ends at an address of the machine that Fanout runs on. A browser on another device can't open it: "
+    "paste that address here.</p>"
+)
 NO = ("deny", "stop", "decline", "")  # buttons that agree to nothing
 log = logging.getLogger(__name__)
 
@@ -142,6 +146,8 @@ class LivePage(UiPort):
         self._lines = deque[tuple[Level, str]](maxlen=LINES)
         self._said = deque[tuple[int, Mapping[str, Any]]](maxlen=LINES)  # with the version that it came after
         self._asked: dict[str, Asked] = {}  # what the console itself asks, by the id of its block
+        self._pages: dict[str, None] = {}  # addresses that were agreed to, until they are closed or a sign-in is over
+        self._later_on = set[str]()  # servers whose sign-in was put off
         self._board: dict[str, Asked] = {}  # all that can be answered now
         self._names: dict[object, str] = {}  # the ids of questions of others
         self._looks: dict[str, asyncio.Task[bool]] = {}  # stamps of calls whose file is read
@@ -231,8 +237,11 @@ class LivePage(UiPort):
             await console.services.close()
 
     async def _open_url(self, url: str) -> None:
-        """A page that was agreed to opens where the user is."""
-        self._say({"open": url})
+        """Show a page that was agreed to as a link: it opens where the user is. Raises ValueError for what is none."""
+        if not web_address.is_web_page(url):
+            raise ValueError(f"{url[:80]} is no web page")
+        self._pages[url] = None
+        self.changed()
 
     def _later(self, work: Awaitable[None]) -> asyncio.Future[None]:
         """Do it in a task, whose failure is told."""
@@ -465,6 +474,12 @@ class LivePage(UiPort):
         self._board = {
             **{f"{self._told.name(one.call.id)}-ask": self._waiting(console, one, texts) for one in waiting},
             **self._asked,
+            **dict(self._links(console, texts)),
+            **{
+                self._name(("sign in", one.name)): self._sign_in(console, one.name)
+                for one in console.services.server_statuses()
+                if one.state == "needs sign-in" and one.name not in self._later_on
+            },
             **{
                 self._name((call.id, call.attempt)): self._asked_by(console, call, texts)
                 for call in self._transcript.open_calls.values()
@@ -539,6 +554,48 @@ class LivePage(UiPort):
             self._looks[asked] = look = asyncio.create_task(self._changes.look_up(call))
             look.add_done_callback(lambda _: self.changed())
         return self._looks[asked]
+
+    def _links(self, console: Console, texts: Texts) -> Iterator[tuple[str, Asked]]:
+        """Yield the pages that were agreed to, by the names of their blocks, but for those whose sign-in is over."""
+        for url in tuple(self._pages):
+            if (asked := self._link(console, url, texts)) is None:
+                del self._pages[url]
+            else:
+                yield self._name(url), asked
+
+    def _link(self, console: Console, url: str, texts: Texts) -> Asked | None:
+        hub = console.services.hub
+        back = None if hub is None else hub.asking.sign_ins.get(url)
+        if back is not None and not back.waits:
+            return None
+
+        def answered(button: str, words: str) -> object:
+            return self._pages.pop(url, None) if not button or back is None else back.take(words)
+
+        link = f'<p><a href="{escape(url)}" target="_blank" rel="noopener noreferrer">{texts.line(url)}</a></p>'
+        buttons, field = {"": "Close"}, ""
+        if back is not None:
+            link, buttons, field = link + COMES_BACK, {"back": "Hand it on", **buttons}, "The address where it ended"
+        return Asked("A page to open", link, buttons, answered, field)
+
+    def _sign_in(self, console: Console, name: str) -> Asked:
+        """A server that wants a sign-in."""
+
+        async def signs_in() -> None:
+            switches = console.services.servers
+            try:
+                if switches is not None:
+                    await switches.sign_in(name)
+            except FanoutError as error:
+                self.tell("warning", error.line)
+
+        def answered(button: str, _words: str) -> None:
+            if button:
+                self._later(signs_in())
+            else:
+                self._later_on.add(name)
+
+        return Asked(f"{one_line(name, 40)} needs you to sign in", "", {"sign in": "Sign in", "": "Not now"}, answered)
 
     def _asked_by(self, console: Console, call: CallView, texts: Texts) -> Asked:
         """Ask on the board the question of a model's call."""

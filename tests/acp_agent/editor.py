@@ -31,6 +31,7 @@ class Editor:
         self.asked: dict[str, tuple[schema.ToolCallUpdate, list[schema.PermissionOption], asyncio.Future[Any]]] = {}
         self.forms: list[tuple[str, Any, asyncio.Future[Any]]] = []
         self.taken_back: list[Any] = []
+        self.requests: list[str] = []  # the methods of what the agent asked
         self.newest: Any = None  # the number of the newest request
         self._changed = asyncio.Event()
 
@@ -65,6 +66,8 @@ class Editor:
         if event.direction is StreamDirection.OUTGOING and "id" in event.message and "method" in event.message:
             self.newest = event.message["id"]
             self._changed.set()
+        elif "id" in event.message and "method" in event.message:
+            self.requests.append(event.message["method"])
         elif event.message.get("method") == "$/cancel_request":
             self.taken_back.append(event.message["params"]["requestId"])
             self._changed.set()

@@ -75,6 +75,24 @@ async def test_many_calls_at_once_are_asked_for_shown_and_ended_each_by_itself(t
     assert held == ["one \ufffd", "two", "three"]
 
 
+async def test_files_are_written_on_the_disk_by_their_tool_whatever_the_editor_offers(tmp_path: Path) -> None:
+    fanout, model = Fanout(tmp_path), Model()
+    write = Call("disk_write_file", as_arguments(path="b.txt", content="new"), "write")
+    model.answers["Write"] = [Answer(write), Answer(Text("Done."))]
+    offers = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}
+    can = schema.ClientCapabilities.model_validate(offers)
+    with WireServer(model) as server:
+        arguments = ("-m", "openai/test-model", "--base-url", server.base_url("openai-chat"))
+        async with opened(fanout, *arguments, can=can) as editor:
+            servers = [stdio("disk", [sys.executable, "-m", "console_app.servers.files"])]
+            session = await editor.agent.new_session(cwd=str(fanout.cwd), mcp_servers=servers)
+            asking = asyncio.ensure_future(editor.ask(session.session_id, "Write it"))
+            await editor.answer("write", "once")
+            assert await asking == "end_turn"
+            assert editor.requests == ["session/request_permission"]
+    assert (fanout.cwd / "b.txt").read_text() == "new"
+
+
 def _prompt(folder: Path) -> list[Any]:
     uri = (folder / "a.txt").as_uri()
     resource = schema.TextResourceContents(

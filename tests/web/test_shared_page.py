@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin
 
+from console_app.command_line import parse_arguments
+from console_app.commands import open_services
 from console_app.console import Services
 from console_app.domain import ApprovalMode, FanoutError, ToolSpec
 from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.questions import Elicitation, SamplingMessage, SamplingRequest
 from console_app.domain.settings import Sampling
 from console_app.engine import ApprovalGate
+from console_app.mcp_client import Hub
 from console_app.page import LivePage
 from console_app.web.server import WebServer
+from tests.mcp_client.oauth_site import running_site
 from tests.page.parts import HOSTILE, Page
 from tests.patience import PATIENCE
 from tests.tui.parts import Tools, WrittenModel, calls, echo, say, services
@@ -105,10 +112,10 @@ async def shared(
     tmp_path: Path, *answers: Any, tools: Tools | None = None, mode: ApprovalMode = ApprovalMode.ASK, **more: Any
 ) -> AsyncIterator[tuple[WebServer, WrittenModel, list[Services]]]:
     """A server whose page has this model behind it."""
-    model, made = WrittenModel(*answers), list[Services]()
+    model, made, hub = WrittenModel(*answers), list[Services](), more.pop("hub", None)
 
     def opened() -> Services:
-        made.append(services(tmp_path, model, tools or Tools({("lab", "do"): echo}), gate=ApprovalGate(mode)))
+        made.append(services(tmp_path, model, tools or Tools({("lab", "do"): echo}), gate=ApprovalGate(mode), hub=hub))
         return made[0]
 
     async with serving(tmp_path, shared=LivePage(opened), **more) as server:
@@ -371,3 +378,50 @@ async def test_a_console_that_can_not_be_opened_says_why_and_is_opened_by_the_ne
         async with device_of(server) as phone:
             await phone.do("send", words="Good morning")
             await phone.until(lambda device: "Hello." in device.text or device.said)
+
+
+async def test_a_sign_in_opens_on_the_device_and_comes_back_from_it(tmp_path: Path) -> None:
+    """A server wants a sign-in, and nobody sits at the machine that serves: a link on the board, and the way back."""
+    async with running_site() as site:
+        (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"web": {"type": "http", "url": site.mcp}}}))
+        environ = {"HOME": str(tmp_path), "FANOUT_HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+        arguments = parse_arguments(["-m", "offline/rehearsal"])
+        async with (
+            serving(tmp_path, shared=LivePage(partial(open_services, arguments, environ))) as server,
+            device_of(server) as phone,
+            httpx2.AsyncClient(follow_redirects=True, timeout=PATIENCE) as browser,
+        ):
+
+            def card(title: str) -> str:
+                return next((n for n, one in phone.blocks.items() if n.startswith("q") and title in one), "")
+
+            name = await phone.until(lambda _: card("web needs you to sign in"))
+            await phone.do("answer", of=name, how="sign in")
+            name = await phone.until(lambda _: card("A page to open"))
+            (link,) = [one["href"] for one in Page(phone.blocks[name]).all("a")]
+            assert link
+            assert link.startswith(f"{site.url}/authorize?")
+            ended = await browser.get(link, follow_redirects=False)
+            for wrong, said in (("http://[", "This is no answer"), ("http://127.0.0.1/callback?code=1", "no answer")):
+                await phone.do("answer", of=name, how="back", words=wrong)
+                await phone.until(lambda device, said=said: any(said in one for one in device.said))
+                phone.said.clear()
+            await phone.do("answer", of=name, how="back", words=f" {ended.headers['location']} ")
+            await phone.until(lambda device: "Signed in." in device.said)
+            await phone.until(lambda _: not card("A page to open") and not card("needs you to sign in"))
+            assert site.valid, "the token was fetched"
+
+
+async def test_a_page_that_a_server_asks_for_is_a_link_on_every_device(tmp_path: Path) -> None:
+    hub = Hub((), log_dir=tmp_path / "logs", files_dir=tmp_path / "files")
+
+    async with shared(tmp_path, hub=hub) as (server, _, made), device_of(server) as phone, device_of(server) as desk:
+        await phone.until(lambda _: made and made[0].human._changed)  # type: ignore[reportPrivateUsage]
+        await hub.asking.open_url("https://pages.example/?a=b&c=d")
+        for device in (phone, desk):
+            await device.until(lambda device: any("A page to open" in one for one in device.blocks.values()))
+            assert Page(device.html("q")).all("a")[0]["href"] == "https://pages.example/?a=b&c=d"
+        with pytest.raises(ValueError, match="no web page"):
+            await hub.asking.open_url("javascript:alert(1)")
+        await desk.do("answer", of=next(one for one in desk.blocks if one.startswith("q")), how="")
+        await phone.until(lambda device: not any("A page to open" in one for one in device.blocks.values()))

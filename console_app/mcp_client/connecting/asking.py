@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from console_app.config.machine import page_in_use, start_browser
 from console_app.config.secrets import Redactor
@@ -38,6 +38,19 @@ async def open_in_browser(url: str) -> None:
     await asyncio.to_thread(start_browser(url).wait)
 
 
+class WayBack(Protocol):
+    """The place on this machine that a browser comes back to from a sign-in."""
+
+    @property
+    def waits(self) -> bool:
+        """True until the browser has come back, or the sign-in was given up."""
+        ...
+
+    def take(self, address: str) -> str:
+        """Take the address that a browser elsewhere ended at; return in words what came of it."""
+        ...
+
+
 @dataclass(slots=True)
 class Asking:
     """The person and the model that answer. All of it may be set while servers run."""
@@ -46,6 +59,7 @@ class Asking:
     sampler: questions.Sampler | None = None
     roots: tuple[Path, ...] = ()
     open_url: OpenUrl = open_in_browser
+    sign_ins: dict[str, WayBack] = field(default_factory=dict[str, WayBack])  # by the page that was opened
 
     async def elicit(
         self, question: questions.Elicitation, reporters: Sequence[ports.CallReporter]

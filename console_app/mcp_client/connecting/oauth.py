@@ -39,6 +39,7 @@ from pydantic import AnyUrl, BaseModel, ValidationError
 
 from console_app.domain import safe_text, web_address
 from console_app.mcp_client.connecting import faults
+from console_app.mcp_client.connecting.asking import WayBack
 from console_app.mcp_client.connecting.sign_in import AuthPlan, SignInRefused, StoredSignIn
 from console_app.mcp_client.connecting.wire import current_call
 from console_app.mcp_client.transport import SENT_BY, Send
@@ -52,8 +53,9 @@ SIGN_IN_STEP_SECONDS = 15.0  # from the request to the last byte
 SIGN_IN_STEP_SIZE = 256_000  # bytes; metadata and tokens are a few thousand
 MOST_REQUESTS = 20  # of one sign-in: discovery takes at most six, then registration and token
 SIGN_IN = "to sign in"  # what a call asks for meanwhile
-OpenPage = Callable[[str, str], Awaitable[None]]
-"""Takes the address, and the id of the call that needs it or "". Raises SignInNeeded where this is no moment for it."""
+OpenPage = Callable[[str, str, WayBack], Awaitable[None]]
+"""Takes the address, the id of the call that needs it or "", and the way back. Raises SignInNeeded where this is no
+moment for it."""
 _GRANT = "client_credentials"
 _ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
@@ -134,7 +136,7 @@ class GuardedSteps(OAuthClientProvider):
     async def _handle_token_response(self, response: httpx2.Response) -> None:
         token = _token(response.content)  # the SDK words what doesn't fit
         if token is not None and (why := _why_unusable(token)):
-            raise SignInRefused(f"the authorization server's token is none: {why}")
+            raise SignInRefused(f"the authorization server sent no token that can be used: {why}")
         await super()._handle_token_response(response)
         context = self.context
         await self._stored.update(
@@ -389,7 +391,7 @@ class SignIn(GuardedSteps):
         await self._callback.open(parse_qs(urlsplit(url).query).get("state", [""])[0])
         try:
             call = current_call.get()
-            await self._open_page(url, call.call_id if call is not None else "")
+            await self._open_page(url, call.call_id if call is not None else "", self._callback)
         except BaseException:
             await self._callback.close()
             raise
@@ -458,6 +460,7 @@ class MachineSignIn(GuardedSteps):
 
 PATH = "/callback"
 _LONGEST_REQUEST = 32_768
+_NO_ANSWER = "This is no answer to the sign-in that Fanout waits for."
 _PAGE = (
     "<!doctype html><meta charset=utf-8><title>Fanout</title>"
     "<body style='font-family:sans-serif;margin:4em auto;max-width:32em'><h1>{title}</h1><p>{text}</p>"
@@ -502,6 +505,18 @@ class Callback:
                 self._bound = None  # the server's now
         except OSError as error:
             raise SignInRefused(f"port {self.port}, where the sign-in comes back to, is taken") from error
+
+    @property
+    def waits(self) -> bool:
+        return self._returned is not None and not self._returned.done()
+
+    def take(self, address: str) -> str:
+        """Take the address that a browser elsewhere ended at; return in words what came of it."""
+        try:
+            status, title, text = self._answer("GET", address)
+        except ValueError:  # it is no web address at all
+            return _NO_ANSWER
+        return f"{title}." if status.startswith("200") else text
 
     async def returned(self) -> AuthorizationCodeResult:
         """Wait for the answer that comes back. Raises SignInRefused when the user or the server said no."""
@@ -555,10 +570,10 @@ class Callback:
         url = urlsplit(target)
         waiting = self._returned
         if method != "GET" or url.path != PATH or waiting is None:
-            return "404 Not Found", "Not found", "Nothing is here."
+            return "404 Not Found", "Not found", _NO_ANSWER
         fields = {key: values[0] for key, values in parse_qs(url.query).items()}
         if not self._state or not hmac.compare_digest(fields.get("state", "").encode(), self._state.encode()):
-            return "400 Bad Request", "Not signed in", "This is no answer to the sign-in that Fanout waits for."
+            return "400 Bad Request", "Not signed in", _NO_ANSWER
         if waiting.done():
             return "409 Conflict", "Too late", "This sign-in is over."
         if "error" in fields:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from console_app.config.secrets import Credentials
 from console_app.config.servers import ServerConfig
 from console_app.domain import questions, safe_text
-from console_app.mcp_client.connecting.asking import Asking
+from console_app.mcp_client.connecting.asking import Asking, WayBack
 
 _CLIENT_KEYS = frozenset({"type", "issuer", "client_id", "client_secret", "token_endpoint_auth_method"})
 _OAUTH_KEYS = _CLIENT_KEYS | {"client_metadata_url", "redirect_port"}
@@ -124,8 +124,9 @@ class SignInPage:
     def asks(self) -> bool:
         return self.wanted or self.connected
 
-    async def __call__(self, url: str, call_id: str = "") -> None:
+    async def __call__(self, url: str, call_id: str, back: WayBack) -> None:
         """Open the page. Raises SignInNeeded where this is no moment for it, or the user said no."""
+        self._asking.sign_ins[url] = back
         if self.wanted:
             await self._asking.open_url(url)
             return

@@ -245,7 +245,7 @@ def editor_for(
 
     def check(text: str) -> dict[str, Any]:
         if not text.strip():
-            raise ValueError("the arguments are one JSON object; {} is none at all")
+            raise ValueError("the arguments are one JSON object; a call without any has {}")
         return gate.edited(spec, text, waits=call.state is CallState.WAITING)
 
     title, schema = f"Edit the arguments of {one_line(call.label, 60)}", spec.input_schema if spec else {}
