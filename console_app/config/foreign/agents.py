@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from console_app.config.foreign.tree import FrontMatter, Tree
 from console_app.domain import ConfigError, one_line
 from console_app.domain.settings import EFFORTS, Effort
+from console_app.records import dataclass, field
 
 FOLDERS = (".fanout/agents", ".agents/agents", ".claude/agents")
 OWN_FOLDER = "agents"  # of the configuration

@@ -1,9 +1,9 @@
 """Calls as JSON objects, alone, in lists or one after the other, within a marker: as most models were taught."""
 
 import re
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from console_app.records import dataclass
 from console_app.textcalls.bodies.draft import Draft, Region, close_region
 from console_app.textcalls.bodies.framing import JSON, Frame, frame, quoted
 from console_app.textcalls.bodies.literals import LiteralReader, decode_json
