@@ -11,7 +11,6 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +29,7 @@ from console_app.domain.tools import OWN_SERVER, Frozen
 from console_app.engine import ApprovalGate, Engine, Rule, RuleBindings
 from console_app.programs import Runner
 from console_app.providers import EndpointLimits
+from console_app.records import dataclass, fields, replace
 
 if TYPE_CHECKING:
     from console_app.config.servers import Selection, ServerChoice, ServerConfig

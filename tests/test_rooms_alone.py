@@ -34,7 +34,7 @@ TEXTCALLS = (
 
 def alone(folder: Path, program: str, *parts: str) -> str:
     """Run a program that finds `parts` of the console, the libraries and nothing else, and return its output."""
-    for part in ("door.py", *parts):
+    for part in ("door.py", "records.py", *parts):
         goal = folder / "console_app" / part
         goal.parent.mkdir(parents=True, exist_ok=True)
         if (CODE / part).is_dir():

@@ -7,7 +7,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -24,6 +23,7 @@ from console_app.domain import ApprovalMode, CallState, Event, FanoutError, Leve
 from console_app.domain.settings import EFFORTS
 from console_app.domain.transcript import Transcript
 from console_app.engine import CUT_BY, QUESTION
+from console_app.records import dataclass, replace
 
 if TYPE_CHECKING:
     from acp.core import AgentSideConnection

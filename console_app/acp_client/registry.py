@@ -6,13 +6,13 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 from console_app.config.files import disk
 from console_app.domain import UsageError, one_line, safe_text
 from console_app.mcp_client import fetched
+from console_app.records import dataclass, field
 
 _RUNNERS = {"npx": ("npx", "-y"), "uvx": ("uvx",)}  # programs that fetch a package and run it
 _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import re
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
 from console_app.acp_client.wire import METHOD_NOT_FOUND, AgentRefusal
 from console_app.domain import Outcome, ToolResult, agents, errors
+from console_app.records import dataclass
 
 READ, WRITE, RUN = "files.read_file", "files.write_file", "shell.run"
 OURS: Final = ("files", "shell")  # servers whose tools an agent has that way, under our rules

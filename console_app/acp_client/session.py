@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, cast
@@ -18,6 +17,7 @@ from console_app.domain import Outcome, Reasoning, agents, one_line, safe_text
 from console_app.domain import events as ev
 from console_app.domain.tools import ServerIdentity
 from console_app.mcp_client import transport
+from console_app.records import dataclass, field
 
 VERSION = 1  # of the protocol
 _PROVIDER = "acp"  # of what is kept with its messages

@@ -9,13 +9,13 @@ import difflib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, cast
 
 from console_app.acp_client.wire import AgentError
 from console_app.domain import AssistantMessage, Outcome, Reasoning, ToolSpec, agents, one_line, safe_text
 from console_app.domain import events as ev
 from console_app.domain.tools import ServerIdentity, ToolAnnotations
+from console_app.records import dataclass, field
 
 MOST_TEXT = 4 * 2**20  # characters that one task may say
 MOST_CALLS = 2_000

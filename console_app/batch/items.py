@@ -8,12 +8,12 @@ import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
 from console_app.batch import answer_schema
 from console_app.domain import UsageError, batch, safe_text
+from console_app.records import dataclass, field
 
 _PART = re.compile(r"\{\{|\}\}|\{([^{}\n]+)\}|[{}]")
 _MISSING = object()

@@ -17,7 +17,6 @@ import threading
 import zlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -35,6 +34,7 @@ from console_app.domain import (
     safe_text,
 )
 from console_app.domain.transcript.results import ComparedCall, as_json, call_differences, text_difference
+from console_app.records import dataclass, field
 
 _BEGINNING = b'{"version":'
 _OTHER = "Name another file with -o, or move that one away."

@@ -10,7 +10,6 @@ import os
 import re
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -21,6 +20,7 @@ from console_app.config.files import disk
 from console_app.config.secrets import Redactor
 from console_app.domain import ConfigError, FanoutError, UsageError, batch, one_line, plural
 from console_app.domain.steady_time import steady_time
+from console_app.records import dataclass
 from console_app.sessions import SessionLock
 
 DISK_PATIENCE = 30.0  # seconds that a full disk may take to have room again

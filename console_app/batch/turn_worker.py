@@ -8,7 +8,6 @@ import hashlib
 import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -51,6 +50,7 @@ from console_app.engine import (
     TypedCallsGate,
     find_tools,
 )
+from console_app.records import dataclass, field, replace
 from console_app.sessions import export
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=#-]{0,99}")

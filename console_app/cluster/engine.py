@@ -9,7 +9,6 @@ import heapq
 import platform
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pydantic import Field
@@ -18,6 +17,7 @@ from console_app._version import __version__
 from console_app.batch import CLOSING, ChangeNotes, TextStream, noted_nowhere
 from console_app.domain import FanoutError, batch
 from console_app.domain.tools import Frozen
+from console_app.records import dataclass, field
 
 # Messages are JSON without keys, environment or settings files. What a lost answer said comes again with the next one,
 # since workers keep results until the client has them on its disk.

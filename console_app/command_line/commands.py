@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from console_app.command_line import flags as of
 from console_app.command_line.flags import (
@@ -18,6 +17,7 @@ from console_app.command_line.flags import (
     speed,
     switch,
 )
+from console_app.records import dataclass
 
 SHELLS = ("bash", "zsh", "fish")
 EXIT_CODES = (

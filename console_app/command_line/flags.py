@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from console_app.records import dataclass
 
 Completes = Literal["", "file", "folder", "model", "server", "tool", "session", "theme", "setting", "output", "command"]
 """The kind of word that follows an option or a command; the shell itself completes "file" and "folder"."""

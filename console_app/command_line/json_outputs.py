@@ -5,13 +5,13 @@ A field may be added at any time. One that goes, or means something else, raises
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter, create_model
 
 from console_app.domain import Event, batch
 from console_app.headless import Output, RunReport
+from console_app.records import dataclass
 from console_app.sessions import Hit, SessionInfo
 
 Type: TypeAlias = Any

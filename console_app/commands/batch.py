@@ -9,7 +9,6 @@ import random
 from argparse import Namespace
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +53,7 @@ from console_app.domain import events as ev
 from console_app.domain.steady_time import steady_time
 from console_app.engine import ManualCall, find_tools
 from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding, needed_servers, servers
+from console_app.records import dataclass
 from console_app.wiring import Setup
 
 ACTIONS = ("status", "show", "stop")

@@ -9,7 +9,6 @@ import shutil
 import sqlite3
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from console_app.config.machine import extras
 from console_app.config.secrets import Redactor, redactor_in_use
 from console_app.config.settings import unknown_variables
 from console_app.domain import ConfigError, FanoutError, one_line, plural
+from console_app.records import asdict, dataclass, replace
 from console_app.wiring import Setup
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from console_app.domain import UsageError
+from console_app.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ import json
 import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,6 +22,7 @@ from console_app.config.servers import ServerChoice, command_problem, load_mcp_c
 from console_app.domain import ToolSpec, UsageError, one_line, safe_text, visible
 from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding, servers
 from console_app.mcp_client import Hub, ServerState, ServerStatus, find_servers, open_in_browser
+from console_app.records import dataclass
 from console_app.wiring import Setup
 
 DONE = RunEnding(Exit.DONE)

@@ -4,13 +4,13 @@ kept here, since no other state has it."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from console_app.console.talk.readiness import Readiness
 from console_app.domain import CallState, event_news
 from console_app.domain import events as ev
 from console_app.domain.transcript import CallView, Transcript
+from console_app.records import dataclass
 
 if TYPE_CHECKING:
     from console_app.console.talk.conversation import Conversation

@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from console_app.config.files import Paths
 from console_app.config.models import USUAL_PORTS, TypedEndpoint, checked_key, checked_url, choose_model
@@ -16,6 +15,7 @@ from console_app.console.models import ConfiguredModels, Models, warm_up
 from console_app.domain import ConfigError, UserMessage, errors, ports, web_address
 from console_app.domain import chunks as ch
 from console_app.domain.settings import VENDOR_URLS, ProviderConfig
+from console_app.records import dataclass, replace
 
 LOOKING = 2.0  # seconds for what answers on this machine
 LISTING = 30.0  # seconds for one list of models: what starts with its first request takes its time

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from console_app.config.models import KnownRefusals, ModelChoice, choose_model
 from console_app.config.settings import OFFLINE, OFFLINE_MODEL, SCRIPTED, Settings
 from console_app.domain import ConfigError, FanoutError, UsageError, errors, one_line, ports
 from console_app.providers import EndpointLimits
+from console_app.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from console_app.domain.settings import Effort, ProviderConfig

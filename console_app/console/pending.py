@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from console_app.console.permissions import Scope, helpful_rules, misfit
@@ -12,6 +11,7 @@ from console_app.domain import CallState, ToolSpec, displayed, one_line
 from console_app.domain.tools import Risk
 from console_app.domain.transcript import CallView
 from console_app.engine import OtherServer
+from console_app.records import dataclass, field
 
 if TYPE_CHECKING:
     from console_app.console.files import FileChange

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +14,7 @@ from console_app.domain import rules as written
 from console_app.domain import schema as json_schema
 from console_app.domain.transcript import CallView, verdicts
 from console_app.engine import ENABLE, Action, ApprovalGate, Rule
+from console_app.records import dataclass, field
 
 if TYPE_CHECKING:
     from console_app.config.settings import UserRules

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -13,6 +12,7 @@ from console_app.config.trust import CustomCommands
 from console_app.console.talk.question_queue import QuestionQueue
 from console_app.domain import FanoutError
 from console_app.domain.steady_time import steady_time
+from console_app.records import dataclass, field
 
 if TYPE_CHECKING:
     from console_app.config import trust

@@ -4,7 +4,6 @@ as `parent`. All that it says and does carries its path, so that it is none of i
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from console_app.domain import amounts, call_description
@@ -14,6 +13,7 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.settings import Effort
 from console_app.domain.tools import Outcome, Risk, ToolResult, ToolSpec
 from console_app.domain.transcript import CallView, Transcript
+from console_app.records import dataclass, field
 
 if TYPE_CHECKING:
     from console_app.domain.ports import Provider, ServersBeside, Toolset

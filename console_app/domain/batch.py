@@ -11,7 +11,6 @@ import time
 from array import array
 from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, Literal, assert_never
 
@@ -20,6 +19,7 @@ from pydantic import ConfigDict, Field, TypeAdapter
 from console_app.domain.amounts import tokens
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState, Frozen, Outcome
+from console_app.records import dataclass, field
 
 # `invalid`: the answer doesn't fit its schema. `approval`: a call needed one, and nobody could give it. `interrupted`:
 # it was cut short after it may have changed something, and doesn't run again by itself.

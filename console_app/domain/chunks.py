@@ -4,12 +4,12 @@ in a chunk is valid: no lone surrogates, which can be neither stored nor sent.""
 from __future__ import annotations
 
 from collections.abc import AsyncIterable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from console_app.domain.events import Level, ShownCall
 from console_app.domain.messages import Reasoning
 from console_app.domain.tools import Outcome
+from console_app.records import dataclass
 
 SLICE = 16  # chunks or events taken in one go before others may run: a burst of tokens must not starve the keys
 # "paused": the provider broke off its own work, and goes on with it once it has the answer so far back.

@@ -8,13 +8,13 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Any, Literal, cast
 
 from console_app.domain.questions import SamplingRequest
 from console_app.domain.safe_text import BLANKS, as_list, as_object, is_blank, is_safe, one_line, visible
+from console_app.records import dataclass, replace
 
 DEFINITION = "what it is"  # in the column of names, before a tool's difference
 MOST_BLANK_LINES = 2  # that stand as they are

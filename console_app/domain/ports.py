@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
@@ -13,6 +12,7 @@ from console_app.domain.events import Event, Level, OutputStream
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.settings import Effort, ProgramOffer, Sampling, ToolChoice
 from console_app.domain.tools import ToolResult, ToolSpec
+from console_app.records import dataclass, field
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs

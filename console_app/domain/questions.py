@@ -4,12 +4,12 @@ task withdraws a question, so no answer reaches a call that is gone. All texts a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from console_app.domain.chunks import UsageChunk
 from console_app.domain.errors import FanoutError
 from console_app.domain.settings import Sampling
+from console_app.records import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

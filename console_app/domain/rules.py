@@ -19,13 +19,13 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any, cast
 from urllib.parse import unquote
 
 from console_app.domain.schema.defaults import TooManySchemasError, defaults_at
+from console_app.records import dataclass, field
 
 _GLOB = re.compile(r"[*?\[(]|[\s\x00-\x1f]")
 _NAME = re.compile(r'\s*("(?:\\.|[^"\\])*"|[^\s"=,()]+)\s*=\s*')

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Annotated, Any, Literal, Self, get_args
 from urllib.parse import urlsplit
@@ -14,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from console_app.domain import web_address
 from console_app.domain.approvals import CallPolicy
+from console_app.records import dataclass, field, replace
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 EFFORTS: tuple[Effort, ...] = get_args(Effort)

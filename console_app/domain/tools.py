@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -13,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from console_app.domain import amounts
 from console_app.domain.schema import object_of
+from console_app.records import dataclass
 
 
 class Frozen(BaseModel):

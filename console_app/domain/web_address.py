@@ -4,11 +4,11 @@ unseen characters, escapes in the host) is no web page here: nobody could say wh
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
 from console_app.domain.safe_text import is_safe
+from console_app.records import dataclass
 
 _HOST = re.compile(r"[\w.-]+|\[[0-9a-fA-F:.]+\]")
 _NEVER = re.compile(r"[\s\\<>\"\x00-\x20\x7f]")

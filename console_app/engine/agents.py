@@ -8,7 +8,6 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
 
@@ -32,6 +31,7 @@ from console_app.engine.step import Ask, Step
 from console_app.engine.strategies import Ending, StepResult
 from console_app.engine.tool_search import ToolSearch
 from console_app.engine.turn import Turn, as_message
+from console_app.records import dataclass, replace
 
 EQUAL_FAILURES = 3  # of one call: the last ends the agent
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, assert_never, cast
 
 from console_app.domain import AssistantMessage, FanoutError, Outcome, Reasoning, ThoughtLabel, ports, safe_text
@@ -15,6 +14,7 @@ from console_app.engine.calls.arguments import UnreadableArguments, read
 from console_app.engine.calls.results import INTERRUPTED
 from console_app.engine.execution.batch import MOST_OPENED, Batch
 from console_app.engine.session import Session
+from console_app.records import dataclass, field
 
 
 class ProviderCalls:

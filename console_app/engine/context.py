@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
 
 from console_app.domain import (
     AssistantMessage,
@@ -28,6 +27,7 @@ from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript
 from console_app.engine.calls.arguments import is_object
 from console_app.engine.calls.results import INTERRUPTED
+from console_app.records import dataclass, field
 
 SUMMARY_OPENS = "[Fanout: a summary of the conversation so far stands here in place of its older turns.]"
 LEFT_OUT = re.compile(r"\[Fanout: [\d,]+ of [\d,]+ characters are left out here, [^\]\n]{1,200}\]")  # in a result

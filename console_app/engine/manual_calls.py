@@ -7,7 +7,6 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from console_app.domain import ApprovalMode, ToolSpec, UsageError, ports, safe_text
@@ -17,6 +16,7 @@ from console_app.domain.settings import EngineSettings
 from console_app.engine.calls.approval_gate import ApprovalGate, Rule, Ruling
 from console_app.engine.calls.arguments import compact, declared
 from console_app.engine.program_calls import PROGRAM_SPEC
+from console_app.records import dataclass, replace
 
 if TYPE_CHECKING:
     from console_app.engine.session import Session

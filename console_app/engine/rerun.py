@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from console_app.domain import (
@@ -33,6 +32,7 @@ from console_app.engine.execution.executor import Executor
 from console_app.engine.execution.made_calls import TWICE, MadeCalls
 from console_app.engine.program_calls import PROGRAM_SPEC, key_of
 from console_app.engine.session import Session
+from console_app.records import dataclass
 
 
 class Restarts:

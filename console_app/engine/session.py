@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 from console_app.domain import Event, Message, ToolResult, ToolSpec, UserMessage, ports
@@ -21,6 +20,7 @@ from console_app.engine.calls.slots import Slots
 from console_app.engine.context import WireHistory
 from console_app.engine.program_calls import program_alone
 from console_app.engine.tool_search import Offer, ToolSearch
+from console_app.records import dataclass, field, replace
 
 EventT = TypeVar("EventT", bound=Event)
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from console_app.domain import CallPolicy, FanoutError, ThoughtLabel, ToolResult, ToolSpec, UserMessage, errors, ports
 from console_app.domain import chunks as ch
@@ -35,6 +34,7 @@ from console_app.engine.rerun import Restarts
 from console_app.engine.session import Session
 from console_app.engine.strategies import Ending, StepResult
 from console_app.engine.tool_search import not_loaded
+from console_app.records import dataclass
 
 logger = logging.getLogger(__name__)
 

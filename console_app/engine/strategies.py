@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from console_app.domain import ThoughtLabel, safe_text
 from console_app.domain import chunks as ch
@@ -15,6 +14,7 @@ from console_app.domain.settings import ToolChoice
 from console_app.engine.calls.call_execution import CallExecution
 from console_app.engine.context import GO_ON
 from console_app.engine.execution.builtin_specs import FINISHED, QUESTION
+from console_app.records import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from console_app.domain import (
@@ -28,6 +27,7 @@ from console_app.domain import (
 from console_app.domain import schema as json_schema
 from console_app.domain.settings import ToolOffer
 from console_app.domain.tools import OWN_SERVER, ToolAnnotations
+from console_app.records import dataclass
 
 WINDOW = 128_000  # tokens, where the model's own is not known
 SHARE = 10  # tools may take one part in so many of the window

@@ -6,7 +6,6 @@ The conversation is the console's own, with a writer where the console has its s
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 
 from console_app.console import Conversation, Disk, UiPort
 from console_app.domain import Event, Level, UserMessage, one_line
@@ -27,6 +26,7 @@ from console_app.headless.writers import (
     Writer,
     report,
 )
+from console_app.records import dataclass
 from console_app.sessions import Library
 
 # The work was cut short, which a script has to notice, though there is an answer.

@@ -10,10 +10,10 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from console_app.domain import UsageError, errors, one_line, safe_text
+from console_app.records import dataclass
 
 MOST_FOUND = 20
 _LARGEST = 4_000_000  # bytes of an answer

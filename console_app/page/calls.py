@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from console_app.domain import CallState, amounts, call_description, displayed, plural
 from console_app.domain import events as ev
 from console_app.domain.transcript import BatchView, CallView, times
 from console_app.page.document import PageBlock, facts
 from console_app.page.texts import Texts
+from console_app.records import dataclass, field
 from console_app.tui.lineview import TellingCalls
 
 WIDTH = 1_000  # units of a lane

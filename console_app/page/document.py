@@ -6,12 +6,12 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
 from pathlib import Path
 
 from console_app.domain import one_line
+from console_app.records import dataclass
 
 _HERE = Path(__file__).parent
 ICON = '<link rel="icon" href="data:,">'  # else a browser asks for one

@@ -14,7 +14,6 @@ import time
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from html import escape
 from typing import Any, Final
@@ -50,6 +49,7 @@ from console_app.page.calls import CallEvents, CallsOnPage, argument_block
 from console_app.page.conversation import blocks_of
 from console_app.page.document import PageBlock, PageFrame, document
 from console_app.page.texts import LONGEST, Texts
+from console_app.records import dataclass
 
 GATHERED: Final = 0.1  # seconds from one drawing to the next
 SHARE: Final = 4  # parts of the time that are left to others for each part that drawing takes

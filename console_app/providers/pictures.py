@@ -14,11 +14,11 @@ import os
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from console_app.domain import AssistantMessage, ToolMessage, UserMessage, picture_size, ports
+from console_app.records import dataclass, replace
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Pixels

@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from console_app.domain import chunks as ch
 from console_app.domain import ports
+from console_app.records import dataclass
 
 _LONG = 20_000  # characters; a longer text is counted by its beginning, since results of megabytes are common
 

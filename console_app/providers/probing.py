@@ -13,7 +13,6 @@ import time
 import zlib
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -36,6 +35,7 @@ from console_app.providers.factory import open_provider
 from console_app.providers.stream.calls_in_pieces import PAIRED
 from console_app.providers.stream.loose_json import arr, obj, text
 from console_app.providers.wire_provider import WireProvider
+from console_app.records import dataclass, field
 
 Kind = TypeVar("Kind")
 COST: Final = (8, 4_000)  # requests, more where a field is refused; and about how many tokens they all take

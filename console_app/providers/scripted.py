@@ -15,7 +15,6 @@ import re
 import tomllib
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, assert_never, cast
 
@@ -25,6 +24,7 @@ from pydantic_core import ErrorDetails
 from console_app.domain import ConfigError, Level, Reasoning, ToolMessage, UserMessage, errors, ports, safe_text
 from console_app.domain import chunks as ch
 from console_app.providers.playback import Beat, Hang, playing, request_words
+from console_app.records import dataclass
 
 _WORD = re.compile(r"\s*\S+\s*|\s+")
 _NAMED = re.compile(r"\{\{(n|use|request|prompt|last_result)\}\}")

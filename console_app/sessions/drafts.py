@@ -7,13 +7,13 @@ import hashlib
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 from console_app.config.files import disk
 from console_app.config.secrets import has_key
 from console_app.domain import ConfigError
+from console_app.records import dataclass, field
 
 MOST = 200  # drafts, the newest
 _NEW = "new-"

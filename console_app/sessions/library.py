@@ -9,12 +9,12 @@ import gc
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from console_app.config.secrets import Redactor
 from console_app.domain import UsageError
 from console_app.domain import events as ev
+from console_app.records import dataclass
 from console_app.sessions.database import SessionLock, StoreError
 from console_app.sessions.drafts import PromptDrafts
 from console_app.sessions.store import NoSuchSession, Store

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from console_app.domain import (
@@ -23,6 +22,7 @@ from console_app.domain import (
 from console_app.domain import agents as ag
 from console_app.domain import events as ev
 from console_app.domain.transcript import CallView, StepView, ToModel, Transcript
+from console_app.records import dataclass, replace
 
 INTERRUPTED = "Interrupted before completion."
 MOST_SENT = 50  # lines

@@ -8,11 +8,11 @@ import os
 import sqlite3
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from console_app.domain import events as ev
+from console_app.records import dataclass, field
 from console_app.sessions import tables
 
 Value = int | float | str | bytes | None

@@ -9,11 +9,11 @@ import sqlite3
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from console_app.domain import UsageError, safe_text
 from console_app.domain import events as ev
+from console_app.records import dataclass
 from console_app.sessions import salvage, tables
 from console_app.sessions.database import DamagedFile, Database, Result, SetAside, StoreError
 from console_app.sessions.repair import OtherResult, closing_events

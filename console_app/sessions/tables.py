@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
 from console_app.domain import events as ev
+from console_app.records import dataclass
 from console_app.sessions.recent import NEWEST_FIRST, SHORT_ID
 
 TITLE_LENGTH = 300  # characters; lists cut it to their room

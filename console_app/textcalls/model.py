@@ -1,8 +1,9 @@
 """The outcome of reading an answer: calls, problems, events; frozen, so that they can be stored and compared."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeGuard
+
+from console_app.records import dataclass, field
 
 Arguments: TypeAlias = dict[str, Any]
 """Arguments of a call: JSON values, whose shape only the tool's own schema knows."""

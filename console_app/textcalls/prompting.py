@@ -8,9 +8,9 @@ import html
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from console_app.domain import schema as json_schema
+from console_app.records import dataclass
 from console_app.textcalls.dialects.table import FAMILIES
 from console_app.textcalls.model import ToolSignature, WrittenCall
 from console_app.textcalls.patterns import lazily

@@ -17,7 +17,6 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -33,6 +32,7 @@ from textual.worker import WorkerFailed
 
 from console_app.config.machine import page_in_use
 from console_app.console import files
+from console_app.records import dataclass, field
 from console_app.tui.main_screen.base import Survival, line_of
 from console_app.tui.main_screen.start.startup_screen import StartupScreen
 from console_app.tui.prompt.prompt import Prompt

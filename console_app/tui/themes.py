@@ -10,7 +10,6 @@ kept for every app of the process.
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from textual.css.stylesheet import Stylesheet
 from textual.theme import Theme
 
 from console_app.domain import one_line
+from console_app.records import dataclass
 
 OF_THEME = (
     *("background", "surface", "panel", "foreground", "primary", "secondary", "accent", "success", "warning", "error"),

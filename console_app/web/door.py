@@ -12,9 +12,10 @@ import hmac
 import ipaddress
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final, Literal
 from urllib.parse import urlsplit
+
+from console_app.records import dataclass
 
 LEAST_TOKEN: Final = 16  # characters of a token that was chosen
 

@@ -18,7 +18,6 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -37,6 +36,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from console_app.domain import UsageError, safe_text, web_address
 from console_app.domain.ending_signals import ending_signals
+from console_app.records import dataclass
 from console_app.web.door import Addresses, Answer, Door, bracketed
 from console_app.web.terminal_process import (
     Consoles,

@@ -17,11 +17,11 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from console_app.config.files import disk
 from console_app.domain import ConfigError, errors, one_line, ports
+from console_app.records import dataclass
 
 LIMIT = 1.5  # seconds
 _LARGEST = 64_000  # bytes of a file in `.git` that is read

@@ -13,12 +13,12 @@ import os
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from console_app.config import trust
 from console_app.domain import one_line, ports, safe_text
+from console_app.records import dataclass
 
 MOST_SAID = 256_000  # bytes of a hook's output
 MOST_CONTEXT = 10_000  # characters that go to the model

@@ -6,12 +6,12 @@ import logging
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from console_app.config.files.disk import keep_record, read_record, texts
 from console_app.domain import ConfigError
+from console_app.records import dataclass
 
 PROJECT_FOLDER = ".fanout"
 _OTHERS = 0o077

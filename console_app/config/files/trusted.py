@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,6 +18,7 @@ from console_app.config.files.disk import read_record, read_text, write_record
 from console_app.config.files.paths import PROJECT_FOLDER, Paths
 from console_app.config.files.toml_text import parse_toml
 from console_app.domain import ConfigError
+from console_app.records import dataclass
 
 _SCRIPTED = "scripted/"
 _NAMED = re.compile(rf"{_SCRIPTED}([^\"'\n]+)")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from console_app.config.foreign.tree import FrontMatter, Tree
 from console_app.config.servers import ServerConfig, read_mcp_config
 from console_app.domain import ConfigError, one_line, safe_text
 from console_app.domain.settings import EFFORTS, Effort
+from console_app.records import dataclass, field
 
 FOLDERS = (".fanout/agents", ".agents/agents", ".claude/agents")
 OWN_FOLDER = "agents"  # of the configuration

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from console_app.config.foreign.hook_files import HookFile
 from console_app.config.foreign.skills import Plugin, Skill
 from console_app.config.foreign.tree import MOST_FILES, MOST_TEXT, Tree, files_below, named_below
 from console_app.domain import ConfigError, amounts, one_line, plural
+from console_app.records import dataclass, field
 
 NAMES = ("AGENTS.md", "CLAUDE.md")
 _MOST_INCLUDED = 20  # files

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 from console_app.config.foreign.tree import MOST_FILES, Tree, digest
 from console_app.domain import one_line, plural
+from console_app.records import dataclass, field
 
 FILES = (".claude/settings.json", ".claude/settings.local.json")
 EVENTS = ("PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop", "SessionStart")

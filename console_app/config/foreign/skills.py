@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from console_app.config.files import disk
 from console_app.config.foreign.tree import MOST_TEXT, FrontMatter, Tree, digest, named_below
 from console_app.config.servers import ServerConfig, read_mcp_config
 from console_app.domain import ConfigError, one_line, plural
+from console_app.records import dataclass, field
 
 FILE = "SKILL.md"
 FOLDERS = (".agents/skills", ".claude/skills")

@@ -14,13 +14,13 @@ import os
 import re
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from console_app.config.files import disk
 from console_app.domain import ConfigError, one_line, safe_text
+from console_app.records import dataclass, field
 
 MOST_TEXT = 100_000  # bytes of a text that goes to a model
 MOST_FILES = 500  # of one kind, and of the files beside a skill

@@ -10,12 +10,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, cast
 
 from console_app.config.files import disk
 from console_app.domain import safe_text
+from console_app.records import dataclass, field, fields
 
 
 class KnownDialects:

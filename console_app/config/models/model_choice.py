@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from console_app.config.files import Paths, disk, parse_toml
@@ -30,6 +29,7 @@ from console_app.config.settings import (
 )
 from console_app.domain import ConfigError, UsageError, web_address
 from console_app.domain.settings import VENDOR_URLS, Api, ProviderConfig
+from console_app.records import dataclass, field
 
 _BASE_URL_VARIABLES = {
     "openai": "OPENAI_BASE_URL",

@@ -13,11 +13,11 @@ import json
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import quote, quote_plus
 
 from console_app.config.secrets.secret_sources import is_worth_hiding, secrets_of_environment
+from console_app.records import dataclass
 
 _LONGEST_LINE_LEFT_ALONE = 15  # characters of a line of a secret with many lines: `-----END KEY-----` is longer
 _HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+from console_app.records import dataclass, field
 
 Path = tuple[str | int, ...]
 

@@ -16,7 +16,6 @@ import shlex
 import sys
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from console_app.config.files import disk, trusted
 from console_app.config.servers import json_positions
 from console_app.config.servers.mcp_servers import containers, parsed, read_mcp_config
 from console_app.domain import ConfigError, safe_text
+from console_app.records import dataclass
 
 _EMPTY = '{\n  "mcpServers": {}\n}\n'
 

@@ -12,7 +12,6 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, cast
@@ -25,6 +24,7 @@ from console_app.config.secrets import Redactor, secret_sources
 from console_app.config.servers import json_positions
 from console_app.domain import ConfigError, safe_text
 from console_app.domain.tools import ServerIdentity
+from console_app.records import dataclass
 
 Transport = Literal["stdio", "http", "sse"]
 Protocol = Literal["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]

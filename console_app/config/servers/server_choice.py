@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from console_app.config.files import Paths, disk, project_mcp, trusted
 from console_app.config.servers.mcp_servers import McpConfig, ServerConfig, load_mcp_config, read_mcp_config
 from console_app.domain import ConfigError, ToolSpec, UsageError, safe_text
+from console_app.records import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)

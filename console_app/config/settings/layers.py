@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -31,6 +30,7 @@ from console_app.config.files.trusted import is_trusted
 from console_app.config.settings.model import Rules, Settings, ToolRule
 from console_app.domain import ApprovalMode, CallPolicy, ConfigError, UsageError, one_line
 from console_app.domain import schema as json_schema
+from console_app.records import dataclass, field, replace
 
 _PREFIX = "FANOUT_"
 _TABLES = {"agents", "extra_body", "hooks", "keys", "limits", "providers", "ui"}

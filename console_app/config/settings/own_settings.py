@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from operator import attrgetter
@@ -22,6 +21,7 @@ from console_app.config.settings.layers import BrokenSettings, LayeredSettings, 
 from console_app.config.settings.model import Settings, UiSettings
 from console_app.domain import ConfigError, UsageError, one_line
 from console_app.domain import schema as json_schema
+from console_app.records import dataclass
 
 Kind = Literal["bool", "choice", "number", "text", "list", "table"]
 _KINDS: Mapping[str, Kind] = {

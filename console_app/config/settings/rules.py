@@ -13,7 +13,6 @@ import re
 import threading
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -21,6 +20,7 @@ from console_app.config.files import Paths, disk, parse_toml, position
 from console_app.config.settings.model import Rules
 from console_app.domain import ConfigError, safe_text
 from console_app.domain.tools import ServerIdentity
+from console_app.records import dataclass
 
 Action = Literal["allow", "ask", "deny"]
 Bound = tuple[str, str, str, tuple[ServerIdentity, ...]]  # source, rule, server, what it is bound to

@@ -7,12 +7,12 @@ a file is told then; here it counts as not said.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from console_app.config.files import Paths, disk, parse_toml, project_settings
 from console_app.domain import ConfigError, safe_text
+from console_app.records import dataclass, field
 
 DEFAULT_THEME = "fanout-dark"
 

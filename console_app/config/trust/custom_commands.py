@@ -11,7 +11,6 @@ import os
 import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from console_app.config.files import PROJECT_FOLDER, Paths, disk, trusted
@@ -32,6 +31,7 @@ from console_app.config.foreign import (
 from console_app.config.servers import ServerConfig
 from console_app.domain import ConfigError, one_line
 from console_app.domain.rules import parse_rule
+from console_app.records import dataclass, field
 
 __all__ = ["AgentFile", "Brought", "Hook", "hooks_of"]
 

@@ -12,7 +12,6 @@ import shlex
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from console_app.config.files import Paths, disk, lines_of, parse_toml, project_mcp, project_settings, trusted
@@ -21,6 +20,7 @@ from console_app.config.secrets import Redactor, secret_sources
 from console_app.config.servers import ServerChoice, ServerConfig, read_mcp_config
 from console_app.config.trust.custom_commands import CustomCommand, command_files, content
 from console_app.domain import ConfigError, UsageError, displayed, one_line
+from console_app.records import dataclass, field
 
 LONGEST_LINE = 20_000  # characters of one thing that a yes is asked for
 

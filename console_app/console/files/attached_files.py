@@ -11,7 +11,6 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -21,6 +20,7 @@ from console_app.console.files.mentions import LineRange
 from console_app.domain import Attachment, amounts, errors, one_line, picture_size
 from console_app.providers import LARGEST_FILE as LARGEST_PICTURE
 from console_app.providers import MOST_PIXELS, picture_type
+from console_app.records import dataclass
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

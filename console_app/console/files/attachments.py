@@ -11,7 +11,6 @@ import logging
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from console_app.console.files.mentions import FileMention, LineRange, file_ment
 from console_app.domain import Attachment, FanoutError, UserMessage, amounts, errors, one_line, safe_text
 from console_app.mcp_client import MOST_TEXT, compose, names_something
 from console_app.mcp_client.offering import typed_names
+from console_app.records import dataclass
 
 if TYPE_CHECKING:
     from console_app.mcp_client import Hub

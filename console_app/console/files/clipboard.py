@@ -14,13 +14,13 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from console_app.config.machine import start_program
 from console_app.config.secrets import child_environment
 from console_app.domain import FanoutError, amounts
 from console_app.providers import LARGEST_FILE, picture_type
+from console_app.records import dataclass
 
 PATIENCE = 5.0  # seconds that one program is given: whoever owns the clipboard may not answer
 LARGEST_TEXT = 10_000_000  # bytes

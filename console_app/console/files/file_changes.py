@@ -15,13 +15,13 @@ import stat
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 from console_app.domain import amounts, displayed, plural
 from console_app.domain.transcript import CallView
+from console_app.records import dataclass
 
 LARGEST = 2 * 1024 * 1024  # bytes of a file, and characters of what it becomes, that are compared
 LONGEST_LOOK = 2.0  # seconds for a file

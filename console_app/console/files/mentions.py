@@ -6,9 +6,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 from console_app.domain import safe_text
+from console_app.records import dataclass
 
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _MENTION = re.compile(r'(?<![\w@/])@(?:("(?:[^"\\\n]|\\.)*")(:\d{1,9}(?:-\d{0,9})?)?|((?:\\.|[^\s"\\])+))')

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from console_app.console.intents import calls, reports, settings, talk
 from console_app.console.permissions import MODES
 from console_app.console.talk.sessions import EXPORTS_ABOUT
 from console_app.domain import one_line
+from console_app.records import dataclass
 
 if TYPE_CHECKING:
     from console_app.console.console import Console

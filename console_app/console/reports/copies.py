@@ -6,12 +6,12 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from console_app.domain import one_line, plural
 from console_app.domain.transcript import CallView, results
+from console_app.records import dataclass
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

@@ -7,7 +7,6 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from console_app.console.permissions import source_of, traits
 from console_app.domain import ToolSpec, amounts, errors, one_line
 from console_app.engine import ApprovalGate
 from console_app.mcp_client import HubSwitch, Resource, ResourceTemplate
+from console_app.records import dataclass, replace
 
 if TYPE_CHECKING:
     from console_app.config.trust import Changes

@@ -9,7 +9,6 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -19,6 +18,7 @@ from console_app.domain import events as ev
 from console_app.domain.steady_time import steady_time
 from console_app.domain.transcript import MANUAL, SHOWN
 from console_app.engine import ManualCall, Turn
+from console_app.records import dataclass, replace
 from console_app.sessions import Recorder
 
 if TYPE_CHECKING:

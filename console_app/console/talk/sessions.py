@@ -7,7 +7,6 @@ import asyncio
 import gc
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -16,6 +15,7 @@ from console_app.console.ui_port import UiPort
 from console_app.domain import FanoutError, Outcome, call_description, one_line, plural, safe_text
 from console_app.domain import events as ev
 from console_app.domain.transcript import CallView, Transcript, TurnView, results
+from console_app.records import dataclass
 
 if TYPE_CHECKING:
     from console_app.console.talk.conversation import Conversation

@@ -9,7 +9,6 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
@@ -27,6 +26,7 @@ from console_app.domain.schema.reading import (
     text,
 )
 from console_app.domain.schema.tame_patterns import matches
+from console_app.records import dataclass, field
 
 Kind = Literal["text", "lines", "number", "integer", "switch", "choice", "choices", "object", "list", "json"]
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -14,6 +13,7 @@ from console_app.domain.amounts import size
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import FAILED, Artifact, Outcome
 from console_app.domain.transcript.views import CallView
+from console_app.records import dataclass
 
 
 class ToModel(StrEnum):

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
 from typing import Literal
 
 from console_app.domain.transcript.views import CallView, TurnView
+from console_app.records import astuple, dataclass
 
 Stretch = tuple[float, float]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from console_app.domain import safe_text
 from console_app.domain.tools import COMMANDS, Outcome
+from console_app.records import dataclass
 
 _EXITS = ("exit_code", "exitCode", "exit_status", "exitStatus", "returncode", "return_code", "returnCode")
 _STATUSES = ("status_code", "statusCode", "http_status", "httpStatus", "status")

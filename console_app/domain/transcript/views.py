@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from console_app.domain import events as ev
@@ -10,6 +9,7 @@ from console_app.domain import safe_text
 from console_app.domain.messages import Reasoning, ThoughtLabel, UserMessage
 from console_app.domain.tools import OWN_SERVER, Artifact, CallOrigin, CallState, Outcome
 from console_app.domain.transcript.verdicts import YOURS, Verdict, verdict_of
+from console_app.records import dataclass, field
 
 MOST_KEPT = 2**16  # characters of a running call
 KEPT_AFTER_THE_END = 2**13

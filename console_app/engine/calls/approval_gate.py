@@ -11,7 +11,6 @@ the user's files are never bound by themselves to servers that are not the user'
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import StrEnum
 from pathlib import PurePath as Path
 from typing import Any, Literal
@@ -24,6 +23,7 @@ from console_app.domain import schema as json_schema
 from console_app.domain.tools import ServerIdentity
 from console_app.domain.transcript import verdicts
 from console_app.engine.calls.arguments import UnreadableArguments, compact, read
+from console_app.records import KW_ONLY, dataclass, field, replace
 
 # bound: to this server · new: to none yet · other: to another · foreign: to none, and not by itself to this one
 Standing = Literal["bound", "new", "other", "foreign"]

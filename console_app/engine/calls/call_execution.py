@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from console_app.domain import Decision, Outcome, ToolCall, ToolMessage, ToolResult, ToolSpec, safe_text
 from console_app.domain import events as ev
 from console_app.domain.transcript import ToModel
 from console_app.engine.calls.slots import Ticket
+from console_app.records import dataclass, field
 
 PAUSE = 0.05  # seconds that each event takes: 20 a second
 MOST_AT_ONCE = 2**15  # characters of an event

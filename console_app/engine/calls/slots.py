@@ -9,12 +9,12 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
 from console_app.domain import ToolSpec, plural
+from console_app.records import dataclass, field
 
 _NAMES_A_FILE = re.compile(
     r"((file|source|target|dest|destination|notebook|resource|output|input)_?)?"

@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from console_app.domain import Decision, Outcome, ToolResult, ToolSpec, ports
@@ -21,6 +20,7 @@ from console_app.engine.calls.approval_gate import Rule, Ruling
 from console_app.engine.calls.call_execution import CallExecution, Resolution
 from console_app.engine.calls.slots import limited
 from console_app.engine.session import Session
+from console_app.records import dataclass, replace
 
 FREE_REPEATS = 2  # after its first run a call may run this often again, in a row, before somebody is asked
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from console_app.domain import CallPolicy, Outcome, ToolResult, ToolSpec
@@ -19,6 +18,7 @@ from console_app.engine.calls.call_execution import CallExecution
 from console_app.engine.execution.builtin_specs import is_agent, with_own_names
 from console_app.engine.execution.builtin_tools import is_completion
 from console_app.engine.execution.executor import Executor, Queue
+from console_app.records import dataclass, field
 
 LARGEST_ARGUMENTS: Final = 8 * 2**20  # characters of one call
 LARGEST_TOGETHER: Final = 32 * 2**20  # of all calls of one answer: each is stored, shown and sent to its tool

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
@@ -41,6 +40,7 @@ from console_app.engine.execution.builtin_specs import (
 )
 from console_app.engine.program_calls import PROGRAM_SPEC, Made, run_program
 from console_app.engine.session import Session
+from console_app.records import dataclass, field
 
 BLOCKED = "Cannot complete because a previous tool call failed in this turn. Address the failure before completing."
 NOTHING_RAN = (

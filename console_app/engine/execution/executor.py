@@ -10,7 +10,6 @@ import copy
 import logging
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import isfinite
 
 from console_app.domain import Outcome, ToolResult, ToolSpec, plural, ports
@@ -25,6 +24,7 @@ from console_app.engine.execution.approval import Approvals
 from console_app.engine.execution.builtin_specs import is_agent
 from console_app.engine.execution.hooks import CallHooks
 from console_app.engine.session import Session
+from console_app.records import dataclass
 
 SAME_CALL = "the same call as another of this answer: it runs once for both"
 _OWN_ENDS = frozenset({Outcome.SUCCEEDED, Outcome.FAILED, Outcome.TIMED_OUT})

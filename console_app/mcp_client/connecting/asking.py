@@ -10,7 +10,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -20,6 +19,7 @@ from console_app.domain import AssistantMessage, Level, UserMessage, errors, por
 from console_app.domain import chunks as ch
 from console_app.domain.schema import forms
 from console_app.mcp_client.traffic import Traffic
+from console_app.records import dataclass, field
 
 LONGEST_QUESTION = 1000  # characters of a question that its call tells of
 log = logging.getLogger(__name__)

@@ -12,7 +12,6 @@ import re
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +33,7 @@ from console_app.mcp_client.tools.convert import ResultFiles
 from console_app.mcp_client.tools.definitions import Definitions, ListedTools
 from console_app.mcp_client.traffic import Traffic
 from console_app.mcp_client.transport import Guard, to_the_end
+from console_app.records import dataclass, field
 
 if TYPE_CHECKING:
     from console_app.mcp_client.connecting.session import ServerSession

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import json
 import re
-from dataclasses import dataclass
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
@@ -14,6 +13,7 @@ from console_app.config.secrets import Credentials
 from console_app.config.servers import ServerConfig
 from console_app.domain import questions, safe_text
 from console_app.mcp_client.connecting.asking import Asking, WayBack
+from console_app.records import dataclass
 
 _CLIENT_KEYS = frozenset({"type", "issuer", "client_id", "client_secret", "token_endpoint_auth_method"})
 _OAUTH_KEYS = _CLIENT_KEYS | {"client_metadata_url", "redirect_port"}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
 from console_app.domain import Level
+from console_app.records import dataclass
 
 LONGEST_INSTRUCTIONS: Final = 4_000  # characters of one server's that a model reads
 

@@ -11,7 +11,6 @@ import asyncio
 import contextvars
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
 from typing import Any, Final, cast, get_args
 
 import mcp_types as types
@@ -29,6 +28,7 @@ from console_app.mcp_client.tools.atlas import carries_files
 from console_app.mcp_client.tools.cleaning import clean
 from console_app.mcp_client.traffic import Kind, json_of, to_keep
 from console_app.mcp_client.transport import MessagesIn, MessagesOut, Streams, WireMessage
+from console_app.records import dataclass, field
 
 _MOST_A_SECOND = 200  # progress notifications of one call that are reported each on its own
 _CLEANED_AT_ONCE = 200  # things in an answer that are judged on the event loop, at 0.3 ms each that doesn't fit

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import quote, unquote
 
 from console_app.domain import Artifact, UsageError, errors
 from console_app.mcp_client.offering.typed_names import words_of
+from console_app.records import dataclass
 
 _EXPRESSION = re.compile(r"\{([^{}]*)\}")
 _ONE_VARIABLE = re.compile(r"([+]?)(\w+)")

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 
 from console_app.domain import safe_text
+from console_app.records import dataclass
 
 LONGEST = 60  # characters of a typed name
 _UNTYPED = re.compile(r"[^\w./-]+")

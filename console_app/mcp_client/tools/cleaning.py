@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from types import UnionType
 from typing import Any, Final, cast, get_args
@@ -22,6 +21,7 @@ from console_app.domain import safe_text
 from console_app.mcp_client.connecting.status import LeftOut
 from console_app.mcp_client.tools.schemas import measure
 from console_app.mcp_client.transport import cut_of
+from console_app.records import dataclass
 
 LONGEST_NAME = 256
 LONGEST: Final = 2_000  # characters of an unknown block that are passed on

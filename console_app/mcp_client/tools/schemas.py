@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
@@ -18,6 +17,7 @@ from console_app.domain import one_line
 from console_app.domain import schema as json_schema
 from console_app.domain.schema.tame_patterns import matches
 from console_app.mcp_client.transport import cut_of
+from console_app.records import dataclass
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, Tool

@@ -11,7 +11,6 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
 from http import HTTPStatus
@@ -26,6 +25,7 @@ from mcp_types import INTERNAL_ERROR
 from console_app.mcp_client.transport.cutting import LINES, aside, object_of, plain, taken, taken_events
 from console_app.mcp_client.transport.lines import LARGEST_LINE, find_id, members
 from console_app.mcp_client.transport.wire_message import Streams
+from console_app.records import dataclass
 
 MOST_TRIES: Final = 5
 LONGEST_WAIT: Final = 60.0  # seconds: what is not soon is for the model to decide

@@ -10,8 +10,9 @@ import json
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
+
+from console_app.records import dataclass
 
 LARGEST_LINE = 32 * 1024 * 1024  # bytes
 ENDLESS = 8  # times the limit: such a line is taken to have no end

@@ -16,11 +16,11 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
 from console_app.mcp_client.transport.lines import LineSplitter, Oversized, weight
+from console_app.records import dataclass, field
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import Final
 
 import anyio
@@ -32,6 +31,7 @@ from console_app.mcp_client.transport.lines import (
 )
 from console_app.mcp_client.transport.process import Log, ServerProcess
 from console_app.mcp_client.transport.wire_message import Streams, WireMessage
+from console_app.records import dataclass, field
 
 _PATIENCE: Final = 0.3  # seconds for the answer before it is asked whether anybody is there
 _BEHIND: Final = 0.2  # seconds that the answer may come behind that to the ping

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from mcp.shared.message import SessionMessage
+
+from console_app.records import dataclass
 
 
 @dataclass

@@ -17,7 +17,6 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, replace
 from typing import Any
 
 from console_app.config.models import Refusals
@@ -27,6 +26,7 @@ from console_app.providers.faults.fault import Fault
 from console_app.providers.faults.wordings import Refused, longest_description, refused_part
 from console_app.providers.pictures import images_refused, picture_refused
 from console_app.providers.stream.loose_json import arr, obj
+from console_app.records import dataclass, replace
 from console_app.textcalls import lazily
 
 LEAST_ROOM = 256  # tokens for an answer; with fewer the context is full

@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 from console_app.domain import one_line
 from console_app.providers.faults import waits
 from console_app.providers.stream.loose_json import arr, obj, text
+from console_app.records import dataclass, replace
 
 _MESSAGES = "message detail details msg error_message error_msg error_description title reason".split()  # noqa: SIM905
 _DEEPEST = 6

@@ -13,7 +13,6 @@ import socket
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -23,6 +22,7 @@ from console_app.providers.endpoint.rate_limiter import LONGEST_WAIT, HeldBack
 from console_app.providers.faults import waits
 from console_app.providers.faults.error_bodies import ErrorBody, ServerFault, StatusFault, html_title, read_error
 from console_app.providers.faults.wordings import MANY_TOOLS, NO_TOOLS, OVERLOAD, SPENT, is_overflow
+from console_app.records import dataclass
 
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 20.0

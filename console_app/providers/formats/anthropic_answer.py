@@ -6,7 +6,6 @@ import json
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +17,7 @@ from console_app.providers.formats.server_tools import anthropic_finished, anthr
 from console_app.providers.stream.answer import WireAnswer
 from console_app.providers.stream.labelled_calls import LabelledCalls, Where
 from console_app.providers.stream.loose_json import arr, count, obj, object_problem, text
+from console_app.records import dataclass, field
 
 FORMAT = "anthropic"
 THINKING = ("thinking", "redacted_thinking")

@@ -15,7 +15,6 @@ asked.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from console_app.domain import chunks as ch
@@ -27,6 +26,7 @@ from console_app.providers.stream.calls_in_pieces import (
     arguments_text,
 )
 from console_app.providers.stream.offered_tools import OfferedTools
+from console_app.records import dataclass
 
 NAMED_AGAIN = "its name came again without a label that says of which call, so this may be one call or two"
 

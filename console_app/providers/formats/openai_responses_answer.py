@@ -6,7 +6,6 @@ Closing events (`…done`, `response.completed`) repeat what came, or are all th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from console_app.domain import Reasoning, ToolSpec, one_line
@@ -25,6 +24,7 @@ from console_app.providers.formats.server_tools import (
 from console_app.providers.stream.answer import WireAnswer
 from console_app.providers.stream.labelled_calls import LabelledCalls, Where
 from console_app.providers.stream.loose_json import arr, count, obj, text
+from console_app.records import dataclass, field
 
 _EVENT = frozenset(("item_id", "obfuscation", "output_index", "sequence_number", "type"))
 _FRAGMENT = _EVENT | {"arguments", "call_id", "delta", "name"}

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Any
 
 from console_app.domain import (
@@ -27,6 +26,7 @@ from console_app.domain.transcript import results, verdicts
 from console_app.providers.offline.planner import RULES, Plan, plan_all
 from console_app.providers.offline.rule import BRIEF, ENABLE, NUMBERS, AskedPrompt, OfflineTools, PlannedCall, code
 from console_app.providers.playback import Beat, playing, request_words, words
+from console_app.records import dataclass
 
 MOST_TOLD = 6  # calls of which each is told
 _LINES, _BLOCK = 12, 1_500  # lines and characters of a result shown as a block

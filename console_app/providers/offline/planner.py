@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any, cast
 
@@ -32,6 +31,7 @@ from console_app.providers.offline.rule import (
 )
 from console_app.providers.offline.todo import TODO
 from console_app.providers.stream.loose_json import no_constant
+from console_app.records import dataclass, replace
 
 _WEB_SEARCH = re.compile(
     r"\b(?:search(?:ing)?\s+(?:(?:the\s+)?(?:web|internet)\s+|online\s+)?(?:for|about)\b|google\b"

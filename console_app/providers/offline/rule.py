@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from console_app.domain import Message, ToolSpec, one_line
 from console_app.domain import schema as json_schema
+from console_app.records import dataclass
 
 ENABLE = "enable_server"  # the tool that asks the user for a server
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from console_app.domain import AssistantMessage, Outcome, ToolMessage
@@ -22,6 +21,7 @@ from console_app.providers.offline.rule import (
     missing,
     unquoted,
 )
+from console_app.records import dataclass
 
 _LIST = r"(?:(?:my|the|our)\s+)?to[\s-]?do(?:s|\s+(?:list|items?))?\b"
 _ADD = (

@@ -12,13 +12,13 @@ import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from console_app.domain import chunks as ch
 from console_app.domain import one_line
 from console_app.providers.stream.loose_json import obj, object_problem, text
 from console_app.providers.stream.offered_tools import OfferedTools
+from console_app.records import dataclass, field, replace
 
 UNOWNED = "the answer holds arguments that no label gives to a call, so this call may not be whole"
 PAIRED = "its arguments came under another label"

@@ -10,7 +10,6 @@ is none, or several, it is kept until the answer ends, and then told by eliminat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from console_app.domain import chunks as ch
@@ -23,6 +22,7 @@ from console_app.providers.stream.calls_in_pieces import (
     arguments_text,
 )
 from console_app.providers.stream.offered_tools import OfferedTools
+from console_app.records import dataclass
 
 NOT_MARKED = "its endpoint did not mark where it ends"
 NEVER_BEGUN = "The endpoint sent arguments that belong to no call: they were not run."

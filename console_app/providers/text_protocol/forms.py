@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from console_app.domain import ConfigError
 from console_app.domain import schema as json_schema
+from console_app.records import dataclass
 
 if TYPE_CHECKING:
     from console_app.textcalls import ReadingLevel

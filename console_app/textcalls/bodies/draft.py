@@ -7,10 +7,10 @@ show their name before they are complete, so names are looked up between two pie
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import TypeAlias
 
+from console_app.records import dataclass, field, replace
 from console_app.textcalls import model
 from console_app.textcalls.bodies.framing import Frame
 from console_app.textcalls.bodies.shapes import MAPPED, NAMED, NO_CALL, NotACall, Shaped, arguments_of

@@ -6,10 +6,10 @@ half of a value is decoded, and no bracket or closing tag inside a string is see
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Literal
 
+from console_app.records import dataclass, field
 from console_app.textcalls.patterns import lazily
 from console_app.textcalls.source import Reading, Source
 

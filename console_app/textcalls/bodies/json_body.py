@@ -1,9 +1,9 @@
 """Calls as JSON objects, alone, in lists or one after the other, within a marker: as most models were taught."""
 
 import re
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from console_app.records import dataclass
 from console_app.textcalls.bodies.draft import Draft, Region, close_region
 from console_app.textcalls.bodies.framing import JSON, Frame, frame, quoted
 from console_app.textcalls.bodies.literals import LiteralReader, decode_json
@@ -81,7 +81,9 @@ class JsonBody:
             if self._salvage(draft, span) == span.start:
                 draft.fail("invalid", f"{error.message} (character {error.offset + 1} of it)", span.start, span.end)
             return
-        if is_object(value) and len(value) == 2 and "arguments" in value and value.get("name") != PARALLEL:  # as most are
+        if (
+            is_object(value) and len(value) == 2 and "arguments" in value and value.get("name") != PARALLEL
+        ):  # as most are
             draft.shaped(shape(value, draft.tools, marked=draft.marked), span.start, span.end, repaired)
             return
         items = list(spread(value))

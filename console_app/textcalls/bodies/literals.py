@@ -7,9 +7,9 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
+from console_app.records import dataclass, field
 from console_app.textcalls.bodies.framing import DEPTH_CAP, PYTHON
 from console_app.textcalls.model import Unreadable, is_list, is_object
 from console_app.textcalls.patterns import lazily

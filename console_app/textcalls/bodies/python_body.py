@@ -1,10 +1,10 @@
 """Calls as Python writes them, one a line or in a list; read as literals, never evaluated."""
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
+from console_app.records import dataclass
 from console_app.textcalls.bodies.draft import Draft, Region, close_region
 from console_app.textcalls.bodies.framing import PYTHON, frame
 from console_app.textcalls.bodies.literals import KEYWORD, LiteralReader

@@ -1,10 +1,10 @@
 """JSON objects that mean a call, told from data and definitions: models use many keys for a name and arguments."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from console_app.domain import schema as json_schema
+from console_app.records import dataclass
 from console_app.textcalls.bodies.literals import decode_json
 from console_app.textcalls.model import Arguments, Unreadable, is_list, is_object
 from console_app.textcalls.patterns import lazily

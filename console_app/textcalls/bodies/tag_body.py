@@ -5,10 +5,10 @@ that of the answer. A whole call within a value is data, so openings and ends of
 """
 
 import re
-from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any, ClassVar
 
+from console_app.records import dataclass, field
 from console_app.textcalls.bodies.draft import Draft, Region, Reopening, close_region
 from console_app.textcalls.bodies.framing import JSON, frame
 from console_app.textcalls.bodies.literals import decode_json

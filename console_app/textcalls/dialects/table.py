@@ -3,13 +3,13 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from string import Template
 from typing import Any, Literal, TypeAlias
 
 from console_app.domain import schema as json_schema
+from console_app.records import dataclass
 from console_app.textcalls.bodies.json_body import JsonBody, NamedBody
 from console_app.textcalls.bodies.python_body import PythonBody
 from console_app.textcalls.bodies.tag_body import TagBody

@@ -5,9 +5,9 @@ that prose costs nothing. No word and no name decides: what is surely quoted is 
 """
 
 import re
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from console_app.records import dataclass
 from console_app.textcalls.patterns import lazily
 from console_app.textcalls.source import LOOKAHEAD, WINDOW, Match, Source
 

@@ -3,9 +3,9 @@ the answer turned out to be and what was shown, and at the end the result.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from console_app.records import dataclass, field, replace
 from console_app.textcalls import model
 from console_app.textcalls.bodies.draft import CallAttempt, Draft, Note, Region, Reopening, concluded, parsed
 from console_app.textcalls.dialects.coats import BEGIN, CHAT_TOKENS, CLOSE, HALF, HALF_BEGIN, HALF_MARK, OPEN

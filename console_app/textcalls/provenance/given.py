@@ -8,11 +8,11 @@ import sys
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import accumulate, product
 from urllib.parse import unquote
 
+from console_app.records import dataclass
 from console_app.textcalls.bodies.literals import whole_characters
 
 _AT_ONCE = 100_000  # characters, which take 10 ms: no other thread runs while a pattern searches them

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -30,6 +29,7 @@ from console_app.console import Pending, Timing, files
 from console_app.domain import displayed, one_line, safe_text
 from console_app.domain.steady_time import steady_time
 from console_app.domain.tools import RiskWord
+from console_app.records import dataclass
 from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection
 from console_app.tui.lineview import brief_arguments
 from console_app.tui.lineview.lines import WIDEST_NAME, chop_text

@@ -10,7 +10,6 @@ import asyncio
 import json
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, cast
 
@@ -29,6 +28,7 @@ from console_app.domain import schema as json_schema
 from console_app.domain.schema import forms
 from console_app.engine import ManualCall
 from console_app.mcp_client import PromptArgument
+from console_app.records import dataclass
 from console_app.tui.forms.field_widgets import LEFT_OUT, FieldWidget, LinesWidget, LineWidget, ObjectWidget, widget_for
 from console_app.tui.lineview import brief_arguments
 from console_app.tui.widgets.dialog import Dialog, DialogBox, Result

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from rich.cells import cell_len, split_graphemes
@@ -17,6 +16,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from console_app.domain import visible
+from console_app.records import dataclass
 from console_app.tui.lineview.text.cells import widths
 
 WIDEST_NAME = 24  # cells of a column of names; a longer one has a line of its own

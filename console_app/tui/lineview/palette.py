@@ -8,13 +8,14 @@ terminal's own colours can't be measured, so there weak text is the terminal's `
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rich.color import Color as RichColor
 from rich.style import Style
 from textual.color import Color
+
+from console_app.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from textual.app import App

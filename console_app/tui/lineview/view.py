@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Literal, Protocol
 
@@ -16,6 +15,7 @@ from textual.message import Message
 from console_app.domain import Artifact, Level, call_description, one_line
 from console_app.domain.steady_time import steady_time
 from console_app.domain.transcript import CallView
+from console_app.records import dataclass
 from console_app.tui.lineview.blocks.block import Block
 from console_app.tui.lineview.blocks.notices import NoticeBlock
 from console_app.tui.lineview.calls.block import CallBlock

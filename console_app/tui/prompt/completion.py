@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from console_app.records import dataclass
 
 Kind = Literal["command", "argument", "value", "file"]
 

@@ -17,7 +17,6 @@ import re
 import shlex
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -34,6 +33,7 @@ from console_app.config.files import disk
 from console_app.config.secrets import has_key
 from console_app.console import files
 from console_app.domain import visible
+from console_app.records import dataclass, field
 from console_app.tui.terminal.key_names import writes_text
 
 MOST_LINES = 8  # of a paste that is put into the prompt as it is

@@ -6,7 +6,6 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from textual.worker import Worker
 from console_app.config.machine import page_in_use
 from console_app.console import files
 from console_app.domain import FanoutError, one_line
+from console_app.records import dataclass
 from console_app.tui.prompt.completion import Completion, Completions, Token, token_before
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.textual_internals import typed_app

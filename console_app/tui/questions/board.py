@@ -7,7 +7,6 @@ goes into them, so that what is typed ahead lands in no field and sends nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
@@ -20,6 +19,7 @@ from textual.widgets import Input
 
 from console_app.console import PendingQuestion, Reply, Timing
 from console_app.domain import one_line, questions
+from console_app.records import dataclass
 from console_app.tui.terminal.key_names import writes_text
 from console_app.tui.widgets.folding_board import FoldingBoard
 from console_app.tui.widgets.key_hints import KeyLines, key_lines

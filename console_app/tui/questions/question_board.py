@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events, on
@@ -17,6 +16,7 @@ from textual.widgets import Input, Static
 from console_app.console import Timing
 from console_app.domain import displayed
 from console_app.domain.transcript import CallView
+from console_app.records import dataclass
 from console_app.tui.terminal.key_names import writes_text
 from console_app.tui.widgets.folding_board import FoldingBoard
 from console_app.tui.widgets.key_hints import REPLAYED, KeyLines, key_lines, pressing

@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass
 from functools import partial
 
 from console_app.console import Services, Timers, Timing
 from console_app.domain import Event
+from console_app.records import dataclass
 from console_app.sessions import Replay
 from console_app.tui.app import FanoutApp
 from console_app.tui.lineview import ConversationView

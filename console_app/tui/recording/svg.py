@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from html import escape
 
 from rich.cells import cell_len
@@ -17,6 +16,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from console_app.domain import one_line
+from console_app.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ Nothing is applied here: `SwitchTree.selection` is what saving would make of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from rich.style import Style
@@ -17,6 +16,7 @@ from console_app.config.servers import Item, Selection
 from console_app.console.servers import HubSwitches, Offered
 from console_app.domain import one_line, plural
 from console_app.mcp_client import ServerStatus
+from console_app.records import dataclass
 from console_app.tui.lineview import spinner
 from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width, wrap
 from console_app.tui.lineview.palette import Palette

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeVar, cast
 
 from textual import on
@@ -21,6 +20,7 @@ from console_app.domain import schema as json_schema
 from console_app.domain.schema import words
 from console_app.domain.transcript import CallView
 from console_app.mcp_client import RawMessage, Traffic
+from console_app.records import dataclass, field
 from console_app.tui.lineview.lines import Piece, clean
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.widgets.dialog import Dialog, DialogBox

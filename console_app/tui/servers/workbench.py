@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,6 +16,7 @@ from console_app.domain import schema as json_schema
 from console_app.domain.transcript import CallView
 from console_app.engine import ApprovalGate
 from console_app.mcp_client import Hub, ServerStatus
+from console_app.records import dataclass
 from console_app.tui.lineview import brief_arguments, state_of, state_style
 from console_app.tui.lineview.lines import Piece
 from console_app.tui.lineview.palette import Palette

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -22,6 +21,7 @@ from console_app.console import Console
 from console_app.domain import FanoutError, Outcome, ToolCall, one_line, plural
 from console_app.domain import events as ev
 from console_app.domain.transcript import ToModel, results
+from console_app.records import dataclass
 from console_app.sessions import SearchHit, SessionInfo, Store, StoreError
 from console_app.tui.lineview import parser
 from console_app.tui.ui import Ui

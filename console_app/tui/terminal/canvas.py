@@ -20,13 +20,13 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.color import Color, ColorSystem
 
 from console_app.domain import safe_text
+from console_app.records import dataclass, field
 from console_app.tui.terminal.edge import CELLS, INK, LOW_BYTES, MARKS, cells
 
 if TYPE_CHECKING:

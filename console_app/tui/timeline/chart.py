@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from os.path import commonprefix
 
@@ -17,6 +16,7 @@ from rich.style import Style
 
 from console_app.domain import CallState, amounts, one_line, plural
 from console_app.domain.transcript import CallView, StepView, TurnView, times
+from console_app.records import dataclass, replace
 from console_app.tui.lineview import TellingApart, brief_of, state_of, state_style
 from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
 from console_app.tui.lineview.palette import Palette

@@ -7,13 +7,13 @@ are painted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import ClassVar
 
 from rich.style import Style
 from textual.binding import Binding, BindingType
 
+from console_app.records import dataclass, field
 from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width, wrap
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.widgets.row_list import RowList

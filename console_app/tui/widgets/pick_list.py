@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on
@@ -15,6 +14,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from console_app.domain import one_line
+from console_app.records import dataclass
 from console_app.tui.widgets.dialog import Dialog, DialogBox
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events, getters
@@ -13,6 +12,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from console_app.records import dataclass
 from console_app.tui.lineview.lines import Line, fit
 from console_app.tui.lineview.palette import Palette, palette_of
 from console_app.tui.textual_internals import typed_app

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events, on
@@ -15,6 +14,7 @@ from textual.widgets import Button, Static
 
 from console_app.console import Timing
 from console_app.domain import one_line
+from console_app.records import dataclass
 from console_app.tui.widgets.dialog import Dialog, DialogBox
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE, DisplayedEnd, Moved, SettledKeys, place, tell_moves
 from console_app.tui.widgets.text_view import TextView

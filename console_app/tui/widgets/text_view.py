@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar
 
@@ -21,6 +20,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from console_app.domain import visible
+from console_app.records import dataclass
 
 LONGEST_PIECE = 2000  # characters; longer lines are laid out in pieces of that size
 _LEAD = re.compile(r" *(?:\S{1,24}(?: \S{1,24}){0,2}  +){0,4}")  # up to where words begin, behind labels too

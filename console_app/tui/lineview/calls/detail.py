@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from rich.cells import cell_len
@@ -16,6 +15,7 @@ from rich.cells import cell_len
 from console_app.domain import CallState, Outcome, amounts, displayed, one_line, plural, visible
 from console_app.domain.tools import CallOrigin
 from console_app.domain.transcript import CallView, LogLine, results
+from console_app.records import dataclass
 from console_app.tui.lineview.lines import WIDEST_NAME, Piece, Row, chop, clean, crop, wrap
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.body import ResultBody

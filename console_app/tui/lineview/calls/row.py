@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
 from functools import lru_cache, partial
 from typing import Any
 
@@ -17,6 +16,7 @@ from rich.style import Style
 
 from console_app.domain import CallState, Outcome, amounts, call_description, one_line, plural
 from console_app.domain.transcript import BatchView, CallView, results, verdicts
+from console_app.records import dataclass, fields
 from console_app.tui.lineview.calls.detail import CallDetail
 from console_app.tui.lineview.calls.group import BatchBlock, CallGroup, badges
 from console_app.tui.lineview.lines import Parts, Piece, crop, pieces_width

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import zip_longest
 from typing import Any
 
 from rich.style import Style
 
+from console_app.records import dataclass, field
 from console_app.tui.lineview.lines import Piece, Row, chop, clean, pieces_width, wrap
 from console_app.tui.lineview.markdown.code import Code
 from console_app.tui.lineview.palette import Palette

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
+from console_app.records import dataclass, field
 from console_app.tui.lineview.lines import Line, Piece, Row, clean, wrap
 from console_app.tui.lineview.markdown.code import Code
 from console_app.tui.lineview.markdown.rows import MIN_WIDTH, MarkdownRows, code_head, code_rows

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
 from rich.style import Style
 
+from console_app.records import dataclass, field
 from console_app.tui.lineview.lines import Piece, Row, chop, clean
 from console_app.tui.lineview.palette import Palette
 

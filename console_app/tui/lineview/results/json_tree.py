@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, cast
 
 from rich.style import Style
 
 from console_app.domain import amounts, plural
+from console_app.records import dataclass
 from console_app.tui.lineview.lines import Row, chop
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.text import json_view

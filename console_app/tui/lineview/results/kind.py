@@ -11,13 +11,13 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from io import StringIO
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any, Literal, cast
 
+from console_app.records import dataclass, replace
 from console_app.tui.lineview.markdown.code import find_lexer
 from console_app.tui.lineview.markdown.units import parser
 from console_app.tui.lineview.results.diff import begins_diff

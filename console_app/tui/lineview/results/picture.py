@@ -13,13 +13,13 @@ import os
 import stat
 import threading
 import warnings
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.color import Color
 from rich.style import Style
 
 from console_app.domain import Artifact, amounts
+from console_app.records import dataclass
 from console_app.tui.lineview.lines import Piece, Row
 from console_app.tui.lineview.palette import Palette
 

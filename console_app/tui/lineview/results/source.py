@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache, partial
+
+from console_app.records import dataclass
 
 # A sentence, or a part of one: words and nothing else.
 _PROSE = r"[A-Za-z][\w']*,?(?: [A-Za-z][\w',]*){3,}[.:,!?)]?$"

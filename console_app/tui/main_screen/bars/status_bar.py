@@ -5,8 +5,6 @@ Usual settings are not named. Parts that don't fit go by importance: model, appr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-
 from textual import events
 from textual.content import Content
 from textual.message import Message
@@ -15,6 +13,7 @@ from textual.style import Style
 from textual.widget import Widget
 
 from console_app.domain import ApprovalMode, amounts, one_line, plural
+from console_app.records import dataclass, fields, replace
 
 BAR_CELLS = 10
 NAME = Content.styled("fanout", "bold $primary")

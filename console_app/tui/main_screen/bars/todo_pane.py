@@ -7,7 +7,6 @@ change is posted as the whole new list; the pane shows it once it has come back 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events, on
@@ -20,6 +19,7 @@ from textual.widgets import Input, Static
 
 from console_app.domain import events as ev
 from console_app.domain import one_line
+from console_app.records import dataclass
 from console_app.tui.widgets.key_hints import key_lines
 
 GLANCE = 5  # items shown without the focus

@@ -7,7 +7,6 @@ answers on this machine and the vendors while the address is looked for, then th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from time import monotonic
 from typing import ClassVar
@@ -25,6 +24,7 @@ from textual.worker import Worker
 from console_app.console import Connecting, Listing
 from console_app.domain import FanoutError, amounts, one_line, plural, web_address
 from console_app.domain.settings import VENDOR_URLS
+from console_app.records import dataclass
 from console_app.tui.widgets.dialog import Dialog, DialogBox, HintedInput
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.pick_list import SearchedList, best

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -16,6 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from console_app.console.intents import Bound
+from console_app.records import dataclass
 from console_app.tui.lineview.lines import break_points
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.textual_internals import keymap_of, own_bindings

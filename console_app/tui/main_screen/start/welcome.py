@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -14,6 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from console_app.domain import one_line
+from console_app.records import dataclass
 from console_app.tui.lineview.lines import break_points
 
 if TYPE_CHECKING:
