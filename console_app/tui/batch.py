@@ -109,14 +109,16 @@ class BatchApp(TerminalApp[None]):
         self.theme = next(name for name in (theme, _DEFAULT_THEME, "textual-dark") if name in self.available_themes)
         self.stylesheet = StyleSheet(variables=self.get_css_variables())
         use_motion(self, motion)
+        self._head, self._causes = Static(id="head", markup=False), Static(id="causes", markup=False)
+        self._bar = ProgressBar(id="bar", show_eta=False)
         self._list = RunningList()
         self._stopping = False
 
     def compose(self) -> ComposeResult:
-        yield Static(id="head", markup=False)
-        yield ProgressBar(id="bar", show_eta=False)
+        yield self._head
+        yield self._bar
         yield self._list
-        yield Static(id="causes", markup=False)
+        yield self._causes
         yield KeyHints()
 
     def on_mount(self) -> None:
@@ -131,12 +133,13 @@ class BatchApp(TerminalApp[None]):
             self.screen.happened(event)
 
     def _look(self) -> None:
+        if not self.is_running:  # it ends, and its parts may be gone
+            return
         now = self._feed.snapshot()
-        base = self.screen_stack[0]
-        base.query_one("#head", Static).update(Content(f"{one_line(now.name, 40)} · {now.line}"))
-        base.query_one(ProgressBar).update(total=max(now.total, 1), progress=now.ended + now.earlier)
+        self._head.update(Content(f"{one_line(now.name, 40)} · {now.line}"))
+        self._bar.update(total=max(now.total, 1), progress=now.ended + now.earlier)
         causes = [f"✗ {one.count} {one.status.replace('_', ' ')}: {one.words}" for one in now.causes[:_CAUSES]]
-        base.query_one("#causes", Static).update(Content("\n".join(causes)))
+        self._causes.update(Content("\n".join(causes)))
         self._list.show(now.running, now.at)
         shown = self.screen
         if isinstance(shown, ItemScreen) and shown.is_mounted and all(one.id != shown.item_id for one in now.running):

@@ -144,3 +144,10 @@ async def test_nothing_running_is_no_fault() -> None:
         await see(pilot, "52/100 done")
         await pilot.press("enter", "s", "down", "up", "end")
         assert run.stopped == run.watched == []
+
+
+async def test_a_look_at_the_run_while_the_screen_ends_is_no_error() -> None:
+    app = shown(Run())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await see(pilot, "item 0")
+    app._look()  # pyright: ignore[reportPrivateUsage]  # its timer may come between its parts' end and its own

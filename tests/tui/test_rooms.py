@@ -87,6 +87,7 @@ def of_size(size: tuple[int, int], dark: tuple[str, Cells], light: tuple[str, Ce
     return f"{title} dark\n{drawing(dark[0], [dark[1]])}\n{title} light\n{drawing(light[0], [light[1]])}\n"
 
 
+@pytest.mark.timeout(3000)  # one console goes through 48 rooms at eight looks: a minute on a quiet machine
 async def test_every_room_at_every_size_dark_and_light(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     """Every room can be read, too: in these two themes and in one more, which take turns; what rooms are made of is on
     the screens of `test_painted_contrast`, in all of them."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from benchmarks.soak import growth, soak
 from console_app.tui.lineview.blocks.block_list import MOST_PAINTED
 
@@ -18,6 +20,7 @@ async def test_turns_leave_no_task_descriptor_thread_or_widget_behind(tmp_path: 
     assert grown["objects"] < 40  # a turn makes about a thousand
 
 
+@pytest.mark.timeout(3000)  # half a minute on a quiet machine
 async def test_an_endless_conversation_keeps_what_was_said_and_little_beside_it(tmp_path: Path) -> None:
     looks = await soak(200, tmp_path, every=100, new_after=1000, trace=False)
     grown = growth(looks, 100)
