@@ -120,7 +120,9 @@ def _secrets_in_files(setup: Setup) -> Iterator[str]:
     for path in {setup.paths.mcp, named, *(project := project_mcp(setup.cwd))}:
         with suppress(ConfigError):
             # An untrusted file must not decide which words are hidden.
-            if path.is_file() and (path not in project or trusted.is_trusted(setup.paths, path, disk.read_text(path))):
+            if os.path.isfile(path) and (
+                path not in project or trusted.is_trusted(setup.paths, path, disk.read_text(path))
+            ):
                 for server in load_mcp_config(path, setup.environ).servers:
                     yield from server.secrets()
 

@@ -8,6 +8,7 @@ what can't be read completes to nothing. Names are foreign: one that a shell or 
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sqlite3
 import tomllib
@@ -84,7 +85,7 @@ def _models(paths: Paths) -> Iterator[Candidate]:
 def _servers(paths: Paths, mcp_config: str) -> Iterator[Candidate]:
     places = (paths.mcp, bundled("mcp.json"))
     files = [Path(mcp_config).expanduser()] if mcp_config else [*project_mcp(Path.cwd()), *places]
-    table = next((_table(file, "JSON") for file in files if file.exists()), dict[str, Any]())
+    table = next((_table(file, "JSON") for file in files if os.path.exists(file)), dict[str, Any]())
     servers: Any = table.get("mcpServers", table.get("servers", table))
     for name, fields in _object(servers).items():
         yield name, str(_object(fields).get("description", ""))

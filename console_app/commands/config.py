@@ -122,7 +122,7 @@ def _places(paths: Paths, cwd: Path) -> json_outputs.PlacesReport:
         "servers": paths.mcp,
         "themes": paths.themes,
         "project settings": project_settings(cwd),
-        "project servers": next((path for path in project_mcp(cwd) if path.exists()), project_mcp(cwd)[0]),
+        "project servers": next((path for path in project_mcp(cwd) if os.path.exists(path)), project_mcp(cwd)[0]),
         "trust": paths.trust,
         "files of tools": paths.files,
         "log": paths.log,
@@ -134,7 +134,7 @@ def _places(paths: Paths, cwd: Path) -> json_outputs.PlacesReport:
     }
     return json_outputs.PlacesReport(
         places=tuple(
-            json_outputs.PlaceEntry(name=name, path=safe_text.encodable(str(path)), exists=path.exists())
+            json_outputs.PlaceEntry(name=name, path=safe_text.encodable(str(path)), exists=os.path.exists(path))
             for name, path in named.items()
         )
     )

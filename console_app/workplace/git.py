@@ -33,7 +33,7 @@ _REF = re.compile(r"ref: (refs/[^\s\0]+)")
 
 def root_of(folder: Path) -> Path | None:
     """Return the top of the checkout that `folder` is in; None where it is in none."""
-    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
+    return next((one for one in (folder, *folder.parents) if os.path.exists(one / ".git")), None)
 
 
 def state(root: Path, *, asking: bool = True) -> str:

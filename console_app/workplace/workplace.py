@@ -201,7 +201,9 @@ def first_level(folder: Path) -> str:
     """List what is in the folder, folders first, as far as there is room, and say how much more there is."""
     try:
         with os.scandir(folder) as entries:
-            found = [(not one.is_dir(), one.name) for one in islice(entries, _MOST_READ) if one.name != ".git"]
+            found = [
+                (not os.path.isdir(one.path), one.name) for one in islice(entries, _MOST_READ) if one.name != ".git"
+            ]
     except OSError:
         return "it can't be read"
     names = [one_line(name, _LONGEST_NAME) + ("" if is_file else "/") for is_file, name in sorted(found)]

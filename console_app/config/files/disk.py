@@ -54,6 +54,17 @@ def opened(path: Path) -> Generator[tuple[BinaryIO, os.stat_result]]:
         yield file, found
 
 
+def nothing_at(path: Path) -> bool:
+    """Tell whether no file is there. What can't be looked at is there, and reading it says why."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        pass
+    return False
+
+
 def contents(path: Path, *, most: int = MOST_TEXT, piped: bool = False) -> bytes:
     """Return all bytes of a regular file; with `piped` of a pipe too, as a shell makes one for `<(...)`.
 
@@ -64,7 +75,7 @@ def contents(path: Path, *, most: int = MOST_TEXT, piped: bool = False) -> bytes
             data = file.read(most + 1)
     else:
         with opened(path) as (file, _):
-            data = file.read(most + 1)
+            data = file.read(most + 1) or b""  # None of some of the kernel's own, which look like regular ones
     if len(data) > most:
         raise OSError(errno.EFBIG, f"it has more than {most:,} bytes")
     return data

@@ -34,7 +34,7 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: it has more than {_MOST_TOML:,} characters")
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # a TOMLDecodeError, or a number of more digits than Python reads
         message = str(error)
         if found := _AT.match(message):
             message, line, column = found[1], int(found[2]), int(found[3])

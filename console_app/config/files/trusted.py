@@ -9,6 +9,7 @@ or a command name as their model (`scripted/FILE`) are part of their content.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -61,7 +62,7 @@ def scripts_of(file: Path, text: str) -> dict[str, str]:
         names = {found.strip() for found in _NAMED.findall(text)}
     folder = _folder(file.absolute())
     paths = {name: folder / name for name in sorted(names) if name}
-    return {name: read_text(path) if path.exists() else "" for name, path in paths.items()}
+    return {name: read_text(path) if os.path.exists(path) else "" for name, path in paths.items()}
 
 
 def trust_edit(paths: Paths, file: Path, edit: Written) -> None:

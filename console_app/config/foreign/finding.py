@@ -6,11 +6,13 @@ folder, so that the nearest speaks last. `@FILE` in one stands for that file, wh
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
+from console_app.config.files import disk
 from console_app.config.foreign import agents, hook_files, skills
 from console_app.config.foreign.agents import AgentFile
 from console_app.config.foreign.hook_files import HookFile
@@ -67,7 +69,7 @@ def _include(path: Path, text: str, tree: Tree, parts: dict[str, str], depth: in
     """Add what a text includes; what isn't there is no inclusion, as an @ has other uses."""
     for named in _INCLUDED.findall(_CODE.sub("", text)):
         target = path.parent / named
-        if named.startswith(("/", "~")) or not target.is_file():
+        if named.startswith(("/", "~")) or not os.path.isfile(target):
             continue
         if not tree.holds(target):
             raise ConfigError(f"{one_line(str(path), 200)}: @{one_line(named, 80)} leads out of the project")
@@ -97,7 +99,7 @@ def of_project(folder: Path, data: Path, environ: Mapping[str, str]) -> Findings
     tree, home = Tree(folder), Path.home()
     # Instructions from the top to the working folder; of two in a folder the first name counts.
     paths = ([folder / name for name in NAMES] for folder in tree.down)
-    named = ([path for path in both if path.exists() or path.is_symlink()][:1] for both in paths)
+    named = ([path for path in both if any(_there(path))][:1] for both in paths)
     places = [place for place in tree.places if place != home]  # what lies there is the user's own
     return _found(
         (
@@ -140,7 +142,7 @@ def _of_places(
 
 
 def _there(path: Path) -> Iterator[Path]:
-    if path.is_file() or path.is_symlink():
+    if not disk.nothing_at(path) or os.path.islink(path):
         yield path
 
 

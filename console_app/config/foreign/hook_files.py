@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -108,7 +109,7 @@ class HookFile:
         parts: dict[str, str] = {}
         for word in sorted(named):
             target = folder / _ROOT.sub(str(folder), word)
-            if target.is_file() and target.resolve().is_relative_to(folder.resolve()) and len(parts) < MOST_FILES:
+            if os.path.isfile(target) and target.resolve().is_relative_to(folder.resolve()) and len(parts) < MOST_FILES:
                 parts[str(target.resolve().relative_to(folder.resolve()))] = digest(target)
         return cls(path, text, hooks, problems, parts)
 

@@ -125,7 +125,7 @@ class Plugin:
             except ConfigError as error:
                 problems.append(one_line(error.line, 300))
         servers: tuple[ServerConfig, ...] = ()
-        if (file := root / "mcp.json").exists():
+        if not disk.nothing_at(file := root / "mcp.json"):
             try:
                 own = {"PLUGIN_ROOT": str(root), "PLUGIN_DATA": str(data / name)}
                 servers = _servers(name, file, tree, {**environ, **own})

@@ -35,7 +35,7 @@ class Tree:
     def __init__(self, folder: Path, *, own: bool = False) -> None:
         self.folder = folder
         self._own = own
-        self.top = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
+        self.top = next((one for one in (folder, *folder.parents) if os.path.exists(one / ".git")), folder)
         self._real = self.top.resolve()
 
     @property
@@ -123,7 +123,7 @@ def files_below(folder: Path, ending: str) -> Iterator[Path]:
             if entry.is_dir(follow_symlinks=False):
                 if depth < _DEEPEST:
                     waiting.insert(0, (Path(entry.path), depth + 1))
-            elif entry.name.endswith(ending) and not entry.is_dir():
+            elif entry.name.endswith(ending) and not os.path.isdir(entry.path):
                 yield Path(entry.path)
 
 

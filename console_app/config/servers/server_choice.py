@@ -85,7 +85,9 @@ def _file(paths: Paths, projects: Sequence[Path], bundled: Path) -> tuple[Path, 
     """Return the file, what to say of it, its text where that was trusted, and the project's file where it was not. Of
     several files of a project the first that is trusted counts."""
     own = paths.mcp if paths.mcp.exists() else bundled
-    there = [one for one in projects if one.exists() and not _same(one, bundled) and not _same(one, paths.mcp)]
+    there = [
+        one for one in projects if not disk.nothing_at(one) and not _same(one, bundled) and not _same(one, paths.mcp)
+    ]
     notes, waiting = list[str](), list[Path]()
     for project in there:
         try:
@@ -117,7 +119,7 @@ def for_groups(server: ServerConfig, groups: Sequence[str] | None) -> ServerConf
 
 
 def _same(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and one.samefile(other)
+    return os.path.exists(one) and os.path.exists(other) and one.samefile(other)
 
 
 def _shipped(config: McpConfig, bundled: Path, environ: Mapping[str, str]) -> frozenset[str]:

@@ -7,6 +7,7 @@ rest once you trusted it. So does a limit of time, money or size, for one that i
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
@@ -182,7 +183,7 @@ def _files(paths: Paths, cwd: Path, *, forgiving: bool) -> tuple[list[_Layer], P
             _rules_of(user[0], user[0].values.get("rules", {}))
             _valid(_without(user[0].values, "rules"), user)
     path = project_settings(cwd)
-    if not path.exists() or path.resolve() == paths.settings.resolve():
+    if disk.nothing_at(path) or os.path.realpath(path) == os.path.realpath(paths.settings):
         return user, None
     with settings_file(path):
         try:

@@ -104,7 +104,7 @@ def _project_files(cwd: Path) -> list[Path]:
     """Return the files of a project that take trust, whether they are there or not."""
     settings = project_settings(cwd)
     try:  # they may name a file of servers in place of mcp.json
-        name = parse_toml(disk.read_text(settings), settings).get("mcp_config") if settings.is_file() else None
+        name = parse_toml(disk.read_text(settings), settings).get("mcp_config") if os.path.isfile(settings) else None
     except ConfigError:
         name = None  # told where the settings are read
     named = [cwd / Path(name).expanduser()] if isinstance(name, str) and name else []
@@ -240,7 +240,7 @@ class ProjectTrust:
 
     def _untrusted(self) -> list[Path]:
         own = {self.known.mcp, self.known.settings}
-        found = [file for file in _project_files(self.folder) if file.is_file() and file not in own]
+        found = [file for file in _project_files(self.folder) if os.path.isfile(file) and file not in own]
         if self.bundled is not None:
             found = [file for file in found if not file.samefile(self.bundled)]
         return [file for file in found if not trusted.is_trusted(self.known, file)]
