@@ -81,7 +81,9 @@ class JsonBody:
             if self._salvage(draft, span) == span.start:
                 draft.fail("invalid", f"{error.message} (character {error.offset + 1} of it)", span.start, span.end)
             return
-        if is_object(value) and len(value) == 2 and "arguments" in value and value.get("name") != PARALLEL:  # as most are
+        if (
+            is_object(value) and len(value) == 2 and "arguments" in value and value.get("name") != PARALLEL
+        ):  # as most are
             draft.shaped(shape(value, draft.tools, marked=draft.marked), span.start, span.end, repaired)
             return
         items = list(spread(value))
