@@ -7,7 +7,7 @@ compared without what Markdown or a tokenizer adds: backslashes, blanks beside b
 import re
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, lru_cache
 from html import unescape
 from itertools import islice
 
@@ -16,7 +16,7 @@ from console_app.textcalls.bodies.shapes import NAME_KEYS
 from console_app.textcalls.dialects.coats import BEGIN, CHAT_TOKENS, CLOSE, MARK, OTHER_OPENS, PLAIN_OPENS
 from console_app.textcalls.dialects.table import DIALECTS
 from console_app.textcalls.model import ScanProblem
-from console_app.textcalls.patterns import any_of, lazily, lead_word
+from console_app.textcalls.patterns import any_of, compiled, lazily, lead_word
 from console_app.textcalls.source import WINDOW
 from console_app.textcalls.tool_schemas import ToolSchemas
 
@@ -26,6 +26,8 @@ _LONG = 100_000  # characters from which on an answer is not a lost call
 _MOST_WORDS = 5  # words that are compared with the tools' names, and ends that are looked at
 _LIKE = 0.85
 _LAYERS = 3
+_LITERAL = r"(?:\\{0,3}[\"'“]|-?\d|\[|\{(?!\s*[\"'](?:type|description)\b)|(?i:true|false|null|none)\b)"
+"""A pattern of how a value begins, which no type of a parameter and no schema does."""
 _ESCAPED = lazily(r"\\(?:u([\dA-Fa-f]{4})|([nrt\"'\\/]))")
 _BLANKS = {"n": "\n", "r": "\r", "t": "\t"}
 _WORD = lazily(r"\w[\w.\-]*")
@@ -43,9 +45,7 @@ _AT_ONCE = lazily(
 attributes or with text in place of parameters; a list of calls in Python; a label with the wrong sign.
 """
 _QUOTES = ("'", '"', "“", "‘", "«")
-_NAMING = lazily(
-    r"^[ \t]*[<\[({]?[<\[|｜]?/?(?P<mark>[A-Za-z][\w:.-]{1,30})(?:[ \t]+name)?[ \t]*[=:][ \t]*[\"'`]?", re.M
-)
+_NAMING = lazily(r"^[^\w\n]{0,12}(?P<mark>[A-Za-z][\w:.-]{1,30})(?:[ \t]+name)?[ \t]*[=:][ \t]*[\"'`]?", re.M)
 _GOES_ON = lazily(r"[\"'`]?[ \t]*(?:/?>|\n\s*(?:[{<]|(?:\w+ )?(?:input|arg|param)\w*[ \t]*[:=]))", re.IGNORECASE)
 _LETTERS = lazily(r"\w[\w.-]*")
 _TAG = lazily(r"^[ \t]*<(?P<name>[A-Za-z][\w.-]{3,80})>(?=\s*<[\w.-]{1,80}>)", re.M)
@@ -88,6 +88,8 @@ def mentioned(
             if word := next(filter(tools.resolve, words), None):
                 there = text.find(word, at)
                 return at, lead.end() if there < 0 else there + len(word), tools.resolve(word) or ""
+    if unmarked and len(text) <= _LONG and (found := _spelled(text, tools, start)):
+        return found
     escaped = text[start:] if layers and len(text) <= _LONG else ""
     decoded = unescape(
         _ESCAPED.sub(lambda one: chr(int(one[1], 16)) if one[1] else _BLANKS.get(one[2], one[2]), escaped)
@@ -96,6 +98,33 @@ def mentioned(
         return None
     at, name = max(start, text.find(call[2], start)), call[2]
     return at, at + len(name), name
+
+
+def _spelled(text: str, tools: ToolSchemas, start: int) -> tuple[int, int, str] | None:
+    """Return the first place where one of a tool's own parameters follows its name with a value, in whatever signs."""
+    spellings = {name.replace("_", sign, 1): name for sign in "./:_" for name in tools.names}
+    named = compiled(rf"(?<![\w.-])(?<![^\W_]/)_?(?P<name>{any_of(spellings) or '(?!)'})(?![\w?&-])")
+    for found in islice(named.finditer(text, start), _MOST):
+        name, behind = spellings[found["name"]], text[found.end() : found.end() + _REACH]
+        apart = _TOLD_APART.search(name)
+        if not apart and text.count("```", 0, found.start()) % 2:
+            continue  # a program has such names too
+        if compiled(_given(any_of(tools.properties(name)) or "(?!)", bool(apart))).match(behind):
+            return *found.span("name"), name
+    return None
+
+
+@lru_cache(maxsize=256)
+def _given(keys: str, apart: bool) -> str:
+    """Return a pattern of what follows a tool's name where a value is given to one of its parameters; of a name that is
+    `apart` from words, any value in brackets at once."""
+    quote = r"[\"'`\\]{0,4}"
+    key = (
+        rf"<{keys}>|=\s*{quote}{keys}{quote}>|(?:--|:){keys}[\s=]"
+        rf"|{quote}\b{keys}{quote}(?:=\S|\s*[:=]\s*{_LITERAL})"
+    )
+    gap = r"\W{0,24}(?:\w+\W{1,24}){0,2}?" if apart else r"\W{0,24}(?:(?:\w*(?:arg|param|input)\w*|json)\W{1,24})?"
+    return rf"{gap}(?:{key})" + (rf"|\s?\(\s*(?:\w+\s*[:=]\s*)?{_LITERAL}" if apart else "")
 
 
 def _plain(text: str) -> str:

@@ -34,6 +34,10 @@ LOST = {
     "code that prints": "print(calculator_evaluate(expression='6*7'))",
     "a tag that is nearly the tool's": "<calculator_evalute><expression>1</expression></calculator_evalute>",
     "entities": MARKED.replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;"),
+    "a call in backticks": "Now `calculator_evaluate(expression='6*7')` runs.",
+    "an object in backticks": f'I use `{{"calculator_evaluate": {ARGUMENTS}}}`.',
+    "a call in an element": "<note>calculator_evaluate(expression='6*7')</note>",
+    "a form of its own": f"<|go|>calculator_evaluate<|with|>{ARGUMENTS}<|stop|>",
     "a call in a block quote": "The page says:\n\n> " + MARKED.replace("\n", "\n> "),
 }
 READ = {

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from console_app.textcalls import ReadingLevel, Scanner, parse, render_calls
+from console_app.textcalls import ReadingLevel, Scanner, parse, render_calls, unread
 from tests.each import each
 from tests.textcalls.answers import TOOLS
 from tests.textcalls.test_quotations import CALL, CALLS
@@ -210,3 +210,54 @@ def test_a_thought_call_is_not_told_of_where_the_answer_calls() -> None:
     call = MARKED["hermes_json"]
     result = parse(f"<think>\n{call}\n</think>\n{call}", TOOLS)
     assert (len(result.calls), result.problems) == (1, ())
+
+
+NEW_FORMS = {
+    "code": 'read_file(path="a b")',
+    "code without names": 'read_file("a b")',
+    "JavaScript": 'read_file({path: "a b"})',
+    "an attribute": '<read_file path="a b" />',
+    "a tag in a tag": '<action name="read_file"><path>a b</path></action>',
+    "a label": 'Use: read_file {"path": "a b"}',
+    "a heading": '### read_file\n```json\n{"path": "a b"}\n```',
+    "bars": '<|go|>read_file<|with|>{"path": "a b"}<|stop|>',
+    "brackets": '[[read_file path="a b"]]',
+    "another key": '{"op": "read_file", "path": "a b"}',
+    "JSON-RPC": '{"method": "read_file", "params": {"path": "a b"}}',
+    "an option": 'read_file --path "a b"',
+    "Lisp": '(read_file :path "a b")',
+    "a command": "/read_file path=a",
+}
+AROUND = [
+    "%s", "`%s`", "I call `%s` now.", "- `%s`", "> %s", "| a | %s |", "<note>\n%s\n</note>", "<answer>%s</answer>", "(%s)",
+    "<pre><code>%s</code></pre>", "<!-- %s -->", "```\n%s\n```", "So:\n````\n%s\n````", "**%s**", "_%s_", '"%s"',
+    "「%s」", "Now I call it: %s", "%s\n\nDone.", "Text.\n\n    %s", "[go](%s)", "1. 🔧 %s",
+]  # fmt: skip
+
+
+@each("around", AROUND)
+def test_a_tool_that_is_named_with_its_parameters_in_whatever_form_is_read_or_told_of(around: str) -> None:
+    for form in (*CALLS.values(), *NEW_FORMS.values()):
+        text = around % form.strip()
+        for written in (text, json.dumps({"said": text})):
+            result = parse(written, TOOLS, level="marked")
+            seems = any(one.name == TOOL or one.kind in ("invalid", "truncated") for one in result.problems)
+            assert result.calls or seems or unread(written, [TOOL]), written
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`read_file(path)` reads a file, `read_file(path: string)` too.",
+        "- `read_file`: reads a file. path: where it stands\n- `ping`: says nothing",
+        "| tool | parameters |\n|---|---|\n| read_file | path: string |",
+        'Its schema: read_file {"path": {"type": "string"}}',
+        "def read_file(path: str, start_line: int) -> str: ...",
+        "I used read_file, and the path was right.",
+        "See https://example.org/read_file?path=a and example.org/ping?x=1.",
+        "`ping()` answers, as read_file() does.",
+        "read_file reads what stands at the path you name: a, b or c.",
+    ],
+)
+def test_words_about_a_tool_and_its_parameters_are_not_told_of(text: str) -> None:
+    assert (parse(text, TOOLS, level="marked").problems, unread(text, [one.name for one in TOOLS])) == ((), None)

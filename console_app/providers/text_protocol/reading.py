@@ -8,9 +8,10 @@ form that the model is known to write are closed at their own end, and may start
 from __future__ import annotations
 
 import asyncio
+import html
 import json
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import Literal
 
 from console_app.domain import ToolSpec, one_line, plural
@@ -21,8 +22,13 @@ from console_app.textcalls import ParsedCall, Scanner, ToolSignature, model, par
 
 EMPTY = "The answer shows nothing"
 ONLY_SHOWN = "If you only showed it, end with a short answer that names no call."
+_VALUE = re.compile(r"\w+=(?:\"[^\"\n]*\"|'[^'\n]*'|-?\d[\d.]*)")
+_VALUES = re.compile(rf"(?:{_VALUE.pattern}[ ,]*)+")
+_ESCAPE = re.compile(r"\\+([n\W])")
 _QUOTE = re.compile(r"^[ \t]*>[ \t]?", re.MULTILINE)
-_SHOWN = 20_000  # characters of an answer that are looked at for a call that it only shows
+_BEFORE, _SHOWN = 200, 8_000  # characters around its place that are looked at for a call that is only shown
+_ENDS = ("`", "\n", "</", '"\n')
+"""Signs before which such a call may end; it may end with the last bracket of its line too."""
 
 
 class AnswerReader:
@@ -230,12 +236,34 @@ class AnswerReader:
 
     def _shown_call(self, problem: model.ScanProblem) -> ev.ShownCall:
         """Read the call that stands there, in whatever form and however it is quoted."""
-        text = problem.raw if problem.thought else self.raw[problem.start : problem.start + _SHOWN]
-        for written in (text, _QUOTE.sub("", text)):
+        raw, at = (problem.raw, 0) if problem.thought else (self.raw, problem.start)
+        for written in _written(raw[max(0, at - _BEFORE) : at], raw[at : at + _SHOWN], problem.name or ""):
             for call in parse(written, self._tools, level="all").calls[:1]:
                 if call.name == problem.name:
                     return ev.ShownCall(name=call.name, arguments=call.arguments)
         return ev.ShownCall(name=problem.name or "")
+
+
+def _written(before: str, text: str, name: str) -> Iterator[str]:
+    """Readings of a call that stands at the beginning of `text`, or begins with a bracket `before` it: as it stands,
+    without the signs of a quotation or an escape, up to each end that it may have, and an object or values behind its
+    name.
+    """
+    tried = set[str]()
+    starts = (text, *(before[at:] + text for sign in "[{<" if (at := before.rfind(sign)) >= 0))
+    for plain in (one for start in starts for one in (start, _QUOTE.sub("", start), html.unescape(start))):
+        for one in (plain, _ESCAPE.sub(lambda sign: "\n" if sign[1] == "n" else sign[1], plain)):
+            line = one[:_BEFORE].partition("\n")[0]
+            ends = [one.find(sign, 1) for sign in _ENDS] + [line.rfind(sign) + 1 for sign in ")}]>"]
+            for written in (one, *(one[:end] for end in ends if end > 0)):
+                if written not in tried:
+                    tried.add(written)
+                    yield written
+    behind = text.partition(name)[2]
+    if (at := behind.find("{", 0, _BEFORE)) >= 0:
+        yield f"<tool_call>{name}\n{behind[at:]}"
+    if values := _VALUES.search(behind, 0, _BEFORE):
+        yield f"{name}({', '.join(_VALUE.findall(values.group()))})"
 
 
 def _sentence(problem: model.ScanProblem, calls: Sequence[ParsedCall]) -> str:

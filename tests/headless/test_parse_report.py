@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from console_app.textcalls.report import UnusableInput, report_line, report_text, signatures
+from console_app.commands.parse import UnusableInput, report_line, report_text, signatures
 from tests.textcalls.answers import CORPUS, identical
 from tests.textcalls.answers import TOOLS as READERS
 
