@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from console_app.domain import events as ev
 from console_app.domain import safe_text
 from console_app.domain.messages import Reasoning, ThoughtLabel, UserMessage
-from console_app.domain.tools import OWN_SERVER, Artifact, CallOrigin, CallState, Outcome
+from console_app.domain.tools import AGENT, OWN_SERVER, Artifact, CallOrigin, CallState, Outcome
 from console_app.domain.transcript.verdicts import YOURS, Verdict, verdict_of
 
 MOST_KEPT = 2**16  # characters of a running call
@@ -240,7 +240,7 @@ class CallView:
 
     @property
     def is_agent(self) -> bool:
-        return bool(self.runs) or (self.is_own and self.tool == "agent")
+        return bool(self.runs) or (self.is_own and self.tool == AGENT)
 
     @property
     def agent_name(self) -> str:

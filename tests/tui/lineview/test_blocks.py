@@ -155,6 +155,7 @@ def test_progress_is_the_ground_of_the_row_where_the_whole_is_known_and_nothing_
 
     assert filled(progress=31, total=50, message="fetching") == int(95 * 0.62)
     assert filled(progress=7, message="looking") == filled() == 0
+    assert "Oslo · looking" in shown(panel(a_call(progress=0, message="looking", news_at=START))), "0 of nothing"
     assert "Oslo · 7  looking" in shown(panel(a_call(progress=7, message="looking", news_at=START)))
 
 

@@ -173,7 +173,7 @@ def _running(call: CallView, room: int, palette: Palette, now: float, said: str)
             told := _counted(call.progress, call.total, message, room - pieces_width(pieces) - 2, palette)
         ):
             pieces += [("  ", palette.base), *told]
-    elif call.progress is not None:
+    elif call.progress:
         pieces += [(number(call.progress), palette.base), *([("  ", palette.base), *message] if message else [])]
     else:
         pieces += message
