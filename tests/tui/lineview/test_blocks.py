@@ -14,7 +14,7 @@ from rich.style import Style
 
 from console_app.domain.tools import Artifact, CallState, Outcome, ToolResult
 from console_app.domain.transcript import BatchView, CallView, LogLine
-from console_app.domain.transcript.views import GrowingText
+from console_app.domain.transcript.views import AgentWork, GrowingText
 from console_app.engine.calls import results
 from console_app.engine.calls.results import shared
 from console_app.tui.lineview import AssistantBlock, Block, CallBlock, UserBlock
@@ -163,6 +163,12 @@ def test_a_call_without_news_for_long_says_so() -> None:
     call = a_call(message="connecting", news_at=START)
     assert "taking longer" not in shown(panel(call), now=START + 29)
     assert "taking longer than expected" in shown(panel(call), now=START + 31)
+
+
+def test_an_agent_without_news_for_a_minute_says_so() -> None:
+    call = a_call(message="I look", news_at=START, work=AgentWork(steps=1))
+    assert "no news" not in shown(panel(call), 140, now=START + 59)
+    assert "no news for 1 m 00 s" in shown(panel(call), 140, now=START + 61)
 
 
 def test_a_call_that_ends_by_itself_says_when_and_what_would_help() -> None:
