@@ -78,7 +78,7 @@ async def test_an_agent_is_a_row_with_its_calls_below_it_and_its_figures(tmp_pat
 async def test_the_board_says_once_how_many_are_sent_and_what_sending_is(tmp_path: Path) -> None:
     tasks = [("fanout_agent", json.dumps({"task": f"task {n}"})) for n in range(4)]
     model = WrittenModel(calls(*tasks, ("lab_look", "{}"), text="I send four."), say("Done."))
-    bench = app(tmp_path, model, Tools({("lab", "look"): Bench()._look}, read_only=False), agents=dict)
+    bench = app(tmp_path, model, Bench(asks=True).tools, agents=dict)
     async with bench.run_test(size=(120, 36)) as pilot:
         chat(pilot.app).console.conversation.engine.settings = replace(
             chat(pilot.app).console.conversation.engine.settings, ask_agents=2
@@ -96,7 +96,10 @@ async def test_its_call_waits_on_the_one_board_with_its_name(tmp_path: Path) -> 
         await pilot.press(*"go", "enter")
         await see(pilot, "scout: look")
         await see(pilot, "The store is fine.")
-        await see(pilot, "look waits for you")
+        await see(pilot, "needs you · step 1 · 1 call")
+        await pilot.press(*"/agents", "enter")
+        await see(pilot, "scout: running · needs you · step 1 · 1 call")
+        await pilot.press("escape")
         await decide(pilot, "tab", "y")
         await see(pilot, "Both have answered.")
         transcript = chat(pilot.app).console.ui.transcript

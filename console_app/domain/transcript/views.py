@@ -132,6 +132,7 @@ class AgentWork:
     tokens: int = 0
     cost: float | None = None
     tail: str = ""
+    waiting: set[str] = field(default_factory=set[str])  # calls that wait for the user
     turns: list[TurnView] = field(default_factory=list["TurnView"])  # its conversation, as it goes on
 
 

@@ -168,7 +168,9 @@ def test_a_call_without_news_for_long_says_so() -> None:
 def test_an_agent_without_news_for_a_minute_says_so() -> None:
     call = a_call(message="I look", news_at=START, work=AgentWork(steps=1))
     assert "no news" not in shown(panel(call), 140, now=START + 59)
-    assert "no news for 1 m 00 s" in shown(panel(call), 140, now=START + 61)
+    assert "no news for 1 m 00 s · step 1" in shown(panel(call), 80, now=START + 61)
+    call.work = AgentWork(steps=1, waiting={"call_2"})
+    assert "needs you · step 1" in shown(panel(call), 80, now=START + 61)
 
 
 def test_a_call_that_ends_by_itself_says_when_and_what_would_help() -> None:
