@@ -83,6 +83,7 @@ bench: $(VENV)/.dev ## the benchmarks, on this machine
 	$(BIN)/python -m benchmarks.bench_dialects
 	$(BIN)/python -m benchmarks.bench_cache
 	$(BIN)/python -m benchmarks.bench_agents
+	$(BIN)/python -m benchmarks.bench_programs
 	$(BIN)/python -m benchmarks.bench_wire
 	$(BIN)/python -m benchmarks.bench_first_request
 	$(BIN)/python -m benchmarks.bench_limits

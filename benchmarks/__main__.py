@@ -1,4 +1,4 @@
-"""All benchmarks, or those named: `python -m benchmarks [start idle tokens calls first rounds headless]`.
+"""All benchmarks, or those named: `python -m benchmarks [start idle tokens calls agents first rounds headless]`.
 
 Every figure is of whole processes in a real pseudo-terminal against a local endpoint. Times are seconds, the smaller
 the better; where a figure can be a ratio to a yardstick of the same run, that is what is worth comparing between
@@ -102,6 +102,39 @@ def calls(endpoint: Endpoint) -> None:
             row(f"{count} one-second calls: answer to next request", f"{asked - ended:.3f} s", *_echo(echoes))
 
 
+def agents(endpoint: Endpoint) -> None:
+    """32 agents of ten one-second calls each: how long, beside the longest of them; keys, processor, memory."""
+    count, home = 32, Path(tempfile.mkdtemp(prefix="fanout-bench-"))
+    env = fanout_env(home, endpoint.url) | {"FANOUT_MAX_AGENTS": str(count), "FANOUT_ASK_AGENTS": str(count)}
+    model = ("-m", f"openai/agents-{count}-10", "--approval-mode", "yolo")
+    with Console([sys.executable, "-m", "console_app", *model], env) as console:
+        console.seen("sk, or / for commands", 30)
+        time.sleep(3)
+        endpoint.events()
+        cpu, memory, most, echoes = console.cpu(), console.memory(), 0.0, list[float]()
+        console.type(PROMPT)
+        since, begun = len(console.pieces), time.monotonic()
+        for probe in PROBES[:40]:
+            echoes.append(console.echo(probe))
+            most = max(most, console.memory())
+            time.sleep(0.2)
+        console.seen("finis", since=since)
+        spent, elapsed = console.cpu() - cpu, time.monotonic() - begun
+        noted = endpoint.events()
+        spans = dict[str, tuple[float, float]]()
+        for one in noted:
+            at = one["at"]
+            spans[one["prompt"]] = min(spans.get(one["prompt"], (at, at))[0], at), at
+        of_agents = [(start, end) for prompt, (start, end) in spans.items() if "agent " in prompt]
+        longest = max(end - start for start, end in of_agents)
+        whole = max(end for _, end in of_agents) - min(start for start, _ in of_agents)
+        row(
+            f"{len(of_agents)} agents of ten one-second calls", f"{whole:.2f} s", f"{whole / longest:.2f} x the longest"
+        )
+        row("  processor meanwhile", f"{spent / elapsed * 100:.0f} % CPU", f"{(most - memory) / count:.1f} MB an agent")
+        row("  key echo, median and 95th percentile", *_echo(echoes))
+
+
 def first(endpoint: Endpoint) -> None:
     """The first batch of a session beside the tenth: three instant calls, from the answer's end to the next request."""
     firsts, tenths = list[float](), list[float]()
@@ -178,6 +211,7 @@ ALL: dict[str, Callable[[Endpoint], None]] = {
     "idle": idle,
     "tokens": tokens,
     "calls": calls,
+    "agents": agents,
     "first": first,
     "rounds": rounds,
     "headless": headless,

@@ -6,12 +6,13 @@ The model's name in the request says what is wanted:
 - `calls-8` asks for eight calls of one second, then, given their results, ends with a sentence
 - `batches-10` asks for three instant calls a request with a paragraph before them, ten times
 - `rounds-120` asks for one instant call a request with a paragraph before it, 120 times
+- `agents-32-10` sends 32 agents, each of which makes ten calls of one second, one after the other
 - `hangs-10000` asks for 10,000 calls that are never answered, `news-256-logs` for 256 that send nothing but news
 - `arguments-100` asks for a hundred calls with a megabyte of arguments each, `argument-100` for one with all of them
 - `endless-0` sends text that never ends
 
-Chat Completions and Anthropic Messages are spoken; `GET /times` gives what was noted: `{"event", "at"}` in the
-seconds of this machine's monotonic clock.
+Chat Completions and Anthropic Messages are spoken; `GET /times` gives what was noted: `{"event", "at", "prompt"}` in
+the seconds of this machine's monotonic clock.
 """
 
 from __future__ import annotations
@@ -126,8 +127,10 @@ class Endpoint:
             head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
             writer.write(head.encode() + data)
             return await writer.drain()
-        self.note("request")
-        pieces, rate = plan(path, json.loads(body))
+        request = json.loads(body)
+        prompt = next((one["content"] for one in request["messages"] if one["role"] == "user"), "")
+        self.note("request", prompt=str(prompt))
+        pieces, rate = plan(path, request, str(prompt))
         writer.write(
             b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n",
         )
@@ -137,7 +140,7 @@ class Endpoint:
             if rate:
                 await asyncio.sleep(max(0.0, start + count / rate - time.monotonic()))
             await writer.drain()
-        self.note("last byte")
+        self.note("last byte", prompt=str(prompt))
         writer.write(b"0\r\n\r\n")
         return await writer.drain()
 
@@ -147,7 +150,7 @@ def _headers(head: str) -> list[tuple[str, str]]:
     return [(key.strip().lower(), value.strip()) for key, _, value in pairs]
 
 
-def plan(path: str, request: dict[str, Any]) -> tuple[Iterable[bytes], float]:
+def plan(path: str, request: dict[str, Any], prompt: str) -> tuple[Iterable[bytes], float]:
     """What to send for a request, and how many pieces a second (0: as fast as it is read)."""
     kind, *more = request["model"].split("-")
     count = int(more[0])
@@ -163,6 +166,10 @@ def plan(path: str, request: dict[str, Any]) -> tuple[Iterable[bytes], float]:
                 ("demo_long_task", {"task": f"t{n}", "duration_seconds": 1, "interval_seconds": 1})
                 for n in range(count)
             ]
+        case "agents" if "agent " in prompt and answered < int(more[1]):
+            calls = [("demo_long_task", {"task": f"t{answered}", "duration_seconds": 1, "interval_seconds": 1})]
+        case "agents" if not answered:
+            calls = [("fanout_agent", {"task": f"agent {n}"}) for n in range(count)]
         case "batches" if answered < 3 * count:
             words = SECTION.format(n=answered).split(" ")[:40]
             calls = [("calculator_evaluate", {"expression": f"{answered}+{n}"}) for n in range(3)]

@@ -108,8 +108,10 @@ def _diff(path: Path, old: str | None, new: str) -> schema.FileEditToolCallConte
 
 def progress(call: CallView) -> schema.ContentToolCallContent:
     parts = [call.message] if call.message else []
-    if call.progress is not None:
-        parts.append(f"({call.progress:g} of {call.total:g})" if call.total is not None else f"({call.progress:g})")
+    if call.total is not None:
+        parts.append(f"({call.progress or 0:g} of {call.total:g})")
+    elif call.progress:
+        parts.append(f"({call.progress:g})")
     log = "\n".join(line.text for line in call.log[-_NEWEST:])
     output = "\n".join(call.output.plain_lines(_NEWEST)) if call.output is not None else ""
     return content("\n".join(filter(None, (log, output, " ".join(parts)))))

@@ -91,6 +91,19 @@ def agent_work(call: CallView) -> str:
     return " · ".join(parts)
 
 
+AGENT_QUIET_AFTER = 60.0  # seconds without news of an agent that are told
+
+
+def agent_state(call: CallView, now: float) -> str:
+    """Return what a running agent waits for, where that is worth a word: you, or its model and tools for long."""
+    if (work := call.work) is None or call.state is not CallState.RUNNING:
+        return ""
+    if work.waiting:
+        return "needs you"
+    quiet = now - max(call.news_at, call.started_at or 0.0)
+    return f"no news for {amounts.seconds(quiet)}" if quiet > AGENT_QUIET_AFTER else ""
+
+
 def decided_in_words(event: ev.ApprovalResolved) -> str:
     """The decision on a call that asked: `approved by you`, `denied because nobody answered in time`."""
     by = {

@@ -190,7 +190,8 @@ class ToolResult(Frozen):
     structured: dict[str, Any] | None = None
 
 
-RiskWord = Literal["reads", "edits", "creates", "runs", "deletes", "network", "changes"]
+RiskWord = Literal["reads", "edits", "creates", "runs", "deletes", "network", "sends", "changes"]
+AGENT = "agent"  # the tool that sends one, whose own calls ask by themselves
 COMMANDS = frozenset({"command", "cmd", "commands", "script", "shell_command"})  # arguments by which a call runs one
 _REPLACED = frozenset({"old_text", "oldText", "old_string", "old_str", "edits", "patch", "diff"})
 _WRITTEN = frozenset({"content", "contents", "text", "file_text"})
@@ -219,7 +220,7 @@ class Risk:
     def of(spec: ToolSpec | None, arguments: Mapping[str, Any]) -> Risk:
         """Return the risk of a call. Its server's hint never makes it smaller than what the arguments show."""
         if spec is not None and spec.builtin:
-            word: RiskWord = "reads" if spec.annotations.read_only else "changes"
+            word: RiskWord = "sends" if spec.tool == AGENT else "reads" if spec.annotations.read_only else "changes"
             return Risk(word, "by Fanout itself")
         named = {word.lower() for word in _WORD.findall(spec.tool)} if spec is not None else set[str]()
         shown = _shown(named, arguments)

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from console_app.domain import ApprovalMode, Outcome, ToolResult, ToolSpec, UserMessage, errors, one_line, plural, ports
 from console_app.domain import agents as ag
 from console_app.domain import events as ev
+from console_app.domain.tools import AGENT
 from console_app.domain.transcript import Transcript
 from console_app.engine.activity import Activity, Outbox
 from console_app.engine.background import Background
@@ -25,7 +26,7 @@ from console_app.engine.calls.call_execution import CallExecution
 from console_app.engine.calls.familiar import tool_for
 from console_app.engine.calls.given import GivenToModel
 from console_app.engine.context import WireHistory
-from console_app.engine.execution.builtin_specs import AGENT, ENABLE, TODO, SendAgent, agent_spec, wrong_with
+from console_app.engine.execution.builtin_specs import ENABLE, TODO, SendAgent, agent_spec, wrong_with
 from console_app.engine.session import Session
 from console_app.engine.step import Ask, Step
 from console_app.engine.strategies import Ending, StepResult

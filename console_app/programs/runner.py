@@ -121,6 +121,7 @@ class _Run:
         self._room_taken = self._left_out = 0
         self._made: dict[int, dict[str, Any]] = {}  # its calls, by the interpreter's number
         self._calls: set[asyncio.Task[None]] = set()
+        self._unsent: list[str] = []
 
     async def result(self, program: ports.ProgramToRun) -> ToolResult:
         kept = _read(self._path) if program.goes_on and self._path is not None else {}
@@ -201,7 +202,14 @@ class _Run:
         self._send(answer)
 
     def _send(self, message: dict[str, Any]) -> None:
-        self._in.write(json.dumps(message).encode() + b"\n")
+        """Send a message, with all others of this round of the loop: each write wakes the interpreter."""
+        if not self._unsent:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._unsent.append(json.dumps(message))
+
+    def _flush(self) -> None:
+        self._in.write("\n".join((*self._unsent, "")).encode())
+        self._unsent.clear()
 
     def _print(self, text: str) -> None:
         self._host.printed(text)

@@ -297,6 +297,28 @@ def test_many_ask_first_and_say_how_many() -> None:
     run(scene)
 
 
+@pytest.mark.parametrize(
+    ("most", "asks"),
+    [(None, ""), (2.0, ""), (0.5, "2 agents, scripted, about 40,000 tokens each, about $0.80 together")],
+)
+def test_dear_agents_ask_first_and_say_what_they_may_cost(most: float | None, asks: str) -> None:
+    async def scene() -> None:
+        go = [TextChunk("Two."), UsageChunk(900, 100, cost=0.01), *sends("a", "b")]
+        engine = agents_of(Models(go=[go]), ask_agents=4, ask_agent_cost=most)
+        asked: list[str] = []
+
+        def decide(turn: Turn, event: ev.Event) -> None:
+            if isinstance(event, ev.ApprovalRequested):
+                asked.append(event.why)
+                turn.resolve(event.call_id, Decision.ALLOW)
+
+        events = await play(engine, react=decide)
+        assert set(asked) == ({asks} if asks else set())
+        check_agents(engine, events)
+
+    run(scene)
+
+
 def test_the_pool_refuses_the_next_answer_and_the_parent_is_told() -> None:
     async def scene() -> None:
         model = Models(

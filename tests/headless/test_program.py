@@ -7,7 +7,10 @@ import textwrap
 
 import pytest
 
+from console_app.domain.safe_text import is_safe
+from tests.each import each
 from tests.headless.inside import Inside
+from tests.hostile import PAYLOADS
 from tests.program.process import types
 
 TEN_LINES = """
@@ -55,6 +58,28 @@ def test_an_error_that_it_catches_is_no_failure_and_one_that_it_does_not_is(fano
     done = fanout.run("program", program(fanout, "await demo_fail(message='no')"))
     assert done.code == 1
     assert "RuntimeError: Tool execution failed: no" in done.out
+
+
+ATTACKS = [*PAYLOADS[::9], *PAYLOADS[-3:]]
+WAYS = """
+hostile = {payload!r}
+print(hostile)
+try:
+    await demo_fail(message=hostile)
+except RuntimeError as error:
+    print(error)
+found = await demo_status_updates(stages=[hostile], interval_seconds=0)
+raise ValueError(hostile + str(found))
+"""
+
+
+@each("payload", ATTACKS)
+@pytest.mark.parametrize("words", [[], ["--output-format", "stream-json"]], ids=["text", "events"])
+def test_nothing_that_a_call_gave_it_reaches_the_terminal_raw(fanout: Inside, payload: str, words: list[str]) -> None:
+    done = fanout.run("program", program(fanout, WAYS.format(payload=payload)), *words)
+    assert done.code == 1
+    assert "ValueError" in done.out
+    assert is_safe((done.out + done.err).replace("\n", "")), "it would do something there"
 
 
 def test_its_calls_ask_as_those_of_a_model(fanout: Inside) -> None:

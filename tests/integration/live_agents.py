@@ -43,6 +43,7 @@ class Real:
     command: tuple[str, ...]
     variables: Callable[[str], Mapping[str, str]]
     files: Callable[[str], Mapping[str, str]] = field(default=lambda _: {})
+    mode: str = ""
 
 
 def node(package: str, program: str) -> tuple[str, ...]:
@@ -64,6 +65,7 @@ AGENTS = {
     "claude": Real(
         node("@agentclientprotocol/claude-agent-acp", "dist/index.js"),
         lambda url: {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "x"},
+        mode="default",  # it may begin in one where a model of its own decides, and nobody is asked
     ),
     "codex": Real(node("@agentclientprotocol/codex-acp", "dist/index.js"), codex),
     "gemini": Real(
@@ -139,7 +141,8 @@ class Agents:
         for file, text in real.files(self._model.url).items():
             (work / file).write_text(text)
         environment = {"PATH": os.environ["PATH"], "HOME": str(home), "TERM": "dumb", **real.variables(self._model.url)}
-        return AgentProgram(name, real.command, ServerIdentity(digest=name, text=name), environment, work)
+        identity = ServerIdentity(digest=name, text=name)
+        return AgentProgram(name, real.command, identity, environment, work, mode=real.mode)
 
     def work(self, name: str) -> Path:
         return self._folder / f"{name}-work"

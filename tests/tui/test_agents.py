@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,20 @@ async def test_an_agent_is_a_row_with_its_calls_below_it_and_its_figures(tmp_pat
         await see(pilot, "scout: where is it decided?")
 
 
+async def test_the_board_says_once_how_many_are_sent_and_what_sending_is(tmp_path: Path) -> None:
+    tasks = [("fanout_agent", json.dumps({"task": f"task {n}"})) for n in range(4)]
+    model = WrittenModel(calls(*tasks, ("lab_look", "{}"), text="I send four."), say("Done."))
+    bench = app(tmp_path, model, Bench(asks=True).tools, agents=dict)
+    async with bench.run_test(size=(120, 36)) as pilot:
+        chat(pilot.app).console.conversation.engine.settings = replace(
+            chat(pilot.app).console.conversation.engine.settings, ask_agents=2
+        )
+        await pilot.press(*"go", "enter")
+        await see(pilot, "5 need you")
+        assert seen(pilot.app).count("4 agents, ") == 1
+        assert seen(pilot.app).count("sends    agent") == 4
+
+
 async def test_its_call_waits_on_the_one_board_with_its_name(tmp_path: Path) -> None:
     bench = Bench(asks=True)
     bench.free.set()
@@ -81,6 +96,10 @@ async def test_its_call_waits_on_the_one_board_with_its_name(tmp_path: Path) -> 
         await pilot.press(*"go", "enter")
         await see(pilot, "scout: look")
         await see(pilot, "The store is fine.")
+        await see(pilot, "needs you · step 1 · 1 call")
+        await pilot.press(*"/agents", "enter")
+        await see(pilot, "scout: running · needs you · step 1 · 1 call")
+        await pilot.press("escape")
         await decide(pilot, "tab", "y")
         await see(pilot, "Both have answered.")
         transcript = chat(pilot.app).console.ui.transcript

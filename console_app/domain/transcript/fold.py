@@ -188,6 +188,10 @@ class Transcript:
                 case ev.TextDelta() | ev.ReasoningDelta() if deep == len(names):
                     work.tail = (work.tail + event.text)[-_TAIL:]
                     call.message = work.tail.rstrip().rpartition("\n")[2]
+                case ev.ApprovalRequested():
+                    work.waiting.add(event.call_id)
+                case ev.ApprovalResolved() | ev.CallFinished():
+                    work.waiting.discard(event.call_id)
                 case ev.CallStarted() if (of := self.calls.get(event.call_id)) is not None:
                     main = (of.arguments or {}).values()
                     words = next((value for value in main if isinstance(value, str)), "")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from console_app.domain import events as ev
 from console_app.domain import safe_text
 from console_app.domain.messages import Reasoning, ThoughtLabel, UserMessage
-from console_app.domain.tools import OWN_SERVER, Artifact, CallOrigin, CallState, Outcome
+from console_app.domain.tools import AGENT, OWN_SERVER, Artifact, CallOrigin, CallState, Outcome
 from console_app.domain.transcript.verdicts import YOURS, Verdict, verdict_of
 from console_app.records import dataclass, field
 
@@ -132,6 +132,7 @@ class AgentWork:
     tokens: int = 0
     cost: float | None = None
     tail: str = ""
+    waiting: set[str] = field(default_factory=set[str])  # calls that wait for the user
     turns: list[TurnView] = field(default_factory=list["TurnView"])  # its conversation, as it goes on
 
 
@@ -240,7 +241,7 @@ class CallView:
 
     @property
     def is_agent(self) -> bool:
-        return bool(self.runs) or (self.is_own and self.tool == "agent")
+        return bool(self.runs) or (self.is_own and self.tool == AGENT)
 
     @property
     def agent_name(self) -> str:

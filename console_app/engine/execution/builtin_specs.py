@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from console_app.domain import ToolSpec, one_line, safe_text
 from console_app.domain import events as ev
-from console_app.domain.tools import OWN_SERVER, ToolAnnotations
+from console_app.domain.tools import AGENT, OWN_SERVER, ToolAnnotations
 
 MOST_ITEMS = 200
 _LINE = re.compile(r"^\s*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?\[\s*(?P<mark>[xX~\-/]?)\s*\]\s+(?P<boxed>\S.*)$")
@@ -86,7 +86,6 @@ def _one_line(text: str) -> str:
 FINISHED, TODO, QUESTION = "finished", "update_todo_list", "ask_followup_question"
 ENABLE = "enable_server"
 SKILL = "skill"
-AGENT = "agent"
 MOST_SERVERS = 50  # servers that are off and named to the model
 MOST_ABOUT = 200  # characters of what one is for
 MOST_OPTIONS = 4

@@ -9,6 +9,7 @@ import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -202,6 +203,7 @@ RISK_COLOURS: Mapping[RiskWord, str] = {
     "runs": "$warning",
     "deletes": "bold $error",
     "network": "$secondary",
+    "sends": "$secondary",
     "changes": "$warning",
 }
 WORD = max(map(len, RISK_COLOURS))  # cells of the longest word
@@ -233,11 +235,15 @@ class RowSizes:
     replayed: bool = False
 
 
-def row(approval: Pending, selected: bool, sizes: RowSizes, now: float, *, opened: bool = False) -> Content:
-    """A waiting call in a line, as in its batch, with its risk in front. `opened`: its arguments stand below."""
+def row(
+    approval: Pending, selected: bool, sizes: RowSizes, now: float, *, opened: bool = False, again: bool = False
+) -> Content:
+    """A waiting call in a line, as in its batch, with its risk in front. `opened`: its arguments stand below; `again`:
+    the row above tells the same reason."""
     call = approval.call
     name = sizes.names.get(call.id, one_line(call.tool, MOST_LABEL))
     why, left = _beside(approval, sizes, now)
+    why = "" if again else why
     line = Content.styled("▸ " if selected else "  ", "bold $warning")
     if not sizes.replayed:
         line += Content.styled(f"{approval.risk.word:<{WORD}}  ", RISK_COLOURS[approval.risk.word])
@@ -778,9 +784,11 @@ class ApprovalBoard(FoldingBoard):
         end = self._first + self._calls_shown
         visible = list(enumerate(selection.waiting))[self._first : end]
         opened = not self.query_one(ArgumentsView).has_class("-in-row")
+        reasons = [approval.call.why for _, approval in visible]
+        said_above = [False, *(above == why for above, why in pairwise(reasons))]
         lines = [
-            row(approval, n == selection.selected, sizes, now, opened=opened and n == selection.selected)
-            for n, approval in visible
+            row(approval, n == selection.selected, sizes, now, opened=opened and n == selection.selected, again=again)
+            for (n, approval), again in zip(visible, said_above, strict=True)
         ]
         above, below = self._first, len(selection.waiting) - end
         cut = " ".join(filter(None, (f"↑ {above}" if above else "", f"↓ {below}" if below else "")))

@@ -36,8 +36,6 @@ from console_app.tui.textual_internals import driver_of
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.key_hints import KeyHints
 
-QUIET_AFTER = 60.0  # seconds without news of it that are said
-
 
 class AgentPane(Vertical):
     """Shows what the transcript has of an agent, and what it does from then on. `agent` is its path, "" if closed."""
@@ -97,9 +95,9 @@ class AgentPane(Vertical):
         """Say in the title how far it is; True while that changes."""
         if (call := self._call) is None:
             return False
-        runs, quiet = call.state is CallState.RUNNING, now - call.news_at
+        runs = call.state is CallState.RUNNING
         took = amounts.seconds((call.finished_at or now) - (call.started_at or call.announced_at))
-        news = f"no news for {amounts.seconds(quiet)}" if runs and quiet > QUIET_AFTER else ""
+        news = call_description.agent_state(call, now)
         state = call_description.in_words(call)
         facts = [f"Agent {one_line(self.agent, 60)}", state, news, call_description.agent_work(call), took]
         keys = "ctrl+s says it what you wrote · esc back" if runs else "esc back"

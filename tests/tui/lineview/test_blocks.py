@@ -14,7 +14,7 @@ from rich.style import Style
 
 from console_app.domain.tools import Artifact, CallState, Outcome, ToolResult
 from console_app.domain.transcript import BatchView, CallView, LogLine
-from console_app.domain.transcript.views import GrowingText
+from console_app.domain.transcript.views import AgentWork, GrowingText
 from console_app.engine.calls import results
 from console_app.engine.calls.results import shared
 from console_app.tui.lineview import AssistantBlock, Block, CallBlock, UserBlock
@@ -155,6 +155,7 @@ def test_progress_is_the_ground_of_the_row_where_the_whole_is_known_and_nothing_
 
     assert filled(progress=31, total=50, message="fetching") == int(95 * 0.62)
     assert filled(progress=7, message="looking") == filled() == 0
+    assert "Oslo · looking" in shown(panel(a_call(progress=0, message="looking", news_at=START))), "0 of nothing"
     assert "Oslo · 7  looking" in shown(panel(a_call(progress=7, message="looking", news_at=START)))
 
 
@@ -162,6 +163,14 @@ def test_a_call_without_news_for_long_says_so() -> None:
     call = a_call(message="connecting", news_at=START)
     assert "taking longer" not in shown(panel(call), now=START + 29)
     assert "taking longer than expected" in shown(panel(call), now=START + 31)
+
+
+def test_an_agent_without_news_for_a_minute_says_so() -> None:
+    call = a_call(message="I look", news_at=START, work=AgentWork(steps=1))
+    assert "no news" not in shown(panel(call), 140, now=START + 59)
+    assert "no news for 1 m 00 s · step 1" in shown(panel(call), 80, now=START + 61)
+    call.work = AgentWork(steps=1, waiting={"call_2"})
+    assert "needs you · step 1" in shown(panel(call), 80, now=START + 61)
 
 
 def test_a_call_that_ends_by_itself_says_when_and_what_would_help() -> None:

@@ -71,7 +71,7 @@ def row(
         time, pieces = [], crop(pieces, room)
     left = room - pieces_width([*pieces, *time])
     marks = [(text, palette.muted if text == "[text]" else palette.warning) for text in badges(call)]
-    said: list[Piece] = [*told, *_state(call, word, style), *marks]
+    said: list[Piece] = [*told, *_state(call, word, style, palette, now), *marks]
     told_above = call.state is CallState.QUEUED and group.has_header  # the counts say what is waited for
     newest = [] if told_above else news(call, max(left, 0), palette, now, detail, opened=opened, below=below)
     words: list[Piece] = []
@@ -88,10 +88,12 @@ def row(
     return [*pieces, (" " * (room - pieces_width([*pieces, *time])), palette.base), *time]
 
 
-def _state(call: CallView, word: str, style: Style) -> list[Piece]:
+def _state(call: CallView, word: str, style: Style, palette: Palette, now: float) -> list[Piece]:
     """The word for a call's state, where it isn't good and doesn't run; in place of "said no" stands why."""
     verdict = call.verdict
     if verdict is None:
+        if waits := call_description.agent_state(call, now):
+            return [(waits, palette.warning)]
         return [(word, style)] if call.waits_for_you or call.state is CallState.QUEUED else []
     if verdict.is_good:
         return []
@@ -110,7 +112,6 @@ def took(call: CallView, now: float) -> str:
     return f"at least {ran}" if call.outcome is Outcome.INTERRUPTED else ran  # nobody saw its end
 
 
-AGENT_QUIET_AFTER = 60.0  # the same of an agent: its model may think for long
 QUIET_AFTER = 30.0  # seconds without progress after which a call is said to take long
 ENDING_IN = 30.0  # seconds that are left without news, below which they are counted down
 SAYING = 16  # cells of the newest line that say something
@@ -173,7 +174,7 @@ def _running(call: CallView, room: int, palette: Palette, now: float, said: str)
             told := _counted(call.progress, call.total, message, room - pieces_width(pieces) - 2, palette)
         ):
             pieces += [("  ", palette.base), *told]
-    elif call.progress is not None:
+    elif call.progress:
         pieces += [(number(call.progress), palette.base), *([("  ", palette.base), *message] if message else [])]
     else:
         pieces += message
@@ -192,8 +193,6 @@ def _running(call: CallView, room: int, palette: Palette, now: float, said: str)
             (" · + gives it more time  ", palette.muted),
             *pieces,
         ]
-    elif call.work is not None and quiet > AGENT_QUIET_AFTER:
-        pieces = [(f"no news for {amounts.seconds(quiet)}", palette.warning), ("  ", palette.base), *pieces]
     elif quiet > QUIET_AFTER and call.work is None:
         pieces = [
             ("taking longer than expected", palette.warning),
