@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from console_app.config.trust import CustomCommand
 from console_app.console.console import Console
-from console_app.console.intents.table import LONGEST_ABOUT, Bound, Cannot, Intent, Moment, Ways, slash_commands
+from console_app.console.intents.table import LONGEST_ABOUT, Bound, Cannot, Intent, Key, Moment, Ways, slash_commands
 from console_app.console.talk.sessions import READ_ONLY
 from console_app.domain import FanoutError, UsageError, one_line
 from console_app.domain.rules import parse_rule
@@ -89,6 +89,8 @@ class Commands:
             return f"/{name} is a command of this project that waits for your trust: /trust shows it, and asks."
         if isinstance(way := self.ways.get(name), Cannot):
             return f"/{name} is no command here: {way.why}."
+        if isinstance(way, Key):
+            return f"/{name} is no command here but a key, which /help shows."
         return (
             f"There is no command /{one_line(name, 40)}. {f'Did you mean /{near}? ' if near else ''}/help lists them."
         )
