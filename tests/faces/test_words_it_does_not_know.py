@@ -77,7 +77,7 @@ async def tried(
 ) -> None:
     before, wrong = state(made), list[str]()
     for name in names:
-        shared = ways.get(name, Slash()) == Slash() and INTENTS[name].argument != "CALL"
+        shared = ways.get(name, Slash()) == Slash() and "CALL" not in INTENTS[name].argument
         for rest in BAD:
             said = await attempt(name, rest)
             if any(one in said for one in BROKEN):
