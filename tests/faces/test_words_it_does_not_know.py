@@ -123,7 +123,7 @@ async def test_in_lines(tmp_path: Path, plain: Plain) -> None:
             await shown.see(mark)
             return shown.text[before:]
 
-        async def answered(task: asyncio.Future[object]) -> None:
+        async def answered(task: asyncio.Future[Any]) -> None:
             """Leaves each question until the command is over."""
             while not task.done():
                 asks = asyncio.ensure_future(face.dialogue.opened.wait())
