@@ -380,7 +380,7 @@ def build_engine(
         settings=settings,
         gate=gate,
         servers=servers,
-        programs=Runner.installed(setup.paths.data / "programs" if kept else None),
+        programs=Runner.installed(setup.paths.programs if kept else None),
         workplace=workplace or hooks_of_calls(setup),
         agents=agent_kinds(setup, workplace) if workplace is not None else None,
         open_model=open_model,
@@ -458,7 +458,7 @@ class Apart:
     async def open(cls, setup: Setup, workplace: WorkingFolder, beside: ports.Toolset, name: str) -> Apart:
         from console_app.workplace import Worktree
 
-        worktree = await asyncio.to_thread(Worktree.open, setup.cwd, setup.paths.data / "worktrees", name)
+        worktree = await asyncio.to_thread(Worktree.open, setup.cwd, setup.paths.worktrees, name)
         chosen = await asyncio.to_thread(choose_servers, setup)
         on = {spec.server for spec in beside.tools()}
         own = [one for one in chosen.servers if one.name in APART and (chosen.bundled or one.name in chosen.shipped)]

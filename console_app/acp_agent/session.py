@@ -6,9 +6,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +15,7 @@ from acp import RequestError, schema
 from console_app.acp_agent import prompts
 from console_app.acp_agent.asking import CallQuestions, EditorQuestions
 from console_app.acp_agent.updates import Updates
-from console_app.console import MODES, Around, Console, UiPort, turn_of
+from console_app.console import MODES, Console, UiPort
 from console_app.console.intents import INTENTS, Cannot, Commands, Ways, intent_of, parse
 from console_app.domain import ApprovalMode, CallState, Event, FanoutError, Level, UsageError, event_news, one_line
 from console_app.domain.settings import EFFORTS
@@ -189,7 +187,7 @@ class EditorSession(UiPort):
         before = self.console.conversation.last_turn
         words = prompts.words_of(blocks)
         if not await self._commands.run(words):
-            words, around = self._commands.written(words)
+            words, around = self._commands.message_of(words)
             message, notices = await prompts.message_of(words, blocks, self.console.attachments, self._edited)
             for notice in notices:
                 self.updates.note(notice, grave=True)
@@ -370,10 +368,10 @@ class EditorCommands:
     """Lists one conversation's slash commands for its editor, and runs them. `tell` takes the list."""
 
     def __init__(self, console: Console, hub: Hub, tell: Callable[[Any], None]) -> None:
-        self._console = console
         self._hub = hub
         self._tell = tell
         self._commands = Commands(console)
+        self.message_of = self._commands.message_of
         self._commands.use(editor_ways())
         self._read = False
         self._listed: list[tuple[str, str, str]] = []
@@ -400,14 +398,6 @@ class EditorCommands:
         own = (bound.intent for bound in self._commands.listed)
         for one in (*own, *(intent_of(name, prompt) for name, prompt in self._hub.typed_prompts().items())):
             yield one.name, one.about, one.argument
-
-    def written(self, words: str) -> tuple[str, Around]:
-        """Return the text of a command that people wrote, and what its turn runs within; others as they are. A server's
-        prompt is for the message to read."""
-        name, rest = parse(words) or ("", "")
-        if (written := self._commands.prompts.get(name)) is None:
-            return words, nullcontext
-        return written.prompt(rest), partial(turn_of, written, self._console.services.engine, self._console.models)
 
     async def run(self, words: str) -> bool:
         """Run a command of Fanout; False for other words."""

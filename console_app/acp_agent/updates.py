@@ -84,10 +84,8 @@ class Updates:
             case ev.CallDropped():
                 self._drop(event.call_id)
             case (
-                ev.SessionStarted() | ev.Thought() | ev.CallArguments() | ev.CallExtended()
-                | ev.CallDetached() | ev.CallAsked()
-                | ev.CallAnswered() | ev.BatchFinished() | ev.AnswerKept() | ev.MessageAdded() | ev.TurnFinished()
-                | ev.TurnUndone()
+                ev.Untold() | ev.Thought() | ev.CallArguments() | ev.CallExtended() | ev.CallDetached() | ev.CallAsked()
+                | ev.CallAnswered() | ev.BatchFinished() | ev.MessageAdded() | ev.TurnFinished() | ev.TurnUndone()
             ):  # fmt: skip
                 pass
             case _:

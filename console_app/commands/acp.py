@@ -118,7 +118,7 @@ class OpenedSessions:
                 library=library,
                 rules=UserRules(setup.paths),
                 working_folder=folder,
-                replaced_files=setup.paths.data / "replaced",
+                replaced_files=setup.paths.replaced,
                 pictures_path=setup.paths.files,
                 custom_commands=partial(CustomCommands.find, setup.paths, folder, setup.environ),
             ),

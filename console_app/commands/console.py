@@ -249,7 +249,7 @@ class ConsoleParts:
             keymap=setup.settings.keys,
             rules=UserRules(setup.paths),
             working_folder=setup.cwd,
-            replaced_files=setup.paths.data / "replaced",
+            replaced_files=setup.paths.replaced,
             pictures_path=setup.paths.files,
             custom_commands=partial(trust.CustomCommands.find, setup.paths, setup.cwd, setup.environ),
             diagnose=self._diagnose,

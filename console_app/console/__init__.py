@@ -7,7 +7,6 @@ if TYPE_CHECKING:
     from console_app.console.connecting import Connecting as Connecting
     from console_app.console.connecting import Listing as Listing
     from console_app.console.console import Console as Console
-    from console_app.console.intents.commands import turn_of as turn_of
     from console_app.console.models import ConfiguredModels as ConfiguredModels
     from console_app.console.models import Models as Models
     from console_app.console.models import list_all as list_all

@@ -72,6 +72,7 @@ class Console:
         self._news = ServerNews(services.server_statuses, ui)
         self.untrusted = tuple[str, ...]()  # the names of what waits for trust
         self._waits = ""  # the line that said what waits for trust
+        services.on_servers_changed(self.servers_changed)
 
     # -- its life
 

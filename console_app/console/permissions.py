@@ -35,8 +35,8 @@ _ORDER: tuple[Action, ...] = ("deny", "ask", "allow")  # as they count
 
 @dataclass(frozen=True, slots=True)
 class ApprovalDecision:
-    """A decision for `call_ids`; `rule` is written as well. By call id, `shown` has the fingerprint of the tool,
-    `displayed` the hash of the lines, and `comments` words for the model."""
+    """A decision about the calls `call_ids`, and with `rule` about later ones. By the id of a call, `shown` has the
+    fingerprint of its tool, `displayed` the hash of the lines that the user saw, and `comments` words for the model."""
 
     call_ids: tuple[str, ...]
     decision: Decision

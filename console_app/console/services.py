@@ -76,7 +76,7 @@ def _no_page(events: Sequence[ev.Event], title: str) -> str:
 
 @dataclass(slots=True)
 class Services:
-    """Everything the console talks to. Only `engine`, `models`, the two paths and `theme_dirs` have no default."""
+    """Everything the console talks to. The five fields without a default have to be given."""
 
     engine: Engine
     models: Models

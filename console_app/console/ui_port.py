@@ -13,30 +13,30 @@ from console_app.domain.transcript import CallView, Transcript
 
 
 class UiPort(Protocol):
-    """A face, as `console` sees it. Who waits for an answer runs in a task of its own. These bodies are for a face that
+    """A face, as `console` sees it. A verb that asks is awaited in a task of its own. These bodies are for a face that
     nobody looks at: no answer is a no."""
 
     @property
     @abstractmethod
     def transcript(self) -> Transcript:
-        """Return the conversation as far as it was shown."""
+        """Return the conversation as far as it was shown: each event that came to `show` is applied to it."""
         ...
 
     # What happens
 
     @abstractmethod
     def show(self, event: Event) -> None:
-        """Shows an event, which was stored."""
+        """Apply an event, which is stored already, to the transcript, and show it."""
 
     @abstractmethod
     async def next_slice(self) -> None:
         """Returns when the next slice of events may come: a face may need a breath, or a pipe may be full."""
 
     async def show_stored(self, events: Sequence[Event]) -> None:
-        """Show a stored conversation in place of the one there is."""
+        """Begin a transcript of these events in place of the one there is, and show it."""
 
     def show_new(self) -> None:
-        """Show a conversation in which nothing was said yet."""
+        """Begin an empty transcript, and show a conversation in which nothing was said yet."""
 
     def another_session(self) -> AbstractContextManager[None]:
         """Surround the way to another session: what is written within is meant for that one."""
@@ -49,14 +49,14 @@ class UiPort(Protocol):
 
     @abstractmethod
     def tell(self, level: Level, text: str) -> None:
-        """Shows a line that stays."""
+        """Show a line that stays."""
 
     def take_back(self, text: str) -> None:
-        """Takes away a line that was told and is true no more, where it stands outside the conversation."""
+        """Take away a line that was told and is true no more, where it stands outside the conversation."""
 
     @abstractmethod
     def toast(self, text: str, seconds: float = 4) -> None:
-        """Shows a line that goes away by itself."""
+        """Show a line that goes away by itself."""
 
     async def report(
         self,
@@ -78,17 +78,21 @@ class UiPort(Protocol):
         return None
 
     async def ask(self, title: str, hint: str = "") -> str | None:
+        """Ask for a line of text; None where nobody wrote one."""
         return None
 
     async def trusts(self, text: str) -> bool:
+        """Show all of `text`, and ask whether the user trusts these files as they are."""
         return False
 
     def give_back(self, text: str) -> bool:
-        """Puts a message that was not sent back where it was written; False where something else is being written."""
+        """Put a message that was not sent back where it was written; False where something else is being written."""
         return False
 
     def call(self, name: str) -> CallView:
+        """Return the call that a command names, as with its number. Raises UsageError where none has the name."""
         raise UsageError("calls have no names here")
 
     def key_of(self, intent: str) -> str:
+        """Return what to press or to type for an intent."""
         return f"/{intent}"

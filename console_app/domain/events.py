@@ -38,6 +38,10 @@ class BaseEvent(Frozen):
     agent: str = ""
 
 
+class Untold(BaseEvent):
+    """An event that only changes the state: faces read what came of it there, and none tells of the event itself."""
+
+
 class Decision(StrEnum):
     """The answer to an approval request."""
 
@@ -278,7 +282,7 @@ class BatchFinished(BaseEvent):
 TurnOutcome = Literal["completed", "cancelled", "failed", "step_limit"]
 
 
-class SessionStarted(BaseEvent):
+class SessionStarted(Untold):
     """A conversation begins: the user's, or that of an agent, which is the work of the call `parent`."""
 
     type: Literal["session.started"] = "session.started"
@@ -348,7 +352,7 @@ class TodoChanged(BaseEvent):
     by: Literal["model", "user"] = "model"
 
 
-class AnswerKept(BaseEvent):
+class AnswerKept(Untold):
     """A part of the answer being written that its `endpoint` wants back, kept as soon as it came: a piece of reasoning,
     or `provider_data`. This is the call's (`call_id`) or else the message's, and takes the place of the one before.
 

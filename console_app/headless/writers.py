@@ -177,13 +177,13 @@ class TextWriter:
                 if event.level != "debug":
                     self._line(event.text)
             case (
-                ev.SessionStarted() | ev.TurnStarted() | ev.StepStarted() | ev.ReasoningDelta() | ev.ThoughtDelta()
+                ev.Untold() | ev.TurnStarted() | ev.StepStarted() | ev.ReasoningDelta() | ev.ThoughtDelta()
                 | ev.CallArguments() | ev.CallDropped() | ev.CallReady()
                 | ev.ApprovalRequested() | ev.ApprovalResolved() | ev.CallQueued() | ev.CallStarted()
                 | ev.CallProgress() | ev.CallLog() | ev.CallExtended()
                 | ev.CallDetached() | ev.CallRestarted() | ev.QuestionAsked()
                 | ev.CallAsked() | ev.TodoChanged() | ev.BatchFinished() | ev.UsageReported() | ev.TurnFinished()
-                | ev.TurnUndone() | ev.AnswerKept()
+                | ev.TurnUndone()
             ):  # fmt: skip
                 pass
             case _:

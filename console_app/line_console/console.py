@@ -106,7 +106,6 @@ class LineConsole:
             self._say(problem)
         await self.console.read_project()
         services.human.listen(self.ui.questions.changed)
-        services.on_servers_changed(self.console.servers_changed)
         start = asyncio.create_task(self.console.start())
         if prompt:
             self.send(prompt)

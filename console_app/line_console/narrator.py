@@ -187,7 +187,7 @@ class LineUi(UiPort):
                 | ev.CallAnswered() | ev.CallFinished()
             ):  # fmt: skip
                 self._call(event)
-            case ev.SessionStarted() | ev.UsageReported() | ev.TurnUndone() | ev.AnswerKept():
+            case ev.Untold() | ev.UsageReported() | ev.TurnUndone():
                 pass
             case _:
                 assert_never(event)

@@ -219,7 +219,6 @@ class LivePage(UiPort):
         if services.hub is not None:
             services.hub.asking.open_url = self._open_url
         services.human.listen(self.changed)
-        services.on_servers_changed(console.servers_changed)
         for problem in services.problems:
             self.tell("warning", problem)
         self._later(self._start(console))

@@ -373,7 +373,7 @@ class BrowserPages:
         page, asked = came
         async with shared.show_on(page.tell, asked):
             while (message := await socket.receive())["type"] != "websocket.disconnect":
-                if said := _fields(message.get("text") or ""):
+                if said := safe_text.object_in(message.get("text") or ""):
                     await shared.act(said)
 
     async def _socket(self, socket: WebSocket) -> None:
@@ -395,7 +395,7 @@ class BrowserPages:
                 message = await socket.receive()
         except TimeoutError:
             return {}
-        return _fields(message.get("text") or "")
+        return safe_text.object_in(message.get("text") or "")
 
     async def _lets_in(self, asked: Mapping[str, Any], page: _Page) -> bool:
         """Return whether the page showed the ticket, or the token, for which it gets one. It is told why not."""
@@ -451,16 +451,8 @@ async def _read(socket: WebSocket, console: RunningConsole) -> None:
             return
         if data := message.get("bytes"):
             await console.process.write(data)
-        elif (size := _size(_fields(message.get("text") or "").get("size"))) is not None:
+        elif (size := _size(safe_text.object_in(message.get("text") or "").get("size"))) is not None:
             console.process.resize(size)
-
-
-def _fields(text: str) -> Mapping[str, Any]:
-    """Read what a page says, an object of JSON; nothing where it is none."""
-    try:
-        return safe_text.as_object(json.loads(text))
-    except (ValueError, RecursionError):
-        return {}
 
 
 def _size(values: Any) -> tuple[int, int] | None:

@@ -12,6 +12,7 @@ from console_app.domain.event_news import NEWS
 
 CODE = Path(__file__).parents[2] / "console_app"
 EVENTS = frozenset(one.__name__ for one in get_args(ev.Event))
+UNTOLD = frozenset(one.__name__ for one in get_args(ev.Event) if issubclass(one, ev.Untold))
 OWNERS = {  # the one file of each face that makes something to look at or to hear of each event
     "tui": {"lineview/event_router.py"},
     "line_console": {"narrator.py"},
@@ -40,7 +41,7 @@ def test_every_event_is_in_the_table_and_every_owner_knows_all_events() -> None:
     for face, owners in OWNERS.items():
         for owner in owners:
             known = {name for _, names in _asked(ast.parse((CODE / face / owner).read_text())) for name in names}
-            assert known == EVENTS, f"{face}/{owner} has no word for {sorted(EVENTS - known)}"
+            assert known >= EVENTS - UNTOLD, f"{face}/{owner} has no word for {sorted(EVENTS - UNTOLD - known)}"
 
 
 def _reads(tree: ast.Module) -> Iterator[int]:

@@ -43,8 +43,8 @@ class PlainPrompt(UiPort):
         self.lines.append(text)
 
 
-async def test_a_plain_prompt_sends_decides_and_does_what_every_face_does(tmp_path: Path) -> None:
-    model = WrittenModel(calls(("lab_do", '{"text": "a"}'), ("lab_do", '{"text": "b"}')), say("Both."))
+async def test_a_plain_prompt_sends_decides_edits_and_does_what_every_face_does(tmp_path: Path) -> None:
+    model = WrittenModel(calls(*(("lab_do", f'{{"text": "{one}"}}') for one in "abc")), say("All."))
     made = services(tmp_path, model, Tools({("lab", "do"): echo}), gate=ApprovalGate(ApprovalMode.ASK))
     face = PlainPrompt()
     console = Console(made, face)
@@ -52,15 +52,21 @@ async def test_a_plain_prompt_sends_decides_and_does_what_every_face_does(tmp_pa
     commands.use(WAYS)
     console.readiness.waits_for_nothing()
 
-    console.send("Do both.")
-    for _ in range(2):
+    console.send("Do all.")
+    for _ in range(3):
         await face.asked.acquire()
-    first, second = console.pending.all()
+    first, second, third = console.pending.all()
     for pending, decision in ((first, Decision.ALLOW), (second, Decision.DENY)):
         shown = {pending.call.id: pending.fingerprint or ""}
         assert console.permissions.decide(ApprovalDecision((pending.call.id,), decision, shown=shown))
+    console.permissions.run_edited(third.call.id, {"text": "d"}, third.fingerprint)
     await console.conversation.ended()
-    assert [call.verdict.word for call in face.transcript.calls.values() if call.verdict] == ["ok", "denied"]
+    ended = list(face.transcript.calls.values())
+    assert [call.verdict.word for call in ended if call.verdict] == ["ok", "denied", "ok"]
+    assert ended[2].arguments == {"text": "d"}
+    console.calls.run_again(first.call.id)
+    await console.conversation.ended()
+    assert ended[0].attempt == 2
 
     for name, rest in (("cost", ""), ("policy", "sideways")):
         if (work := commands.do(commands.own[name], rest)) is not None:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from console_app.domain import ConfigError
+from console_app.domain import ConfigError, safe_text
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
@@ -124,6 +124,14 @@ def read_text(path: Path, *, most: int = MOST_TEXT, piped: bool = False) -> str:
         raise ConfigError(f"can't read {path}: it is {error.strerror} and no file") from None
     except OSError as error:
         raise ConfigError(f"can't read {path}: {error.strerror or error}") from None
+
+
+def object_at(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file, {} without one, which is worth less than the next that is written there."""
+    try:
+        return safe_text.object_in(read_text(path, most=MOST_RECORD))
+    except ConfigError:
+        return {}
 
 
 def read_record(path: Path) -> dict[str, Any]:

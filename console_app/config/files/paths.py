@@ -56,6 +56,9 @@ class Paths:
     files = _In("data", "files")  # those that tools return
     sessions = _In("data", "sessions.db")  # every conversation, unless it was not to be saved
     session_locks = _In("data", "locks")  # a file for each session that is open in a console now
+    replaced = _In("data", "replaced")  # the bytes that calls of the files server replaced, which it keeps itself
+    programs = _In("data", "programs")  # programs that wait while their session is closed
+    worktrees = _In("data", "worktrees")  # the folders of agents that work in one of their own
     drafts = _In("data", "drafts")  # the prompts that were written and not sent, a file a session
     log = _In("state", "fanout.log")  # of the program itself
     server_logs = _In("state", "servers")  # a log for each server, of its standard error

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from console_app.config.servers.mcp_edit import ServerFile as ServerFile
     from console_app.config.servers.mcp_edit import Typed as Typed
     from console_app.config.servers.mcp_edit import command_problem as command_problem
     from console_app.config.servers.mcp_servers import ServerConfig as ServerConfig

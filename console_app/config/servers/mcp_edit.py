@@ -11,21 +11,66 @@ taken over by itself: `fanout mcp import` shows what is there, and takes what it
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from console_app.config.files import disk, trusted
+from console_app.config.files import Paths, disk, trusted
 from console_app.config.servers import json_positions
 from console_app.config.servers.mcp_servers import containers, parsed, read_mcp_config
 from console_app.domain import ConfigError, safe_text
 from console_app.records import dataclass
 
+if TYPE_CHECKING:
+    from console_app.config.servers.server_choice import ServerChoice
+
 _EMPTY = '{\n  "mcpServers": {}\n}\n'
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFile:
+    """The mcp.json that is written to: the one that counts, and the user's own in place of the bundled one."""
+
+    paths: Paths
+    path: Path
+    bundled: Path | None = None  # a file that isn't there begins as this one: its servers stay
+
+    @classmethod
+    def of(cls, paths: Paths, choice: ServerChoice) -> ServerFile:
+        if choice.path is None or choice.bundled:
+            return cls(paths, paths.mcp, choice.path)
+        return cls(paths, choice.path)
+
+    def names(self) -> list[str]:
+        """Return the servers that are written, or would be together with the first."""
+        return (
+            [one.name for one in read_mcp_config(text, self.path, os.environ).servers] if (text := self._text) else []
+        )
+
+    def fields(self, name: str) -> dict[str, Any]:
+        """Return what is written of a server, `${VAR}` as it stands; empty for one that isn't there."""
+        return server_fields(text, name, self.path) if (text := self._text) else {}
+
+    def put(self, name: str, fields: Mapping[str, Any]) -> str:
+        """Add or replace a server, and return the new text; a file that you trusted stays trusted."""
+        return self._trusted(put_server(self.path, name, fields, start=self._text))
+
+    def remove(self, name: str) -> None:
+        self._trusted(remove_server(self.path, name, start=self._text))
+
+    @property
+    def _text(self) -> str:
+        source = self.path if self.path.exists() else self.bundled
+        return disk.read_text(source) if source is not None else ""
+
+    def _trusted(self, edit: trusted.Written) -> str:
+        trusted.trust_edit(self.paths, self.path, edit)
+        return edit.text
 
 
 def put_server(path: Path, name: str, fields: Mapping[str, Any], *, start: str = "") -> trusted.Written:

@@ -174,13 +174,13 @@ class Selection:
     @classmethod
     def load(cls, paths: Paths, folder: Path) -> Selection:
         """Return the picks for a working folder; none for a folder without, or where the file can't be read."""
-        entry = safe_text.as_object(_record(paths).get(str(folder.resolve())))
+        entry = safe_text.as_object(disk.object_at(paths.tools).get(str(folder.resolve())))
         servers = {name: on for name, on in safe_text.as_object(entry.get("servers")).items() if isinstance(on, bool)}
         return cls(servers, frozenset(_items(entry.get("off"))))
 
     def save(self, paths: Paths, folder: Path) -> None:
         """Keep the picks for a working folder. Raises ConfigError when the file can't be written."""
-        record = _record(paths)
+        record = disk.object_at(paths.tools)
         record.pop(str(folder.resolve()), None)
         off: dict[str, dict[str, list[str]]] = {}
         for server, kind, name in sorted(self.off):
@@ -211,11 +211,3 @@ def _items(value: Any) -> Iterator[Item]:
             for name in safe_text.as_list(safe_text.as_object(kinds).get(f"{kind}s")):
                 if isinstance(name, str):
                     yield server, kind, name
-
-
-def _record(paths: Paths) -> dict[str, Any]:
-    """Return the picks of all folders; {} for a broken file, which is worth less than new picks."""
-    try:
-        return safe_text.as_object(json.loads(disk.read_text(paths.tools, most=disk.MOST_RECORD)))
-    except (ConfigError, ValueError, RecursionError):
-        return {}

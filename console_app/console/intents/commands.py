@@ -5,22 +5,32 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING
 
 from console_app.config.trust import CustomCommand
 from console_app.console.console import Console
-from console_app.console.intents.table import LONGEST_ABOUT, Bound, Cannot, Intent, Moment, Ways, slash_commands
+from console_app.console.intents.table import (
+    LONGEST_ABOUT,
+    Bound,
+    Cannot,
+    Intent,
+    Key,
+    Moment,
+    Ways,
+    parse,
+    slash_commands,
+)
 from console_app.console.talk.sessions import READ_ONLY
 from console_app.domain import FanoutError, UsageError, one_line
 from console_app.domain.rules import parse_rule
 from console_app.engine import Rule
 
 if TYPE_CHECKING:
-    from console_app.config.trust import CustomCommand
     from console_app.console.models import Models
+    from console_app.console.talk.conversation import Around
     from console_app.engine import Engine
 
 log = logging.getLogger(__name__)
@@ -69,7 +79,7 @@ class Commands:
         self.ways: Ways = {}
         self.own: Mapping[str, Bound] = {}
         self.written: Mapping[str, Bound] = {}
-        self.prompts: Mapping[str, CustomCommand] = {}  # what each says, for a face that makes its own message of it
+        self._prompts: Mapping[str, CustomCommand] = {}
         self.untrusted: frozenset[str] = frozenset()  # names of a project's commands that wait for trust
         console.read_commands = self.read
 
@@ -89,6 +99,8 @@ class Commands:
             return f"/{name} is a command of this project that waits for your trust: /trust shows it, and asks."
         if isinstance(way := self.ways.get(name), Cannot):
             return f"/{name} is no command here: {way.why}."
+        if isinstance(way, Key):
+            return f"/{name} is no command here but a key, which /help shows."
         return (
             f"There is no command /{one_line(name, 40)}. {f'Did you mean /{near}? ' if near else ''}/help lists them."
         )
@@ -138,6 +150,13 @@ class Commands:
 
     # -- those that people wrote
 
+    def message_of(self, words: str) -> tuple[str, Around]:
+        """Return the text of a command that people wrote, and what its turn runs within; other words as they are."""
+        name, rest = parse(words) or ("", "")
+        if (custom := self._prompts.get(name)) is None:
+            return words, nullcontext
+        return custom.prompt(rest), _around(custom, self._console)
+
     async def read(self) -> str:
         console = self._console
         found = await asyncio.to_thread(console.services.custom_commands)
@@ -148,9 +167,13 @@ class Commands:
             console.ui.tell("warning", f"{path}: /{one.name} is a command of Fanout. Rename the file.")
         for problem in found.problems:
             console.ui.tell("warning", problem)
-        self.prompts = {one.name: one for one in found.commands if one not in taken}
-        self.written = {name: _bound(one) for name, one in self.prompts.items()}
+        self._prompts = {one.name: one for one in found.commands if one not in taken}
+        self.written = {name: _bound(one) for name, one in self._prompts.items()}
         return found.summary([one.name for one in taken])
+
+
+def _around(custom: CustomCommand, console: Console) -> Around:
+    return partial(turn_of, custom, console.services.engine, console.models)
 
 
 def _bound(custom: CustomCommand) -> Bound:
@@ -158,6 +181,6 @@ def _bound(custom: CustomCommand) -> Bound:
     intent = Intent(custom.name, one_line(custom.description, LONGEST_ABOUT), argument=hint)
 
     def run(console: Console, rest: str) -> None:
-        console.send(custom.prompt(rest), around=partial(turn_of, custom, console.services.engine, console.models))
+        console.send(custom.prompt(rest), around=_around(custom, console))
 
     return Bound(intent, run)

@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from console_app.config.files import Paths, disk, trusted
+from console_app.config.files import Paths
 from console_app.config.servers import (
     Kind,
     Selection,
     ServerChoice,
     ServerConfig,
+    ServerFile,
     for_groups,
-    mcp_edit,
     read_mcp_config,
 )
 from console_app.console.permissions import source_of, traits
@@ -83,9 +83,8 @@ class HubSwitches:
         self._hub_switch = HubSwitch(hub, self.statuses)
         self._paths = paths
         self._folder = folder
-        self._source = choice.path
+        self._file = ServerFile.of(paths, choice)
         self._groups = choice.groups
-        self._bundled = choice.bundled
         self._defaults = {server.name: not server.disabled for server in choice.servers}
         self._offered: Sequence[Offered] | None = None
         self._resting: dict[str, _Rest] = {}
@@ -99,7 +98,7 @@ class HubSwitches:
     @property
     def file(self) -> Path:
         """The file that counts; in place of the bundled one, the user's own."""
-        return self._paths.mcp if self._bundled or self._source is None else self._source
+        return self._file.path
 
     def changed(self) -> None:
         """Note that the hub changed; its listener calls this."""
@@ -189,7 +188,7 @@ class HubSwitches:
 
     async def reload(self, choice: ServerChoice, found: Changes) -> None:
         """Put a changed file into effect: only the servers that changed start again."""
-        self._source, self._bundled, self._groups = choice.path, choice.bundled, choice.groups
+        self._file, self._groups = ServerFile.of(self._paths, choice), choice.groups
         self._defaults = {server.name: not server.disabled for server in choice.servers}
         for name in found.removed:
             self._wake(name)
@@ -210,8 +209,7 @@ class HubSwitches:
         await self._hub.set_log_level(level, name)
 
     def written(self, name: str) -> Mapping[str, Any]:
-        source = self._source
-        return mcp_edit.server_fields(disk.read_text(source), name, source) if source is not None else {}
+        return self._file.fields(name)
 
     async def find(self, words: str) -> Mapping[str, tuple[str, Mapping[str, Any]]]:
         """Look for servers in the registry that is set: what each runs and is for, and its fields in mcp.json."""
@@ -221,9 +219,9 @@ class HubSwitches:
         return {one.name: (f"{one.runs}  {one.description}", one.fields) for one in found}
 
     async def put(self, name: str, fields: Mapping[str, Any]) -> None:
-        edit = self._edit(lambda start: mcp_edit.put_server(self.file, name, fields, start=start))
+        text = self._file.put(name, fields)
         await self._wrote()
-        config = self._configured(name, edit)
+        config = self._configured(name, text)
         self._wake(name)
         self._defaults[name] = not config.disabled
         await self._hub.put(
@@ -231,7 +229,7 @@ class HubSwitches:
         )
 
     async def remove(self, name: str) -> None:
-        self._edit(lambda start: mcp_edit.remove_server(self.file, name, start=start))
+        self._file.remove(name)
         await self._wrote()
         self._defaults.pop(name, None)
         self._wake(name)
@@ -241,15 +239,8 @@ class HubSwitches:
         if self.on_write is not None:
             await asyncio.to_thread(self.on_write)
 
-    def _edit(self, write: Callable[[str], trusted.Written]) -> trusted.Written:
-        start = disk.read_text(self._source) if self._source is not None and self._source != self.file else ""
-        edit = write(start)
-        trusted.trust_edit(self._paths, self.file, edit)
-        self._source, self._bundled = self.file, False
-        return edit
-
-    def _configured(self, name: str, edit: trusted.Written) -> ServerConfig:
-        for server in read_mcp_config(edit.text, self.file, os.environ).servers:
+    def _configured(self, name: str, text: str) -> ServerConfig:
+        for server in read_mcp_config(text, self.file, os.environ).servers:
             if server.name == name:
                 return for_groups(server, self._groups)
         raise errors.ServerError(f"{self.file} has no server {name}")

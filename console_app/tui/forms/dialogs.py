@@ -260,13 +260,7 @@ class EarlierCalls:
         return list(reversed(self._read()))
 
     def _read(self) -> dict[str, Any]:
-        if self._path is None or not self._path.exists():
-            return {}
-        try:
-            record: Any = json.loads(disk.read_text(self._path, most=disk.MOST_RECORD))
-        except (ValueError, RecursionError, ConfigError):
-            return {}
-        return cast("dict[str, Any]", record) if isinstance(record, dict) else {}
+        return {} if self._path is None else disk.object_at(self._path)
 
 
 PAUSE = 0.15  # seconds of no typing before the server is asked

@@ -131,7 +131,7 @@ class EventRouter:
                 self._thought(event)
             case ev.HistoryCompacted():
                 self._view.add_block(CompactionBlock(event))
-            case ev.SessionStarted() | ev.AnswerKept() | ev.UsageReported() | ev.TodoChanged():
+            case ev.Untold() | ev.UsageReported() | ev.TodoChanged():
                 pass
             case _:
                 assert_never(event)
