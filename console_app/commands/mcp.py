@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,9 +16,9 @@ from console_app.commands import junit
 from console_app.commands.asking import agreed
 from console_app.commands.junit import Case
 from console_app.config import trust
-from console_app.config.files import Paths, bundled, disk, trusted
+from console_app.config.files import Paths, bundled, trusted
 from console_app.config.secrets import Redactor, secret_sources
-from console_app.config.servers import ServerChoice, command_problem, load_mcp_config, mcp_edit, read_mcp_config
+from console_app.config.servers import ServerChoice, command_problem, load_mcp_config, mcp_edit
 from console_app.domain import ToolSpec, UsageError, one_line, safe_text, visible
 from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding, servers
 from console_app.mcp_client import Hub, ServerState, ServerStatus, find_servers, open_in_browser
@@ -215,39 +214,34 @@ def _file(setup: Setup) -> ServerFile:
 
 @dataclass(frozen=True, slots=True)
 class ServerFile:
-    """The mcp.json that is written to: the one that counts, and the user's own in place of the bundled one."""
+    """The mcp.json that is written to: the uppermost, and the user's own in place of the bundled one."""
 
     paths: Paths
     path: Path
-    start: str = ""  # what a file that isn't there begins as: the bundled servers stay
+    below: tuple[Path, ...] = ()  # the files whose servers are read too
 
     @classmethod
     def of(cls, paths: Paths, choice: ServerChoice) -> ServerFile:
         if choice.path is None or choice.bundled:
-            return cls(paths, paths.mcp, disk.read_text(choice.path) if choice.path is not None else "")
-        return cls(paths, choice.path)
+            return cls(paths, paths.mcp, choice.files)
+        return cls(paths, choice.path, choice.files[1:])
 
     def names(self) -> list[str]:
-        """Return the servers that are written, or would be together with the first."""
-        if self.path.exists():
-            return [server.name for server in load_mcp_config(self.path).servers]
-        return (
-            [server.name for server in read_mcp_config(self.start, self.path, os.environ).servers] if self.start else []
-        )
+        """Return the servers that are written in it, and those below that it would hide."""
+        there = [path for path in (self.path, *self.below) if path.exists()]
+        return [server.name for path in there for server in load_mcp_config(path).servers]
 
     def fields(self, name: str) -> dict[str, Any]:
-        text = disk.read_text(self.path) if self.path.exists() else self.start
-        fields = mcp_edit.server_fields(text, name, self.path) if text else {}
-        if not fields:
-            raise UsageError(f"{self.path} has no server {name}", "See fanout mcp list.")
-        return fields
+        if fields := mcp_edit.fields_in((self.path, *self.below), name):
+            return fields
+        raise UsageError(f"{self.path} has no server {name}", "See fanout mcp list.")
 
     def put(self, name: str, fields: Mapping[str, Any]) -> None:
         """Add or replace a server; a file that you trusted stays trusted."""
-        trusted.trust_edit(self.paths, self.path, mcp_edit.put_server(self.path, name, fields, start=self.start))
+        trusted.trust_edit(self.paths, self.path, mcp_edit.put_server(self.path, name, fields))
 
     def remove(self, name: str) -> None:
-        trusted.trust_edit(self.paths, self.path, mcp_edit.remove_server(self.path, name, start=self.start))
+        trusted.trust_edit(self.paths, self.path, mcp_edit.remove_server(self.path, name))
 
 
 def server_of(

@@ -15,7 +15,7 @@ import re
 import shlex
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,23 +28,29 @@ from console_app.domain import ConfigError, safe_text
 _EMPTY = '{\n  "mcpServers": {}\n}\n'
 
 
-def put_server(path: Path, name: str, fields: Mapping[str, Any], *, start: str = "") -> trusted.Written:
-    """Add the server, or replace the one of that name, in `path`; a file that isn't there begins as `start`.
+def put_server(path: Path, name: str, fields: Mapping[str, Any]) -> trusted.Written:
+    """Add the server, or replace the one of that name, in `path`, which need not be there.
 
     Raises ConfigError when the file is broken or can't be written, or the server would not be understood.
     """
     before = disk.read_text(path) if path.exists() else None
-    text = with_server(start or _EMPTY if before is None else before, name, fields, path)
+    text = with_server(_EMPTY if before is None else before, name, fields, path)
     for problem in read_mcp_config(text, path, {}).problems:
         if problem.server == name and problem.fatal and "environment variable" not in problem.text:
             raise ConfigError(f"server {name}: {problem.text}")
     return _write(path, before, text)
 
 
-def remove_server(path: Path, name: str, *, start: str = "") -> trusted.Written:
+def remove_server(path: Path, name: str) -> trusted.Written:
     """Take the server out of `path`. Raises ConfigError when it isn't there, or the file can't be read or written."""
     before = disk.read_text(path) if path.exists() else None
-    return _write(path, before, without_server(start or _EMPTY if before is None else before, name, path))
+    return _write(path, before, without_server(_EMPTY if before is None else before, name, path))
+
+
+def fields_in(files: Sequence[Path], name: str) -> dict[str, Any]:
+    """Return what is written of a server in the first of `files` that has it; empty for none. Raises ConfigError."""
+    found = (server_fields(disk.read_text(path), name, path) for path in files if path.exists())
+    return next(filter(None, found), dict[str, Any]())
 
 
 def server_fields(text: str, name: str, path: Path) -> dict[str, Any]:

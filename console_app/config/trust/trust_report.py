@@ -322,14 +322,16 @@ class ServerFiles:
         self.choice, self.unread = choice, ()
         self._prints = self._fingerprints(self._prints)
 
-    def wrote(self) -> None:
+    def wrote(self) -> ServerChoice | None:
         """Take a file that was written from here as known: it holds no news."""
         try:
             found = self.read()
         except ConfigError:
-            return
-        if isinstance(found, ServerChoice):
-            self.take(found)
+            return None
+        if isinstance(found, Untrusted):
+            return None
+        self.take(found)
+        return found
 
     def news(self) -> list[Path]:
         before, self._prints = self._prints, self._fingerprints(self._prints)

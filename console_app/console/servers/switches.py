@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from console_app.config.files import Paths, disk, trusted
+from console_app.config.files import Paths, trusted
 from console_app.config.servers import (
     Kind,
     Selection,
@@ -83,23 +83,22 @@ class HubSwitches:
         self._hub_switch = HubSwitch(hub, self.statuses)
         self._paths = paths
         self._folder = folder
-        self._source = choice.path
-        self._groups = choice.groups
-        self._bundled = choice.bundled
+        self._choice = choice
         self._defaults = {server.name: not server.disabled for server in choice.servers}
         self._offered: Sequence[Offered] | None = None
         self._resting: dict[str, _Rest] = {}
         self._waking: asyncio.Future[None] | None = None  # held, or the loop may forget it
         self.on_reload: Callable[[ServerChoice], None] | None = None
-        self.on_write: Callable[[], None] | None = None  # called in a thread once mcp.json was written from here
+        # Called in a thread once mcp.json was written from here, for the servers as the files have them then.
+        self.on_write: Callable[[], ServerChoice | None] | None = None
         self.registry = ""  # the address of one of servers
         self.selection = selection
         self.revision = 0  # goes up whenever a server's state or offer changes
 
     @property
     def file(self) -> Path:
-        """The file that counts; in place of the bundled one, the user's own."""
-        return self._paths.mcp if self._bundled or self._source is None else self._source
+        """The uppermost file; in place of the bundled one, the user's own."""
+        return self._paths.mcp if self._choice.bundled or self._choice.path is None else self._choice.path
 
     def changed(self) -> None:
         """Note that the hub changed; its listener calls this."""
@@ -189,7 +188,7 @@ class HubSwitches:
 
     async def reload(self, choice: ServerChoice, found: Changes) -> None:
         """Put a changed file into effect: only the servers that changed start again."""
-        self._source, self._bundled, self._groups = choice.path, choice.bundled, choice.groups
+        self._choice = choice
         self._defaults = {server.name: not server.disabled for server in choice.servers}
         for name in found.removed:
             self._wake(name)
@@ -210,8 +209,7 @@ class HubSwitches:
         await self._hub.set_log_level(level, name)
 
     def written(self, name: str) -> Mapping[str, Any]:
-        source = self._source
-        return mcp_edit.server_fields(disk.read_text(source), name, source) if source is not None else {}
+        return mcp_edit.fields_in((self.file, *self._choice.files), name)
 
     async def find(self, words: str) -> Mapping[str, tuple[str, Mapping[str, Any]]]:
         """Look for servers in the registry that is set: what each runs and is for, and its fields in mcp.json."""
@@ -221,8 +219,8 @@ class HubSwitches:
         return {one.name: (f"{one.runs}  {one.description}", one.fields) for one in found}
 
     async def put(self, name: str, fields: Mapping[str, Any]) -> None:
-        edit = self._edit(lambda start: mcp_edit.put_server(self.file, name, fields, start=start))
-        await self._wrote()
+        edit = mcp_edit.put_server(self.file, name, fields)
+        await self._wrote(edit)
         config = self._configured(name, edit)
         self._wake(name)
         self._defaults[name] = not config.disabled
@@ -231,27 +229,29 @@ class HubSwitches:
         )
 
     async def remove(self, name: str) -> None:
-        self._edit(lambda start: mcp_edit.remove_server(self.file, name, start=start))
-        await self._wrote()
+        """Take a server out of the file, and have the one of that name that a file below has."""
+        left = await self._wrote(mcp_edit.remove_server(self.file, name))
         self._defaults.pop(name, None)
         self._wake(name)
         await self._hub.remove(name)
+        for server in self.selection.applied([one for one in left if one.name == name]):
+            await self._hub.put(server)
 
-    async def _wrote(self) -> None:
-        if self.on_write is not None:
-            await asyncio.to_thread(self.on_write)
-
-    def _edit(self, write: Callable[[str], trusted.Written]) -> trusted.Written:
-        start = disk.read_text(self._source) if self._source is not None and self._source != self.file else ""
-        edit = write(start)
+    async def _wrote(self, edit: trusted.Written) -> Sequence[ServerConfig]:
+        """Return the servers as the files have them now, as far as that is known."""
         trusted.trust_edit(self._paths, self.file, edit)
-        self._source, self._bundled = self.file, False
-        return edit
+        choice = await asyncio.to_thread(self.on_write) if self.on_write is not None else None
+        if choice is None:
+            return ()
+        self._choice = choice
+        if self.on_reload is not None:
+            self.on_reload(choice)
+        return choice.servers
 
     def _configured(self, name: str, edit: trusted.Written) -> ServerConfig:
         for server in read_mcp_config(edit.text, self.file, os.environ).servers:
             if server.name == name:
-                return for_groups(server, self._groups)
+                return for_groups(server, self._choice.groups)
         raise errors.ServerError(f"{self.file} has no server {name}")
 
 

@@ -1,8 +1,8 @@
 """Names in the working folder that give a command power over later ones, kept as they were before it.
 
 Those are git's hooks and configuration, profiles of shells, and settings of Fanout, of editors and of other agents. A
-sandbox makes those read-only that are there. What comes under such a name while a command runs is renamed, each second
-and at its end. All of it is done by descriptors of folders, since a command may put a link in any path's way.
+sandbox makes those read-only that are there. What comes under such a name while a command runs is renamed within
+a moment. All of it is done by descriptors of folders, since a command may put a link in any path's way.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ Which kind this machine can have is found out once, by doing: a command in it mu
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import stat
@@ -35,7 +36,7 @@ SAYS: Final[dict[Kind, str]] = {
 NETWORK_VARIABLE: Final = "FANOUT_SHELL_NETWORK"
 KIND_VARIABLE: Final = "FANOUT_SHELL_SANDBOX"  # names the only kind to be tried, or `off`
 _PROBE_SECONDS: Final = 10.0
-_LISTENS_ON: Final = re.compile(r" (/.*)$")  # of a line of /proc/net/unix
+_LISTENS_ON: Final = re.compile(r"(?:\S+ +){7}([^@\n].*)$")  # of a line of /proc/net/unix
 _REPLACED: Final = ("/run", "/tmp", "/dev", "/proc")  # by folders of the sandbox's own
 
 
@@ -98,8 +99,13 @@ def _bwrap(temporary: Path, guard: ProtectedNames, home: HiddenHome, *, network:
 def _services(home: HiddenHome, folders: Sequence[Path]) -> Iterator[str]:
     """Yield the files that services of this machine listen on, where a command would reach them."""
     with suppress(OSError), open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as file:
-        for named in {found[1] for line in file if (found := _LISTENS_ON.search(line))}:
-            path = Path(os.path.realpath(named))
+        next(file)  # the head
+        names = {found[1] for line in file if (found := _LISTENS_ON.match(line))}
+        starts = {Path("/"), *folders}
+        for process in glob.iglob("/proc/[0-9]*/cwd") if any(name[0] != "/" for name in names) else ():
+            with suppress(OSError):  # a relative name counts from the folder of the process that has bound it
+                starts.add(Path(os.readlink(process)))
+        for path in {Path(os.path.realpath(start / name)) for name in names for start in starts}:
             shown = any(path.is_relative_to(one) for one in (*folders, *home.shown))
             hidden = any(path.is_relative_to(one) for one in (*_REPLACED, *home.hidden))
             with suppress(OSError):  # what can't be looked at is out of reach
