@@ -34,10 +34,8 @@ _SELECTORS = range(0xFE00, 0xFE10)
 _TAKES_SELECTOR = frozenset("#*0123456789\r")  # of ASCII: keycap emoji, and CR before LF
 _LONGEST = 64  # characters held back at most; no emoji is longer
 _LONGEST_LINE = 4000  # characters that a call has written of a line, and that are kept until it ends
-_MOST_WRITTEN, _OF_A_LINE = (
-    200_000,
-    50,
-)  # characters that are shown of what a call writes while it runs, and a line's own
+_MOST_WRITTEN = 200_000  # characters that are shown of what a running call writes
+_OF_A_LINE = 50  # characters that a line counts for by itself
 OutputFormat = Literal["text", "json", "stream-json"]
 
 
