@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from console_app.config.foreign.tree import MOST_FILES, Tree, digest
-from console_app.domain import one_line, plural
+from console_app.domain import one_line
 
 FILES = (".claude/settings.json", ".claude/settings.local.json")
 EVENTS = ("PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop", "SessionStart")
@@ -118,7 +118,9 @@ class HookFile:
 
     @property
     def summary(self) -> str:
-        return f"{plural(len(self.hooks), 'hook')} that run programs around calls"
+        if len(self.hooks) == 1:
+            return "1 hook that runs a program around calls"
+        return f"{len(self.hooks)} hooks that run programs around calls"
 
     @property
     def does(self) -> Iterator[str]:

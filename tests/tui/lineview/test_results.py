@@ -326,6 +326,12 @@ def test_a_result_can_be_seen_as_it_came() -> None:
     assert "Some bold words." in shown(block, 100)
 
 
+@each("kind", ["sandboxed (bubblewrap)", "sandboxed more weakly (Landlock and seccomp)", "outside of the sandbox"])
+def test_of_the_bundled_shell_the_text_says_all(kind: str) -> None:
+    block = opened(f"x\n[exit 1 in 0.1 s; {kind}]", structured={"exit_code": 1, "file": "/tmp/1.txt"})
+    assert "structured" not in shown(block)
+
+
 def test_structured_content_beside_the_text_can_be_seen_as_it_came() -> None:
     block = opened("a thousand things", structured={"things": [{"id": n, "name": f"thing {n}"} for n in range(3)]})
     assert '"name": "thing 1"' not in shown(block, 100)
