@@ -494,4 +494,8 @@ def test_without_a_sandbox_it_says_so(work: Path, monkeypatch: pytest.MonkeyPatc
     with StdioClient("console_app.servers.shell", cwd=work) as shell:
         assert "; not sandboxed]" in told(ran(shell, "true"))
         (run,) = [tool for tool in shell.request("tools/list")["tools"] if tool["name"] == "run"]
-        assert "not sandboxed" in run["description"]
+        assert "not sandboxed: FANOUT_SHELL_SANDBOX=off." in run["description"]
+    monkeypatch.setenv("FANOUT_SHELL_SANDBOX", "none-such")
+    with StdioClient("console_app.servers.shell", cwd=work) as shell:
+        (run,) = [tool for tool in shell.request("tools/list")["tools"] if tool["name"] == "run"]
+        assert "not sandboxed: FANOUT_SHELL_SANDBOX=none-such, which does not work here." in run["description"]

@@ -46,12 +46,14 @@ class Sandbox:
 
     kind: Kind
     network: bool = False
-    off: bool = False
+    wanted: str = ""  # the kind that was asked for, where that is not what holds
 
     @property
     def says(self) -> str:
         """The word on what holds, as people and the model are told it."""
-        said = f"not sandboxed: {KIND_VARIABLE}=off" if self.off else SAYS[self.kind]
+        said = f"not sandboxed: {KIND_VARIABLE}={self.wanted}" if self.wanted else SAYS[self.kind]
+        if self.wanted not in ("", "off"):
+            said += ", which does not work here"
         return said.replace("without a network and", "with the network and without") if self.network else said
 
     @property
@@ -148,7 +150,7 @@ def probe() -> Sandbox:
     for kind in kinds:
         if wanted in ("", kind.lower()) and _holds(sandbox := Sandbox(kind, network)):
             return sandbox
-    return Sandbox("", network=True, off=wanted == "off")
+    return Sandbox("", network=True, wanted=wanted)
 
 
 def _holds(sandbox: Sandbox) -> bool:
