@@ -217,6 +217,11 @@ def test_markdown_is_shown_to_its_end_with_the_links_that_are_defined_there(word
             {"exit_code": 143, "run": 1},
             "exit 143 · y",
         ),
+        (
+            "y\n[timed out after 4 s: exit 143 in 4.0 s; sandboxed (bubblewrap)]",
+            {"exit_code": 143, "ended": "timed out after 4 s", "sandbox": "bubblewrap"},
+            "timed out after 4 s · y",
+        ),
     ],
 )
 def test_a_command_says_its_exit_and_its_last_meaningful_line(content: str, structured: Any, brief: str) -> None:
