@@ -212,6 +212,7 @@ def choose_servers(setup: Setup) -> ServerChoice:
         setup.cwd,
         mcp_config=setup.settings.mcp_config,
         bundled=bundled("mcp.json"),
+        on=WITH_A_MODEL if not arguments.no_mcp and _is_answered(setup) else None,
         only=arguments.mcp or (),
         none=arguments.no_mcp,
         groups=setup.settings.groups,
@@ -221,9 +222,6 @@ def choose_servers(setup: Setup) -> ServerChoice:
         plugins=plugins,
     )
     setup.redactor.add(*(secret for server in chosen.servers for secret in server.secrets()))
-    if chosen.bundled and not arguments.mcp and _is_answered(setup):
-        fitted = (one.model_copy(update={"disabled": one.name not in WITH_A_MODEL}) for one in chosen.servers)
-        return replace(chosen, servers=tuple(fitted))
     return chosen
 
 
@@ -324,7 +322,7 @@ def join(engine: Engine, hub: Hub) -> Callable[[], None]:
 def build_gate(setup: Setup, servers: ServerChoice, *, headless: bool) -> ApprovalGate:
     """Return the gate with the rules of all layers; bundled servers' tools are allowed unless a rule says otherwise."""
     rules = [Rule(rule.action, rule.parsed.pattern, rule.source, rule.parsed.arguments) for rule in setup.layered.rules]
-    bindings = RuleBindings(user_file=str(setup.paths.settings), own_servers=servers.own)
+    bindings = RuleBindings(user_file=str(setup.paths.settings))
     gate = ApprovalGate(setup.settings.approval_mode, rules, headless=headless, bindings=bindings)
     for source, rule, server, identities in (record := RuleServers(setup.paths.rule_servers)).read():
         bindings.know(source, rule, server, identities)
@@ -336,9 +334,9 @@ def build_gate(setup: Setup, servers: ServerChoice, *, headless: bool) -> Approv
 def use_bundled(gate: ApprovalGate, servers: ServerChoice) -> None:
     """Let what came along, and still is that, run without asking; called again when `servers` change."""
     gate.rules = [rule for rule in gate.rules if rule.source != BUNDLED]
-    gate.bindings.own_servers, gate.bindings.foreign, gate.shell = servers.own, servers.plugins, None
+    gate.bindings.foreign, gate.shell = servers.foreign, None
     for server in servers.servers:
-        if not (servers.bundled or server.name in servers.shipped):
+        if server.name not in servers.shipped:
             continue
         identity = server.identity(Path.cwd() / server.folder)
         if server.name == "shell":
@@ -461,7 +459,7 @@ class Apart:
         worktree = await asyncio.to_thread(Worktree.open, setup.cwd, setup.paths.worktrees, name)
         chosen = await asyncio.to_thread(choose_servers, setup)
         on = {spec.server for spec in beside.tools()}
-        own = [one for one in chosen.servers if one.name in APART and (chosen.bundled or one.name in chosen.shipped)]
+        own = [one for one in chosen.servers if one.name in APART & chosen.shipped]
         moved = [one.model_copy(update={"folder": str(worktree.folder), "disabled": one.name not in on}) for one in own]
         hub = build_hub(replace(setup, cwd=worktree.folder), replace(chosen, servers=tuple(moved)))
         await hub.start()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -21,6 +20,7 @@ from console_app.domain.transcript import Transcript
 from console_app.headless import DEADLINE, Exit, Interrupts, OutputStreams, RunEnding, TimeToEnd, end_within, servers
 from console_app.mcp_client import HubSwitch
 from console_app.providers import EndpointLimits
+from console_app.records import replace
 from console_app.sessions import NoSuchSession
 from console_app.wiring import Setup
 

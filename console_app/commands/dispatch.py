@@ -6,7 +6,6 @@ import asyncio
 import os
 from argparse import Namespace
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from inspect import iscoroutinefunction
@@ -18,6 +17,7 @@ from console_app.console import Models
 from console_app.domain import ConfigError, FanoutError, UsageError, ports
 from console_app.domain.transcript import Transcript
 from console_app.headless import LEAVING, Exit, Interrupted, Interrupts, OutputStreams, RunEnding, end_within, run_turn
+from console_app.records import replace
 from console_app.sessions import Library
 from console_app.wiring import Setup
 

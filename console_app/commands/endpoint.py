@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from console_app import wiring
@@ -16,6 +15,7 @@ from console_app.config.models import KnownEndpoints
 from console_app.domain import UsageError, one_line, safe_text
 from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding
 from console_app.providers import COST, Observation, probe
+from console_app.records import replace
 from console_app.wiring import Setup
 
 # A change in one of these means another server, or another version of it.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from argparse import Namespace
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app.domain import UsageError
+from console_app.records import replace
 
 if TYPE_CHECKING:
     from console_app.config.servers import ServerChoice

@@ -8,7 +8,6 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from console_app.domain import UsageError, one_line, safe_text, visible
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript, TurnView
 from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding, call_line, compaction_line
+from console_app.records import asdict, replace
 from console_app.sessions import ForkPoint, Hit, Library, Replay, SessionInfo, export
 from console_app.wiring import Setup
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from console_app.domain import (
@@ -48,6 +47,7 @@ from console_app.engine.manual_calls import ManualCall, ManualCallsProvider
 from console_app.engine.session import Session
 from console_app.engine.step import Ask, Step
 from console_app.engine.strategies import STRATEGIES, Ending, Phase, StepResult, Strategy
+from console_app.records import replace
 
 PLAN_ON = (
     "[Fanout: plan mode is on. Only tools that are known to be read-only run; calls of all others are denied. Look at "

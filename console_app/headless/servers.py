@@ -7,7 +7,6 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any, cast
 
 from console_app.config.servers import ServerChoice
@@ -16,6 +15,7 @@ from console_app.engine import ManualCall
 from console_app.headless.interrupts import TimeToEnd
 from console_app.headless.output import OutputStreams
 from console_app.mcp_client import Hub, ServerState, ServerStatus
+from console_app.records import replace
 
 _CLOSING = 3.0  # seconds
 _DOWN = frozenset({ServerState.FAILED, ServerState.STOPPED, ServerState.NEEDS_SIGN_IN})

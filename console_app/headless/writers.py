@@ -7,6 +7,7 @@ gets a line for everything else that happens.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol, Self, assert_never
 
@@ -33,6 +34,8 @@ _SELECTORS = range(0xFE00, 0xFE10)
 _TAKES_SELECTOR = frozenset("#*0123456789\r")  # of ASCII: keycap emoji, and CR before LF
 _LONGEST = 64  # characters held back at most; no emoji is longer
 _LONGEST_LINE = 4000  # characters that a call has written of a line, and that are kept until it ends
+_MOST_WRITTEN = 200_000  # characters that are shown of what a running call writes
+_OF_A_LINE = 50  # characters that a line counts for by itself
 OutputFormat = Literal["text", "json", "stream-json"]
 
 
@@ -124,12 +127,14 @@ class JsonWriter:
 
 class TextWriter:
     """Prints the answer as it streams, and a line to standard error for each call that ended and each notice. With
-    `shows_output`, so is each line that a call writes while it runs."""
+    `shows_output`, so is each line that a call writes while it runs, as far as a person may want to read them."""
 
     def __init__(self, output: OutputStreams, transcript: Transcript, shows_output: bool = False) -> None:
         self._output = output
         self._shows_output = shows_output
         self._unfinished: dict[str, str] = {}  # by call: its newest line, as far as it was written
+        self._written_by = Counter[str]()  # by call: characters
+        self._left_out = Counter[str]()  # by call: lines
         self._transcript = transcript
         self._questions = Questions(transcript)
         self._stream = SafeStream()
@@ -158,10 +163,12 @@ class TextWriter:
                     self._written(event.call_id, event.text)
             case ev.CallFinished():
                 self._questions.over()
-                if event.call_id in self._unfinished:
+                if self._unfinished.get(event.call_id):
                     self._written(event.call_id, "\n")
-                    del self._unfinished[event.call_id]
+                self._unfinished.pop(event.call_id, None)
                 if call := self._transcript.calls.get(event.call_id):
+                    if more := self._left_out.pop(call.id, 0):
+                        self._line(f"{_label(call)}: … it wrote {plural(more, 'more line')}")
                     self._line(call_line(call), call.indent)
             case ev.CallAnswered():
                 if line := self._questions.line(event):
@@ -197,7 +204,11 @@ class TextWriter:
             return
         whole, end, rest = (self._unfinished.get(call_id, "") + text).rpartition("\n")
         self._unfinished[call_id] = rest[-_LONGEST_LINE:]
+        if self._written_by[call_id] > _MOST_WRITTEN:
+            self._left_out[call_id] += whole.count("\n") + len(end)
+            return
         for line in safe_text.plain_lines(whole + end):
+            self._written_by[call_id] += len(line) + _OF_A_LINE
             self._line(f"{_label(call)}: {line}")
 
     def _text(self, text: str) -> None:

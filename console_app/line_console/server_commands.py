@@ -6,7 +6,6 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import get_args
 
@@ -18,6 +17,7 @@ from console_app.domain import Level, UsageError, amounts, one_line, plural
 from console_app.line_console.narrator import LineUi
 from console_app.mcp_client import Hub, PromptArgument, ServerStatus, read_attachments
 from console_app.mcp_client.offering import typed_names
+from console_app.records import replace
 
 MOST_LINES = 40  # of a log
 MOST_MESSAGES = 30  # of a wire

@@ -19,11 +19,11 @@ import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from console_app.records import dataclass, field
 from console_app.servers.parts.folders import allowed_folders
 from console_app.servers.parts.server import (
     Arguments,
@@ -44,7 +44,8 @@ MOST_RUNS: Final = 200  # that are remembered
 MOST_IN_BACKGROUND: Final = 32
 _FOLDER: Final = "fanout-shell-"
 _MOST_SAID: Final = 8  # lines on protected names
-_GUARDED_EACH: Final = 1.0  # seconds
+_GUARDED_EACH: Final = 0.1  # seconds, or so many times longer than a look takes:
+_GUARDED_REST: Final = 20
 _OLD: Final = 7 * 86_400.0  # seconds
 _NO_EDITOR: Final = "echo 'There is no terminal here for an editor: give the text as an argument.' >&2; false"
 _NO_NETWORK: Final = {"PIP_RETRIES": "1", "npm_config_fetch_retries": "0"}  # else they try in silence for minutes
@@ -258,14 +259,16 @@ class Shell:
 
 
 async def _guarded(running: RunningCommand, guard: ProtectedNames, seconds: float) -> None:
-    """Wait for the end of a command, for so long. What comes under a protected name is renamed each second."""
-    until = time.monotonic() + seconds
-    while not await running.ended(max(0.0, min(_GUARDED_EACH, until - time.monotonic()))):
+    """Wait for the end of a command, for so long. What comes under a protected name meanwhile is renamed."""
+    until, pause = time.monotonic() + seconds, _GUARDED_EACH
+    while not await running.ended(max(0.0, min(pause, until - time.monotonic()))):
         if time.monotonic() >= until:
             running.end(f"timed out after {seconds:g} s")
             await running.ended(None)
             break
+        begun = time.monotonic()
         running.put_right += await asyncio.to_thread(guard.put_back)
+        pause = max(_GUARDED_EACH, _GUARDED_REST * (time.monotonic() - begun))
     running.put_right += await asyncio.to_thread(guard.put_back)
 
 

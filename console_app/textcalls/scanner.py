@@ -6,9 +6,9 @@ generator over a `Source`, so that feeding it whole or in pieces is the same thi
 
 import re
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import replace
 from typing import Literal
 
+from console_app.records import replace
 from console_app.textcalls import model
 from console_app.textcalls.bodies.draft import Places
 from console_app.textcalls.dialects.coats import HALF, INNER, MAY_BE_TEXT, PLAIN_THINKING, THINKING, is_end, is_inner

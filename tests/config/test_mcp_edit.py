@@ -73,9 +73,10 @@ def test_a_server_comes_into_a_file_of_any_layout(text: str) -> None:
     assert servers(with_server(after, "m", {"command": "y"}, FILE)).keys() >= {"n", "m"}
 
 
-def test_a_file_that_is_not_there_begins_with_what_counted_before(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_begins_with_its_first_server(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "mcp.json"
-    put_server(path, "new", {"command": "y"}, start='{"mcpServers": {"old": {"command": "x"}}}')
+    put_server(path, "old", {"command": "x"})
+    put_server(path, "new", {"command": "y"})
     assert list(servers(path.read_text())) == ["old", "new"]
     remove_server(path, "old")
     assert list(servers(path.read_text())) == ["new"]

@@ -10,7 +10,7 @@ import pytest
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.chunks import CallClosed, CallOpened, FinishChunk
+from console_app.domain.chunks import CallClosed, CallOpened, Chunk, FinishChunk
 from console_app.domain.events import DecidedBy, Decision
 from console_app.domain.tools import ToolAnnotations
 from console_app.engine import ApprovalGate, Rule, Turn
@@ -270,6 +270,23 @@ def test_the_same_call_for_the_fourth_time_in_a_row_asks() -> None:
         assert [(event.step, event.why) for event in asked] == [(4, "the same call for the 4th time")]
         assert outcomes(engine) == ["succeeded"] * 10  # once allowed, it counts from the start
         check_turn(engine, events)
+
+    run(scene)
+
+
+def test_the_same_call_after_each_new_edit_is_no_loop() -> None:
+    def step(new: str) -> list[Chunk]:
+        return calls({"n": "t", "command": "make test"}, {"n": "e", "path": "a.py", "old_text": "x", "new_text": new})
+
+    async def asked(*edits: str) -> list[int]:
+        engine = engine_of(Model(*map(step, edits)), Tools(), dedupe=False)
+        events = await play(engine, react=deciding(t=allow, e=allow))
+        check_turn(engine, events)
+        return [event.step for event in only(events, ev.ApprovalRequested)]
+
+    async def scene() -> None:
+        assert not await asked(*"abcdef")
+        assert (await asked(*"ababab"))[:1] == [6], "to and fro is one"
 
     run(scene)
 

@@ -21,8 +21,8 @@ def of(identity: ServerIdentity) -> ToolSpec:
     return spec(read_only=False, identity=identity)
 
 
-def gate_of(*rules: Rule, own_servers: bool = True, record: RuleServers | None = None) -> ApprovalGate:
-    bindings = RuleBindings(user_file=FILE, own_servers=own_servers)
+def gate_of(*rules: Rule, own: bool = True, record: RuleServers | None = None) -> ApprovalGate:
+    bindings = RuleBindings(user_file=FILE, foreign=frozenset() if own else frozenset({"demo"}))
     if record is not None:
         bindings.store = lambda key, identity: record.add(key.source, key.rule, key.server, identity)
         for source, rule, server, identities in record.read():
@@ -58,7 +58,7 @@ async def test_another_program_under_the_name_that_a_rule_allows_does_not_run(tm
 
 
 @pytest.mark.parametrize(
-    ("source", "own_servers", "action"),
+    ("source", "own", "action"),
     [
         (FILE, True, "allow"),
         (FILE, False, "ask"),
@@ -66,8 +66,8 @@ async def test_another_program_under_the_name_that_a_rule_allows_does_not_run(tm
         ("/project/.fanout/config.toml", False, "allow"),  # trusted as it is, with the servers of the same project
     ],
 )
-def test_your_rule_never_allows_a_server_of_a_project_by_itself(source: str, own_servers: bool, action: str) -> None:
-    gate = gate_of(Rule("allow", "demo.*", source), own_servers=own_servers)
+def test_your_rule_never_allows_a_server_of_a_project_by_itself(source: str, own: bool, action: str) -> None:
+    gate = gate_of(Rule("allow", "demo.*", source), own=own)
     verdict = gate.check(of(THEIRS), {})
     assert verdict.action == action
     assert (verdict.why == "allow demo.* is not yet for this demo") is (action == "ask")
@@ -76,7 +76,7 @@ def test_your_rule_never_allows_a_server_of_a_project_by_itself(source: str, own
 
 
 def test_rules_that_ask_or_deny_are_for_every_server_of_that_name() -> None:
-    gate = gate_of(Rule("deny", "demo.*", FILE), own_servers=False)
+    gate = gate_of(Rule("deny", "demo.*", FILE), own=False)
     assert gate.check(of(THEIRS), {}).action == "deny"
 
 

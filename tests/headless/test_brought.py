@@ -80,6 +80,31 @@ def test_nothing_counts_before_trust(project: Inside, server: WireServer) -> Non
     assert not (project.cwd / "ran").exists()
 
 
+def test_files_and_a_shell_stay_beside_the_servers_of_a_trusted_file(project: Inside, server: WireServer) -> None:
+    """The request of each way to say which servers there are has them, until a file says otherwise."""
+
+    def offered(*words: str) -> set[str]:
+        server.script(Answer(Text("Hello.")))
+        done = project.run("run", *model(server), *words, "go")
+        assert done.code == 0, done.err
+        return {tool["function"]["name"].split("_")[0] for tool in server.requests[-1].body["tools"]}
+
+    ours = {"calculator", "files", "shell", "web"}
+    assert offered() >= ours
+    assert "mine" not in offered()
+    assert project.run("trust", "--yes").code == 0
+    assert offered() >= {*ours, "mine"}
+    assert offered("--mcp-config", ".mcp.json") >= {*ours, "mine"}
+    assert "mine" not in offered("--mcp", "files")
+    project.write("home/mcp.json", '{"mcpServers": {"files": {"disabled": true}}}')
+    assert offered() >= {*ours - {"files"}, "mine"}
+    assert "files" not in offered()
+    project.write("named.json", '{"mcpServers": {"shell": {"disabled": true}}}')
+    named = offered("--mcp-config", "named.json")
+    assert named >= ours - {"shell"}
+    assert "shell" not in named
+
+
 def test_all_is_one_list_with_what_each_may_do(project: Inside) -> None:
     asked = project.run("trust")
     assert asked.code == 2
@@ -186,4 +211,7 @@ def test_which_file_of_servers_is_taken_is_said(project: Inside) -> None:
     assert "kit-box" in listed.out
     assert (project.home / "data" / "plugins" / "kit").is_dir()
     assert "theirs" not in listed.out
-    assert f"The servers are those of {project.cwd}/.mcp.json, and not of {project.cwd}/.vscode/mcp.json" in listed.err
+    assert (
+        f"The project's servers are those of {project.cwd}/.mcp.json, and not of {project.cwd}/.vscode/mcp.json"
+        in listed.err
+    )

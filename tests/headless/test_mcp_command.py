@@ -44,11 +44,13 @@ def test_a_server_is_added_and_everything_else_in_the_file_stays(fanout: Inside)
     assert json.loads(path.read_text().replace("// mine", "").replace("// stays", "")).keys() == {"mcpServers", "other"}
 
 
-def test_a_first_server_of_ones_own_leaves_the_bundled_ones_there(fanout: Inside) -> None:
+def test_a_first_server_of_ones_own_counts_in_place_of_a_bundled_one_of_its_name(fanout: Inside) -> None:
     assert fanout.run("mcp", "add", "web", "https://example.com/mcp", "-H", "Authorization: Bearer ${TOKEN}").code == 0
     servers = json.loads((fanout.home / "mcp.json").read_text())["mcpServers"]
     assert servers["web"] == {"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer ${TOKEN}"}}
-    assert "calculator" in servers
+    listed = fanout.run("mcp", "get", "web").out, fanout.run("mcp", "get", "calculator").out
+    assert ["example.com" in one for one in listed] == [True, False]
+    assert "console_app.servers.calculator" in listed[1]
 
 
 def test_a_server_can_be_given_as_json_and_named_another_file(fanout: Inside) -> None:
@@ -228,7 +230,7 @@ def test_a_list_that_a_server_never_gives_is_told_and_not_waited_for(fanout: Ins
     listed = fanout.run("mcp", "list").out
     assert "10 tools · 1 prompt · 4 resources" in listed
     words = "the resource templates are not here yet: no answer within 3 s → what is missing can't be named with @ or /"
-    assert listed.endswith(f"\n    ! {words}\n")
+    assert f"\n    ! {words}\n" in listed
 
 
 def server(mode: str, **more: object) -> dict[str, object]:
@@ -247,7 +249,7 @@ def test_a_failed_server_is_a_failed_gate(fanout: Inside) -> None:
     done = fanout.run("mcp", "list", "--check", "--json", "--junit", "report.xml")
     assert done.code == 1
     told = json.loads(done.out)
-    assert (told["ok"], [(one["name"], one["ok"], one["state"]) for one in told["servers"]]) == (
+    assert (told["ok"], [(one["name"], one["ok"], one["state"]) for one in told["servers"][:3]]) == (
         False,
         [("good", True, "ready"), ("bad", False, "failed"), ("off", True, "disabled")],
     )
@@ -256,9 +258,9 @@ def test_a_failed_server_is_a_failed_gate(fanout: Inside) -> None:
     assert [one["reason"] for one in (told["servers"][0], told["servers"][2])] == ["", "it is off"]
     suite = ElementTree.parse(fanout.cwd / "report.xml").getroot()
     assert {name: suite.get(name) for name in ("tests", "failures", "skipped")} == {
-        "tests": "3",
+        "tests": "12",
         "failures": "1",
-        "skipped": "1",
+        "skipped": "8",
     }
     assert [case.get("name") for case in suite if case.find("failure") is not None] == ["bad"]
 
@@ -272,8 +274,8 @@ def test_a_server_for_other_groups_is_off_and_fails_only_where_it_is_named(fanou
     assert (done.code, done.err) == (0, "")
     assert re.search(rf"○ staff +disabled +{re.escape(why)}\n", done.out)
     assert fanout.run("mcp", "test", "--junit", "report.xml").code == 0
-    (skipped,) = ElementTree.parse(fanout.cwd / "report.xml").getroot().iter("skipped")
-    assert skipped.get("message") == why
+    skipped = [one.get("message") for one in ElementTree.parse(fanout.cwd / "report.xml").getroot().iter("skipped")]
+    assert skipped[0] == why
 
     done = fanout.run("mcp", "test", "staff")
     assert (done.code, done.err) == (1, f"Server staff failed: {why}\n")

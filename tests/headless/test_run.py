@@ -186,7 +186,11 @@ def test_a_server_of_ones_own_takes_nothing_from_the_bundled_ones(fanout: Inside
     assert fanout.run("mcp", "add", "web", '{"url": "https://example.com/mcp", "disabled": true}').code == 0
     assert fanout.run("run", *model(server), "go").code == 0
     mine = json.loads((fanout.home / "mcp.json").read_text())
-    mine["mcpServers"]["calculator"]["env"] = {"PYTHONPATH": "."}  # another program may run under that name now
+    shipped = {"command": "python", "args": ["-m", "console_app.servers.calculator"]}
+    mine["mcpServers"]["calculator"] = {
+        **shipped,
+        "env": {"PYTHONPATH": "."},
+    }  # another program may run under that name now
     fanout.write("home/mcp.json", json.dumps(mine))
     server.script(calculation("1+1"), Answer(Text("I was not allowed.")))
     assert fanout.run("run", *model(server), "go").code == 3

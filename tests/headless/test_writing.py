@@ -9,6 +9,7 @@ import json
 import math
 import os
 import threading
+from pathlib import Path
 from typing import Any
 
 from hypothesis import given
@@ -158,6 +159,28 @@ async def test_what_running_calls_write_is_told_line_by_line_where_that_is_asked
     os.close(shown)
     assert printed[:4] == ["demo.do: one", "demo.do: two", "demo.do: 100%", "demo.do: end"]
     assert len(printed) == 5
+
+
+async def test_of_a_call_that_writes_without_end_the_first_lines_are_told(tmp_path: Path) -> None:
+    with (tmp_path / "told").open("wb") as file:
+        output, transcript = OutputStreams(file.fileno(), file.fileno()), Transcript()
+        writer = TextWriter(output, transcript, shows_output=True)
+        events: list[ev.Event] = [
+            ev.TurnStarted(prompt="go"),
+            ev.StepStarted(),
+            ev.CallAnnounced(call_id="c1", index=0, name="shell_run", server="shell", tool="run"),
+            *(ev.CallOutput(call_id="c1", stream="stdout", text="y\n" * 1000, offset=0) for _ in range(100)),
+            ev.CallFinished(call_id="c1", outcome=Outcome.SUCCEEDED, content="done"),
+        ]
+        for event in events:
+            transcript.apply(event)
+            writer.write(event)
+        writer.finish()
+        await output.finish()
+        await _end(output)
+    lines = (tmp_path / "told").read_text().splitlines()
+    assert lines[:4000] == ["shell.run: y"] * 4000
+    assert lines[4000] == "shell.run: … it wrote 96,000 more lines"
 
 
 async def test_in_a_terminal_what_happens_meanwhile_never_stands_in_the_middle_of_a_line() -> None:

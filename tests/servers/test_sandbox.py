@@ -388,7 +388,9 @@ def test_no_network_is_reached(shell: StdioClient, command: str) -> None:
                 one()
 
 
-@pytest.mark.parametrize("listens", ["outside", "in the folder", "datagrams", "a link to it", "a name of its own"])
+@pytest.mark.parametrize(
+    "listens", ["outside", "in the folder", "datagrams", "a link to it", "a name of its own", "a relative name"]
+)
 def test_no_service_of_this_machine_is_reached(
     work: Path, kind: str, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, listens: str
 ) -> None:
@@ -405,7 +407,9 @@ def test_no_service_of_this_machine_is_reached(
     if place.startswith("\0") and kernel_sandbox.version() < 6:
         pytest.skip("this kernel can't keep such names apart")
     with socket.socket(socket.AF_UNIX, way) as service, StdioClient("console_app.servers.shell", cwd=work) as shell:
-        service.bind(place)
+        if listens == "a relative name":
+            monkeypatch.chdir(elsewhere)
+        service.bind("service" if listens == "a relative name" else place)
         if way is socket.SOCK_STREAM:
             service.listen()
         service.setblocking(False)
@@ -490,4 +494,8 @@ def test_without_a_sandbox_it_says_so(work: Path, monkeypatch: pytest.MonkeyPatc
     with StdioClient("console_app.servers.shell", cwd=work) as shell:
         assert "; not sandboxed]" in told(ran(shell, "true"))
         (run,) = [tool for tool in shell.request("tools/list")["tools"] if tool["name"] == "run"]
-        assert "not sandboxed" in run["description"]
+        assert "not sandboxed: FANOUT_SHELL_SANDBOX=off." in run["description"]
+    monkeypatch.setenv("FANOUT_SHELL_SANDBOX", "none-such")
+    with StdioClient("console_app.servers.shell", cwd=work) as shell:
+        (run,) = [tool for tool in shell.request("tools/list")["tools"] if tool["name"] == "run"]
+        assert "not sandboxed: FANOUT_SHELL_SANDBOX=none-such, which does not work here." in run["description"]

@@ -675,7 +675,7 @@ def test_outside_of_the_sandbox_always_asks_of_the_shell_that_comes_along(mode: 
     (shell,) = (one for one in servers if one.name == "shell")
     spec = RUN.model_copy(update={"identity": shell.identity(Path.cwd())})
     gate = ApprovalGate(mode, [Rule("allow", "shell.run"), Rule("allow", "*")])
-    wiring.use_bundled(gate, ServerChoice(servers, bundled=True))
+    wiring.use_bundled(gate, ServerChoice(servers, shipped=frozenset({"shell"})))
     verdict = gate.check(spec, {"command": "ls", "outside": outside}).action
     assert verdict == ("deny" if mode is ApprovalMode.PLAN else "ask")
     assert ApprovalGate(mode, gate.rules, shell=gate.shell).check(spec, {"command": "ls"}).action == "allow"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from console_app.config.foreign.tree import MOST_FILES, Tree, digest
-from console_app.domain import one_line, plural
+from console_app.domain import one_line
 from console_app.records import dataclass, field
 
 FILES = (".claude/settings.json", ".claude/settings.local.json")
@@ -119,7 +119,9 @@ class HookFile:
 
     @property
     def summary(self) -> str:
-        return f"{plural(len(self.hooks), 'hook')} that run programs around calls"
+        if len(self.hooks) == 1:
+            return "1 hook that runs a program around calls"
+        return f"{len(self.hooks)} hooks that run programs around calls"
 
     @property
     def does(self) -> Iterator[str]:

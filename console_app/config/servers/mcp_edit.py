@@ -11,7 +11,6 @@ taken over by itself: `fanout mcp import` shows what is there, and takes what it
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import sys
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from console_app.config.files import Paths, disk, trusted
 from console_app.config.servers import json_positions
-from console_app.config.servers.mcp_servers import containers, parsed, read_mcp_config
+from console_app.config.servers.mcp_servers import containers, load_mcp_config, parsed, read_mcp_config
 from console_app.domain import ConfigError, safe_text
 from console_app.records import dataclass
 
@@ -34,62 +33,60 @@ _EMPTY = '{\n  "mcpServers": {}\n}\n'
 
 @dataclass(frozen=True, slots=True)
 class ServerFile:
-    """The mcp.json that is written to: the one that counts, and the user's own in place of the bundled one."""
+    """The mcp.json that is written to: the uppermost, and the user's own in place of the bundled one."""
 
     paths: Paths
     path: Path
-    bundled: Path | None = None  # a file that isn't there begins as this one: its servers stay
+    below: tuple[Path, ...] = ()  # the files whose servers are read too
 
     @classmethod
     def of(cls, paths: Paths, choice: ServerChoice) -> ServerFile:
         if choice.path is None or choice.bundled:
-            return cls(paths, paths.mcp, choice.path)
-        return cls(paths, choice.path)
+            return cls(paths, paths.mcp, choice.files)
+        return cls(paths, choice.path, choice.files[1:])
 
     def names(self) -> list[str]:
-        """Return the servers that are written, or would be together with the first."""
-        return (
-            [one.name for one in read_mcp_config(text, self.path, os.environ).servers] if (text := self._text) else []
-        )
+        """Return the servers that are written in it, and those below that it would hide."""
+        return [server.name for path in self._there for server in load_mcp_config(path).servers]
 
     def fields(self, name: str) -> dict[str, Any]:
-        """Return what is written of a server, `${VAR}` as it stands; empty for one that isn't there."""
-        return server_fields(text, name, self.path) if (text := self._text) else {}
+        """Return what is written of a server where it counts, `${VAR}` as it stands; empty for one that isn't there."""
+        found = (server_fields(disk.read_text(path), name, path) for path in self._there)
+        return next(filter(None, found), dict[str, Any]())
 
     def put(self, name: str, fields: Mapping[str, Any]) -> str:
         """Add or replace a server, and return the new text; a file that you trusted stays trusted."""
-        return self._trusted(put_server(self.path, name, fields, start=self._text))
+        return self._trusted(put_server(self.path, name, fields))
 
     def remove(self, name: str) -> None:
-        self._trusted(remove_server(self.path, name, start=self._text))
+        self._trusted(remove_server(self.path, name))
 
     @property
-    def _text(self) -> str:
-        source = self.path if self.path.exists() else self.bundled
-        return disk.read_text(source) if source is not None else ""
+    def _there(self) -> list[Path]:
+        return [path for path in (self.path, *self.below) if path.exists()]
 
     def _trusted(self, edit: trusted.Written) -> str:
         trusted.trust_edit(self.paths, self.path, edit)
         return edit.text
 
 
-def put_server(path: Path, name: str, fields: Mapping[str, Any], *, start: str = "") -> trusted.Written:
-    """Add the server, or replace the one of that name, in `path`; a file that isn't there begins as `start`.
+def put_server(path: Path, name: str, fields: Mapping[str, Any]) -> trusted.Written:
+    """Add the server, or replace the one of that name, in `path`, which need not be there.
 
     Raises ConfigError when the file is broken or can't be written, or the server would not be understood.
     """
     before = disk.read_text(path) if path.exists() else None
-    text = with_server(start or _EMPTY if before is None else before, name, fields, path)
+    text = with_server(_EMPTY if before is None else before, name, fields, path)
     for problem in read_mcp_config(text, path, {}).problems:
         if problem.server == name and problem.fatal and "environment variable" not in problem.text:
             raise ConfigError(f"server {name}: {problem.text}")
     return _write(path, before, text)
 
 
-def remove_server(path: Path, name: str, *, start: str = "") -> trusted.Written:
+def remove_server(path: Path, name: str) -> trusted.Written:
     """Take the server out of `path`. Raises ConfigError when it isn't there, or the file can't be read or written."""
     before = disk.read_text(path) if path.exists() else None
-    return _write(path, before, without_server(start or _EMPTY if before is None else before, name, path))
+    return _write(path, before, without_server(_EMPTY if before is None else before, name, path))
 
 
 def server_fields(text: str, name: str, path: Path) -> dict[str, Any]:

@@ -112,6 +112,11 @@ class ServerConfig(BaseModel):
         return self.transport or ("stdio" if self.command else "http")
 
     @property
+    def only_off(self) -> bool:
+        """Whether all that is said of it is that it is off, whatever a file below says it is."""
+        return self.disabled and not self.command and not self.url
+
+    @property
     def bundled_module(self) -> str:
         """The module of a server that ships with Fanout, and so changes with it; "" for another."""
         option, module = (*self.args, "", "")[:2]
@@ -317,6 +322,8 @@ class _Reader:
         if not name.strip():
             return self._unusable(where, name or "?", "a server needs a name")
         known = self._known_fields(where, name, cast("dict[str, Any]", fields))
+        if known == {"disabled": True}:
+            return ServerConfig(name=name, disabled=True, problem="its entry only says that it is off")
         self._filled_in.clear()
         unset = ""
         try:

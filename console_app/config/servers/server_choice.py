@@ -1,5 +1,6 @@
-"""Chooses the mcp.json that counts: the one named, else the project's once trusted, else the user's, else the bundled
-one. A project may have it in the form of others, `.mcp.json` or `.vscode/mcp.json`.
+"""Lays the servers of several files over one another. A project's file, once trusted, adds to the user's own, and that
+one to those that ship with Fanout; of one name the upper counts. A file that is named stands for the upper two. A
+project may have its file in the form of others, `.mcp.json` or `.vscode/mcp.json`.
 
 What is on in a working folder, as the user picked it, is one small file in the state folder, which only says what
 differs from mcp.json: what a server adds later is on.
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,17 +22,21 @@ from console_app.records import dataclass, field, replace
 
 @dataclass(frozen=True, slots=True)
 class ServerChoice:
-    """The servers to start, where they are written (None: none were asked for), and what the user should know."""
+    """The servers to start, where they are written (nowhere: none were asked for), and what the user should know."""
 
     servers: tuple[ServerConfig, ...] = ()
-    path: Path | None = None
-    bundled: bool = False  # they are the ones that ship with Fanout
-    shipped: frozenset[str] = frozenset()  # those of the user's own file that run just what ships under their names
+    files: tuple[Path, ...] = ()  # the upper first
+    bundled: bool = False  # no file counts but the one that ships with Fanout
+    shipped: frozenset[str] = frozenset()  # those that ship with Fanout, and run just what they ship as
+    foreign: frozenset[str] = frozenset()  # those of a project, a plugin, or a file that was named for this once
     notes: tuple[str, ...] = ()
-    own: bool = True  # the file is the user's own, not a project's or one that was named for this once
     untrusted: Path | None = None  # a project's file that would count, were it trusted as it is
     groups: Sequence[str] | None = None  # the user's, None where that counts for nothing
-    plugins: frozenset[str] = frozenset()  # those that plugins bring
+
+    @property
+    def path(self) -> Path | None:
+        """The uppermost file, which is the one that is written to unless it ships with Fanout."""
+        return self.files[0] if self.files else None
 
 
 def choose_servers(
@@ -40,6 +45,7 @@ def choose_servers(
     *,
     mcp_config: Path | None,
     bundled: Path,
+    on: Collection[str] | None = None,
     only: Sequence[str] = (),
     none: bool = False,
     groups: Sequence[str] | None = None,
@@ -48,9 +54,11 @@ def choose_servers(
     named_by_project: bool = False,
     plugins: Sequence[ServerConfig] = (),
 ) -> ServerChoice:
-    """Return the servers of the file that counts, and of `plugins` where none was named; with `only`, those of them.
-    Raises ConfigError when it can't be read.
+    """Return the servers of all files that count, and of `plugins` where none was named; with `only`, those of them.
+    Raises ConfigError when the uppermost file can't be read.
 
+    `on` are the shipped servers that are on with the model that answers; without it, those that their file has on. A
+    named file has no others beside it than `on`.
     `groups` are the user's, None where that counts for nothing: a server for other groups can't be started,
     and is off unless `only` names it.
     `named_by_user`: the user's own settings name `mcp_config`; `named_by_project`: a project's do, and what it names
@@ -59,32 +67,57 @@ def choose_servers(
     if none:
         return ServerChoice()
     named = None if mcp_config is None else cwd / mcp_config.expanduser()
-    theirs = named if named_by_project or named is None else None
-    path, notes, text, untrusted = named or paths.mcp, [], None, None
-    if named is None or theirs is not None:
-        path, notes, text, untrusted = _file(paths, [theirs] if theirs else project_mcp(cwd), bundled)
-    config = load_mcp_config(path, environ) if text is None else read_mcp_config(text, path, environ)
-    names = {server.name for server in config.servers}
-    more = [one for one in plugins if one.name not in names] if named is None or theirs is not None else []
-    config = replace(config, servers=(*config.servers, *more))
-    mine = not _same(path, bundled) and _same(path, paths.mcp)
+    layers, notes, untrusted = list[McpConfig](), list[str](), None
+    if named is None or named_by_project:
+        trusted_, notes, untrusted = _projects(paths, [named] if named else project_mcp(cwd), bundled)
+        layers += [read_mcp_config(text, path, environ) for path, text in trusted_]
+        try:
+            if paths.mcp.exists() and not _same(paths.mcp, bundled):
+                layers.append(load_mcp_config(paths.mcp, environ))
+        except ConfigError as error:
+            if not layers:
+                raise
+            notes.append(f"{error.detail}; it is not used.")
+        named = None
+    elif not _same(named, bundled):
+        layers.append(load_mcp_config(named, environ))
+    ships = load_mcp_config(bundled, environ)
+    fitted = ships.servers
+    if on is not None:
+        fitted = tuple(one.model_copy(update={"disabled": one.name not in on}) for one in fitted)
+    if named is not None and layers:
+        fitted = tuple(one for one in fitted if one.name in (on or ()))
+    layers.append(replace(ships, servers=fitted))
+    layers.append(McpConfig(Path(), tuple(plugins) if named is None else ()))
+    found, places = dict[str, ServerConfig](), dict[str, Path]()
+    for layer in layers:
+        for server in layer.servers:
+            if server.name in found and not found[server.name].only_off:
+                continue
+            off = {"disabled": True} if server.name in found else {}
+            found[server.name], places[server.name] = server.model_copy(update=off), layer.path
+    own = named_by_user or (named is not None and _same(named, paths.mcp))
+    foreign = {
+        name for name, path in places.items() if not (own or path in (paths.mcp, bundled) or _same(path, bundled))
+    }
+    ours = {server.name: _program(server) for server in ships.servers}
     return ServerChoice(
-        servers=_only(replace(config, servers=tuple(for_groups(one, groups) for one in config.servers)), only),
-        path=path,
-        bundled=_same(path, bundled),
-        shipped=_shipped(config, bundled, environ) if mine else frozenset(),
-        notes=(*notes, *(str(problem) for problem in config.problems)),
-        own=named_by_user or _same(path, bundled) or _same(path, paths.mcp),
+        servers=_only([for_groups(one, groups) for one in found.values()], layers[0].path, only),
+        files=tuple(layer.path for layer in layers[:-1]),
+        bundled=_same(layers[0].path, bundled),
+        shipped=frozenset(n for n in found.keys() - foreign if ours.get(n) == _program(found[n])),
+        foreign=frozenset(foreign),
+        notes=(*notes, *(str(problem) for layer in layers for problem in layer.problems)),
         untrusted=untrusted,
         groups=groups,
-        plugins=frozenset(server.name for server in more),
     )
 
 
-def _file(paths: Paths, projects: Sequence[Path], bundled: Path) -> tuple[Path, list[str], str | None, Path | None]:
-    """Return the file, what to say of it, its text where that was trusted, and the project's file where it was not. Of
-    several files of a project the first that is trusted counts."""
-    own = paths.mcp if paths.mcp.exists() else bundled
+def _projects(
+    paths: Paths, projects: Sequence[Path], bundled: Path
+) -> tuple[list[tuple[Path, str]], list[str], Path | None]:
+    """Return the project's file that counts, the first that is trusted, with its text; what to say; and the file that
+    would count were it trusted."""
     there = [
         one for one in projects if not disk.nothing_at(one) and not _same(one, bundled) and not _same(one, paths.mcp)
     ]
@@ -98,15 +131,15 @@ def _file(paths: Paths, projects: Sequence[Path], bundled: Path) -> tuple[Path, 
         # Files with these endings are shown as settings or as a command before a yes, not as programs that would start.
         if project.suffix not in {".toml", ".md"} and trusted.is_trusted(paths, project, text):
             others = ", ".join(str(one) for one in there if one != project)
-            said = f"The servers are those of {project}, and not of {others}: one file counts."
-            return project, [*notes, said] if others else notes, text, None
+            said = f"The project's servers are those of {project}, and not of {others}: one file counts."
+            return [(project, text)], [*notes, said] if others else notes, None
         waiting.append(project)
     notes += [
         f"{project} is not used: it starts programs, and you have not trusted it as it is now. "
         f"To see what it would run and say yes: {trusted.IN_A_SHELL}."
         for project in waiting[:1]
     ]
-    return own, notes, None, next(iter(waiting), None)
+    return [], notes, next(iter(waiting), None)
 
 
 def for_groups(server: ServerConfig, groups: Sequence[str] | None) -> ServerConfig:
@@ -122,28 +155,18 @@ def _same(one: Path, other: Path) -> bool:
     return os.path.exists(one) and os.path.exists(other) and one.samefile(other)
 
 
-def _shipped(config: McpConfig, bundled: Path, environ: Mapping[str, str]) -> frozenset[str]:
-    """Return the bundled servers in a user's file that are still what they were: the first own server adds them to
-    it."""
-    try:
-        ours = {server.name: _program(server) for server in load_mcp_config(bundled, environ).servers}
-    except ConfigError:
-        return frozenset()  # a broken installation: nothing is known to be ours
-    return frozenset(server.name for server in config.servers if ours.get(server.name) == _program(server))
-
-
 def _program(server: ServerConfig) -> tuple[object, ...]:
     return server.kind, server.command, server.args, server.env, server.cwd, server.url, server.problem
 
 
-def _only(config: McpConfig, names: Sequence[str]) -> tuple[ServerConfig, ...]:
+def _only(servers: Sequence[ServerConfig], path: Path, names: Sequence[str]) -> tuple[ServerConfig, ...]:
     """Return the servers called `names`, switched on even where the file has them off; all of them without names."""
     if not names:
-        return config.servers
-    known = {server.name: server for server in config.servers}
+        return tuple(servers)
+    known = {server.name: server for server in servers}
     for name in names:
         if name not in known:
-            raise UsageError(f"{config.path} has no server {name}", f"It has: {', '.join(known) or 'none'}.")
+            raise UsageError(f"{path} has no server {name}", f"There are: {', '.join(known) or 'none'}.")
     return tuple(known[name].model_copy(update={"disabled": False}) for name in dict.fromkeys(names))
 
 

@@ -189,7 +189,12 @@ class ProjectTrust:
         """Return the list of what waits, where that is more than two things, then all that each would do."""
         texts = ["\n".join(file.lines) for file in waiting]
         if len(waiting) > 2:
-            rows = (f"  {file.called(self.folder):<40} {one_line(file.summary, 100)}" for file in waiting)
+            names = [file.called(self.folder) for file in waiting]
+            says = (
+                file.summary.removeprefix(f"the {name}").lstrip(", ") for file, name in zip(waiting, names, strict=True)
+            )
+            width = min(max(map(len, names)), 40)
+            rows = (f"  {name:<{width}}  {one_line(said, 100)}" for name, said in zip(names, says, strict=True))
             texts.insert(0, "\n".join(("All that this project brings; /trust NAME decides one alone:", *rows)))
         return "\n\n".join(texts)
 
@@ -322,14 +327,16 @@ class ServerFiles:
         self.choice, self.unread = choice, ()
         self._prints = self._fingerprints(self._prints)
 
-    def wrote(self) -> None:
+    def wrote(self) -> ServerChoice | None:
         """Take a file that was written from here as known: it holds no news."""
         try:
             found = self.read()
         except ConfigError:
-            return
-        if isinstance(found, ServerChoice):
-            self.take(found)
+            return None
+        if isinstance(found, Untrusted):
+            return None
+        self.take(found)
+        return found
 
     def news(self) -> list[Path]:
         before, self._prints = self._prints, self._fingerprints(self._prints)

@@ -83,21 +83,21 @@ class HubSwitches:
         self._hub_switch = HubSwitch(hub, self.statuses)
         self._paths = paths
         self._folder = folder
-        self._file = ServerFile.of(paths, choice)
-        self._groups = choice.groups
+        self._use(choice)
         self._defaults = {server.name: not server.disabled for server in choice.servers}
         self._offered: Sequence[Offered] | None = None
         self._resting: dict[str, _Rest] = {}
         self._waking: asyncio.Future[None] | None = None  # held, or the loop may forget it
         self.on_reload: Callable[[ServerChoice], None] | None = None
-        self.on_write: Callable[[], None] | None = None  # called in a thread once mcp.json was written from here
+        # Called in a thread once mcp.json was written from here, for the servers as the files have them then.
+        self.on_write: Callable[[], ServerChoice | None] | None = None
         self.registry = ""  # the address of one of servers
         self.selection = selection
         self.revision = 0  # goes up whenever a server's state or offer changes
 
     @property
     def file(self) -> Path:
-        """The file that counts; in place of the bundled one, the user's own."""
+        """The uppermost file; in place of the bundled one, the user's own."""
         return self._file.path
 
     def changed(self) -> None:
@@ -188,7 +188,7 @@ class HubSwitches:
 
     async def reload(self, choice: ServerChoice, found: Changes) -> None:
         """Put a changed file into effect: only the servers that changed start again."""
-        self._file, self._groups = ServerFile.of(self._paths, choice), choice.groups
+        self._use(choice)
         self._defaults = {server.name: not server.disabled for server in choice.servers}
         for name in found.removed:
             self._wake(name)
@@ -229,15 +229,27 @@ class HubSwitches:
         )
 
     async def remove(self, name: str) -> None:
+        """Take a server out of the file, and have the one of that name that a file below has."""
         self._file.remove(name)
-        await self._wrote()
+        left = await self._wrote()
         self._defaults.pop(name, None)
         self._wake(name)
         await self._hub.remove(name)
+        for server in self.selection.applied([one for one in left if one.name == name]):
+            await self._hub.put(server)
 
-    async def _wrote(self) -> None:
-        if self.on_write is not None:
-            await asyncio.to_thread(self.on_write)
+    async def _wrote(self) -> Sequence[ServerConfig]:
+        """Return the servers as the files have them now, as far as that is known."""
+        choice = await asyncio.to_thread(self.on_write) if self.on_write is not None else None
+        if choice is None:
+            return ()
+        self._use(choice)
+        if self.on_reload is not None:
+            self.on_reload(choice)
+        return choice.servers
+
+    def _use(self, choice: ServerChoice) -> None:
+        self._file, self._groups = ServerFile.of(self._paths, choice), choice.groups
 
     def _configured(self, name: str, text: str) -> ServerConfig:
         for server in read_mcp_config(text, self.file, os.environ).servers:

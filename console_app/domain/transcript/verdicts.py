@@ -112,6 +112,9 @@ def exit_line(line: str) -> bool:
 def _said_no(arguments: Mapping[str, Any], content: str, structured: Mapping[str, Any] | None) -> str:
     if not COMMANDS.isdisjoint(arguments):
         code = exit_code(content, structured if structured is not None else _object(content))
+        ended = structured.get("ended") if structured is not None and "sandbox" in structured else None  # by our shell
+        if code and isinstance(ended, str) and ended != "by itself":
+            return ended
         return f"exit {code}" if code else ""
     if not _ADDRESSES.isdisjoint(arguments):
         status = _first(structured if structured is not None else _object(content), _STATUSES)

@@ -6,7 +6,7 @@ the engine denies.
 
 Any file may call any program by a server's name. So an allowing rule is bound to the server's identity
 (`ServerIdentity`): what runs when you write it, else at its first use. Another program under that name asks. Rules of
-the user's files are never bound by themselves to servers that are not the user's own (`own_servers`)."""
+the user's files are never bound by themselves to servers that are not the user's own (`foreign`)."""
 
 from __future__ import annotations
 
@@ -42,8 +42,7 @@ class RuleBindings:
 
     bound: dict[RuleKey, tuple[ServerIdentity, ...]] = field(default_factory=dict[RuleKey, tuple[ServerIdentity, ...]])
     user_file: str = ""
-    own_servers: bool = True
-    foreign: frozenset[str] = frozenset()  # servers that are not the user's own though the others are: an editor's
+    foreign: frozenset[str] = frozenset()  # servers that are not the user's own
     store: Callable[[RuleKey, ServerIdentity], None] | None = None
 
     def know(self, source: str, rule: str, server: str, identities: tuple[ServerIdentity, ...]) -> None:
@@ -58,8 +57,7 @@ class RuleBindings:
             return "bound"
         if known:
             return "other"
-        own = self.own_servers and key.server not in self.foreign
-        return "foreign" if key.source == self.user_file and not own else "new"
+        return "foreign" if key.source == self.user_file and key.server in self.foreign else "new"
 
     def bind(self, key: RuleKey, spec: ToolSpec) -> bool:
         """Have the rule mean this server (too), and tell whether that is new. `keep` stores it."""

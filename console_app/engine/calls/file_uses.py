@@ -12,7 +12,7 @@ from console_app.domain import Outcome, ToolResult, ToolSpec, one_line, safe_tex
 from console_app.domain.tools import Risk
 from console_app.engine.calls.slots import files_of
 
-_CHANGES = frozenset({"edits", "creates", "deletes"})
+CHANGES_FILES = frozenset({"edits", "creates", "deletes"})
 _MOST_SAID = 3  # files
 
 
@@ -30,7 +30,7 @@ class FileUses:
         if result.outcome is not Outcome.SUCCEEDED:
             return
         named, said = set(_places(folder, arguments)), set(_said(result))
-        changed = said or (named if Risk.of(spec, arguments).word in _CHANGES else set[str]())
+        changed = said or (named if Risk.of(spec, arguments).word in CHANGES_FILES else set[str]())
         self._now += 1
         self._changed.update((file, (agent, self._now)) for file in changed)
         self._seen.update(((agent, file), self._now) for file in named | said)
@@ -40,7 +40,7 @@ class FileUses:
 
     def clash(self, agent: str, folder: str, spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
         """Say which files that a call would change another agent changed since this one saw them; "" for none."""
-        if Risk.of(spec, arguments).word not in _CHANGES:
+        if Risk.of(spec, arguments).word not in CHANGES_FILES:
             return ""
         words: list[str] = []
         for file in _places(folder, arguments):

@@ -13,11 +13,13 @@ from console_app.domain import Decision, Outcome, ToolResult, ToolSpec, ports
 from console_app.domain import events as ev
 from console_app.domain import schema as json_schema
 from console_app.domain.settings import EngineSettings
+from console_app.domain.tools import Risk
 from console_app.engine.activity import Activity
 from console_app.engine.calls import arguments as args
 from console_app.engine.calls import results
 from console_app.engine.calls.approval_gate import Rule, Ruling
 from console_app.engine.calls.call_execution import CallExecution, Resolution
+from console_app.engine.calls.file_uses import CHANGES_FILES
 from console_app.engine.calls.slots import limited
 from console_app.engine.session import Session
 from console_app.records import dataclass, replace
@@ -26,12 +28,13 @@ FREE_REPEATS = 2  # after its first run a call may run this often again, in a ro
 
 
 class Repetition:
-    """Repeated calls of one turn: how many steps in a row asked for one (a loop has no gap), and which results of tools
-    that only read still stand."""
+    """Repeated calls of one turn: how many steps in a row asked for one (a loop has no gap, and no new edit of a file,
+    after which tests may come to something else), and which results of tools that only read still stand."""
 
     def __init__(self) -> None:
         self._before: dict[tuple[str, str], int] = {}
         self._now: dict[tuple[str, str], int] = {}
+        self._edits: set[tuple[str, str]] = set()
         self._standing: set[tuple[str, str]] = set()
         self._changes = 0  # calls of other agents that may have changed things, as of the last look
 
@@ -52,6 +55,10 @@ class Repetition:
 
     def answered(self, ran: Sequence[tuple[ToolSpec, str, Outcome | None]]) -> None:
         """Note the calls that ran, with canonical arguments. No result of a reading one stands beside a change."""
+        edits = {(spec.name, key) for spec, key, outcome in ran if outcome is Outcome.SUCCEEDED and _edits(spec, key)}
+        if not edits <= self._edits:
+            self._edits |= edits
+            self._now = {key: times for key, times in self._now.items() if key in edits}
         if any(not spec.annotations.read_only for spec, _, _ in ran):
             self._standing.clear()
             return
@@ -74,6 +81,10 @@ class Repetition:
         stands = key in self._standing
         self._standing.discard(key)
         return stands
+
+
+def _edits(spec: ToolSpec, arguments: str) -> bool:
+    return Risk.of(spec, args.read(arguments) or {}).word in CHANGES_FILES
 
 
 READS_ONLY = "this agent can change nothing"

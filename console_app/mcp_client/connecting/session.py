@@ -9,7 +9,6 @@ import asyncio
 import itertools
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
@@ -45,6 +44,7 @@ from console_app.mcp_client.tools import convert
 from console_app.mcp_client.tools.atlas import AtlasUpdates
 from console_app.mcp_client.tools.schemas import OutputSchemas, check_schema
 from console_app.mcp_client.transport import Streams, refused, seconds_to_wait
+from console_app.records import replace
 
 # Calls that their server runs as tasks: it gives an id at once, and is asked how the task stands until it is over.
 #

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from console_app.providers.offline.rule import AnswerRule, AskedPrompt, Match, OfflineTools, RuleFinding, missing
+from console_app.records import replace
 
 _FUNCTIONS = (
     "sqrt|cbrt|exp|log10|log2|log|ln|asin|acos|atan2|atan|sinh|cosh|tanh|sin|cos|tan|abs|round|floor|ceil"

@@ -1,9 +1,9 @@
 """Calls without any marker: JSON and Python that only their shape and the tools' names tell from data and prose."""
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from console_app.records import replace
 from console_app.textcalls.bodies import shapes
 from console_app.textcalls.bodies.draft import CallAttempt, Draft, Region
 from console_app.textcalls.bodies.framing import JSON, JSON_DATA, Frame, frame

@@ -5,9 +5,9 @@ and Muse, with which an answer may begin.
 """
 
 import re
-from dataclasses import replace
 from functools import cache
 
+from console_app.records import replace
 from console_app.textcalls.bodies.draft import Region
 from console_app.textcalls.bodies.tag_body import TagBody, tag_pattern
 from console_app.textcalls.dialects.coats import CLOSE, OPEN, PLAIN_OPENS, UNPAIRED, is_marked

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, Final, cast
 
 from textual import events, on
@@ -20,6 +19,7 @@ from textual.widgets import Button, Input, Static, TextArea
 
 from console_app.domain import one_line, safe_text
 from console_app.domain.schema import forms
+from console_app.records import replace
 
 MOST_LINES = 8  # that are shown at once
 LONGEST = 40  # characters of a text that its line shows whole in the narrowest form

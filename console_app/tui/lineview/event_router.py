@@ -413,6 +413,8 @@ class EventRouter:
         block.apart = between = spoken.index > above.index
         self._place_behind(spoken if between else above, block)
         group.panels.append(block)
+        if self._prompts and self._prompts[-1][1].text.startswith("!"):
+            block.toggle()  # a command is typed for its output
         if group.fold is not None and between:
             self._view.remove_block(group.fold)
             self._place_behind(block, group.fold)

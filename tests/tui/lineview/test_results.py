@@ -217,6 +217,11 @@ def test_markdown_is_shown_to_its_end_with_the_links_that_are_defined_there(word
             {"exit_code": 143, "run": 1},
             "exit 143 · y",
         ),
+        (
+            "y\n[timed out after 4 s: exit 143 in 4.0 s; sandboxed (bubblewrap)]",
+            {"exit_code": 143, "ended": "timed out after 4 s", "sandbox": "bubblewrap"},
+            "timed out after 4 s · y",
+        ),
     ],
 )
 def test_a_command_says_its_exit_and_its_last_meaningful_line(content: str, structured: Any, brief: str) -> None:
@@ -324,6 +329,12 @@ def test_a_result_can_be_seen_as_it_came() -> None:
     block.detail.press("rendered")
     block.touch()
     assert "Some bold words." in shown(block, 100)
+
+
+@each("kind", ["sandboxed (bubblewrap)", "sandboxed more weakly (Landlock and seccomp)", "outside of the sandbox"])
+def test_of_the_bundled_shell_the_text_says_all(kind: str) -> None:
+    block = opened(f"x\n[exit 1 in 0.1 s; {kind}]", structured={"exit_code": 1, "file": "/tmp/1.txt"})
+    assert "structured" not in shown(block)
 
 
 def test_structured_content_beside_the_text_can_be_seen_as_it_came() -> None:

@@ -209,7 +209,7 @@ async def real(tmp_path: Path) -> AsyncIterator[tuple[HubSwitches, Hub, Paths]]:
     bundled.write_text(
         '{"mcpServers": {"calculator": {"command": "python", "args": ["-m", "console_app.servers.calculator"]}}}'
     )
-    choice = ServerChoice(load_mcp_config(bundled).servers, bundled, bundled=True)
+    choice = ServerChoice(load_mcp_config(bundled).servers, (bundled,), bundled=True)
     hub = Hub(choice.servers, log_dir=tmp_path / "logs", files_dir=tmp_path / "files")
     found = HubSwitches(hub, paths, tmp_path, choice, Selection())
     hub.on_change = found.changed
@@ -247,7 +247,7 @@ async def test_a_server_is_added_connected_and_written_beside_the_bundled_ones(
         await pilot.press("enter")
         await until(pilot, lambda: any(spec.server == "demo" for spec in hub.tools()))
         await see(pilot, "long_task")
-        assert [server.name for server in load_mcp_config(paths.mcp).servers] == ["calculator", "demo"]
+        assert [server.name for server in load_mcp_config(paths.mcp).servers] == ["demo"]
         await pilot.press("d", "y")  # the cursor is on what was added
         await until(pilot, lambda: [status.name for status in hub.statuses()] == ["calculator"])
-        assert [server.name for server in load_mcp_config(paths.mcp).servers] == ["calculator"]
+        assert not load_mcp_config(paths.mcp).servers

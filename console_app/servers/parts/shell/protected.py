@@ -1,8 +1,8 @@
 """Names in the working folder that give a command power over later ones, kept as they were before it.
 
 Those are git's hooks and configuration, profiles of shells, and settings of Fanout, of editors and of other agents. A
-sandbox makes those read-only that are there. What comes under such a name while a command runs is renamed, each second
-and at its end. All of it is done by descriptors of folders, since a command may put a link in any path's way.
+sandbox makes those read-only that are there. What comes under such a name while a command runs is renamed within
+a moment. All of it is done by descriptors of folders, since a command may put a link in any path's way.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import stat
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from console_app.records import dataclass, field
 from console_app.servers.parts.folders import FolderEntry
 from console_app.servers.parts.server import ToolFailedError
 from console_app.servers.parts.shell.home import beginning

@@ -6,6 +6,7 @@ Which kind this machine can have is found out once, by doing: a command in it mu
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import stat
@@ -14,10 +15,10 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from console_app.records import dataclass
 from console_app.servers.parts.shell import kernel_sandbox
 from console_app.servers.parts.shell.home import HiddenHome
 from console_app.servers.parts.shell.protected import OF_FOLDER, OF_GIT, ProtectedNames
@@ -35,7 +36,7 @@ SAYS: Final[dict[Kind, str]] = {
 NETWORK_VARIABLE: Final = "FANOUT_SHELL_NETWORK"
 KIND_VARIABLE: Final = "FANOUT_SHELL_SANDBOX"  # names the only kind to be tried, or `off`
 _PROBE_SECONDS: Final = 10.0
-_LISTENS_ON: Final = re.compile(r" (/.*)$")  # of a line of /proc/net/unix
+_LISTENS_ON: Final = re.compile(r"(?:\S+ +){7}([^@\n].*)$")  # of a line of /proc/net/unix
 _REPLACED: Final = ("/run", "/tmp", "/dev", "/proc")  # by folders of the sandbox's own
 
 
@@ -45,12 +46,14 @@ class Sandbox:
 
     kind: Kind
     network: bool = False
-    off: bool = False
+    wanted: str = ""  # the kind that was asked for, where that is not what holds
 
     @property
     def says(self) -> str:
         """The word on what holds, as people and the model are told it."""
-        said = f"not sandboxed: {KIND_VARIABLE}=off" if self.off else SAYS[self.kind]
+        said = f"not sandboxed: {KIND_VARIABLE}={self.wanted}" if self.wanted else SAYS[self.kind]
+        if self.wanted not in ("", "off"):
+            said += ", which does not work here"
         return said.replace("without a network and", "with the network and without") if self.network else said
 
     @property
@@ -98,8 +101,13 @@ def _bwrap(temporary: Path, guard: ProtectedNames, home: HiddenHome, *, network:
 def _services(home: HiddenHome, folders: Sequence[Path]) -> Iterator[str]:
     """Yield the files that services of this machine listen on, where a command would reach them."""
     with suppress(OSError), open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as file:
-        for named in {found[1] for line in file if (found := _LISTENS_ON.search(line))}:
-            path = Path(os.path.realpath(named))
+        next(file)  # the head
+        names = {found[1] for line in file if (found := _LISTENS_ON.match(line))}
+        starts = {Path("/"), *folders}
+        for process in glob.iglob("/proc/[0-9]*/cwd") if any(name[0] != "/" for name in names) else ():
+            with suppress(OSError):  # a relative name counts from the folder of the process that has bound it
+                starts.add(Path(os.readlink(process)))
+        for path in {Path(os.path.realpath(start / name)) for name in names for start in starts}:
             shown = any(path.is_relative_to(one) for one in (*folders, *home.shown))
             hidden = any(path.is_relative_to(one) for one in (*_REPLACED, *home.hidden))
             with suppress(OSError):  # what can't be looked at is out of reach
@@ -142,7 +150,7 @@ def probe() -> Sandbox:
     for kind in kinds:
         if wanted in ("", kind.lower()) and _holds(sandbox := Sandbox(kind, network)):
             return sandbox
-    return Sandbox("", network=True, off=wanted == "off")
+    return Sandbox("", network=True, wanted=wanted)
 
 
 def _holds(sandbox: Sandbox) -> bool:

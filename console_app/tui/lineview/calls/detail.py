@@ -18,7 +18,7 @@ from console_app.domain.transcript import CallView, LogLine, results
 from console_app.records import dataclass
 from console_app.tui.lineview.lines import WIDEST_NAME, Piece, Row, chop, clean, crop, wrap
 from console_app.tui.lineview.palette import Palette
-from console_app.tui.lineview.results.body import ResultBody
+from console_app.tui.lineview.results.body import ResultBody, is_of_our_shell
 from console_app.tui.lineview.results.json_tree import JsonTree, Path
 from console_app.tui.lineview.results.kind import ResultKind, kind_of, records_of, says_the_same
 from console_app.tui.lineview.results.picture import MOST_DRAWN, PictureView
@@ -297,8 +297,9 @@ class CallDetail:
             if call.outcome is not Outcome.SUCCEEDED and found.kind != "json":
                 found = ResultKind("text", text)
         beside = None
+        said = results.without_remarks(call.content)
         if call.structured is not None and (
-            self.raw or not says_the_same(results.without_remarks(call.content), call.structured)
+            self.raw or not (is_of_our_shell(said) or says_the_same(said, call.structured))
         ):
             text, records = json_view.dump(call.structured), records_of(call.structured)
             kind = "text" if self.raw else "json" if records is None else "table"

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+from console_app.records import replace
 from console_app.tui.lineview.lines import Line
 from console_app.tui.lineview.markdown.code import Code
 from console_app.tui.lineview.markdown.rows import language_of

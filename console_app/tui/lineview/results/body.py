@@ -359,7 +359,13 @@ _MOST_NAMES = 12  # of a JSON object
 _OUTPUTS = ("stdout", "output", "stderr")
 # What the bundled shell says below a command's output.
 _OF_OUR_SHELL = re.compile(r"\[(?:(?:[^\]]*: )?exit \d+ in |no output\]|The sandbox may|It wanted a|protected: )")
+_ITS_END = re.compile(r"^\[(?:[^\]\n]*: )?exit \d+ in [\d.]+ s; .*(?:sandbox|bubblewrap|Landlock)", re.MULTILINE)
 _RULED = re.compile(r"^[=\-_*~#\s]{3,}|[=\-_*~#\s]{3,}$")
+
+
+def is_of_our_shell(content: str) -> bool:
+    """Tell whether a result ends as those of the bundled shell do, in whose text all is said that is structured."""
+    return _ITS_END.search(content, max(0, len(content) - _SOURCE)) is not None
 
 
 def brief(
