@@ -13,7 +13,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.chunks import CallClosed, CallOpened, FinishChunk
 from console_app.domain.events import DecidedBy, Decision
 from console_app.domain.tools import ToolAnnotations
-from console_app.engine import ApprovalGate, Rule, Turn
+from console_app.engine import ApprovalGate, Rule, RuleBindings, Turn
 from tests.each import each
 from tests.engine.peers import Model, Tools, calls, engine_of, only, outcomes, play, spec, tool_texts
 from tests.engine.strict_history import check_turn
@@ -332,9 +332,28 @@ def test_deny_stands_over_ask_over_allow_over_mode(
 ) -> None:
     tool = spec(read_only=False).model_copy(update=changes)
     written = [Rule(rule.split()[0], rule.split()[1]) for rule in rules]  # type: ignore[arg-type]
-    verdict = ApprovalGate(mode, written, trusted=frozenset({"demo"})).check(tool, {})
+    verdict = ApprovalGate(mode, written).check(tool, {})
     assert verdict.action == action
     assert verdict.why
+
+
+@pytest.mark.parametrize(
+    ("own", "foreign", "chose", "action"),
+    [
+        (True, (), False, "allow"),
+        (False, (), False, "ask"),
+        (True, ("demo",), False, "ask"),
+        (True, ("other",), False, "allow"),
+        (False, (), True, "allow"),
+    ],
+)
+def test_reads_of_a_server_that_is_not_ones_own_ask_until_a_mode_was_chosen(
+    own: bool, foreign: tuple[str, ...], chose: bool, action: str
+) -> None:
+    bindings = RuleBindings(own_servers=own, foreign=frozenset(foreign))
+    gate = ApprovalGate(ApprovalMode.AUTO, bindings=bindings, chose=chose)
+    assert gate.check(spec(read_only=True), {}).action == action
+    assert gate.check(spec(read_only=False), {}).action == "ask"
 
 
 def test_the_model_hears_of_an_edit_however_the_call_ended() -> None:

@@ -58,8 +58,10 @@ class RuleBindings:
             return "bound"
         if known:
             return "other"
-        own = self.own_servers and key.server not in self.foreign
-        return "foreign" if key.source == self.user_file and not own else "new"
+        return "foreign" if key.source == self.user_file and not self.is_own(key.server) else "new"
+
+    def is_own(self, server: str) -> bool:
+        return self.own_servers and server not in self.foreign
 
     def bind(self, key: RuleKey, spec: ToolSpec) -> bool:
         """Have the rule mean this server (too), and tell whether that is new. `keep` stores it."""
@@ -154,15 +156,15 @@ class OtherServer:
 
 @dataclass(eq=False)
 class ApprovalGate:
-    """Modes and rules, both settable while calls run. `trusted` names servers whose read-only marks are believed in
-    mode `auto` (None: all, since their programs were trusted to start). Commands of the bundled `shell` are judged one
+    """Modes and rules, both settable while calls run. In a mode `auto` that nobody `chose`, marks of servers
+    that are not the user's own count for nothing. Commands of the bundled `shell` are judged one
     by one."""
 
     mode: ApprovalMode = ApprovalMode.ASK
     rules: list[Rule] = field(default_factory=list[Rule])
     _: KW_ONLY
     headless: bool = False
-    trusted: frozenset[str] | None = None
+    chose: bool = True
     bindings: RuleBindings = field(default_factory=RuleBindings)
     shell: ServerIdentity | None = None
 
@@ -232,6 +234,8 @@ class ApprovalGate:
         match self.mode:
             case ApprovalMode.YOLO:
                 return Ruling("allow", "mode yolo runs everything", ev.DecidedBy.MODE)
+            case ApprovalMode.AUTO if not self.chose and not spec.builtin and not self.bindings.is_own(spec.server):
+                return Ruling("ask", "its server is not your own", ev.DecidedBy.MODE)
             case ApprovalMode.AUTO | ApprovalMode.PLAN if self.only_reads(spec, arguments):
                 return Ruling("allow", f"mode {self.mode.value} runs what only reads", ev.DecidedBy.MODE)
             case ApprovalMode.PLAN:
@@ -252,7 +256,7 @@ class ApprovalGate:
                 return False
             usual = arguments.keys() <= {"command", "cwd", "timeout", "pty"}
             return usual and shell_syntax.only_reads(command, spec.folder, cwd)
-        return spec.annotations.read_only and (self.trusted is None or spec.server in self.trusted)
+        return spec.annotations.read_only
 
 
 def _key(rule: Rule, spec: ToolSpec) -> RuleKey:
