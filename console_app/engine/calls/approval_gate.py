@@ -240,9 +240,7 @@ class ApprovalGate:
                 return Ruling("allow", f"mode {self.mode.value} runs what only reads", ev.DecidedBy.MODE)
             case ApprovalMode.PLAN:
                 return Ruling("deny", PLANS, ev.DecidedBy.MODE)
-            case ApprovalMode.AUTO:
-                return Ruling("ask", "not known to be read-only", ev.DecidedBy.MODE)
-            case ApprovalMode.ASK:
+            case ApprovalMode.AUTO | ApprovalMode.ASK:
                 return Ruling("ask", "not pre-approved", ev.DecidedBy.MODE)
 
     def only_reads(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> bool:
