@@ -314,7 +314,6 @@ READS = ToolAnnotations(read_only=True)
         (ApprovalMode.ASK, [], {"annotations": READS}, "ask"),
         (ApprovalMode.AUTO, [], {}, "ask"),
         (ApprovalMode.AUTO, [], {"annotations": READS}, "allow"),
-        (ApprovalMode.AUTO, [], {"annotations": READS, "server": "stranger"}, "ask"),
         (ApprovalMode.YOLO, [], {}, "allow"),
         (ApprovalMode.YOLO, [], {"require_approval": True}, "ask"),
         (ApprovalMode.YOLO, ["allow *"], {"require_approval": True}, "ask"),
