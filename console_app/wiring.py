@@ -324,6 +324,7 @@ def build_gate(setup: Setup, servers: ServerChoice, *, headless: bool) -> Approv
     rules = [Rule(rule.action, rule.parsed.pattern, rule.source, rule.parsed.arguments) for rule in setup.layered.rules]
     bindings = RuleBindings(user_file=str(setup.paths.settings))
     gate = ApprovalGate(setup.settings.approval_mode, rules, headless=headless, bindings=bindings)
+    gate.chose = "approval_mode" in setup.layered.sources
     for source, rule, server, identities in (record := RuleServers(setup.paths.rule_servers)).read():
         bindings.know(source, rule, server, identities)
     bindings.store = lambda key, identity: record.add(key.source, key.rule, key.server, identity)

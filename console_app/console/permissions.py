@@ -84,7 +84,7 @@ class Permissions:
         """Use another mode for calls from now on. A person or a rule decides on those that wait already."""
         if mode is ApprovalMode.PLAN is not self.mode:
             self._before_plan = self.mode
-        self._engine.gate.mode = mode
+        self._engine.gate.mode, self._engine.gate.chose = mode, True
 
     @property
     def plan_or_back(self) -> ApprovalMode:
@@ -242,7 +242,7 @@ def helpful_rules(gate: ApprovalGate, spec: ToolSpec, arguments: Mapping[str, An
 
 def _helps(gate: ApprovalGate, offer: written.RuleText, spec: ToolSpec, arguments: Mapping[str, Any]) -> bool:
     rule = Rule("allow", offer.pattern, "", offer.arguments)
-    trial = ApprovalGate(gate.mode, [*gate.rules, rule], headless=gate.headless, trusted=gate.trusted, shell=gate.shell)
+    trial = ApprovalGate(gate.mode, [*gate.rules, rule], headless=gate.headless, shell=gate.shell)
     return trial.check(spec, arguments).action == "allow"
 
 

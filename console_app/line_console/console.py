@@ -151,8 +151,7 @@ class LineConsole:
         elif asked is None:
             self.send(line)
         elif (command := self.commands.get(asked[0])) is None:
-            near = [one.intent.name for one in self.commands.listed if one.intent.name.startswith(asked[0][:2])]
-            self._say(self.commands.missing(asked[0], near[0] if near else ""))
+            self._say(self.commands.missing(asked[0]))
         else:
             self._command = asyncio.create_task(self._run(command, asked[1]))
 

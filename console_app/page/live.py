@@ -375,7 +375,7 @@ class LivePage(UiPort):
         if asked is None:
             console.send(words)
         elif (command := self._commands.get(asked[0])) is None:
-            self.toast(self._commands.missing(asked[0], ""))
+            self.toast(self._commands.missing(asked[0]))
         elif (work := self._commands.do(command, asked[1])) is not None:
             self._later(work())
 

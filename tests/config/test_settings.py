@@ -54,7 +54,7 @@ def complaint(load: Load, **given: Any) -> str:
 def test_without_any_file_everything_has_its_default(load: Load) -> None:
     settings = load().settings
     assert (settings.model, settings.policy, settings.max_steps) == (None, None, 25)
-    assert settings.approval_mode is ApprovalMode.ASK
+    assert settings.approval_mode is ApprovalMode.AUTO
 
 
 @pytest.mark.parametrize("strongest", ["flag", "environment", "project", "user", "default"])

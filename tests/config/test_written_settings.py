@@ -168,7 +168,7 @@ def test_who_set_it_and_what_waits_for_trust(tmp_path: Path) -> None:
     rows = look()
     assert rows["ui.motion"] == (False, str(paths.settings), "")
     assert rows["ui.screen_reader"] == (False, "default", "")
-    assert rows["approval_mode"] == ("ask", "default", '"yolo"')
+    assert rows["approval_mode"] == ("auto", "default", '"yolo"')
     assert rows["max_steps"] == (7, str(paths.settings), "3")
     assert rows["dispatch"] == ("batch", str(project), "")
     assert rows["policy"] == ("single", "the command line", "")

@@ -13,7 +13,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.chunks import CallClosed, CallOpened, Chunk, FinishChunk
 from console_app.domain.events import DecidedBy, Decision
 from console_app.domain.tools import ToolAnnotations
-from console_app.engine import ApprovalGate, Rule, Turn
+from console_app.engine import ApprovalGate, Rule, RuleBindings, Turn
 from tests.each import each
 from tests.engine.peers import Model, Tools, calls, engine_of, only, outcomes, play, spec, tool_texts
 from tests.engine.strict_history import check_turn
@@ -331,7 +331,6 @@ READS = ToolAnnotations(read_only=True)
         (ApprovalMode.ASK, [], {"annotations": READS}, "ask"),
         (ApprovalMode.AUTO, [], {}, "ask"),
         (ApprovalMode.AUTO, [], {"annotations": READS}, "allow"),
-        (ApprovalMode.AUTO, [], {"annotations": READS, "server": "stranger"}, "ask"),
         (ApprovalMode.YOLO, [], {}, "allow"),
         (ApprovalMode.YOLO, [], {"require_approval": True}, "ask"),
         (ApprovalMode.YOLO, ["allow *"], {"require_approval": True}, "ask"),
@@ -349,9 +348,21 @@ def test_deny_stands_over_ask_over_allow_over_mode(
 ) -> None:
     tool = spec(read_only=False).model_copy(update=changes)
     written = [Rule(rule.split()[0], rule.split()[1]) for rule in rules]  # type: ignore[arg-type]
-    verdict = ApprovalGate(mode, written, trusted=frozenset({"demo"})).check(tool, {})
+    verdict = ApprovalGate(mode, written).check(tool, {})
     assert verdict.action == action
     assert verdict.why
+
+
+@pytest.mark.parametrize(
+    ("foreign", "chose", "action"),
+    [((), False, "allow"), (("demo",), False, "ask"), (("other",), False, "allow"), (("demo",), True, "allow")],
+)
+def test_reads_of_a_server_that_is_not_ones_own_ask_until_a_mode_was_chosen(
+    foreign: tuple[str, ...], chose: bool, action: str
+) -> None:
+    gate = ApprovalGate(ApprovalMode.AUTO, bindings=RuleBindings(foreign=frozenset(foreign)), chose=chose)
+    assert gate.check(spec(read_only=True), {}).action == action
+    assert gate.check(spec(read_only=False), {}).action == "ask"
 
 
 def test_the_model_hears_of_an_edit_however_the_call_ended() -> None:

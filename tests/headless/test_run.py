@@ -193,7 +193,7 @@ def test_a_server_of_ones_own_takes_nothing_from_the_bundled_ones(fanout: Inside
     }  # another program may run under that name now
     fanout.write("home/mcp.json", json.dumps(mine))
     server.script(calculation("1+1"), Answer(Text("I was not allowed.")))
-    assert fanout.run("run", *model(server), "go").code == 3
+    assert fanout.run("run", *model(server), "--approval-mode", "ask", "go").code == 3
 
 
 def test_a_call_that_had_to_be_mended_is_not_run_headless(fanout: Inside, server: WireServer) -> None:
@@ -302,14 +302,16 @@ def test_a_rule_of_yours_is_for_the_program_that_it_was_first_used_with(fanout: 
     assert (code, "now stands for" in said) == (0, False)
     program["args"] = ["-m", "console_app.servers.calculator", "--other"]
     mine.write_text(json.dumps({"mcpServers": {"sums": program}}))
-    assert run()[0] == 3  # it asks, and nobody is there
+    assert run("--approval-mode", "ask")[0] == 3  # it asks, and nobody is there
+    assert run()[0] == 0  # under auto a server of your own may read
 
     mine.unlink()
     program["args"] = ["-c", "from console_app.servers.calculator import main; main()"]
     fanout.write("mcp.json", json.dumps({"mcpServers": {"sums": program}}))
     Paths.find({"FANOUT_HOME": str(fanout.home)}).rule_servers.unlink()
     assert fanout.run("mcp", "trust", "--yes").code == 0
-    assert run()[0] == 3  # a project's server: your rule is not for it by itself
+    assert run()[0] == 3  # a project's server: your rule is not for it by itself, and auto only once you chose it
+    assert run("--approval-mode", "auto")[0] == 0
     assert run("--allow-tool", "sums.*")[0] == 0
 
 

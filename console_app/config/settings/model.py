@@ -216,7 +216,7 @@ class Settings(Sampling, frozen=True):
     finish_todos: bool = engine.DEFAULTS.finish_todos
     never_parallel: Names = engine.DEFAULTS.never_parallel
     limits: dict[str, Positive] = Field(default_factory=lambda: dict(engine.DEFAULTS.limits))
-    approval_mode: ApprovalMode = ApprovalMode.ASK
+    approval_mode: ApprovalMode = ApprovalMode.AUTO
     max_steps: Positive = engine.DEFAULTS.max_steps
     max_calls: Positive = engine.DEFAULTS.max_calls
     max_parallel: Positive = engine.DEFAULTS.max_parallel

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
+from difflib import get_close_matches
 from functools import partial
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING
@@ -94,16 +95,19 @@ class Commands:
     def get(self, name: str) -> Bound | None:
         return self.own.get(name) or self.written.get(name)
 
-    def missing(self, name: str, near: str) -> str:
+    def missing(self, name: str, more: Iterable[str] = ()) -> str:
+        """Say in a line that no command has this name, and which of these and `more` is nearest."""
         if name in self.untrusted:
             return f"/{name} is a command of this project that waits for your trust: /trust shows it, and asks."
         if isinstance(way := self.ways.get(name), Cannot):
             return f"/{name} is no command here: {way.why}."
         if isinstance(way, Key):
             return f"/{name} is no command here but a key, which /help shows."
-        return (
-            f"There is no command /{one_line(name, 40)}. {f'Did you mean /{near}? ' if near else ''}/help lists them."
-        )
+        names = [*(one.intent.name for one in self.listed), *more]
+        begun = [one for one in names if one.startswith(name)]
+        near = (begun or get_close_matches(name, names, 1, 0.6))[:1]
+        meant = f"Did you mean /{near[0]}? " if near else ""
+        return f"There is no command /{one_line(name, 40)}. {meant}/help lists them."
 
     # -- doing one
 

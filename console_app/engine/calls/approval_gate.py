@@ -152,15 +152,15 @@ class OtherServer:
 
 @dataclass(eq=False)
 class ApprovalGate:
-    """Modes and rules, both settable while calls run. `trusted` names servers whose read-only marks are believed in
-    mode `auto` (None: all, since their programs were trusted to start). Commands of the bundled `shell` are judged one
+    """Modes and rules, both settable while calls run. In a mode `auto` that nobody `chose`, marks of servers
+    that are not the user's own count for nothing. Commands of the bundled `shell` are judged one
     by one."""
 
     mode: ApprovalMode = ApprovalMode.ASK
     rules: list[Rule] = field(default_factory=list[Rule])
     _: KW_ONLY
     headless: bool = False
-    trusted: frozenset[str] | None = None
+    chose: bool = True
     bindings: RuleBindings = field(default_factory=RuleBindings)
     shell: ServerIdentity | None = None
 
@@ -230,13 +230,13 @@ class ApprovalGate:
         match self.mode:
             case ApprovalMode.YOLO:
                 return Ruling("allow", "mode yolo runs everything", ev.DecidedBy.MODE)
+            case ApprovalMode.AUTO if not self.chose and not spec.builtin and spec.server in self.bindings.foreign:
+                return Ruling("ask", "its server is not your own", ev.DecidedBy.MODE)
             case ApprovalMode.AUTO | ApprovalMode.PLAN if self.only_reads(spec, arguments):
                 return Ruling("allow", f"mode {self.mode.value} runs what only reads", ev.DecidedBy.MODE)
             case ApprovalMode.PLAN:
                 return Ruling("deny", PLANS, ev.DecidedBy.MODE)
-            case ApprovalMode.AUTO:
-                return Ruling("ask", "not known to be read-only", ev.DecidedBy.MODE)
-            case ApprovalMode.ASK:
+            case ApprovalMode.AUTO | ApprovalMode.ASK:
                 return Ruling("ask", "not pre-approved", ev.DecidedBy.MODE)
 
     def only_reads(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> bool:
@@ -250,7 +250,7 @@ class ApprovalGate:
                 return False
             usual = arguments.keys() <= {"command", "cwd", "timeout", "pty"}
             return usual and shell_syntax.only_reads(command, spec.folder, cwd)
-        return spec.annotations.read_only and (self.trusted is None or spec.server in self.trusted)
+        return spec.annotations.read_only
 
 
 def _key(rule: Rule, spec: ToolSpec) -> RuleKey:

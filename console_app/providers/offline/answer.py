@@ -72,7 +72,8 @@ def _in_brief(called: Sequence[Called], bad: Sequence[Called], tools: OfflineToo
     for one in called:
         verdict = verdicts.verdict_of(one.result.outcome, arguments_of(one), one.result.content, None)
         if verdict.word is verdicts.VerdictWord.SAID_NO:
-            told.append(f"- **{_title(one, tools)}** said no: {code(one_line(one.result.content, BRIEF))}.")
+            first = one.result.content.strip().partition("\n")[0]
+            told.append(f"- **{_title(one, tools)}** said no: {code(one_line(first, BRIEF))}.")
     told += [_bad(one, tools) for one in bad]
     head = f"{len(called) - len(told)} of {len(called)} calls did what they were for."
     advice = " ".join(dict.fromkeys(filter(None, (_FAILED[one.result.outcome][1] for one in bad))))

@@ -526,7 +526,7 @@ class ChatScreen(MainScreen):
             says = [("chat.steer", f"say it to {one_line(agent, 20)}")] if agents and agent in agents.running else []
             return [*review, *calls, *says, ("chat.close", "back")]
         if conversation.paused:
-            return [("prompt.send", "send what waits"), ("prompt.older", "edit it"), *IDLE]
+            return [*review, ("prompt.send", "send what waits"), ("prompt.older", "edit it"), *IDLE]
         if not conversation.busy:
             return [*review, *calls, *(IDLE if self.services.replay is None else WATCHED)]
         doing = self.console.activity.at(view.now)

@@ -85,5 +85,4 @@ class CommandRegistry:
 
     def missing(self, name: str) -> str:
         """Say in a line that no command has this name."""
-        hits = best(name.lower(), [one.intent.name for one in self], 1)
-        return self._commands.missing(name.lower(), hits[0] if hits else "")
+        return self._commands.missing(name.lower(), self._offered)

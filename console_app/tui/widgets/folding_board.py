@@ -16,11 +16,9 @@ from textual.visual import VisualType
 from console_app.console import Timing
 from console_app.domain import one_line
 from console_app.tui.textual_internals import typed_app
-from console_app.tui.widgets.key_hints import key_lines
 from console_app.tui.widgets.settled_keys import ALONE, Moved, SettledKeys
 from console_app.tui.widgets.too_small import ROOMY
 
-GAP = 2
 SHARE = 0.6  # of the screen's height that a board may take
 LEAST = 10  # lines that it may in any case, where nothing else needs them
 LOWEST = 4  # lines, below which nothing can be read and so nothing decided
@@ -110,7 +108,4 @@ class FoldingBoard(Vertical, can_focus=True):
         if not self.folded:
             return super().render()
         width = self.content_size.width
-        way = [("tab", f"to {self.to_do}")] if self.can_focus else []
-        hint = Content(" " * GAP).join([Content(), *key_lines(way, width, accent=self.accent, counts=True)])
-        room = max(width - hint.cell_length, 1)
-        return self.in_brief(room, self.screen.size.height >= ROOMY).truncate(room, ellipsis=True, pad=True) + hint
+        return self.in_brief(width, self.screen.size.height >= ROOMY).truncate(width, ellipsis=True, pad=True)
