@@ -185,7 +185,7 @@ class ItemPlan:
                 _texts(values, "a list") if values.lstrip().startswith("[") else [v.strip() for v in values.split(",")]
             )
             if not mark or not name.strip() or not all(listed) or len(set(listed)) < len(listed):
-                raise UsageError(f"--each {text}: no FIELD=VALUE,VALUE,... with values that differ")
+                raise UsageError(f"--each {text}: write it as FIELD=VALUE,VALUE,... with values that differ")
             if name.strip() in found:
                 raise UsageError(f"--each {name.strip()} is there twice", "Write all its values in one: a,b,c.")
             found[name.strip()] = list(listed)

@@ -142,4 +142,4 @@ def _nearest(word: str, known: Iterable[str]) -> str:
     import difflib  # 5 ms, and only for a mistake
 
     bare = {name.lstrip("-"): name for name in known}  # what all options begin with makes none of them near
-    return next((bare[one] for one in difflib.get_close_matches(word.lstrip("-"), bare, 1, 0.7)), "")
+    return next((bare[one] for one in difflib.get_close_matches(word.lstrip("-"), bare, 1, 0.75)), "")

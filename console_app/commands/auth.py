@@ -39,7 +39,8 @@ def _variable(provider: str | None, settings: Settings) -> str:
     providers = settings.known_providers()
     named = {name: found.api_key_env for name, found in providers.items() if found.api_key_env}
     if provider not in named:
-        raise UsageError(f"no provider {provider or ''} takes a key".replace("  ", " "), f"Known: {', '.join(named)}.")
+        why = f"the provider {provider} takes no key" if provider else "a key is for a provider, and none is named"
+        raise UsageError(why, f"There are {', '.join(named)}.")
     return named[provider]
 
 

@@ -9,7 +9,8 @@ from tests.each import each
 
 ROOT = Path(__file__).parents[2]
 MADE = {"keys.md", "commands.md", "configuration.md", "outputs.md", "dialects.md"}
-PAGES = [ROOT / "README.md", *sorted(path for path in (ROOT / "docs").glob("*.md") if path.name not in MADE)]
+PROSE = [ROOT / name for name in ("README.md", "CHANGELOG.md")]
+PAGES = [*PROSE, *sorted(path for path in (ROOT / "docs").glob("*.md") if path.name not in MADE)]
 LONGEST = 30  # words of a sentence
 _CHAIN = re.compile(r"\b(?:which|that) (?:isn't|is not)\b[^.]*\bis(?:n't| not)\b", re.IGNORECASE)
 _PRONOUN = re.compile(r"^(?:One|Those|Such a one|Of these,)\s+(?:that|of|which|one)\b")

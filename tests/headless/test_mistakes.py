@@ -77,7 +77,7 @@ def test_control_characters_of_the_command_line_do_not_reach_the_terminal(fanout
 
 
 def test_what_is_not_near_is_not_meant(fanout: Inside) -> None:
-    for arguments in (["serve", "--bogus"], ["config", "get", "nope"], ["zzz"]):
+    for arguments in (["serve", "--bogus"], ["config", "get", "nope"], ["--session", "x"], ["zzz"]):
         assert "did you mean" not in fanout.run(*arguments).err.lower()
 
 

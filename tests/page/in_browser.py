@@ -70,6 +70,10 @@ async def test_search_keys_slider_and_theme(chromium: Chromium, tmp_path: Path) 
     await press("d")
     assert await chromium.ask(ground) != before
     chromium.picture("page dark")
+    chromium.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert await chromium.ask(ground) == "rgb(255, 255, 255)", "ink is dark on paper"
+    on_paper = "return [...document.querySelectorAll('button, input')].filter((one) => one.checkVisibility()).length"
+    assert await chromium.ask(on_paper) == 0
     assert chromium.faults() == []
 
 
@@ -77,6 +81,9 @@ async def test_on_a_phone_nothing_is_wider_than_the_page(chromium: Chromium, tmp
     wide = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
     chromium.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", wide)
     table = approved(f"| a | b |\n|---|---|\n| {'x' * 300} | 2 |")
+    await opened(chromium, tmp_path / "a.html", page.of_conversation(table, "Talk"))
+    rows = "return new Set([...document.querySelectorAll('#tools > button')].map((one) => one.offsetTop)).size"
+    assert await chromium.ask(rows) == 1
     for told in (table, *map(saying, (*HOSTILE, "x" * 300))):
         await opened(chromium, tmp_path / "a.html", page.of_conversation(told, "Talk " + "long" * 40))
         await chromium.ask("for (const one of document.querySelectorAll('details')) one.open = true")

@@ -115,5 +115,5 @@ async def test_a_server_that_wants_a_sign_in_says_how_once(tmp_path: Path) -> No
         for state in ("needs sign-in", "needs sign-in", "ready", "needs sign-in"):
             servers[0] = Server("files", state)
             listeners[0]()
-        await see(pilot, "Server files needs you to sign in: s on it in the servers (Ctrl+L), or fanout mcp auth f")
+        await see(pilot, "Server files needs you to sign in, in /mcp or with fanout mcp auth f")
         assert seen(later).count("needs you to sign in") == 1  # that it was there meanwhile took the first back

@@ -113,7 +113,7 @@ def _line(server: ServerStatus) -> str:
     if server.state == "failed":
         why = one_line(server.reason, 200).rstrip(".")
         return f"Server {name} failed: {why}{'' if why.endswith('…') else '.'} Ctrl+L shows all servers."
-    return f"Server {name} needs you to sign in: s on it in the servers (Ctrl+L), or fanout mcp auth {name}."
+    return f"Server {name} needs you to sign in, in /mcp or with fanout mcp auth {name}."
 
 
 def server_report(status: ServerStatus, traffic: Traffic, ping: str, wire: str) -> str:
