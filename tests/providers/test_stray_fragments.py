@@ -215,6 +215,21 @@ def test_no_call_runs_empty_while_its_arguments_went_astray(
     assert not [text for _, text in ran if text.strip() in ("", "null", "{}")], broken_of(chunks)
 
 
+@pytest.mark.parametrize("value", [written(0, 1), json.loads(written(0, 1))], ids=["text", "object"])
+@pytest.mark.parametrize("field", ["parameters", "args", "tool_input"])
+@pytest.mark.parametrize("api", APIS)
+def test_a_call_that_begins_with_its_arguments_in_another_field_does_not_run_empty(
+    api: Api, field: str, value: Any
+) -> None:
+    events, end = events_of(api, [""], 100, ends=False)
+    begun = events[0]
+    for key in ("choices", 0, "delta", "tool_calls", 0, "function") if api == "openai-chat" else ():
+        begun = begun[key]
+    begun = begun.get("item") or begun.get("content_block") or begun
+    begun[field] = value
+    assert not calls_of(read(api, events, end))
+
+
 @pytest.mark.parametrize("again", ["{}", ""])
 @pytest.mark.parametrize("first", ["{}", ""])
 def test_a_call_told_of_twice_under_one_id_is_no_second_call_without_arguments(first: str, again: str) -> None:

@@ -191,6 +191,7 @@ class ResponsesAnswer(WireAnswer):
     def _item_added(self, where: Where, item: dict[str, Any]) -> None:
         kind = text(item.get("type"))
         if kind == "function_call":
+            self.account(item, _CALL, at=kind)
             call_id = where.call or where.item
             self._calls.begin(where, call_id, text(item.get("name")), item.get("arguments"), _given_back(item))
             return
