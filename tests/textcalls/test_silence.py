@@ -229,9 +229,9 @@ NEW_FORMS = {
     "a command": "/read_file path=a",
 }
 AROUND = [
-    "%s", "`%s`", "I call `%s` now.", "- `%s`", "> %s", "| a | %s |", "<note>\n%s\n</note>", "<answer>%s</answer>", "(%s)",
+    "%s", "`%s`", "I call `%s` now.", "- `%s`", "> %s", "| a | %s |", "<note>\n%s\n</note>", "<answer>%s</answer>",
     "<pre><code>%s</code></pre>", "<!-- %s -->", "```\n%s\n```", "So:\n````\n%s\n````", "**%s**", "_%s_", '"%s"',
-    "「%s」", "Now I call it: %s", "%s\n\nDone.", "Text.\n\n    %s", "[go](%s)", "1. 🔧 %s",
+    "(%s)", "「%s」", "Now I call it: %s", "%s\n\nDone.", "Text.\n\n    %s", "[go](%s)", "1. 🔧 %s",
 ]  # fmt: skip
 
 
