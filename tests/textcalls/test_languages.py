@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from console_app.textcalls import FAMILIES, ReadingLevel, parse, render_calls, unread
+from console_app.textcalls.model import WrittenCall
 from tests.each import each
 from tests.textcalls.answers import TOOLS
-from tests.textcalls.test_quotations import CALL
 
+CALL = WrittenCall("read_file", {"path": "a b"})
 SAID = {
     "English": ("The log says this:", "I will not run it.", "I look it up."),
     "German": ("Im Protokoll steht:", "Das führe ich nicht aus.", "Ich sehe nach."),
