@@ -147,3 +147,23 @@ async def test_an_ordinary_answer_is_told_nothing_of(text: str, hub: Hub) -> Non
         engine = engine_of(server, "openai-chat", hub)
         assert await play(engine) == ([], [])
         await engine.provider.close()
+
+
+SHOWN = [
+    "Now `calculator_evaluate(expression='6*7')` runs.",
+    f"I use `{OBJECT}` here.",
+    f"> {MARKED}",
+    f"<|go|>calculator_evaluate<|with|>{ARGUMENTS}<|stop|>",
+    '[[calculator_evaluate expression="6*7"]]',
+    MARKED.replace("<", "&lt;").replace(">", "&gt;"),
+]
+
+
+@each("text", SHOWN)
+async def test_a_call_that_was_only_shown_is_kept_with_its_arguments_to_be_run(text: str, hub: Hub) -> None:
+    with WireServer(done) as server:
+        server.script(Answer(Text(text, size=5)))
+        engine = engine_of(server, "openai-chat", hub)
+        await play(engine)
+        await engine.provider.close()
+    assert engine.transcript.shown_call == ev.ShownCall(name="calculator_evaluate", arguments={"expression": "6*7"})

@@ -230,9 +230,8 @@ NEW_FORMS = {
 }
 AROUND = [
     "%s", "`%s`", "I call `%s` now.", "- `%s`", "> %s", "| a | %s |", "<note>\n%s\n</note>", "<answer>%s</answer>",
-    "(%s)", "<pre><code>%s</code></pre>", "<!-- %s -->", "```\n%s\n```", "So:\n````\n%s\n````", "**%s**",
-    "_%s_", '"%s"',
-    "「%s」", "Now I call it: %s", "%s\n\nDone.", "Text.\n\n    %s", "[go](%s)", "1. 🔧 %s",
+    "<pre><code>%s</code></pre>", "<!-- %s -->", "```\n%s\n```", "So:\n````\n%s\n````", "**%s**", "_%s_", '"%s"',
+    "(%s)", "「%s」", "Now I call it: %s", "%s\n\nDone.", "Text.\n\n    %s", "[go](%s)", "1. 🔧 %s",
 ]  # fmt: skip
 
 
