@@ -48,52 +48,49 @@ class ServerFile:
 
     def names(self) -> list[str]:
         """Return the servers that are written, or would be together with the first."""
-        return (
-            [one.name for one in read_mcp_config(text, self.path, os.environ).servers] if (text := self._text) else []
-        )
+        text = self._text
+        return [one.name for one in read_mcp_config(text, self.path, os.environ).servers] if text else []
 
     def fields(self, name: str) -> dict[str, Any]:
         """Return what is written of a server, `${VAR}` as it stands; empty for one that isn't there."""
-        return server_fields(text, name, self.path) if (text := self._text) else {}
+        return _fields(self._text or _EMPTY, name, self.path)
 
     def put(self, name: str, fields: Mapping[str, Any]) -> str:
-        """Add or replace a server, and return the new text; a file that you trusted stays trusted."""
-        return self._trusted(put_server(self.path, name, fields, start=self._text))
+        """Add a server or replace the one of that name, and return the new text.
+
+        Raises ConfigError when the file is broken or can't be written, or the server would not be understood.
+        """
+        text = with_server(self._text or _EMPTY, name, fields, self.path)
+        for problem in read_mcp_config(text, self.path, {}).problems:
+            if problem.server == name and problem.fatal and "environment variable" not in problem.text:
+                raise ConfigError(f"server {name}: {problem.text}")
+        return self._write(text)
 
     def remove(self, name: str) -> None:
-        self._trusted(remove_server(self.path, name, start=self._text))
+        """Take a server out. Raises ConfigError when it isn't there, or the file can't be read or written."""
+        self._write(without_server(self._text or _EMPTY, name, self.path))
 
     @property
     def _text(self) -> str:
         source = self.path if self.path.exists() else self.bundled
         return disk.read_text(source) if source is not None else ""
 
-    def _trusted(self, edit: trusted.Written) -> str:
-        trusted.trust_edit(self.paths, self.path, edit)
-        return edit.text
+    def _write(self, text: str) -> str:
+        """Write the file, private if it is new; one that you trusted stays trusted."""
+        path, before = self.path, disk.read_text(self.path) if self.path.exists() else None
+        read_mcp_config(text, path, {})  # a change that would break the file is refused
+        if before is not None:
+            try:
+                path.resolve().write_text(text, encoding="utf-8")  # its mode and links stay as they are
+            except OSError as error:
+                raise ConfigError(f"can't write {path}: {error.strerror or error}") from None
+        else:
+            disk.write_private(path, text)
+        trusted.trust_edit(self.paths, path, trusted.Written(before, text))
+        return text
 
 
-def put_server(path: Path, name: str, fields: Mapping[str, Any], *, start: str = "") -> trusted.Written:
-    """Add the server, or replace the one of that name, in `path`; a file that isn't there begins as `start`.
-
-    Raises ConfigError when the file is broken or can't be written, or the server would not be understood.
-    """
-    before = disk.read_text(path) if path.exists() else None
-    text = with_server(start or _EMPTY if before is None else before, name, fields, path)
-    for problem in read_mcp_config(text, path, {}).problems:
-        if problem.server == name and problem.fatal and "environment variable" not in problem.text:
-            raise ConfigError(f"server {name}: {problem.text}")
-    return _write(path, before, text)
-
-
-def remove_server(path: Path, name: str, *, start: str = "") -> trusted.Written:
-    """Take the server out of `path`. Raises ConfigError when it isn't there, or the file can't be read or written."""
-    before = disk.read_text(path) if path.exists() else None
-    return _write(path, before, without_server(start or _EMPTY if before is None else before, name, path))
-
-
-def server_fields(text: str, name: str, path: Path) -> dict[str, Any]:
-    """Return what is written of a server, `${VAR}` as it stands; empty for one that isn't there. Raises ConfigError."""
+def _fields(text: str, name: str, path: Path) -> dict[str, Any]:
     document = parsed(text, path, "Correct the file at that place first.")
     return safe_text.as_object(_container(document, path)[1].get(name))
 
@@ -145,18 +142,6 @@ def without_server(text: str, name: str, path: Path) -> str:
     return text[:begin] + text[end:]
 
 
-def _write(path: Path, before: str | None, text: str) -> trusted.Written:
-    read_mcp_config(text, path, {})  # a change that would break the file is refused
-    if before is not None:
-        try:
-            path.resolve().write_text(text, encoding="utf-8")  # its mode and links stay as they are
-        except OSError as error:
-            raise ConfigError(f"can't write {path}: {error.strerror or error}") from None
-    else:
-        disk.write_private(path, text)
-    return trusted.Written(before, text)
-
-
 def _container(document: json_positions.Document, path: Path) -> tuple[tuple[str, ...], dict[str, Any]]:
     """Return the path of the servers, and what is there."""
     values = safe_text.as_object(document.value)
@@ -202,7 +187,7 @@ class OtherClient:
                 found = {name: json.loads(json.dumps(fields, default=str)) for name, fields in written.items()}
             else:
                 names = [server.name for server in read_mcp_config(text, path, {}).servers]
-                found = {name: server_fields(text, name, path) for name in names}
+                found = {name: _fields(text, name, path) for name in names}
         except ConfigError as error:
             # A client's settings without any server are nothing to complain of.
             empty = "has no key mcpServers" in error.detail
