@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -118,6 +119,17 @@ def test_a_door_offers_few_names(nodes: dict[Path, list[ast.AST]]) -> None:
         if len(names) > (MOST_OF_CONSOLE if package == "console" else MOST_NAMES)
     }
     assert wide == {}
+
+
+def test_the_map_tells_how_deep_the_deepest_rooms_are(nodes: dict[Path, list[ast.AST]]) -> None:
+    told = re.search(
+        r"deepest rooms[^:]*:(.*?)\. `tests", (CODE.parent / "docs/architecture.md").read_text(), re.DOTALL
+    )
+    assert told is not None
+    names = _names_of_doors(nodes)
+    for room, lines in re.findall(r"`([\w/]+)/` (\d+)", told[1]):
+        depth = sum(len(path.read_text().splitlines()) for path in (CODE / room).rglob("*.py")) / len(names[room])
+        assert abs(depth - int(lines)) <= depth / 10, f"{room}: {depth:.0f}"
 
 
 def test_a_door_offers_no_name_that_one_of_its_modules_has(nodes: dict[Path, list[ast.AST]]) -> None:

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.config.files import Paths
-from console_app.config.files.trusted import is_trusted, trust, trust_edit
-from console_app.config.servers import json_positions
-from console_app.config.servers.mcp_edit import put_server, remove_server, server_fields, with_server, without_server
+from console_app.config.files.trusted import Written, is_trusted, trust, trust_edit
+from console_app.config.servers import ServerFile, json_positions
+from console_app.config.servers.mcp_edit import with_server, without_server
 from console_app.domain.errors import ConfigError
 
 FILE = Path("mcp.json")
@@ -73,31 +73,39 @@ def test_a_server_comes_into_a_file_of_any_layout(text: str) -> None:
     assert servers(with_server(after, "m", {"command": "y"}, FILE)).keys() >= {"n", "m"}
 
 
+def home(tmp_path: Path) -> Paths:
+    return Paths.find({"FANOUT_HOME": str(tmp_path / "home")})
+
+
 def test_a_file_that_is_not_there_begins_with_its_first_server(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "mcp.json"
-    put_server(path, "old", {"command": "x"})
-    put_server(path, "new", {"command": "y"})
-    assert list(servers(path.read_text())) == ["old", "new"]
-    remove_server(path, "old")
+    path, bundled = tmp_path / "deep" / "mcp.json", tmp_path / "bundled.json"
+    bundled.write_text('{"mcpServers": {"ours": {"command": "x"}}}')
+    file = ServerFile(home(tmp_path), path, (bundled,))
+    assert file.names() == ["ours"]
+    file.put("old", {"command": "x"})
+    file.put("new", {"command": "y"})
+    assert (list(servers(path.read_text())), file.names()) == (["old", "new"], ["old", "new", "ours"])
+    file.remove("old")
     assert list(servers(path.read_text())) == ["new"]
-    assert server_fields(path.read_text(), "new", path) == {"command": "y"}
+    assert file.fields("new") == {"command": "y"}
+    assert file.fields("old") == {}
 
 
 def test_a_server_that_could_not_be_started_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "mcp.json"
+    file = ServerFile(home(tmp_path), tmp_path / "mcp.json")
     with pytest.raises(ConfigError, match="http"):
-        put_server(path, "new", {"url": "ftp://x"})
-    assert not path.exists()
-    put_server(path, "new", {"command": "x", "env": {"KEY": "${NOT_SET_HERE}"}})
+        file.put("new", {"url": "ftp://x"})
+    assert not file.path.exists()
+    file.put("new", {"command": "x", "env": {"KEY": "${NOT_SET_HERE}"}})
     with pytest.raises(ConfigError, match="no server old"):
-        remove_server(path, "old")
+        file.remove("old")
 
 
 def test_a_broken_file_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "mcp.json"
     path.write_text('{"mcpServers": {')
     with pytest.raises(ConfigError, match=r"mcp\.json:1:"):
-        put_server(path, "new", {"command": "y"})
+        ServerFile(home(tmp_path), path).put("new", {"command": "y"})
     assert path.read_text() == '{"mcpServers": {'
 
 
@@ -121,10 +129,10 @@ def test_whatever_the_names_and_the_layout(
 
 
 def test_what_another_program_writes_right_behind_an_edit_is_not_trusted_with_it(tmp_path: Path) -> None:
-    paths, file = Paths.find({"FANOUT_HOME": str(tmp_path / "home")}), tmp_path / "mcp.json"
+    paths, file = home(tmp_path), tmp_path / "mcp.json"
     file.write_text(COMMENTED)
     trust(paths, file)
-    edit = put_server(file, "c", {"command": "z"})
+    edit = Written(COMMENTED, with_server(COMMENTED, "c", {"command": "z"}, file))
     file.write_text(edit.text.replace('"z"', '"another"'))
     trust_edit(paths, file, edit)
     assert not is_trusted(paths, file)
@@ -133,15 +141,15 @@ def test_what_another_program_writes_right_behind_an_edit_is_not_trusted_with_it
 
 
 def test_an_edit_of_what_another_program_wrote_before_it_is_not_trusted(tmp_path: Path) -> None:
-    paths, file = Paths.find({"FANOUT_HOME": str(tmp_path / "home")}), tmp_path / "mcp.json"
+    paths, file = home(tmp_path), tmp_path / "mcp.json"
     file.write_text(COMMENTED)
     trust(paths, file)
     file.write_text(COMMENTED.replace('"x"', '"another"'))
-    trust_edit(paths, file, remove_server(file, "b"))
+    ServerFile(paths, file).remove("b")
     assert not is_trusted(paths, file)
 
 
 def test_a_file_that_an_edit_began_is_trusted_by_nobody(tmp_path: Path) -> None:
-    paths, file = Paths.find({"FANOUT_HOME": str(tmp_path / "home")}), tmp_path / "mcp.json"
-    trust_edit(paths, file, put_server(file, "c", {"command": "z"}))
+    paths, file = home(tmp_path), tmp_path / "mcp.json"
+    ServerFile(paths, file).put("c", {"command": "z"})
     assert not is_trusted(paths, file)

@@ -17,7 +17,7 @@ PROJECT_FOLDER = ".fanout"
 _OTHERS = 0o077
 _IN_DATA = (
     *("sessions.*", "trust.json*", "credentials.json*", "*keys.json*", "tools.json*", "rules.json*"),
-    *("files", "locks", "drafts", "plugins"),
+    *("files", "locks", "drafts", "plugins", "replaced", "programs", "worktrees"),
 )
 _IN_STATE = (
     *("fanout.log*", "crash-*.txt", "*tools.json*", "calls.json*", "history.jsonl*", "repaired.json*"),

@@ -51,46 +51,49 @@ class ServerFile:
 
     def fields(self, name: str) -> dict[str, Any]:
         """Return what is written of a server where it counts, `${VAR}` as it stands; empty for one that isn't there."""
-        found = (server_fields(disk.read_text(path), name, path) for path in self._there)
+        found = (_fields(disk.read_text(path), name, path) for path in self._there)
         return next(filter(None, found), dict[str, Any]())
 
     def put(self, name: str, fields: Mapping[str, Any]) -> str:
-        """Add or replace a server, and return the new text; a file that you trusted stays trusted."""
-        return self._trusted(put_server(self.path, name, fields))
+        """Add a server or replace the one of that name, and return the new text.
+
+        Raises ConfigError when the file is broken or can't be written, or the server would not be understood.
+        """
+        before = self._before()
+        text = with_server(_EMPTY if before is None else before, name, fields, self.path)
+        for problem in read_mcp_config(text, self.path, {}).problems:
+            if problem.server == name and problem.fatal and "environment variable" not in problem.text:
+                raise ConfigError(f"server {name}: {problem.text}")
+        return self._write(before, text)
 
     def remove(self, name: str) -> None:
-        self._trusted(remove_server(self.path, name))
+        """Take a server out. Raises ConfigError when it isn't there, or the file can't be read or written."""
+        before = self._before()
+        self._write(before, without_server(_EMPTY if before is None else before, name, self.path))
 
     @property
     def _there(self) -> list[Path]:
         return [path for path in (self.path, *self.below) if path.exists()]
 
-    def _trusted(self, edit: trusted.Written) -> str:
-        trusted.trust_edit(self.paths, self.path, edit)
-        return edit.text
+    def _before(self) -> str | None:
+        return disk.read_text(self.path) if self.path.exists() else None
+
+    def _write(self, before: str | None, text: str) -> str:
+        """Write the file, private if it is new; one that you trusted stays trusted."""
+        path = self.path
+        read_mcp_config(text, path, {})  # a change that would break the file is refused
+        if before is not None:
+            try:
+                path.resolve().write_text(text, encoding="utf-8")  # its mode and links stay as they are
+            except OSError as error:
+                raise ConfigError(f"can't write {path}: {error.strerror or error}") from None
+        else:
+            disk.write_private(path, text)
+        trusted.trust_edit(self.paths, path, trusted.Written(before, text))
+        return text
 
 
-def put_server(path: Path, name: str, fields: Mapping[str, Any]) -> trusted.Written:
-    """Add the server, or replace the one of that name, in `path`, which need not be there.
-
-    Raises ConfigError when the file is broken or can't be written, or the server would not be understood.
-    """
-    before = disk.read_text(path) if path.exists() else None
-    text = with_server(_EMPTY if before is None else before, name, fields, path)
-    for problem in read_mcp_config(text, path, {}).problems:
-        if problem.server == name and problem.fatal and "environment variable" not in problem.text:
-            raise ConfigError(f"server {name}: {problem.text}")
-    return _write(path, before, text)
-
-
-def remove_server(path: Path, name: str) -> trusted.Written:
-    """Take the server out of `path`. Raises ConfigError when it isn't there, or the file can't be read or written."""
-    before = disk.read_text(path) if path.exists() else None
-    return _write(path, before, without_server(_EMPTY if before is None else before, name, path))
-
-
-def server_fields(text: str, name: str, path: Path) -> dict[str, Any]:
-    """Return what is written of a server, `${VAR}` as it stands; empty for one that isn't there. Raises ConfigError."""
+def _fields(text: str, name: str, path: Path) -> dict[str, Any]:
     document = parsed(text, path, "Correct the file at that place first.")
     return safe_text.as_object(_container(document, path)[1].get(name))
 
@@ -142,18 +145,6 @@ def without_server(text: str, name: str, path: Path) -> str:
     return text[:begin] + text[end:]
 
 
-def _write(path: Path, before: str | None, text: str) -> trusted.Written:
-    read_mcp_config(text, path, {})  # a change that would break the file is refused
-    if before is not None:
-        try:
-            path.resolve().write_text(text, encoding="utf-8")  # its mode and links stay as they are
-        except OSError as error:
-            raise ConfigError(f"can't write {path}: {error.strerror or error}") from None
-    else:
-        disk.write_private(path, text)
-    return trusted.Written(before, text)
-
-
 def _container(document: json_positions.Document, path: Path) -> tuple[tuple[str, ...], dict[str, Any]]:
     """Return the path of the servers, and what is there."""
     values = safe_text.as_object(document.value)
@@ -199,7 +190,7 @@ class OtherClient:
                 found = {name: json.loads(json.dumps(fields, default=str)) for name, fields in written.items()}
             else:
                 names = [server.name for server in read_mcp_config(text, path, {}).servers]
-                found = {name: server_fields(text, name, path) for name in names}
+                found = {name: _fields(text, name, path) for name in names}
         except ConfigError as error:
             # A client's settings without any server are nothing to complain of.
             empty = "has no key mcpServers" in error.detail
