@@ -11,6 +11,7 @@ from console_app.domain.amounts import plural
 from console_app.domain.events import Event
 from console_app.domain.safe_text import one_line
 from console_app.domain.settings import Effort
+from console_app.domain.tools import AGENT as AGENT
 from console_app.domain.tools import Outcome, Risk, ToolResult, ToolSpec
 from console_app.domain.transcript import CallView, Transcript
 from console_app.records import dataclass, field

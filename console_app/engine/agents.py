@@ -16,7 +16,6 @@ from pydantic import ValidationError
 from console_app.domain import ApprovalMode, Outcome, ToolResult, ToolSpec, UserMessage, errors, one_line, plural, ports
 from console_app.domain import agents as ag
 from console_app.domain import events as ev
-from console_app.domain.tools import AGENT
 from console_app.domain.transcript import Transcript
 from console_app.engine.activity import Activity, Outbox
 from console_app.engine.background import Background
@@ -106,7 +105,7 @@ def _meant(patterns: Sequence[str], specs: dict[str, ToolSpec]) -> set[str]:
 
 def unknown_tools(patterns: Sequence[str], specs: Sequence[ToolSpec]) -> list[str]:
     every = {spec.name: spec for spec in specs}
-    return [one for one in patterns if one not in ("Agent", "Task", f"fanout.{AGENT}") and not _meant([one], every)]
+    return [one for one in patterns if one not in ("Agent", "Task", f"fanout.{ag.AGENT}") and not _meant([one], every)]
 
 
 def child_session(

@@ -8,12 +8,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from console_app.domain import ToolSpec, UserMessage
+from console_app.domain import UserMessage
 from console_app.domain import events as ev
-from console_app.domain.settings import EngineSettings
 from console_app.engine.calls.arguments import compact
 from console_app.engine.calls.call_execution import CallExecution
-from console_app.engine.execution.builtin_specs import is_agent
 
 
 class GoesOn(Protocol):
@@ -27,12 +25,6 @@ class RunsCalls(Protocol):
     def cancel(self, call: CallExecution) -> bool: ...
 
     def extend(self, call: CallExecution) -> bool: ...
-
-
-def may_be_late(spec: ToolSpec, settings: EngineSettings) -> bool:
-    """Tell whether calls of a tool go to the background without a key: agents, as the model asks, and those of servers
-    after `background_after`."""
-    return is_agent(spec) or (settings.background_after is not None and not spec.builtin)
 
 
 class Background:

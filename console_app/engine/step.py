@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 
 from console_app.domain import CallPolicy, FanoutError, ThoughtLabel, ToolResult, ToolSpec, UserMessage, errors, ports
 from console_app.domain import chunks as ch
-from console_app.domain.settings import Sampling, ToolChoice
+from console_app.domain.settings import EngineSettings, Sampling, ToolChoice
 from console_app.engine.activity import Activity
 from console_app.engine.answer import Answer, ProviderCalls
-from console_app.engine.background import may_be_late
 from console_app.engine.calls import results
 from console_app.engine.calls.call_execution import CallExecution
 from console_app.engine.calls.familiar import tool_for
 from console_app.engine.calls.slots import limited
 from console_app.engine.execution.approval import Approvals, Repetition
 from console_app.engine.execution.batch import Batch
+from console_app.engine.execution.builtin_specs import is_agent
 from console_app.engine.execution.builtin_tools import (
     AnswerTools,
     ToolsAsTheyCome,
@@ -141,7 +141,7 @@ class Step:
             tools=tuple(self._specs.values()),
             deferred=self._deferred,
             programs=settings.programs if ports.runs_programs(session.provider) else "off",
-            late=frozenset(spec.name for spec in self._specs.values() if may_be_late(spec, settings)),
+            late=frozenset(spec.name for spec in self._specs.values() if _may_be_late(spec, settings)),
             tool_choice=self._ask.tool_choice,
             parallel=self._policy is not CallPolicy.SINGLE,
             conversation=session.stamper.session_id,
@@ -272,6 +272,12 @@ class Step:
             self._turn.join(call.as_message())
             if call.result is not None:
                 self._session.background.told(call.id)
+
+
+def _may_be_late(spec: ToolSpec, settings: EngineSettings) -> bool:
+    """Tell whether calls of a tool go to the background without a key: agents, as the model asks, and those of servers
+    after `background_after`."""
+    return is_agent(spec) or (settings.background_after is not None and not spec.builtin)
 
 
 def _set(ended: asyncio.Future[None]) -> None:

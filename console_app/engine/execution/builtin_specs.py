@@ -10,8 +10,9 @@ from typing import Annotated, Any, cast
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from console_app.domain import ToolSpec, one_line, safe_text
+from console_app.domain import agents as ag
 from console_app.domain import events as ev
-from console_app.domain.tools import AGENT, OWN_SERVER, ToolAnnotations
+from console_app.domain.tools import OWN_SERVER, ToolAnnotations
 
 MOST_ITEMS = 200
 _LINE = re.compile(r"^\s*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?\[\s*(?P<mark>[xX~\-/]?)\s*\]\s+(?P<boxed>\S.*)$")
@@ -184,13 +185,13 @@ def _spec(tool: str, description: str, properties: dict[str, Any], required: lis
 
 
 def is_agent(spec: ToolSpec | None) -> bool:
-    return spec is not None and spec.builtin and spec.tool == AGENT
+    return spec is not None and spec.builtin and spec.tool == ag.AGENT
 
 
 def agent_spec(kinds: Mapping[str, str]) -> ToolSpec:
     listed = "\n".join(f"- {name}: {one_line(about, MOST_ABOUT)}" for name, about in kinds.items())
     return _spec(
-        AGENT,
+        ag.AGENT,
         "Sends an agent to do one task in a conversation of its own, and returns its last answer. Send several in one "
         "answer where tasks don't need each other: they run in parallel. The agent knows nothing of this conversation, "
         f"so the task has to say all that it needs and what it is to answer. Kinds:\n{listed}",

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pydantic import ValidationError
 
 from console_app.domain import Outcome, ToolResult, ToolSpec, errors, ports
+from console_app.domain import agents as ag
 from console_app.domain import events as ev
 from console_app.domain.tools import OWN_SERVER
 from console_app.engine import tool_search
@@ -18,7 +19,6 @@ from console_app.engine.calls import results
 from console_app.engine.calls.arguments import compact
 from console_app.engine.calls.call_execution import CallExecution
 from console_app.engine.execution.builtin_specs import (
-    AGENT,
     ENABLE,
     FINISHED,
     QUESTION,
@@ -140,7 +140,7 @@ class AnswerTools:
             return await self._session.toolset.call(invocation, reporter)
         arguments, tool = dict(invocation.arguments), invocation.spec.tool
         try:
-            if tool == AGENT and (agents := self._session.agents) is not None:
+            if tool == ag.AGENT and (agents := self._session.agents) is not None:
                 return await agents.run(self._session, self._activity, invocation, reporter)
             if tool == FINISHED:
                 finished = Finished.model_validate(arguments)
