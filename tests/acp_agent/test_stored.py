@@ -67,7 +67,7 @@ async def _endings(editor: Editor, model: Model, session_id: str) -> None:
 
 async def _choices(editor: Editor, model: Model, session: schema.NewSessionResponse) -> None:
     assert session.modes is not None
-    assert session.modes.current_mode_id == "ask"
+    assert session.modes.current_mode_id == "auto"
     assert [one.id for one in session.modes.available_modes] == ["ask", "auto", "plan", "yolo"]
     await editor.agent.set_session_mode(session_id=session.session_id, mode_id="plan")
     assert editor.of(schema.CurrentModeUpdate)[-1].current_mode_id == "plan"

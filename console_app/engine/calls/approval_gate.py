@@ -234,9 +234,9 @@ class ApprovalGate:
         match self.mode:
             case ApprovalMode.YOLO:
                 return Ruling("allow", "mode yolo runs everything", ev.DecidedBy.MODE)
-            case ApprovalMode.AUTO if not self.chose and not spec.builtin and not self.bindings.is_own(spec.server):
-                return Ruling("ask", "its server is not your own", ev.DecidedBy.MODE)
             case ApprovalMode.AUTO | ApprovalMode.PLAN if self.only_reads(spec, arguments):
+                if not (self.chose or spec.builtin or self.bindings.is_own(spec.server)):
+                    return Ruling("ask", "its server is not your own", ev.DecidedBy.MODE)
                 return Ruling("allow", f"mode {self.mode.value} runs what only reads", ev.DecidedBy.MODE)
             case ApprovalMode.PLAN:
                 return Ruling("deny", PLANS, ev.DecidedBy.MODE)
