@@ -17,7 +17,7 @@ RUN = ToolSpec(
 
 
 async def test_what_a_typed_command_wrote_is_open(tmp_path: Path) -> None:
-    console = app(tmp_path, WrittenModel(say("Never asked.")), OneTool(RUN))
+    console = app(tmp_path, WrittenModel(say("Never asked.")), OneTool(RUN))  # type: ignore[arg-type]
     async with console.run_test(size=(100, 30)) as pilot:
         await pilot.press("exclamation_mark", *"ls", "enter")
         await see(pilot, "result · 1 line")
