@@ -113,11 +113,7 @@ class ServerConfig(BaseModel):
 
     @property
     def only_off(self) -> bool:
-<<<<<<< HEAD
-        """True when all that is said of it is that it is off, whatever a file below says it is."""
-=======
         """Tell whether its entry says that it is off, and nothing more."""
->>>>>>> w/work31
         return self.disabled and not self.command and not self.url
 
     @property
