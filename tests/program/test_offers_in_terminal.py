@@ -25,7 +25,7 @@ def test_a_prompt_and_a_resource_are_completed_sent_and_read(tmp_path: Path) -> 
     script = fanout.write("script.toml", SCRIPT)
     argv = fanout.argv("-m", f"scripted/{script}")
     with Terminal(argv, env=fanout.environment({"TERM": "xterm-256color"}), cwd=fanout.cwd, rows=24, columns=80) as it:
-        it.expect("● 1 server")
+        it.expect("● 3 servers")
         it.type("/notes:rev")
         it.expect("Review code: Asks for a review")
         it.press("tab")
