@@ -135,13 +135,10 @@ def test_a_call_that_changed_things_does_not_run_again_or_edited() -> None:
     ),
     st.lists(st.builds(Rule, st.sampled_from(["allow", "ask", "deny"]), st.sampled_from(["*", "s.t", "s.*", "x.y"]))),
     st.sampled_from(["", "it stands in a file"]),
-    st.sampled_from([None, frozenset[str](), frozenset({"s"})]),
 )
-def test_no_rule_lets_run_what_is_not_known_to_only_read(
-    tool: ToolSpec, rules: list[Rule], must_ask: str, trusted: frozenset[str] | None
-) -> None:
-    verdict = ApprovalGate(ApprovalMode.PLAN, rules, trusted=trusted).check(tool, {}, must_ask)
-    known = not tool.asks if tool.builtin else tool.annotations.read_only and (trusted is None or "s" in trusted)
+def test_no_rule_lets_run_what_is_not_known_to_only_read(tool: ToolSpec, rules: list[Rule], must_ask: str) -> None:
+    verdict = ApprovalGate(ApprovalMode.PLAN, rules).check(tool, {}, must_ask)
+    known = not tool.asks if tool.builtin else tool.annotations.read_only
     if not known:
         assert verdict.action == "deny"
     elif must_ask:

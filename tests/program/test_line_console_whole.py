@@ -134,7 +134,7 @@ def test_results_rules_lists_and_settings_by_line(terminal: Terminal, tmp_path: 
         typed(terminal, "/permissions deny ((", "is no rule")
         typed(terminal, "/permissions allow lab.do", "^How long does allow lab.do hold", PICK)
         typed(terminal, "session", "^Until you leave: ")
-        typed(terminal, "/permissions", r"^  1\. allow lab.do")
+        typed(terminal, "/permissions", r"^  \d+\. allow lab.do")
         typed(terminal, "/config max_steps 7", "is written to")
         typed(terminal, "/config unset max_steps", "is taken out of")
         typed(terminal, "/config unset max_steps", "max_steps is not set")
