@@ -204,6 +204,9 @@ ELSEWHERE = {
     "tools": "a server that is switched off",
     "plugins": "of what a plugin keeps for itself",
     "batches": "gone with its batch",
+    "replaced": "a file that a call replaced",
+    "programs": "a program that waits",
+    "worktrees": "the folder of an agent",
 }
 
 
