@@ -15,11 +15,11 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 from xml.sax.saxutils import escape
 
-from console_app.records import dataclass
 from console_app.servers.parts.folders import FolderEntry, allowed_folders, file_name, save_new
 from console_app.servers.parts.server import (
     READS,

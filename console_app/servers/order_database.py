@@ -10,10 +10,10 @@ import os
 import sqlite3
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from console_app.records import dataclass
 from console_app.servers.parts.folders import data_folder
 from console_app.servers.parts.server import (
     READS,

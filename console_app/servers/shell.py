@@ -19,11 +19,11 @@ import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from console_app.records import dataclass, field
 from console_app.servers.parts.folders import allowed_folders
 from console_app.servers.parts.server import (
     Arguments,

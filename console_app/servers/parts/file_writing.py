@@ -15,10 +15,10 @@ import stat
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from console_app.records import dataclass, field
 from console_app.servers.parts.file_reading import is_binary
 from console_app.servers.parts.folders import FolderEntry, data_folder
 from console_app.servers.parts.server import ToolFailedError, ToolOutput, counted

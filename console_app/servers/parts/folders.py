@@ -13,11 +13,11 @@ import os
 import stat
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 from urllib.parse import unquote, urlsplit
 
-from console_app.records import dataclass
 from console_app.servers.parts.server import CallContext, ToolFailedError
 
 _NEVER_A_LINK: Final = os.O_NOFOLLOW | os.O_CLOEXEC

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from markdown_it import MarkdownIt
@@ -17,7 +18,6 @@ from pptx import Presentation
 from pptx.oxml.ns import qn
 from pptx.util import Emu, Inches, Pt
 
-from console_app.records import dataclass, field, replace
 from console_app.servers.parts.pptx_internals import properties_of
 
 LINES_A_SLIDE: Final = 14

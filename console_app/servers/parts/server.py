@@ -15,10 +15,10 @@ import threading
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from console_app._version import __version__
-from console_app.records import dataclass, field
 
 Arguments = dict[str, Any]
 _JSON_TYPES: dict[str, tuple[type, ...]] = {

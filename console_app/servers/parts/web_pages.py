@@ -9,12 +9,11 @@ import socket
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from html.parser import HTMLParser
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
-
-from console_app.records import dataclass
 
 if TYPE_CHECKING:
     import httpx2

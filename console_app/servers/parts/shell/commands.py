@@ -10,10 +10,9 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
-
-from console_app.records import dataclass, field
 
 Stream = Literal["stdout", "stderr"]
 Tell = Callable[[int, Mapping[str, Any]], None]

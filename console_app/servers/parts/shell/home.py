@@ -9,11 +9,11 @@ import os
 import pwd
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from console_app.records import dataclass
 from console_app.servers.parts.folders import FolderEntry
 from console_app.servers.parts.server import ToolFailedError
 

@@ -18,9 +18,9 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from console_app.records import asdict, dataclass
 from console_app.servers.parts.shell import kernel_sandbox
 
 GRACE: Final = 1.0  # seconds between SIGTERM and SIGKILL

@@ -13,10 +13,10 @@ import stat
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from console_app.records import dataclass, field
 from console_app.servers.parts.folders import FolderEntry
 from console_app.servers.parts.server import ToolFailedError
 from console_app.servers.parts.shell.home import beginning

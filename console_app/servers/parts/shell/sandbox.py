@@ -15,10 +15,10 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from console_app.records import dataclass
 from console_app.servers.parts.shell import kernel_sandbox
 from console_app.servers.parts.shell.home import HiddenHome
 from console_app.servers.parts.shell.protected import OF_FOLDER, OF_GIT, ProtectedNames
