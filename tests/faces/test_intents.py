@@ -76,8 +76,10 @@ async def test_words_behind_a_command_that_takes_none_are_refused_on_screen_and_
 
 async def test_a_command_that_is_a_key_on_the_screen_is_told_to_be_one(tmp_path: Path) -> None:
     async with app(tmp_path).run_test(size=(100, 30), notifications=True) as pilot:
-        await pilot.press(*"/mode plan", "enter")
-        await see(pilot, "/mode is no command here")
+        await pilot.press(*"/mode plan", "enter")  # a mode has a key and a command
+        await see(pilot, "Mode: plan, what only reads runs")
+        await pilot.press(*"/unsend", "enter")
+        await see(pilot, "/unsend is no command here but a key")
 
 
 async def test_words_that_a_command_does_not_know_change_nothing_on_screen_and_in_lines(tmp_path: Path) -> None:

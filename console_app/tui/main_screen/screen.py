@@ -211,7 +211,6 @@ class ChatScreen(MainScreen):
             "keys": help_,
             "model": Slash(model),
             "connect": _waiting(lambda _: dialogs.connect()),
-            "mode": Key("chat.mode"),
             "plan": Slash(lambda _, __: self.modes.toggle_plan()),
             "permissions": Slash(permissions),
             "theme": Slash(partial(dialogs.theme, themes), lambda _: [one.theme.name for one in themes]),
