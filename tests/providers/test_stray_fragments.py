@@ -230,6 +230,58 @@ def test_a_call_that_begins_with_its_arguments_in_another_field_does_not_run_emp
     assert not calls_of(read(api, events, end))
 
 
+def tool_use(value: Any) -> dict[str, Any]:
+    return {"type": "tool_use", "id": "call_9", "name": NAME, "input": value}
+
+
+def function_call(value: Any) -> dict[str, Any]:
+    return {"type": "function_call", "name": NAME, "arguments": value}
+
+
+def chat_calls(value: Any) -> dict[str, Any]:
+    return {"tool_calls": [{"index": 9, "function": {"name": NAME, "arguments": value}}]}
+
+
+def response(type_: str, **fields: Any) -> Event:
+    return {"type": f"response.{type_}", "response": {"id": "r", "status": type_, "output": [], **fields}}
+
+
+ELSEWHERE: dict[Api, dict[str, Callable[[Any], Event]]] = {
+    "openai-chat": {
+        "a block of Anthropic's": lambda value: {"type": "content_block_delta", "delta": tool_use(value)},
+        "an output": lambda value: {"output": [function_call(value)]},
+        "beside the choices": chat_calls,
+        "beside a delta": lambda value: {"choices": [{"index": 0, "delta": {}, **chat_calls(value)}]},
+        "a part of the content": lambda value: {"choices": [{"index": 0, "delta": {"content": [tool_use(value)]}}]},
+    },
+    "openai-responses": {
+        "chat's choices": lambda value: {"choices": [{"delta": chat_calls(value)}]},
+        "an event of its own": lambda value: {"type": "response.tool_call", "item": tool_use(value)},
+        "a repeated output": lambda value: response("in_progress", output=[function_call(value)]),
+        "a part of a message": lambda value: response(
+            "completed", output=[{"type": "message", "content": [tool_use(value)]}]
+        ),
+        "beside the output": lambda value: response("completed", **chat_calls(value)),
+    },
+    "anthropic": {
+        "chat's choices": lambda value: {"choices": [{"delta": chat_calls(value)}]},
+        "the start": lambda value: {"type": "message_start", "message": {"content": [tool_use(value)]}},
+        "a delta of the message": lambda value: {"type": "message_delta", "delta": {"content": [tool_use(value)]}},
+        "beside that delta": lambda value: {"type": "message_delta", "delta": {}, "content": [tool_use(value)]},
+        "an event of its own": lambda value: {"type": "content_block_more", "block": tool_use(value)},
+    },
+}
+
+
+@pytest.mark.parametrize("value", [written(0, 1), json.loads(written(0, 1))], ids=["text", "object"])
+@pytest.mark.parametrize(("api", "where"), [(api, where) for api in APIS for where in ELSEWHERE[api]])
+def test_a_call_does_not_run_empty_beside_arguments_in_the_form_of_another_place(
+    api: Api, where: str, value: Any
+) -> None:
+    events, end = events_of(api, [""], 100, ends=True)
+    assert not calls_of(read(api, [*events, ELSEWHERE[api][where](value)], end))
+
+
 @pytest.mark.parametrize("again", ["{}", ""])
 @pytest.mark.parametrize("first", ["{}", ""])
 def test_a_call_told_of_twice_under_one_id_is_no_second_call_without_arguments(first: str, again: str) -> None:

@@ -28,6 +28,8 @@ from console_app.records import dataclass, field
 
 _EVENT = frozenset(("item_id", "obfuscation", "output_index", "sequence_number", "type"))
 _FRAGMENT = _EVENT | {"arguments", "call_id", "delta", "name"}
+# What a response repeats of its request, and of its own texts: no call of the answer is in it.
+_REPEATED = frozenset(("input", "instructions", "metadata", "output_text", "prompt", "text", "tool_choice", "tools"))
 _GIVEN_BACK = ("async", "caller", "namespace")  # of a call
 _CALL = frozenset(("arguments", "call_id", "id", "name", "status", "type", *_GIVEN_BACK))
 
@@ -151,7 +153,7 @@ class ResponsesAnswer(WireAnswer):
             case "response.failed":
                 raise ServerFault(obj(data.get("response")))
             case "response.created" | "response.in_progress" | "response.queued":
-                pass  # they repeat the request
+                self.account(obj(data.get("response")), _REPEATED, at=kind, objects=False)
             case _:
                 raise_for_error(name, data)
                 if self._items.find(self._place(data)) is None:
@@ -301,6 +303,9 @@ class ResponsesAnswer(WireAnswer):
         known.phase = phase or known.phase
         for part, words in _message_parts(item):
             self._complete(known, part, words)
+        self.account(
+            [one for one in arr(item.get("content")) if obj(one).get("type") not in _PARTS], at="message.content"
+        )
         if late and not known.done:
             self._mark(known, known.began)
         known.done = True
@@ -349,6 +354,7 @@ class ResponsesAnswer(WireAnswer):
         status = text(response.get("status")) or ("incomplete" if kind == "response.incomplete" else "completed")
         if status == "failed":
             raise ServerFault(response)
+        self.account(response, _REPEATED | {"output"}, at=kind, objects=False)
         self._listed(arr(response.get("output")), complete=status == "completed")
         for known, item in self._asked.values():
             self._leave_out(known, item, "asks for what Fanout doesn't do")

@@ -94,9 +94,9 @@ class WireAnswer(ABC):
 
     def account(self, given: Any, read: Set[str] = frozenset(), *, at: str, objects: bool = True) -> None:
         """Account for what `given` holds beside the fields that are `read`, as it may be arguments of a call that seems
-        to have none. With `objects` an object may, too: where no call is near, it is metadata more often than not."""
+        to have none. With `objects` any object may be: where no call is near, it is metadata more often than not."""
         for name, value in (obj(given) or {"": given}).items():
-            if value and name not in read and may_hold_arguments(value, objects=objects):
+            if value and name not in read and may_hold_arguments(name, value, objects=objects):
                 self.calls.stray(f"{at}.{name}".strip("."))
 
     def add_text(self, piece: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from console_app.domain import safe_text
 
 _NEVER_CUT = frozenset(("id", "item_id", "call_id", "name"))
+_ARGUMENTS = frozenset(("args", "arguments", "input"))
 
 
 def parse_mended(data: bytes, halves: HalfCharacters) -> Any:
@@ -44,14 +45,15 @@ def count(value: Any) -> int | None:
     return int(min(value, 2**53))
 
 
-def may_hold_arguments(value: Any, *, objects: bool) -> bool:
-    """Tell whether a value may hold arguments of a call: in a text with a brace; with `objects`, also as an object."""
-    left = [value]
+def may_hold_arguments(name: str, value: Any, *, objects: bool) -> bool:
+    """Tell whether the field `name` may hold arguments of a call: in a text with a brace, or as an object under a name
+    that tells of arguments; with `objects`, as any object."""
+    left: list[tuple[str, Any]] = [(name, value)]
     while left:
-        one = left.pop()
-        if (isinstance(one, str) and "{" in one) or (objects and obj(one)):
+        name, one = left.pop()
+        if (isinstance(one, str) and "{" in one) or (obj(one) and (objects or name in _ARGUMENTS)):
             return True
-        left += arr(one) or obj(one).values()
+        left += obj(one).items() or [(name, each) for each in arr(one)]
     return False
 
 
