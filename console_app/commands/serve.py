@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -13,6 +14,7 @@ from console_app.config.secrets import child_environment
 from console_app.domain import UsageError, web_address
 from console_app.wiring import Setup
 
+OTHERS_READ = stat.S_IRGRP | stat.S_IROTH
 VARIABLE = "FANOUT_SERVE_TOKEN"
 ADDRESSES = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "OLLAMA_HOST")
 
@@ -32,7 +34,7 @@ def run_serve(setup: Setup) -> int:
 
     asked = setup.arguments
     token = _token(setup)
-    if token is not None and len(token) < web.LEAST_TOKEN:
+    if token is not None and len(token.strip()) < web.LEAST_TOKEN:
         raise UsageError(
             f"the token has fewer than {web.LEAST_TOKEN} characters", "Whoever has it can run tools as you."
         )
@@ -78,7 +80,10 @@ def _token(setup: Setup) -> str | None:
     if asked is not None:
         raise UsageError("--token and --token-file are two tokens", "Give one: other users see the argument.")
     try:
-        return disk.contents(setup.cwd / path, piped=True).decode().strip()
+        token = disk.contents(setup.cwd / path, piped=True).decode().strip()
+        if (setup.cwd / path).stat().st_mode & OTHERS_READ:
+            sys.stderr.write(f"fanout: others can read --token-file {path}, and run tools as you: chmod 600 it.\n")
+        return token
     except UnicodeError:
         why = "it is no UTF-8 text"
     except OSError as error:

@@ -33,6 +33,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from console_app.domain import UsageError, safe_text, web_address
 from console_app.domain.ending_signals import ending_signals
@@ -141,6 +142,14 @@ def _ending_half_requests(patience: float) -> type[H11Protocol]:
     return Impatient
 
 
+class _SoonClosed(WebSocketsSansIOProtocol):
+    """A socket as uvicorn makes it, but that one whose other side doesn't answer the close is gone a second later."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.close_timeout = 1.0
+
+
 class WebServer:
     """The server on a socket that listens."""
 
@@ -159,7 +168,7 @@ class WebServer:
             uvicorn.Config(
                 BrowserPages(self.door, addresses, self.consoles, options.patience, options.shared).app(),
                 http=_ending_half_requests(options.patience),
-                ws="websockets-sansio",
+                ws=_SoonClosed,
                 ws_max_size=LARGEST_MESSAGE,
                 ws_ping_interval=options.alive,
                 ws_ping_timeout=options.alive,

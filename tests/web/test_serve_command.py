@@ -35,6 +35,8 @@ def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captur
     [
         (["--host", "0.0.0.0"], "--host 0.0.0.0 can be reached from elsewhere. Give it a token: --token-file."),
         (["--token", "short"], "the token has fewer than 16 characters."),
+        (["--token", " " * 20], "the token has fewer than 16 characters."),
+        (["--token", "\u00a0" * 20], "the token has fewer than 16 characters."),
         (["--token-file", "short"], "the token has fewer than 16 characters."),
         (["--token-file", "none"], "--token-file none can't be read: No such file or directory."),
         (["--token-file", "."], "--token-file . can't be read: Is a directory."),
@@ -54,6 +56,8 @@ def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captur
 def test_what_is_wrong_is_one_line(inside: Inside, arguments: list[str], says: str) -> None:
     (inside.cwd / "short").write_text("short\n")
     (inside.cwd / "binary").write_bytes(b"\xff" * 20)
+    for name in ("short", "binary"):
+        (inside.cwd / name).chmod(0o600)
     done = inside.run("serve", *arguments)
     assert (done.code, done.out) == (2, "")
     assert says in done.err
@@ -169,10 +173,18 @@ def test_keys_of_providers_and_what_is_named_reach_the_console_and_nothing_else(
         serving.communicate(timeout=PATIENCE)
 
 
+@pytest.mark.parametrize(("mode", "warned"), [(0o600, False), (0o640, True), (0o604, True)])
+def test_a_file_with_a_token_that_others_can_read_is_told_of(inside: Inside, mode: int, warned: bool) -> None:
+    (inside.cwd / "token").write_text("short\n")
+    (inside.cwd / "token").chmod(mode)
+    assert ("others can read --token-file token" in inside.run("serve", "--token-file", "token").err) == warned
+
+
 @pytest.mark.parametrize("way", ["file", "pipe", "variable", "variable beside a file"])
 def test_a_token_of_ones_own_is_seen_by_nobody_else(tmp_path: Path, way: str) -> None:
     fanout, token = Fanout(tmp_path), "a-token-that-was-chosen"
     (fanout.cwd / "token").write_text(f"  {token}\n")
+    (fanout.cwd / "token").chmod(0o600)
     os.mkfifo(fanout.cwd / "pipe")
     named = {"file": ["--token-file", "token"], "pipe": ["--token-file", "pipe"], "variable": []}
     arguments = named.get(way, ["--token-file", "token"])

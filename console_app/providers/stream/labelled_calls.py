@@ -64,6 +64,7 @@ class LabelledCalls(CallsInPieces):
         self._once = once
         self.closes = False  # a closing event came, of a call or of what stands beside them
         self._calls: list[LabelledCall] = []
+        self._at: dict[int | None, list[LabelledCall]] = {}  # the same by their places
         self._told: set[int] = set()  # those that a closing event without their id named
         self._last: tuple[Where, LabelledCall] | None = None  # the owner of the last fragment
         self._whole = 0  # so many calls had begun when the answer came to a normal end
@@ -76,14 +77,15 @@ class LabelledCalls(CallsInPieces):
     ) -> None:
         """Begin another call, of which the endpoint wants `fields` back; one that is told of twice is one."""
         self._last = None
-        if id and any(call.id == id and call.where.agreement(where) > 0 for call in self._calls):
+        if id and any(call.id == id and call.where.agreement(where) > 0 for call in self._near(where)):
             return
-        for earlier in self.open:
+        for earlier in self._calls[-1:]:
             self._announce(earlier)
         data: dict[str, Any] = {"id": id} if id else {}
         data |= {"fields": fields} if fields else {}
         call = LabelledCall(len(self._calls), id, name, arguments_text(arguments), data=data, where=where)
         self._calls.append(call)
+        self._at.setdefault(where.place, []).append(call)
         if name:
             self._announce(call)
 
@@ -106,7 +108,7 @@ class LabelledCalls(CallsInPieces):
             call = self._last[1]
         else:
             call = self._owner(where, ended=False)
-            known = max((past.where.agreement(where) for past in self._calls if past.ended), default=-1)
+            known = max((past.where.agreement(where) for past in self._near(where) if past.ended), default=-1)
             if call is not None and (known > call.where.agreement(where) or (call.marked and self._once)):
                 call = None
         if call is None:
@@ -194,9 +196,13 @@ class LabelledCalls(CallsInPieces):
         """Return the calls that have not ended, in call order."""
         return [call for call in self._calls if not call.ended]
 
+    def _near(self, where: Where) -> list[LabelledCall]:
+        """Return the calls that are not known to stand at another place than `where`."""
+        return self._calls if where.place is None else [*self._at.get(where.place, ()), *self._at.get(None, ())]
+
     def _owner(self, where: Where, *, ended: bool) -> LabelledCall | None:
         """Return the one call that `where` can tell, among those that are open; with `ended`, among all."""
-        calls = [call for call in self._calls if ended or not call.ended]
+        calls = [call for call in self._near(where) if ended or not call.ended]
         ranked = [(agreement, call) for call in calls if (agreement := call.where.agreement(where)) >= 0]
         if len(ranked) != 1:
             return None
