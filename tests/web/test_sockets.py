@@ -102,7 +102,7 @@ HALVES["half a first message"] = HALVES["a socket that says nothing"] + b"\x81\x
 
 async def test_half_a_request_is_not_held(tmp_path: Path) -> None:
     async with serving(tmp_path, patience=0.2) as server:
-        async with asyncio.timeout(5):  # uvicorn alone waits for ten until a close is answered
+        async with asyncio.timeout(9):  # uvicorn alone waits for ten until a close is answered
             await asyncio.gather(*(ended_by(server, half) for half in HALVES.values()))
         assert console_processes() == []
         async with page_of(server) as page:
