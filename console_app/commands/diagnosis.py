@@ -16,7 +16,7 @@ from console_app import wiring
 from console_app._version import __version__
 from console_app.commands.standard_output import write_out
 from console_app.config.files import Paths, project_settings
-from console_app.config.machine import extras
+from console_app.config.machine import child_programs, extras
 from console_app.config.secrets import Redactor, redactor_in_use
 from console_app.config.settings import unknown_variables
 from console_app.domain import ConfigError, FanoutError, one_line, plural
@@ -281,7 +281,7 @@ async def _sandbox(setup: Setup) -> Finding:
     import sys
 
     words = (sys.executable, "-m", "console_app.servers.parts.shell.sandbox")
-    program = await asyncio.create_subprocess_exec(
+    program = await child_programs.start(
         *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, env=dict(setup.environ)
     )
     says = (await program.communicate())[0].decode("utf-8", "replace").strip() or "not sandboxed: it can't be found out"

@@ -12,7 +12,6 @@ import json
 import logging
 import os
 import re
-import signal
 import sys
 import time
 from contextlib import suppress
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from console_app.config.files import disk
+from console_app.config.machine import child_programs
 from console_app.domain import ConfigError, Outcome, ToolResult, errors, plural, ports
 
 SECONDS = 30  # of the program's own work
@@ -75,9 +75,7 @@ class Runner:
         if (spare := self._spare) is not None:
             self._spare = None
             with suppress(OSError):
-                process = await spare
-                _kill(process)
-                await process.communicate()
+                await child_programs.end(await spare)
 
     def is_paused(self, key: str) -> bool:
         """Tell whether a program waits under this key since its console was killed."""
@@ -91,10 +89,9 @@ class Runner:
         try:
             return await _Run(process, host, path).result(program)
         finally:
-            _kill(process)
             if path is not None:
                 path.unlink(missing_ok=True)
-            await process.communicate()  # closes its pipes, and takes its end
+            await child_programs.end(process)
 
     def _path(self, key: str) -> Path | None:
         if self._folder is None:
@@ -240,7 +237,7 @@ def _failed(error: str, printed: str) -> ToolResult:
 
 
 async def _started(seconds: float) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
+    return await child_programs.start(
         sys.executable,
         "-I",
         str(Path(__file__).with_name("worker.py")),
@@ -250,13 +247,4 @@ async def _started(seconds: float) -> asyncio.subprocess.Process:
         stderr=asyncio.subprocess.DEVNULL,
         limit=_LINE,
         env={name: value for name, value in os.environ.items() if name in _KEPT},
-        start_new_session=True,
     )
-
-
-def _kill(process: asyncio.subprocess.Process) -> None:
-    """End the process with all that it started."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass

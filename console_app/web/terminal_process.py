@@ -27,7 +27,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
-from console_app.config.machine import CHANNEL
+from console_app.config.machine import CHANNEL, child_programs
 
 READ_BYTES: Final = 1 << 16
 GRACE: Final = 4.0  # seconds from the hang-up to SIGKILL: one more than the console itself takes at most
@@ -61,14 +61,13 @@ class TerminalProcess:
         try:
             os.set_blocking(terminal, False)
             _set_size(terminal, size)
-            process = await asyncio.create_subprocess_exec(
+            process = await child_programs.start(
                 *(sys.executable, "-P", "-c", _IN_TERMINAL, *arguments),
                 stdin=inside,
                 stdout=inside,
                 stderr=inside,
                 env={**environ, CHANNEL: str(theirs.fileno())},
                 cwd=cwd,
-                start_new_session=True,
                 pass_fds=(theirs.fileno(),),
             )
         except BaseException:

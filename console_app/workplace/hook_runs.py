@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import signal
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from console_app.config import trust
+from console_app.config.machine import child_programs
 from console_app.domain import one_line, ports, safe_text
 from console_app.records import dataclass
 
@@ -24,7 +23,6 @@ MOST_SAID = 256_000  # bytes of a hook's output
 MOST_CONTEXT = 10_000  # characters that go to the model
 _MOST_REASON = 2_000
 _AT_ONCE = 16
-_CLOSING = 2.0
 _LOOK = 0.05  # seconds
 _DRAINING = 0.3  # seconds for the rest of its output once a hook has ended
 _STRICTNESS: Mapping[str, int] = {"": 0, "allow": 1, "ask": 2, "deny": 3}
@@ -64,14 +62,13 @@ class HookRuns:
         environ = {**self._environ, "CLAUDE_PROJECT_DIR": own, "FANOUT_PROJECT_DIR": own}
         async with self._room:
             try:
-                process = await asyncio.create_subprocess_exec(
+                process = await child_programs.start(
                     *("/bin/sh", "-c", hook.command),
                     stdin=asyncio.subprocess.PIPE,
                     stdout=asyncio.subprocess.PIPE,
                     stderr=asyncio.subprocess.PIPE,
                     cwd=folder,
                     env=environ,
-                    start_new_session=True,
                 )
             except (OSError, ValueError) as error:
                 return Ran(hook, None, fault=f"could not be started: {error}")
@@ -81,13 +78,7 @@ class HookRuns:
             except TimeoutError:
                 return Ran(hook, None, fault=f"gave no answer within {hook.limit:g} s, and was ended")
             finally:
-                with suppress(ProcessLookupError, PermissionError):  # what it left running ends with it
-                    os.killpg(process.pid, signal.SIGKILL)
-                # Its pipes close once what is in them was read, unless somebody outside its group holds them.
-                await asyncio.wait({rest := asyncio.ensure_future(process.communicate())}, timeout=_CLOSING)
-                rest.cancel()
-                process._transport.close()  # pyright: ignore # asyncio has no public way to close them
-                await asyncio.sleep(0)
+                await child_programs.end(process)
 
 
 async def _talked(hook: trust.Hook, process: asyncio.subprocess.Process, text: bytes) -> Ran:

@@ -12,11 +12,10 @@ import os
 import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 
-from console_app.config.secrets import child_environment
+from console_app.config.machine import child_programs
 
 CHANNEL = "FANOUT_PAGE"
 
@@ -81,19 +80,4 @@ def start_browser(url: str) -> subprocess.Popen[bytes]:
     The process is one of its own without any secret of Fanout's environment: Python's `webbrowser` gives a browser all
     that the calling process has.
     """
-    return start_program([sys.executable, "-P", "-c", _PROGRAM, url])[0]
-
-
-def start_program(words: Sequence[str]) -> tuple[subprocess.Popen[bytes], threading.Thread]:
-    """Start a program that goes on without us, and a thread that waits for its end. Raises OSError where it can't."""
-    process = subprocess.Popen(
-        words,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=child_environment.for_own_programs(os.environ),
-        start_new_session=True,
-    )
-    waiting = threading.Thread(target=process.wait, name="program", daemon=True)
-    waiting.start()
-    return process, waiting
+    return child_programs.start_apart([sys.executable, "-P", "-c", _PROGRAM, url])[0]

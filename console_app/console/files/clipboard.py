@@ -8,7 +8,6 @@ import asyncio
 import os
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -16,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
-from console_app.config.machine import start_program
+from console_app.config.machine import child_programs
 from console_app.config.secrets import child_environment
 from console_app.domain import FanoutError, amounts
 from console_app.providers import LARGEST_FILE, picture_type
@@ -99,14 +98,13 @@ async def _output(command: Sequence[str], environ: Mapping[str, str], most: int,
     if (program := shutil.which(command[0], path=environ.get("PATH"))) is None:
         return b""
     try:
-        process = await asyncio.create_subprocess_exec(
+        process = await child_programs.start(
             program,
             *command[1:],
             stdin=asyncio.subprocess.PIPE if given else asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             env=child_environment.for_own_programs(environ),
-            start_new_session=True,
         )
     except OSError as error:
         raise ClipboardError(f"{command[0]} can't be started: {error.strerror}.") from None
@@ -119,26 +117,17 @@ async def _output(command: Sequence[str], environ: Mapping[str, str], most: int,
                 process.stdin.close()
             content = await _read(process, most)
             if content is None:
-                await _end(process)
+                await child_programs.end(process)
             failed = await process.wait() != 0
     except TimeoutError:
-        await _end(process)
+        await child_programs.end(process)
         raise ClipboardError(f"{command[0]} gave nothing within {PATIENCE:g} s.", "Copy it once more.") from None
     except BaseException:
-        await _end(process)
+        await child_programs.end(process)
         raise
     if content is None:
         raise ClipboardError(f"what is on it is larger than {amounts.size(most)}.", "Name its file with @.")
     return b"" if failed else content
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Kill a program with everything it started. `Process.wait` would also wait for the pipes, perhaps for ever."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    while process.returncode is None:  # noqa: ASYNC110  (nothing tells of the end alone)
-        await asyncio.sleep(0.01)
-    process._transport.close()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  (no public name)
 
 
 async def _read(process: asyncio.subprocess.Process, most: int) -> bytes | None:
@@ -208,7 +197,7 @@ def open_file(path: str) -> str:
     if found is None:
         return f"there is no {program} here"
     try:
-        process, waiting = start_program([found, path])
+        process, waiting = child_programs.start_apart([found, path])
     except OSError as error:
         return error.strerror or str(error)
     waiting.join(OPENING)

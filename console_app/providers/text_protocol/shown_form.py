@@ -13,12 +13,12 @@ import logging
 import re
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import suppress
 from importlib.util import find_spec
 from itertools import product, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from console_app.config.machine import child_programs
 from console_app.providers.stream.loose_json import obj, text
 from console_app.textcalls import ToolSignature, parse
 
@@ -123,7 +123,7 @@ def _start(called: str, plain: str) -> int | None:
 
 async def _render(template: str, conversations: list[list[dict[str, Any]]]) -> list[str | None]:
     program = Path(__file__).with_name("render_template.py")
-    process = await asyncio.create_subprocess_exec(
+    process = await child_programs.start(
         *(sys.executable, "-I", str(program)),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
@@ -138,9 +138,7 @@ async def _render(template: str, conversations: list[list[dict[str, Any]]]) -> l
     except ValueError:  # it was ended, by its limits
         return [None] * len(conversations)
     finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                process.kill()
+        await child_programs.end(process)
 
 
 def _filled_in(template: str) -> Iterator[str]:
