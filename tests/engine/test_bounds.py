@@ -58,26 +58,27 @@ def test_calls_beyond_the_bound_are_told_that_they_were_not_executed() -> None:
     run(scene)
 
 
-def test_a_turn_with_ten_thousand_calls_ends_at_its_limit_with_a_result_for_each() -> None:
+def test_a_turn_with_four_thousand_calls_ends_at_its_limit_with_a_result_for_each() -> None:
     async def scene() -> None:
         tools = Tools()
-        engine = engine_of(Model(calls(*({"do": "hang", "n": n} for n in range(10_000)))), tools, turn_timeout=5)
+        engine = engine_of(Model(calls(*({"do": "hang", "n": n} for n in range(4_000)))), tools, turn_timeout=5)
         events = await play(engine)
         assert ending(events).error == "Time limit: the turn took longer than 5.0 s."
         assert ending(events).at - events[0].at == 5.0
-        assert outcomes(engine) == ["timed_out"] * 128 + ["interrupted"] * 128 + ["skipped"] * 9_744
-        assert len({event.call_id for event in results_of(events)}) == len(results_of(events)) == 10_000
+        assert outcomes(engine) == ["timed_out"] * 128 + ["interrupted"] * 128 + ["skipped"] * 3_744
+        assert len({event.call_id for event in results_of(events)}) == len(results_of(events)) == 4_000
 
     run(scene)
 
 
-def test_an_answer_is_not_read_beyond_ten_thousand_calls() -> None:
+@pytest.mark.parametrize(("run_of_it", "read"), [(256, 4_096), (5_000, 5_000)])
+def test_an_answer_is_not_read_beyond_four_thousand_calls_unless_more_may_run(run_of_it: int, read: int) -> None:
     async def scene() -> None:
-        engine = engine_of(Model(calls(*[{"n": 1}] * 10_500)))
+        engine = engine_of(Model(calls(*[{"n": 1}] * 5_500)), max_calls=run_of_it)
         events = await play(engine)
         (notice,) = only(events, ev.Notice)
-        assert notice.text.startswith("Answer cut off: it makes more than 10,000 calls: the rest of it is not read.")
-        assert len(outcomes(engine)) == len(results_of(events)) == 10_001
+        assert notice.text.startswith(f"Answer cut off: it makes more than {read:,} calls: the rest of it is not read.")
+        assert len(outcomes(engine)) == len(results_of(events)) == read + 1
 
     run(scene)
 
@@ -215,10 +216,10 @@ def test_what_an_answer_says_and_wants_back_is_bounded_however_it_comes(flood: F
 
 def test_the_calls_that_the_provider_makes_itself_are_bounded_too() -> None:
     async def scene() -> None:
-        made: list[Line] = [ProviderCallStarted(str(n), "search") for n in range(20_000)]
+        made: list[Line] = [ProviderCallStarted(str(n), "search") for n in range(8_000)]
         events = await play(engine_of(Model([TextChunk("first"), *made, FinishChunk("stop")])))
-        assert len(only(events, ev.CallAnnounced)) == len(results_of(events)) == 10_001
-        assert "its provider makes more than 10,000 calls" in (ending(events).error or "")
+        assert len(only(events, ev.CallAnnounced)) == len(results_of(events)) == 4_097
+        assert "its provider makes more than 4,096 calls" in (ending(events).error or "")
 
     run(scene)
 

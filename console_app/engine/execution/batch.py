@@ -22,9 +22,7 @@ from console_app.records import dataclass, field
 
 LARGEST_ARGUMENTS: Final = 8 * 2**20  # characters of one call
 LARGEST_TOGETHER: Final = 32 * 2**20  # of all calls of one answer: each is stored, shown and sent to its tool
-MOST_OPENED: Final = (
-    10_000  # calls that are read of one answer; each beyond `max_calls` only to say that it doesn't run
-)
+MOST_OPENED: Final = 4_096  # calls of one answer, unless `max_calls` is more: one beyond that is read to be refused
 LONGEST_NAME: Final = 256  # characters: what is longer is no tool's, and every message about the call has it
 RAW_KEPT: Final = 1_000  # characters of arguments that were refused for their size
 UNREADABLE_NAME = "unreadable_call"  # of a call whose name could not be read either
@@ -93,8 +91,8 @@ class Batch:
         call = CallExecution(call_id, chunk.index, name, spec, chunk.origin, chunk.dialect, parent)
         if len(self._by_index) >= self.settings.max_calls:
             self._beyond.add(chunk.index)
-        if len(self._by_index) >= MOST_OPENED:
-            self.overflow = f"it makes more than {MOST_OPENED:,} calls"
+        if len(self._by_index) >= (most := max(MOST_OPENED, self.settings.max_calls)):
+            self.overflow = f"it makes more than {most:,} calls"
         self._by_index[chunk.index] = call
         self._announce(call)
 
