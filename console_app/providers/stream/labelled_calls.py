@@ -65,6 +65,7 @@ class LabelledCalls(CallsInPieces):
         self.closes = False  # a closing event came, of a call or of what stands beside them
         self._calls: list[LabelledCall] = []
         self._at: dict[int | None, list[LabelledCall]] = {}  # the same by their places
+        self._with_id: dict[str, list[LabelledCall]] = {}
         self._told: set[int] = set()  # those that a closing event without their id named
         self._last: tuple[Where, LabelledCall] | None = None  # the owner of the last fragment
         self._whole = 0  # so many calls had begun when the answer came to a normal end
@@ -86,6 +87,8 @@ class LabelledCalls(CallsInPieces):
         call = LabelledCall(len(self._calls), id, name, arguments_text(arguments), data=data, where=where)
         self._calls.append(call)
         self._at.setdefault(where.place, []).append(call)
+        if id:
+            self._with_id.setdefault(id, []).append(call)
         if name:
             self._announce(call)
 
@@ -164,9 +167,8 @@ class LabelledCalls(CallsInPieces):
         """Tell whether a call that a closing event names was told of before. One whose id an event left out is told by
         its place or its arguments, and answers to one closing event."""
         text = arguments_text(arguments)
-        for call in self._calls:
-            same = call.where.place == where.place or call.where.item == where.item or call.arguments == text
-            if where.call and call.id == where.call and same:
+        for call in self._with_id.get(where.call, ()):
+            if call.where.place == where.place or call.where.item == where.item or call.arguments == text:
                 return True
         for call in self._calls:
             if (where.call and call.where.call) or call.index in self._told or call.name != name:
