@@ -172,9 +172,10 @@ def _words(process: psutil.Process) -> list[str]:
 @pytest.mark.parametrize("sandbox", ["", "off"])
 @pytest.mark.parametrize("leaves", LEAVES)
 def test_what_a_command_leaves_behind_ends_with_it(
-    work: Path, monkeypatch: pytest.MonkeyPatch, leaves: str, sandbox: str
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leaves: str, sandbox: str
 ) -> None:
     monkeypatch.setenv("FANOUT_SHELL_SANDBOX", sandbox)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # a server that is killed leaves its folder
     before = sleepers()
     started = f"{LEAVES[leaves]}\ntouch started\nsleep SECONDS".replace("SECONDS", SECONDS)
     with StdioClient("console_app.servers.shell", cwd=work) as shell:
