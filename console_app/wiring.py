@@ -335,7 +335,9 @@ def build_gate(setup: Setup, servers: ServerChoice, *, headless: bool) -> Approv
 def use_bundled(gate: ApprovalGate, servers: ServerChoice) -> None:
     """Let what came along, and still is that, run without asking; called again when `servers` change."""
     gate.rules = [rule for rule in gate.rules if rule.source != BUNDLED]
-    gate.bindings.foreign, gate.shell = servers.foreign, None
+    gate.bindings.foreign -= {server.name for server in servers.servers}  # those of agents and editors stay
+    gate.bindings.foreign |= servers.foreign
+    gate.shell = None
     for server in servers.servers:
         if server.name not in servers.shipped:
             continue
@@ -381,17 +383,19 @@ def build_engine(
         servers=servers,
         programs=Runner.installed(setup.paths.programs if kept else None),
         workplace=workplace or hooks_of_calls(setup),
-        agents=agent_kinds(setup, workplace) if workplace is not None else None,
+        agents=agent_kinds(setup, workplace, gate.bindings) if workplace is not None else None,
         open_model=open_model,
         open_place=open_place if workplace is not None else None,
         watch=setup.trace.see if setup.trace is not None else None,
     )
 
 
-def agent_kinds(setup: Setup, workplace: WorkingFolder) -> Callable[[], ag.Kinds]:
+def agent_kinds(setup: Setup, workplace: WorkingFolder, bindings: RuleBindings) -> Callable[[], ag.Kinds]:
     def written() -> ag.Kinds:
         kinds = workplace.agents()
         own = {name: workplace.servers_of(name) for name, kind in kinds.items() if kind.starts}
+        theirs = (name for name in own if not Path(kinds[name].source).is_relative_to(setup.paths.settings.parent))
+        bindings.foreign |= {server.name for name in theirs for server in own[name]}
         return {**kinds, **{name: replace(kinds[name], beside=partial(Beside.open, setup, own[name])) for name in own}}
 
     if not (named := setup.settings.agents):

@@ -34,10 +34,10 @@ def run_serve(setup: Setup) -> int:
 
     asked = setup.arguments
     token = _token(setup)
-    if token is not None and len(token.strip()) < web.LEAST_TOKEN:
-        raise UsageError(
-            f"the token has fewer than {web.LEAST_TOKEN} characters", "Whoever has it can run tools as you."
-        )
+    seen = [one for one in token or "" if one.isprintable() and not one.isspace()]
+    for many, least, what in ((seen, web.LEAST_TOKEN, ""), (set(seen), web.LEAST_DIFFERENT, "different ")):
+        if token is not None and len(many) < least:
+            raise UsageError(f"the token has fewer than {least} {what}characters", "Whoever has it runs tools as you.")
     setup.redactor.add(token)
     if not web_address.is_loopback_host(asked.host):
         if token is None:

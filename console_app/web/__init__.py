@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from console_app.web.door import LEAST_DIFFERENT as LEAST_DIFFERENT
     from console_app.web.door import LEAST_TOKEN as LEAST_TOKEN
     from console_app.web.door import origin_of as origin_of
     from console_app.web.server import ServeOptions as ServeOptions

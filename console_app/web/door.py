@@ -17,7 +17,8 @@ from urllib.parse import urlsplit
 
 from console_app.records import dataclass
 
-LEAST_TOKEN: Final = 16  # characters of a token that was chosen
+LEAST_TOKEN: Final = 16  # characters of a token that was chosen, without blanks and what can't be seen
+LEAST_DIFFERENT: Final = 5
 
 Answer = Literal["in", "no", "used"]
 

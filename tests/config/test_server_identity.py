@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from pathlib import Path
 
 import pytest
 
+from console_app.config.secrets import Redactor
 from console_app.config.servers import ServerConfig
 
 
@@ -41,3 +44,47 @@ def test_the_text_of_a_url_holds_no_key(tmp_path: Path) -> None:
     found = ServerConfig(name="web", url=url).identity(tmp_path)
     assert found.text == "https://example.com/mcp?…"
     assert found.digest != ServerConfig(name="web", url=url + "2").identity(tmp_path).digest
+
+
+SECRET = "zQ7Kp93Lw-of-mine"
+KEY = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+WRITTEN: dict[str, tuple[str, ...]] = {
+    "a flag": ("--api-key", SECRET),
+    "a flag with its value": ("--token=" + SECRET,),
+    "a flag with a colon": ("--api-key:" + SECRET,),
+    "a flag with quotation marks": (f'--api-key="{SECRET}"',),
+    "a bearer": ("--bearer", SECRET),
+    "a variable": ("run", "-e", "GITHUB_TOKEN=" + SECRET),
+    "a variable behind a flag": ("--env=API_KEY=" + SECRET,),
+    "a header": ("--header", "Authorization: Bearer " + SECRET),
+    "a header without a blank": ("-H", "X-Api-Key:" + SECRET),
+    "a cookie": ("-H", f"Cookie: sid={SECRET}; a=b"),
+    "JSON": ("--config", json.dumps({"apiKey": SECRET})),
+    "JSON in JSON": ("--config=" + json.dumps({"a": [{"token": SECRET}]}),),
+    "a shell's line": ("-c", f"server --api-key {SECRET} --port 80"),
+    "a shell's variable": ("-c", f"API_TOKEN={SECRET} exec server"),
+    "a URL's password": (f"postgresql://me:{SECRET}@host/db",),
+    "a URL's query": ("--url=https://host/mcp?token=" + SECRET,),
+    "a URL's fragment": ("https://host/mcp#token=" + SECRET,),
+    "the key of a maker": ("serve", KEY),
+}
+
+
+@pytest.mark.parametrize("words", WRITTEN.values(), ids=WRITTEN)
+def test_a_secret_of_the_arguments_is_in_no_text_and_known_when_the_server_says_it(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    for server in (command("npx", *words), command("sh", "-c", shlex.join(["npx", *words]))):
+        secret = KEY if KEY in words else SECRET
+        assert secret not in server.identity(tmp_path).text
+        said = Redactor(server.secrets()).without_known(f"My words are {' '.join(words)}, mine is {secret}.")
+        assert secret not in said
+        assert "npx" in server.identity(tmp_path).text
+
+
+def test_a_secret_of_an_address_is_known_wherever_it_stands_in_the_entry() -> None:
+    for server in (
+        ServerConfig(name="web", url=f"https://host/mcp#token={SECRET}"),
+        ServerConfig(name=f"https://me:{SECRET}@host/mcp", url="https://host/mcp"),
+    ):
+        assert SECRET in set(server.secrets())

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.headless.inside import Inside
 from tests.wire_bytes import Answer, Call, Text
 from tests.wire_server import Request, WireServer
@@ -54,9 +56,10 @@ class Sending:
 
 
 def run(fanout: Inside, sending: Sending, *more: str) -> Any:
+    more = more or ("--approval-mode", "yolo")
     with WireServer(sending) as server:
         model = ("-m", "openai/test-model", "--base-url", server.base_url("openai-chat"))
-        return fanout.run("run", *model, "--approval-mode", "yolo", "--output-format", "stream-json", *more, "go")
+        return fanout.run("run", *model, "--output-format", "stream-json", *more, "go")
 
 
 def events(done: Any) -> list[dict[str, Any]]:
@@ -114,3 +117,20 @@ def test_one_with_the_name_of_a_server_that_is_here_takes_no_place_of_it(fanout:
     told = events(run(fanout, Sending()))
     assert [one for one in told if "have the name of servers that are here: calculator" in str(one.get("content"))]
     assert not (fanout.cwd / "pid").exists()
+
+
+@pytest.mark.parametrize(
+    ("place", "mode", "runs"),
+    [("", "", False), ("", "auto", True), ("home/agents/counter.md", "", True)],
+    ids=["a project's, no mode chosen", "a project's, auto chosen", "the user's"],
+)
+def test_reads_of_a_server_that_a_projects_kind_brings_ask_until_a_mode_is_chosen(
+    fanout: Inside, place: str, mode: str, runs: bool
+) -> None:
+    if place:
+        fanout.write(place, KIND.format(python=sys.executable, code=CODE))
+    else:
+        written(fanout)
+    told = events(run(fanout, Sending(), "--approval-mode" if mode else "--max-steps", mode or "9"))
+    ended = {one["outcome"] for one in told if one["type"] == "call.finished" and one.get("agent")}
+    assert ended == {"succeeded" if runs else "denied"}

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from console_app.config.secrets.redaction import Redactor as Redactor
     from console_app.config.secrets.redaction import WithoutSecrets as WithoutSecrets
     from console_app.config.secrets.redaction import has_key as has_key
+    from console_app.config.secrets.redaction import keys_in as keys_in
     from console_app.config.secrets.redaction import redactor_in_use as redactor_in_use
 else:
     from console_app.door import door

@@ -322,6 +322,10 @@ def without_shapes(text: str) -> str:
     return _KEY.sub(HIDDEN, text) if any(start in text for start in _STARTS) else text
 
 
+def keys_in(text: str) -> list[str]:
+    return _KEY.findall(text)
+
+
 def has_key(text: str) -> bool:
     """Return whether a word of `text`, or of a path in it, has the shape of a key."""
     return any(_KEY.fullmatch(word) for word in re.split(r"[\s/]", text))

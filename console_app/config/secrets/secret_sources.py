@@ -7,7 +7,9 @@ import binascii
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -24,13 +26,15 @@ _COMMON = frozenset(
     }
 )
 _SECRET_NAME = re.compile(
-    r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|[_-]PASS$|[_-]PWD$|CREDENTIAL|AUTH(?!OR)|COOKIE|SIGNATURE|[_-]PAT$|DSN|JWT",
+    r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|[_-]PASS$|[_-]PWD$|CREDENTIAL|AUTH(?!OR(?!I))|BEARER|COOKIE|SIGNATURE|[_-]PAT$|DSN|JWT",
     re.IGNORECASE,
 )
 _NO_SECRET = re.compile(r"^(SSH_AUTH_SOCK|XAUTHORITY|.*_(FILE|PATH|DIR|URL|SOCK))$")
 _PLAIN_HEADERS = frozenset({"accept", "content-type", "user-agent"})
 _RANDOM = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])[A-Za-z0-9_+=~-]{16,}")  # no word, no path, no address
 _FLAG = re.compile(r"--?[A-Za-z0-9_-]+")
+_NAMED = re.compile(r"([\w.-]+)(?:=|:(?!//))\s*")
+_URL = re.compile(r"[\w+.-]+://")
 _SCHEME = re.compile(r"(?i)^(?:bearer|basic|token|apikey|bot|key)\s+")
 
 
@@ -83,10 +87,9 @@ def secrets_of_url(url: str, *, query: bool = True) -> Iterator[str]:
     for part in userinfo.split(":", 1) if userinfo else ():
         yield part
         yield unquote(part)
-    for _, value in parse_qsl(parts.query) if query else ():
-        yield value
-    for piece in parts.query.split("&") if query else ():
-        yield piece.partition("=")[2]
+    for behind in (parts.query, parts.fragment) if query else ():
+        yield from (value for _, value in parse_qsl(behind))
+        yield from (piece.partition("=")[2] for piece in behind.split("&"))
     yield from (part for part in parts.path.split("/") if query and _RANDOM.fullmatch(part))
 
 
@@ -109,15 +112,20 @@ def secrets_of_headers(headers: Mapping[str, str]) -> Iterator[str]:
 
 
 def secrets_of_arguments(words: Sequence[str]) -> Iterator[str]:
-    """Yield the values of `--api-key VALUE`, `--token=VALUE` and `NAME_TOKEN=VALUE`, and those in URLs."""
+    """Yield the values that a secret name stands before (behind a flag, `=` or `:`, in JSON, in the line of a shell),
+    and those in URLs."""
     before = ""
     for word in words:
-        name, sign, value = word.partition("=")
-        if sign and is_secret_name(name):
-            yield value
+        if named := next((one for one in _NAMED.finditer(word) if is_secret_name(one[1])), None):
+            yield from secrets_of_headers({named[1]: word[named.end() :].strip("\"'")})
         elif _FLAG.fullmatch(before) and is_secret_name(before) and not word.startswith("-"):
             yield word
-        yield from secrets_of_url(value if sign and "://" in value and "://" not in name else word)
+        with suppress(ValueError, RecursionError):
+            yield from _secret_fields(json.loads(word[word.find("{") :]))
+        with suppress(ValueError):  # quotation marks without an end
+            if len(within := shlex.split(word)) > 1:
+                yield from secrets_of_arguments(within)
+        yield from secrets_of_url(word[url.start() :] if (url := _URL.search(word)) else "")
         before = word
 
 

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from console_app.config.files import disk
-from console_app.config.secrets import Redactor, secret_sources
+from console_app.config.secrets import Redactor, keys_in, secret_sources
 from console_app.config.servers import json_positions
 from console_app.domain import ConfigError, safe_text
 from console_app.domain.tools import ServerIdentity
@@ -183,7 +183,9 @@ class ServerConfig(BaseModel):
         yield from secret_sources.secrets_of_headers(self.headers)
         yield from secret_sources.secrets_of_url(self.url or "")
         yield from secret_sources.secrets_of_auth(self.auth)
+        yield from secret_sources.secrets_of_url(self.name)
         yield from secret_sources.secrets_of_arguments(self.args)
+        yield from keys_in(" ".join(self.args))
 
     @property
     def facts(self) -> tuple[str, ...]:
