@@ -29,7 +29,8 @@ def items(fanout: Inside, *rows: object, name: str = "items.jsonl") -> str:
 
 def batch(fanout: Inside, server: WireServer, *arguments: str, stdin: bytes = b"") -> Done:
     model = ("-m", "openai/test-model", "--base-url", server.base_url("openai-chat"))
-    return fanout.run("batch", *arguments, "-o", "r.jsonl", *model, stdin=stdin)
+    servers = () if {"--mcp", "--no-mcp", "--mcp-config"} & {*arguments} else ("--mcp", "calculator")
+    return fanout.run("batch", *arguments, "-o", "r.jsonl", *model, *servers, stdin=stdin)
 
 
 def found(fanout: Inside) -> dict[str, dict[str, object]]:
