@@ -66,10 +66,13 @@ def pytest_xdist_auto_num_workers() -> int:
     return 2 * (os.cpu_count() or 1)
 
 
+def pytest_collection() -> None:
+    """hypothesis finds out who holds its random numbers, once: by now few do, and frozen memory would hide that."""
+    given(st.none())(lambda _: None)()
+
+
 def pytest_collection_finish() -> None:
     """A fifth of the tests' time went into looking for garbage among what is imported."""
-    # hypothesis finds out who holds its random numbers, once: a program that froze its memory would hide that.
-    given(st.none())(lambda _: None)()
     gc.enable()
     gc.collect()
     gc.freeze()

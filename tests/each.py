@@ -6,6 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import combinations, product
 from typing import Any, TypeVar, cast
 
 import pytest
@@ -78,3 +79,36 @@ def _labelled(wanted: list[str], inputs: list[Any], ids: Any) -> Iterator[tuple[
         else:
             label = "-".join(str(ids(value) if ids else repr(value)) for value in values)
         yield label[:300], dict(zip(wanted, values, strict=True))
+
+
+def pairs(*axes: Iterable[Any]) -> list[tuple[Any, ...]]:
+    """Rows of one value of each axis in which every two values of two axes meet: few, where their product is thousands.
+
+    The two longest axes meet in rows of their own; the others add the values that meet most of what they have not met.
+    """
+    values = [list(axis) for axis in axes]
+    sizes = [range(len(axis)) for axis in values]
+    longest = sorted(sizes, key=len, reverse=True)
+    missing = {
+        frozenset({(one, i), (other, j)})
+        for (one, first), (other, second) in combinations(enumerate(sizes), 2)
+        for i, j in product(first, second)
+    }
+
+    def new(row: dict[int, int], axis: int, value: int) -> set[frozenset[tuple[int, int]]]:
+        return {frozenset({(axis, value), met}) for met in row.items()} & missing
+
+    rows = list[tuple[Any, ...]]()
+    order = sorted(range(len(axes)), key=lambda axis: -len(sizes[axis]))
+    begun = [dict(zip(order, both, strict=False)) for both in product(*longest[:2])]
+    while missing:
+        row = begun.pop(0) if begun else dict(next(iter(sorted(map(sorted, missing)))))
+        missing.discard(frozenset(row.items()))
+        for axis in order:
+            if axis not in row:
+                turned = sorted(sizes[axis], key=lambda value: (value - len(rows)) % len(longest[0]))
+                best = max(turned, key=lambda value: len(new(row, axis, value)))
+                missing -= new(row, axis, best)
+                row[axis] = best
+        rows.append(tuple(values[axis][row[axis]] for axis in range(len(axes))))
+    return rows

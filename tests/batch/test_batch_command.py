@@ -29,7 +29,8 @@ def items(fanout: Inside, *rows: object, name: str = "items.jsonl") -> str:
 
 def batch(fanout: Inside, server: WireServer, *arguments: str, stdin: bytes = b"") -> Done:
     model = ("-m", "openai/test-model", "--base-url", server.base_url("openai-chat"))
-    return fanout.run("batch", *arguments, "-o", "r.jsonl", *model, stdin=stdin)
+    servers = () if {"--mcp", "--no-mcp", "--mcp-config"} & {*arguments} else ("--mcp", "calculator")
+    return fanout.run("batch", *arguments, "-o", "r.jsonl", *model, *servers, stdin=stdin)
 
 
 def found(fanout: Inside) -> dict[str, dict[str, object]]:
@@ -203,7 +204,7 @@ def test_an_item_may_have_its_own_model_system_files_and_tools(fanout: Inside) -
             "attachments": ["note.txt"],
             "allowed_tools": ["calculator.*"],
         }
-        assert batch(fanout, server, items(fanout, row, "q")).code == 0
+        assert batch(fanout, server, items(fanout, row, "q"), "--mcp", "calculator", "--mcp", "files").code == 0
         one, two = sorted((request.body for request in server.requests), key=lambda body: body["model"])
     assert (one["model"], two["model"]) == ("other", "test-model")
     assert "the secret of the note" in json.dumps(one["messages"])

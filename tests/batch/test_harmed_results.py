@@ -60,7 +60,7 @@ class Run:
         self.path.write_text(line_of(ItemResult(id="earlier", item=items[0].digest, status="completed", calls=(call,))))
         model = ("-m", "openai/test-model", "--base-url", server.base_url("openai-chat"))
         what = ("call", "--from", "items.jsonl") if calls else ("batch", "items.jsonl", *model)
-        self.line = (*what, "-o", "out/r.jsonl", "--jobs", "1", "--approval-mode", "yolo")
+        self.line = (*what, "-o", "out/r.jsonl", "--jobs", "1", "--mcp", "s", "--approval-mode", "yolo")
 
     def run(self, harm: str = "", moment: str = "") -> tuple[int, str, str]:
         """Exit code, standard output and standard error."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.each import pairs
 from tests.end_to_end import dictating_server
 from tests.end_to_end.dictating_server import Spy, handler
 from tests.headless.conftest import fanout  # noqa: F401  # pyright: ignore[reportUnusedImport]
@@ -68,7 +69,7 @@ def ran(
         looked = [called("spy_look", page=str(n)) for n in range(looks)]
         server.script(*looked, called("spy_run_it", command=command), Answer(Text("Done.")))
         how = ["--protocol", protocol, "--dialect", "hermes_json"]  # its form is licensed: only its place may ask
-        flags = ["--approval-mode", mode, *how, "--output-format", "stream-json"]
+        flags = ["--mcp", "spy", "--approval-mode", mode, *how, "--output-format", "stream-json"]
         allowed = ["--allow-tool", "spy.*"] if mode == "yolo" else []
         done = fanout.run("run", *model(server, api), *flags, *allowed, prompt)
         assert len(server.requests) >= 2, done.err
@@ -83,9 +84,9 @@ def test_what_a_server_dictates_does_not_run(fanout: Inside, place: str, command
     assert "maybe quoted" in out or "maybe dictated" in out
 
 
-@pytest.mark.parametrize("api", ["openai-chat", "openai-responses", "anthropic"])
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("http", [False, True], ids=["stdio", "http"])
+@pytest.mark.parametrize(
+    ("api", "mode", "http"), pairs(["openai-chat", "openai-responses", "anthropic"], MODES, [False, True])
+)
 def test_it_does_not_run_in_any_mode_or_format(fanout: Inside, api: Api, mode: str, http: bool) -> None:  # noqa: F811
     calls, _ = ran(fanout, "the instructions", DICTATED, WRAPPED, api=api, mode=mode, http=http)
     assert calls == []

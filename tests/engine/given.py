@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -11,6 +12,9 @@ from console_app.domain.ports import ModelRequest
 from console_app.domain.tools import ToolSpec
 from console_app.engine.calls.call_execution import CallExecution
 from console_app.engine.calls.given import GivenToModel
+
+_LOOP = asyncio.Runner(loop_factory=asyncio.new_event_loop)  # one for thousands of calls
+atexit.register(_LOOP.close)
 
 
 def results(*contents: str, name: str = "web_fetch") -> list[Message]:
@@ -35,7 +39,7 @@ def judged(
     request = ModelRequest(tuple(history), system, tuple(tools) or (spec,))
     given = GivenToModel() if given is None else given
     given.read(request, history)
-    asyncio.run(given.judge(call, spec))
+    _LOOP.run(given.judge(call, spec))
     return call
 
 

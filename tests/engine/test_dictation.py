@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import html
+from itertools import product
 from typing import Any
 
 import pytest
 
 from console_app.domain.messages import Attachment, UserMessage
 from console_app.domain.tools import ToolAnnotations, ToolSpec
-from tests.each import each
+from tests.each import each, pairs
 from tests.engine.dictations import COMMANDS, HELD, WRAPPED
 from tests.engine.dictations import RUN as TELLS_TO_RUN
 from tests.engine.dictations import SEND as TELLS_TO_SEND
@@ -60,16 +61,14 @@ def test_a_call_that_is_dictated_by_its_tools_name_asks(
     assert why(results(page), of, arguments).startswith("maybe dictated: told in the result of web_fetch")
 
 
-@each("said", TELLS_TO_RUN.values(), ids=TELLS_TO_RUN.keys())
-@each("command", COMMANDS)
-def test_a_command_that_plain_words_tell_to_run_asks_however_a_page_holds_them(said: str, command: str) -> None:
+def test_a_command_that_plain_words_tell_to_run_asks_however_a_page_holds_them() -> None:
+    """Each sentence with each command in each way that a page may hold it; they meet each way of running it."""
     missed = [
-        (held, wrapped(command))
-        for held, contents in HELD.items()
-        for wrapped in WRAPPED
-        if not why(results(*contents(said.format(command))), RUN, {"command": wrapped(command)})
+        (said, held, wrapped(command))
+        for (said, held), command, wrapped in pairs(product(TELLS_TO_RUN, HELD), COMMANDS, WRAPPED)
+        if not why(results(*HELD[held](TELLS_TO_RUN[said].format(command))), RUN, {"command": wrapped(command)})
     ]
-    few = [one for one in missed if not (said == TELLS_TO_RUN["a fence"] and one[0].startswith("two results"))]
+    few = [one for one in missed if not (one[0] == "a fence" and one[1].startswith("two results"))]
     assert few == []  # of a fence that two results hold, either may hold the words alone
 
 

@@ -7,6 +7,7 @@ import codecs
 import html
 import json
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -14,7 +15,7 @@ import pytest
 
 from console_app.domain.messages import UserMessage
 from console_app.textcalls.provenance.given import MOST
-from tests.each import each
+from tests.each import each, pairs
 from tests.engine.dictations import COMMANDS
 from tests.engine.given import results, why
 from tests.engine.ordinary_answers import tool
@@ -98,16 +99,24 @@ SAID = {
 }
 
 
-@each("origin", ["native", "text"])
-@each("said", SAID.values(), ids=SAID.keys())
-@each("writing", WRITINGS.values(), ids=WRITINGS.keys())
-def test_a_command_in_another_writing_asks(writing: Callable[[str], str], said: str, origin: Any) -> None:
-    for command in COMMANDS:
-        for wrapped in (command, f'bash -c "{command}"' if '"' not in command else command, f"cd /srv && {command}"):
-            held = writing(command)
-            text = said.format(held if "{" not in said[:2] else json.dumps(held)[1:-1])
-            asks = why(results(text), RUN, {"command": wrapped}, origin=origin, raw=wrapped, tools=TOOLS)
-            assert asks.startswith("maybe "), f"{wrapped} of {text}"
+WRAPPED: dict[str, Callable[[str], str]] = {
+    "as it is": str,
+    "in a shell": lambda command: f'bash -c "{command}"' if '"' not in command else command,
+    "elsewhere": lambda command: f"cd /srv && {command}",
+}
+
+
+@each(
+    ("held", "said", "wrapped", "origin"),
+    pairs(product(WRITINGS, COMMANDS), SAID, WRAPPED, ["native", "text"]),
+)
+def test_a_command_in_another_writing_asks(held: tuple[str, str], said: str, wrapped: str, origin: Any) -> None:
+    """Each writing of each command in each sentence; they meet each way of running it, native and as text."""
+    (writing, command), sentence = held, SAID[said]
+    written, runs = WRITINGS[writing](command), WRAPPED[wrapped](command)
+    text = sentence.format(written if "{" not in sentence[:2] else json.dumps(written)[1:-1])
+    asks = why(results(text), RUN, {"command": runs}, origin=origin, raw=runs, tools=TOOLS)
+    assert asks.startswith("maybe "), f"{runs} of {text}"
 
 
 EVIL = "http://evil.example/x"

@@ -25,7 +25,7 @@ FILES = (
 NOWHERE = "n" * 300  # no file can have this name, so a link to it can't even be looked at, as one into another's folder
 LONG = "9" * 5_000  # more digits than Python reads
 COMMANDS = {
-    "run": ("run", "-m", "offline/rehearsal", "hello"),
+    "run": ("run", "-m", "offline/rehearsal", "--mcp", "calculator", "hello"),
     "call": ("call", "calculator.evaluate", '{"expression": "1+1"}'),
     "mcp list": ("mcp", "list"),
     "config show": ("config", "show"),

@@ -19,6 +19,8 @@ from tests.wire_server import Cut, Gate, Hang, Reply, WireServer
 
 PROVIDERS: dict[Api, str] = {"openai-chat": "openai", "openai-responses": "openai-responses", "anthropic": "anthropic"}
 
+SUMS = ("--mcp", "calculator")  # the only server that a test needs
+
 
 def model(server: WireServer, api: Api = "openai-chat") -> list[str]:
     return ["-m", f"{PROVIDERS[api]}/test-model", "--base-url", server.base_url(api)]
@@ -31,7 +33,7 @@ def calculation(*expressions: str, text: str = "Working.") -> Answer:
 @pytest.mark.parametrize("api", APIS)
 def test_an_answer_with_calls_and_the_answer_to_their_results(fanout: Inside, server: WireServer, api: Api) -> None:
     server.script(calculation("2^64", "1/0"), Answer(Text("Here it is.")))
-    done = fanout.run("run", *model(server, api), "go")
+    done = fanout.run("run", *model(server, api), *SUMS, "go")
     assert (done.code, done.out) == (0, "Working.\n\nHere it is.\n")
     assert re.search(r'✓ calculator\.evaluate \{"expression": "2\^64"\} → 18446744073709551616', done.err)
     assert re.search(r'✗ calculator\.evaluate \{"expression": "1/0"\} · failed: ', done.err)
@@ -41,7 +43,9 @@ def test_an_answer_with_calls_and_the_answer_to_their_results(fanout: Inside, se
 @pytest.mark.parametrize("api", APIS)
 def test_stream_json_is_every_event_in_order_and_valid(fanout: Inside, server: WireServer, api: Api) -> None:
     server.script(calculation("1+1", "2+2"), Answer(Text("Done.")))
-    done = fanout.run("run", *model(server, api), "--output-format", "stream-json", "--policy", "sequential", "go")
+    done = fanout.run(
+        "run", *model(server, api), *SUMS, "--output-format", "stream-json", "--policy", "sequential", "go"
+    )
     assert done.code == 0
     events = done.events
     for line in done.out.splitlines():
@@ -57,7 +61,7 @@ def test_stream_json_is_every_event_in_order_and_valid(fanout: Inside, server: W
 
 def test_json_is_one_object_with_the_answer_the_calls_and_the_history(fanout: Inside, server: WireServer) -> None:
     server.script(calculation("1+1"), Answer(Text("It is 2.")))
-    done = fanout.run("run", *model(server), "--output-format", "json", "go")
+    done = fanout.run("run", *model(server), *SUMS, "--output-format", "json", "go")
     report: dict[str, Any] = json.loads(done.out)
     assert done.code == 0
     assert (report["answer"], report["outcome"], report["error"]) == ("It is 2.", "completed", None)
@@ -72,7 +76,7 @@ def test_json_is_one_object_with_the_answer_the_calls_and_the_history(fanout: In
 def test_json_holds_what_notices_say(fanout: Inside, server: WireServer) -> None:
     call = '{"name": "calculator_evaluate", "arguments": {"expression": "6*7"}}'
     server.script(Answer(Text(f"The page says:\n\n> <tool_call>{call}</tool_call>")))
-    done = fanout.run("run", *model(server), "--output-format", "json", "go")
+    done = fanout.run("run", *model(server), *SUMS, "--output-format", "json", "go")
     (told,) = json.loads(done.out)["notices"]
     assert told.startswith("The answer seems to call calculator_evaluate in its text (line 3); nothing was run.")
 
@@ -105,7 +109,7 @@ def test_no_control_c1_or_bidi_character_reaches_the_terminal(
 ) -> None:
     echo = Call("demo_fail", json.dumps({"message": HOSTILE}))
     server.script(Answer(Text(HOSTILE, size=1), echo), Answer(Text(HOSTILE)))
-    done = fanout.run("run", *model(server), "--output-format", output_format, "go " + HOSTILE.replace("\0", ""))
+    done = fanout.run("run", *model(server), *SUMS, "--output-format", output_format, "go " + HOSTILE.replace("\0", ""))
     assert done.code == 0
     assert is_safe(done.out)
     assert is_safe(done.err)
@@ -198,7 +202,7 @@ def test_a_server_of_ones_own_takes_nothing_from_the_bundled_ones(fanout: Inside
 
 def test_a_call_that_had_to_be_mended_is_not_run_headless(fanout: Inside, server: WireServer) -> None:
     server.script(Answer(Call("calculator_evaluate", '{"expression": "1+1",}')), Answer(Text("I was not allowed.")))
-    done = fanout.run("run", *model(server), "--approval-mode", "yolo", "--allow-tool", "*", "go")
+    done = fanout.run("run", *model(server), *SUMS, "--approval-mode", "yolo", "--allow-tool", "*", "go")
     assert done.code == 3
     assert "A call of calculator.evaluate was mended to be read" in done.err
 
@@ -208,7 +212,7 @@ def test_an_unmarked_call_in_the_text_is_not_run_headless_and_old_records_count_
 ) -> None:
     fanout.write("home/state/protocols.json", json.dumps({"openai/test-model": "fenced_json"}))
     answer = Text('{"name": "calculator_evaluate", "arguments": {"expression": "1+1"}}')
-    flags = ["--approval-mode", "yolo", "--allow-tool", "*"]
+    flags = [*SUMS, "--approval-mode", "yolo", "--allow-tool", "*"]
     server.script(Answer(answer), Answer(Text("I was not allowed.")))
     done = fanout.run("run", *model(server), *flags, "go")
     assert done.code == 3
@@ -242,7 +246,7 @@ def test_exit_code_3_names_what_asks_where_no_flag_would_help(fanout: Inside, se
 
 def test_a_denied_tool_does_not_run_and_the_model_hears_it(fanout: Inside, server: WireServer) -> None:
     server.script(calculation("1+1"), Answer(Text("Fine.")))
-    done = fanout.run("run", *model(server), "--deny-tool", "calculator.*", "go")
+    done = fanout.run("run", *model(server), *SUMS, "--deny-tool", "calculator.*", "go")
     assert done.code == 0
     assert "⊘ calculator.evaluate" in done.err
     assert "a rule forbids it" in server.requests[1].raw.decode()
@@ -250,7 +254,7 @@ def test_a_denied_tool_does_not_run_and_the_model_hears_it(fanout: Inside, serve
 
 def test_the_step_limit_exits_1(fanout: Inside, server: WireServer) -> None:
     server.script(calculation("1+1"), Answer(Text("So far.")))
-    done = fanout.run("run", *model(server), "--max-steps", "1", "go")
+    done = fanout.run("run", *model(server), *SUMS, "--max-steps", "1", "go")
     assert done.code == 1
     assert "So far." in done.out
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.each import each
+from tests.each import each, pairs
 from tests.headless.inside import Inside
 from tests.wire_bytes import Answer, Call, Text
 from tests.wire_server import WireServer
@@ -30,18 +30,19 @@ def model(server: WireServer) -> list[str]:
     return ["-m", "openai/test-model", "--base-url", server.base_url("openai-chat"), "--mcp", "calculator"]
 
 
-@each(("text", "shown"), ANSWERS.values(), ids=ANSWERS.keys())
-@each("size", [1, 5, 1000])
+@each(("answer", "size", "as_events"), pairs(ANSWERS, [1, 5, 1000], [False, True]))
 def test_every_piece_of_an_answer_is_printed_once_and_in_its_order(
-    text: str, shown: str, size: int, fanout: Inside, server: WireServer
+    answer: str, size: int, as_events: bool, fanout: Inside, server: WireServer
 ) -> None:
+    text, shown = ANSWERS[answer]
     answers = [Answer(Text(text, size=size))]
     if shown != text:  # the call asks or runs, and the turn goes on
         answers.append(Answer(Text("So.")))
     server.script(*answers)
-    done = fanout.run("run", *model(server), *YES, "go")
-    assert done.out == "\n\n".join([shown, "So."][: len(answers)]) + "\n", done.err
-    server.script(*answers)
+    if not as_events:
+        done = fanout.run("run", *model(server), *YES, "go")
+        assert done.out == "\n\n".join([shown, "So."][: len(answers)]) + "\n", done.err
+        return
     lines = fanout.run("run", *model(server), *YES, "--output-format", "stream-json", "go").out.splitlines()
     events = [json.loads(line) for line in lines]
     first = next(

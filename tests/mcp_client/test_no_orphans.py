@@ -154,7 +154,7 @@ async def test_the_keeper_adds_nothing_to_the_environment_and_holds_no_pipe(
 
 async def test_a_start_that_is_called_off_at_any_moment_leaves_nothing_open(tmp_path: Path) -> None:
     guard = Guard()
-    program = Program("tail", ["-f", str(tmp_path)], environment=dict(os.environ))
+    program = Program("tee", [str(tmp_path / "said")], environment=dict(os.environ))
     open_before, heard = descriptors(), list[object]()
     for steps in range(24):
         starting = asyncio.create_task(ServerProcess.start(program, ServerLog(tmp_path, "cat"), guard))

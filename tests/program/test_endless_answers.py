@@ -175,7 +175,7 @@ async def test_an_endless_answer_costs_a_bounded_memory_and_ends_with_its_limit(
         process = fanout.start(
             "run",
             *("-m", f"{PROVIDERS[api]}/test-model", "--base-url", f"http://127.0.0.1:{port}"),
-            *("--timeout", str(LIMIT), *(["--no-save"] if "fat" in flood else [])),
+            *("--mcp", "calculator", "--timeout", str(LIMIT), *(["--no-save"] if "fat" in flood else [])),
             "go",
             env={"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"},
             stdout=subprocess.DEVNULL,

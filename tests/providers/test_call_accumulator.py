@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from console_app.domain.tools import ToolSpec
 from console_app.providers.formats.openai_chat_calls import ChatCalls, Label
 from console_app.providers.stream.calls_in_pieces import ChunkBuffer
 from console_app.providers.stream.offered_tools import OfferedTools
+from tests.examples import examples
 from tests.providers.reading import assert_well_formed, broken_of, calls_of, deltas_of
 
 NAMES = ("get", "get_all", "calculator_evaluate")
@@ -37,7 +38,7 @@ def pieces(draw: Any, text: str) -> list[str]:
     return [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(
     calls=whole_calls,
     data=st.data(),
@@ -71,7 +72,7 @@ def test_calls_one_after_the_other(
     assert [deltas_of(out, index) for index in range(len(calls))] == [arguments for _, arguments in calls]
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(calls=whole_calls, data=st.data())
 def test_calls_in_turns(calls: list[tuple[str, str]], data: st.DataObject) -> None:
     out = ChunkBuffer()
@@ -93,7 +94,7 @@ def test_calls_in_turns(calls: list[tuple[str, str]], data: st.DataObject) -> No
     assert calls_of(out) == calls
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(
     st.lists(
         st.tuples(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain.chunks import CallBroken, CallClosed, CallOpened, Chunk
@@ -22,6 +22,7 @@ from console_app.engine.context import normalise
 from console_app.providers.formats.openai_chat import OpenAIChatProvider
 from console_app.providers.formats.openai_chat_answer import ChatAnswer
 from console_app.providers.stream.calls_in_pieces import PAIRED
+from tests.examples import examples
 from tests.providers import strict_wire
 from tests.providers.chat_vendors import VENDORS, Delta, Vendor, Written
 from tests.providers.reading import TOOLS, assert_well_formed, finish_of, message_of, text_of
@@ -86,7 +87,7 @@ def check_calls(chunks: list[Chunk], sent: Sequence[Written], whole: Sequence[bo
             assert chunk.problem
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(vendor=st.sampled_from(VENDORS), how=st.sampled_from(list(ENDS)), data=st.data())
 def test_only_a_call_whose_end_was_sent_runs_and_with_its_own_arguments(
     vendor: Vendor, how: str, data: st.DataObject
@@ -119,7 +120,7 @@ def test_only_a_call_whose_end_was_sent_runs_and_with_its_own_arguments(
         assert finish_of(chunks) is None
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(vendor=st.sampled_from([one for one in VENDORS if not one.in_last_message]), data=st.data())
 def test_shuffled_fragments_never_cross(vendor: Vendor, data: st.DataObject) -> None:
     calls = data.draw(answers(vendor), "calls")
@@ -162,7 +163,7 @@ def answer_of(vendor: Vendor, calls: Sequence[Written], text: str) -> AssistantM
     return message_of(chunks, config_of(vendor).identity)
 
 
-@settings(max_examples=250)
+@examples(250)
 @given(data=st.data(), text=st.sampled_from(["", "Well."]))
 def test_what_an_endpoint_gave_goes_back_as_it_came_and_to_others_legal(data: st.DataObject, text: str) -> None:
     first, second = data.draw(st.sampled_from(VENDORS), "first"), data.draw(st.sampled_from(VENDORS), "second")

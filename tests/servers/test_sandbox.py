@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from console_app.servers.parts.shell import kernel_sandbox
+from tests.each import each
 from tests.patience import until_there
 from tests.servers.stdio_client import ROOT, StdioClient
 from tests.servers.test_shell import ran, told
@@ -89,10 +90,9 @@ WRITES = (
 )
 
 
-@pytest.mark.parametrize("command", WRITES)
+@each("command", WRITES)  # the last may end the server
 def test_nothing_outside_is_written(shell: StdioClient, tmp_path: Path, command: str) -> None:
-    outside = tmp_path / "outside"
-    outside.mkdir()
+    outside = Path(tempfile.mkdtemp(dir=tmp_path))
     (outside / "there").write_text("there")
     before = (os.listdir(outside), (outside / "there").read_text(), (outside / "there").stat().st_nlink)
     ran(shell, command.format(outside=outside), timeout=20)

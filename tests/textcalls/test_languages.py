@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 from console_app.textcalls import FAMILIES, ReadingLevel, parse, render_calls, unread
 from console_app.textcalls.model import WrittenCall
-from tests.each import each
+from tests.each import pairs
 from tests.textcalls.answers import TOOLS
 
 CALL = WrittenCall("read_file", {"path": "a b"})
@@ -29,17 +31,16 @@ QUOTED = [
 MEANT = ["{call}", "{own}\n\n{call}", "{own} {call}", "{call}\n\n{own}", "```\n{call}\n```", "{call}<|im_end|>"]
 
 
-@each("level", ["marked", "all"])
-@each("language", SAID)
-def test_a_quoted_call_asks_and_a_meant_one_is_read_or_told_of(language: str, level: ReadingLevel) -> None:
-    lead, no, own = SAID[language]
-    for family in FAMILIES:
+def test_a_quoted_call_asks_and_a_meant_one_is_read_or_told_of() -> None:
+    """Every family in every place at both levels; they meet every language."""
+    levels: list[ReadingLevel] = ["marked", "all"]
+    around = [(True, one) for one in QUOTED] + [(False, one) for one in MEANT]
+    for (family, level), (quoted, place), language in pairs(product(FAMILIES, levels), around, SAID):
+        lead, no, own = SAID[language]
         call = render_calls(family, [CALL], TOOLS).strip("\n")
-        prefer = family if level == "all" else None
-        for around in QUOTED:
-            text = around.format(lead=lead, no=no, own=own, call=call)
-            assert all(one.asks for one in parse(text, TOOLS, level=level, prefer=prefer).calls), text
-        for around in MEANT:
-            text = around.format(own=own, call=call)
-            result = parse(text, TOOLS, level=level, prefer=prefer)
+        text = place.format(lead=lead, no=no, own=own, call=call)
+        result = parse(text, TOOLS, level=level, prefer=family if level == "all" else None)
+        if quoted:
+            assert all(one.asks for one in result.calls), text
+        else:
             assert result.calls or result.problems or unread(text, ["read_file"]), text

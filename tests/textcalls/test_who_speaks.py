@@ -1,10 +1,13 @@
 """A call with other text behind it asks, whatever the words and in any language; none is lost without a word."""
 
+from collections.abc import Callable
+from itertools import product
+
 import pytest
 
 from console_app.textcalls import ReadingLevel, Scanner, parse
 from console_app.textcalls.model import ScanResult
-from tests.each import each
+from tests.each import each, pairs
 from tests.textcalls.answers import TOOLS
 from tests.textcalls.quotations import SPOKEN, Machine
 from tests.textcalls.test_quotations import CALL, CALLS, LEVELS, MARKED_CALLS, runs_unasked
@@ -48,40 +51,44 @@ def read(text: str, dialect: str, level: ReadingLevel) -> ScanResult:
     return scanner.finish()
 
 
-@each("level", LEVELS)
-@each("joined", JOINED.values(), ids=JOINED.keys())
-@each(("before", "behind"), SAID.values(), ids=SAID.keys())
-def test_a_call_with_a_sentence_behind_it_asks_or_is_told_of(
-    before: str, behind: str, joined: str, level: ReadingLevel
-) -> None:
-    for dialect, call in CALLS.items():
-        for text in (
-            f"{before}{joined}{call.strip()}{joined}{behind}",
-            f"{before[:-1]}:{joined}{call.strip()}{joined}{behind}",
-            f"{call.strip()}{joined}{behind}",
-        ):
-            for asked in (dialect, "hermes_json"):
-                result = read(text, asked, level)
-                assert not runs_unasked(result, level), f"{dialect}:\n{text}"
-                assert result.calls or [one.name for one in result.problems] == [CALL.name], f"{dialect}:\n{text}"
-                if (level == "all" and asked == dialect) or dialect in MARKED_CALLS:
-                    assert [(one.name, one.arguments) for one in result.calls] == [(CALL.name, CALL.arguments)], text
+LEADS: tuple[Callable[[str, str], str], ...] = (
+    lambda before, joined: f"{before}{joined}",
+    lambda before, joined: f"{before[:-1]}:{joined}",
+    lambda _before, _joined: "",
+)
 
 
-@each("level", LEVELS)
-@each(("before", "behind"), SAID.values(), ids=SAID.keys())
-def test_a_call_that_ends_an_answer_runs_behind_whole_sentences_of_any_language(
-    before: str, behind: str, level: ReadingLevel
-) -> None:
+def test_a_call_with_a_sentence_behind_it_asks_or_is_told_of() -> None:
+    """Every dialect before every sentence in every form; they meet every level, a line's end and a paragraph's, and a
+    model that was asked for another dialect."""
+    for (said, dialect), lead, joined, level, own in pairs(
+        product(SAID, CALLS), LEADS, JOINED.values(), LEVELS, (True, False)
+    ):
+        (before, behind), call = SAID[said], CALLS[dialect].strip()
+        asked = dialect if own else "hermes_json"
+        text = f"{lead(before, joined)}{call}{joined}{behind}"
+        result = read(text, asked, level)
+        assert not runs_unasked(result, level), f"{dialect}:\n{text}"
+        assert result.calls or [one.name for one in result.problems] == [CALL.name], f"{dialect}:\n{text}"
+        if (level == "all" and asked == dialect) or dialect in MARKED_CALLS:
+            assert [(one.name, one.arguments) for one in result.calls] == [(CALL.name, CALL.arguments)], text
+
+
+def test_a_call_that_ends_an_answer_runs_behind_whole_sentences_of_any_language() -> None:
     """No words tell a call that is meant from a quoted one: its text in what the model was given does."""
-    stops = before[-1] in ".。।"
-    for dialect, call in CALLS.items():
-        for lead in (before, f"{before} {behind}", f"{before[:-1]}:"):
-            result = read(f"{lead}\n\n{call.strip()}", dialect, level)
-            assert [(one.name, one.arguments) for one in result.calls] == [(CALL.name, CALL.arguments)], lead
-            if level == "all" or dialect in MARKED_CALLS:
-                runs = lead[-1] != ":" and stops
-                assert [one.asks is None for one in result.calls] == [runs], f"{dialect}:\n{lead}"
+    leads: tuple[Callable[[str, str], str], ...] = (
+        lambda before, _behind: before,
+        lambda before, behind: f"{before} {behind}",
+        lambda before, _behind: f"{before[:-1]}:",
+    )
+    for (said, dialect), made, level in pairs(product(SAID, CALLS), leads, LEVELS):
+        before, behind = SAID[said]
+        lead, stops = made(before, behind), before[-1] in ".。।"
+        result = read(f"{lead}\n\n{CALLS[dialect].strip()}", dialect, level)
+        assert [(one.name, one.arguments) for one in result.calls] == [(CALL.name, CALL.arguments)], lead
+        if level == "all" or dialect in MARKED_CALLS:
+            runs = lead[-1] != ":" and stops
+            assert [one.asks is None for one in result.calls] == [runs], f"{dialect}:\n{lead}"
 
 
 @each("machine", SPOKEN.values(), ids=SPOKEN.keys())

@@ -12,6 +12,7 @@ from typing import Any
 
 import textual.app
 import textual.pilot
+import textual.screen
 from textual._context import active_app
 from textual.app import App
 from textual.message_pump import MessagePump
@@ -19,6 +20,8 @@ from textual.pilot import Pilot
 
 from console_app.tui.terminal.key_order import KeysInOrder
 from tests.patience import PATIENCE
+
+FRAME = 0.1  # seconds: `quiet` paints what is owed; the clock does where nobody waits for quiet
 
 
 async def quiet(*_seconds: float) -> None:
@@ -69,3 +72,4 @@ def let_pilot_know() -> None:
     """Has Pilot wait for this after each key, click and pause."""
     textual.app.wait_for_idle = textual.pilot.wait_for_idle = quiet  # type: ignore[attr-defined]
     Pilot._wait_for_screen = _all_read  # type: ignore[method-assign]
+    textual.screen.UPDATE_PERIOD = FRAME  # type: ignore[misc]

@@ -8,7 +8,7 @@ import unicodedata
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.style import Style
 
@@ -27,6 +27,7 @@ from console_app.tui.lineview.palette import build_palette, contrast
 from console_app.tui.lineview.text.ansi import AnsiPainter
 from console_app.tui.lineview.text.text_page import TextPage
 from tests.each import each
+from tests.examples import examples
 from tests.tui.lineview.scenes import PALETTE, START, text_of
 
 NASTY = "[/red]\x1b]52;c;aGk=\x07\x1b[2J\u202eabc\u200b\r\n\t漢字👩‍🚀 \x9b31m [@click=app.quit]x"
@@ -345,7 +346,7 @@ def test_colours_carry_over_to_the_next_line() -> None:
     assert painter.line("next")[0][1].color == painter.line("more")[0][1].color != PALETTE.base.color
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.text(max_size=60), st.integers(1, 100), st.sampled_from(list(Outcome)), st.booleans())
 def test_no_text_breaks_a_finished_panel(text: str, width: int, outcome: Outcome, settled: bool) -> None:
     call = a_call(CallState.FINISHED, outcome=outcome, content=text + NASTY, error=text or None, raw=text)
@@ -359,7 +360,7 @@ def test_no_text_breaks_a_finished_panel(text: str, width: int, outcome: Outcome
     assert_clean(block, width)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.text(max_size=60), st.integers(1, 100), st.sampled_from(list(CallState)[:4]))
 def test_no_text_breaks_a_panel_at_work(text: str, width: int, state: CallState) -> None:
     call = a_call(state, why=text + NASTY, message=text + NASTY, arguments=None, arriving=GrowingText(text), progress=1)
@@ -369,7 +370,7 @@ def test_no_text_breaks_a_panel_at_work(text: str, width: int, state: CallState)
         assert_clean(block, width)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.text(max_size=80), st.integers(1, 100))
 def test_no_text_breaks_what_was_said(text: str, width: int) -> None:
     reasoning = ReasoningBlock(text + NASTY, started_at=START)

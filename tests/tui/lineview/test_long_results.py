@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from rich.cells import split_graphemes
 from textual.geometry import Offset
@@ -26,6 +26,7 @@ from console_app.tui.lineview.text.ansi import AnsiPainter
 from console_app.tui.lineview.text.cells import cells_of, rows_of, widths
 from console_app.tui.lineview.text.joined import Joined
 from console_app.tui.lineview.text.text_page import TextPage
+from tests.examples import examples
 from tests.tui.lineview.scenes import PALETTE, PAPER, START, TinyApp, painted, screen_lines
 from tests.tui.lineview.test_results import finished, opened
 
@@ -135,7 +136,7 @@ def test_matches_of_painted_lines_go_over_their_ends() -> None:
 SIGNS = "a 1é\u0301文字한│\u200d\ufe0f👩💻❤🏽🇩नि्ー・“"
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.text(st.sampled_from(SIGNS)) | st.text(st.characters(exclude_characters="\n")))
 def test_characters_take_as_many_cells_as_they_are_measured_to_take(text: str) -> None:
     cells = widths(text)
@@ -145,7 +146,7 @@ def test_characters_take_as_many_cells_as_they_are_measured_to_take(text: str) -
     assert [sum(widths(line)) for line in text.split(" ")] == [len(line) for line in cells_of(text.replace(" ", "\n"))]
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.text(st.sampled_from(SIGNS), max_size=60), st.integers(2, 20))
 def test_rows_end_where_a_cell_by_cell_cut_ends_them(text: str, width: int) -> None:
     ends, start = list[int](), 0
@@ -173,7 +174,7 @@ def test_a_joiner_before_a_colour_joins_nothing() -> None:
     assert window.said(0)[0] == "".join(text for text, _ in window[0].pieces).strip() == said
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(LINES, st.integers(1, 40), LOOKS, st.data())
 def test_rows_made_when_they_are_seen_are_those_of_the_whole(
     lines: list[str], times: int, looks: list[tuple[int, Palette]], data: st.DataObject

@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from rich.style import Style
@@ -16,6 +16,7 @@ from console_app.tui.lineview.lines import Line, Piece, Row, fit, pieces_width, 
 from console_app.tui.lineview.markdown.stream import HUGE, LONG, SLICE, MarkdownStream
 from console_app.tui.lineview.markdown.units import MOST_MADE, ClosedBlocks, TextLook
 from tests.each import each
+from tests.examples import examples
 from tests.tui.lineview.scenes import PALETTE, markdown_lines, text_of
 from tests.work import work
 
@@ -45,14 +46,14 @@ def fed(text: str, cuts: list[int], width: int) -> MarkdownStream:
     return stream
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(documents, st.lists(st.integers(1, 9), max_size=40), st.sampled_from([1, 3, 20, 60]))
 def test_a_text_ends_the_same_however_it_was_cut_into_tokens(text: str, cuts: list[int], width: int) -> None:
     pieces = markdown_lines(fed(text, cuts, width), width)
     assert text_of(pieces) == text_of(markdown_lines(MarkdownStream(text, final=True), width))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(documents, st.lists(st.integers(1, 9), max_size=40), st.sampled_from([1, 3, 20, 60]))
 @example("[0]\n\n[0]:0", [1, 1, 1, 4], 60)  # a link whose definition came with it, and one that came before it
 def test_a_text_that_goes_on_looks_the_same_however_it_was_cut_into_tokens(
@@ -62,7 +63,7 @@ def test_a_text_that_goes_on_looks_the_same_however_it_was_cut_into_tokens(
     assert seen == text_of(markdown_lines(MarkdownStream(text), width))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(documents, st.integers(1, 60), st.integers(1, 2 * SLICE), st.integers(12, 60))
 @example("```python\n```python\n| a | b |\n> said\n```\n", 60, SLICE, 60)
 @example("```python\nx = 1\nx = 1\n**open\n```python\n```\n", 60, SLICE, 60)
@@ -82,7 +83,7 @@ def test_what_once_ended_otherwise_ends_the_same_however_it_was_cut(text: str) -
     assert text_of(markdown_lines(fed(text, [1] * len(text), 60))) == whole
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(documents, st.integers(1, 30))
 def test_every_line_has_its_width_and_nothing_that_steers_a_terminal(text: str, width: int) -> None:
     for line in markdown_lines(fed(text, [5] * 8, width), width):

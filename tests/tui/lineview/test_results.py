@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain.tools import CallState, Outcome
@@ -16,6 +16,7 @@ from console_app.tui.lineview.results.diff import diff_stat
 from console_app.tui.lineview.results.kind import says_the_same
 from console_app.tui.main_screen.over.copying import copies_of
 from tests.each import each
+from tests.examples import examples
 from tests.tui.lineview.scenes import PALETTE, START, TinyApp, painted, screen_lines
 from tests.tui.lineview.test_blocks import NASTY, a_call, assert_clean, panel, shown
 from tests.tui.parts import until
@@ -381,7 +382,7 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     text=st.one_of(
         st.text(max_size=300),

@@ -17,6 +17,7 @@ from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.windows import TextLines, indented
 from console_app.tui.lineview.text.ansi import AnsiPainter
 from console_app.tui.lineview.text.text_page import TextPage
+from tests.examples import examples
 from tests.tui.lineview.scenes import PALETTE, PAPER, TinyApp, painted, screen_lines
 from tests.tui.lineview.test_results import finished
 from tests.tui.parts import until
@@ -94,7 +95,7 @@ def test_a_result_laid_out_in_slices_is_that_laid_out_at_once(
 PARTS = st.sampled_from(["a", "b", " ", "\n", "ab", "a b", "b\n a", "文", "İ", "K"])
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     text=st.lists(PARTS, max_size=60).map("".join),
     words=st.sampled_from(["a", "ab", "a b", "b a b", "文", "k", "a 文"]),

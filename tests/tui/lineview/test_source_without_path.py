@@ -6,12 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from console_app.tui.lineview import kind_of
 from console_app.tui.lineview.results.source import language_of_text
 from tests.each import each
+from tests.examples import examples
 
 SAMPLES = re.findall(
     r"^@@ (\w+): (.+)\n((?:(?!@@ ).*\n)+)", Path(__file__).with_name("samples_of_source.txt").read_text(), re.MULTILINE
@@ -66,13 +67,13 @@ SENTENCE = st.builds(
 PARAGRAPH = st.lists(SENTENCE, min_size=2, max_size=12)
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(PARAGRAPH.map("\n".join) | PARAGRAPH.map("\n\n".join))
 def test_sentences_are_never_source(text: str) -> None:
     assert language_of_text(text) == ""
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(st.text(max_size=600) | st.text(alphabet="#!/<>?{}()[];:=\"'\\\n\t abdefimnoprt@$.,-*", max_size=600))
 @example("#!\n\n")
 @example("<a\n</a>")
