@@ -37,5 +37,5 @@ async def test_a_key_runs_a_call_that_was_only_shown_and_asks_first(tmp_path: Pa
         assert tool.ran == []
         await pilot.press("tab")
         await decide(pilot, "y")
-        await see(pilot, "result · 1 line")
+        await see(pilot, "✓ run")
     assert tool.ran == [{"command": "ls"}]
