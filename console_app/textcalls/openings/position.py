@@ -70,6 +70,11 @@ class Place:
         indent = len(self.line.expandtabs(4)) if self.line_start else 0
         return 0 if self.first and indent > _FIRST else indent
 
+    @property
+    def _wide(self) -> bool:
+        """Tell whether blanks that only layout has stand before it."""
+        return self.line_start and not self.line.isascii()
+
     @cached_property
     def quoted(self) -> str:
         """Return why nothing here is a call of the answer's own; "" where it may be one."""
@@ -77,9 +82,8 @@ class Place:
             return f"it stands {self.inside}"
         if self.blockquote:
             return "it stands in a block quote"
-        wide = self.line_start and not self.line.isascii()  # blanks that only layout has
-        code = self._indent >= _INDENTED and (self.first or self.before.strip())
-        return "it is indented, as code is" if wide or code else ""
+        code = self._wide or (self._indent >= _INDENTED and self.before.strip())
+        return "it is indented, as code is" if code and not self.first else ""
 
     @property
     def withheld(self) -> str:
@@ -92,7 +96,7 @@ class Place:
         """
         if self.inside:
             return f"it stands {self.inside}"
-        if self._indent > 1 and (self.first or self.before.strip()):
+        if self._wide or (self._indent > 1 and (self.first or self.before.strip())):
             return "it is indented"
         if not self.line_start:
             return "" if licensed and _ENDED.search(self.line) else "other text stands before it on its line"

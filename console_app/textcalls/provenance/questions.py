@@ -45,7 +45,7 @@ _RUNS_ANOTHER = re.compile(
 )
 _ELSEWHERE = re.compile(
     r"\b[a-z][a-z0-9+.-]*://(?!(?:localhost|127\.|0\.0\.0\.0|\[::1\]))[^\s\"'`<>|]+"
-    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w.])(?!127\.|0\.0\.)(?:\d{1,3}\.){3}\d{1,3}(?![\w.])",
     re.IGNORECASE,
 )
 """An address of another machine, or of a mailbox."""
@@ -61,7 +61,7 @@ _REACHES = re.compile(
 """Signs and words of a command that reaches out of its folder, destroys or gives away."""
 _FETCHES = re.compile(
     r"\b(?:curl|wget|nc|ncat|netcat|telnet|ssh|scp|sftp|rsync|ftp|git\s+(?:clone|fetch|pull|push|remote)|eval|exec|iex"
-    r"|iwr|irm|invoke-\w+)(?!\w)",
+    r"|install(?=[^\n]*://)|iwr|irm|invoke-\w+)(?!\w)",
     re.IGNORECASE,
 )
 _HOST = re.compile(rf"{_ELSEWHERE.pattern}|(?<![\w./@-])[\w-]+(?:\.[a-z][\w-]*)+(?:[:/][^\s\"'`<>|]*)?", re.IGNORECASE)
@@ -72,6 +72,7 @@ _FIELD = re.compile(r"[\"|][\s\\]*[,:}\]]|[,:{\[][\s\\]*\"|\s\|\s|\t|,(?=[^\W\d_
 _HOME = re.compile(r"(?<![\w/])(?:/home/[\w.-]+|/root|/Users/[\w.-]+|\$HOME|\$\{HOME\})/")
 _FEW = 2  # words that tell of an address
 _SCHEME = re.compile(r"^\w+://")
+_SCHEME_BEFORE = re.compile(r"\w+://\Z")
 _SIGNS = " \t$#>-*/!<`\"'\\&"
 _BETWEEN = re.compile(r"[\s、。，！？：；「」『』《》（）।]+")
 _AROUND = ".,;:!?…'\"`«»“”„‘’()-*{}[]\\"
@@ -127,13 +128,17 @@ class Dictation:
             for one in words_of_it:
                 plain = _SCHEME.sub("", one)
                 ways = [_letters(plain), _letters(plain.replace("@", " at ").replace(".", " dot "))]
-                for wanted in ways if not own.holds(ways[0]) and len(ways[0]) >= _PART else ():
-                    for place in given.places(wanted):
-                        led = "" if place.before.lstrip()[:1].isupper() else place.led
-                        before, after = _FIELD.split(f"{led} {place.before}")[-1], _FIELD.split(place.after)[0]
-                        above = 0 if bare(place.before).strip(_SIGNS) else _prose(place.above, "")
-                        if _prose(before, after) >= _FEW or above > _FEW:
-                            return place.finding
+                if own.holds(ways[0]) or len(ways[0]) < _PART:
+                    continue
+                for place in (place for way in ways for place in given.places(way)):
+                    if _leads(place):
+                        return place.finding
+                host, rest = _ends_of(plain)  # told apart, in any order
+                for place in given.places(host) if len(host) >= _PART and not own.holds(host) else ():
+                    if rest in _letters(f"{place.above} {place.before} {place.after}") and _leads(place):
+                        return place.finding
+                if found := _assembled(ways[0], given):
+                    return found
         return None
 
     def _encoded(self, given: GivenTexts) -> FoundPassage | None:
@@ -204,6 +209,21 @@ class Dictation:
                 if 2 * held >= whole:
                     return text.finding(place.line, " ".join(around.split()))
         return None
+
+
+def _leads(place: ValuePlace) -> bool:
+    """Tell whether words beside an address, or right above it, lead to it: those of its own field of a record."""
+    led = "" if place.before.lstrip()[:1].isupper() else place.led
+    before, after = _FIELD.split(f"{led} {place.before}")[-1], _FIELD.split(place.after)[0]
+    above = 0 if _letters(_SCHEME_BEFORE.sub("", bare(place.before))) else _prose(place.above, "")
+    return _prose(before, after) >= _FEW or above > _FEW
+
+
+def _ends_of(address: str) -> tuple[str, str]:
+    """Return the letters of an address's host and those of the rest."""
+    user, at, host = address.rpartition("@")
+    host, _, path = host.partition("/")
+    return _letters(host), _letters(user if at else path)
 
 
 def _is_told(place: ValuePlace, *, reaches: bool) -> bool:

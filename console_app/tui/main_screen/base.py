@@ -66,6 +66,7 @@ class MainScreen(Screen[None]):
         Binding("ctrl+t", "command('timeline')", "timeline", id="chat.timeline"),
         Binding("ctrl+l", "command('mcp')", "servers", id="chat.servers"),
         Binding("alt+t", "command('trust')", "trust what the project brings", id="chat.trust", show=False),
+        Binding("alt+r", "command('run')", "run a call that was only shown", id="chat.run", show=False),
         Binding("ctrl+r", "search_history", "search the prompt history", id="chat.history", show=False),
         Binding("ctrl+g", "command('editor')", "write in $EDITOR", id="chat.editor", show=False),
         Binding("f1", "command('help')", "help", id="chat.help"),
