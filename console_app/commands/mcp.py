@@ -91,8 +91,9 @@ async def auth(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
 
 async def get(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     (name,), file = setup.arguments.words, _file(setup)
-    if not (fields := file.fields(name)):
-        raise UsageError(f"{file.path} has no server {name}", "See fanout mcp list.")
+    path, fields = file.entry(name)
+    if not fields:
+        raise UsageError(f"{path} has no server {name}", "See fanout mcp list.")
     hidden = {
         key: _hidden(value) if key in {"env", "headers", "auth", "auth_token"} else value
         for key, value in fields.items()
@@ -100,10 +101,10 @@ async def get(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> Ru
     text = json.dumps(hidden, ensure_ascii=False, indent=2)
     shown = _without_secrets(text, [str(word) for word in fields.get("args") or ()], fields.get("url"))
     if setup.arguments.json:
-        entry = json_outputs.ServerEntry(name=name, file=safe_text.encodable(str(file.path)), fields=json.loads(shown))
+        entry = json_outputs.ServerEntry(name=name, file=safe_text.encodable(str(path)), fields=json.loads(shown))
         output.report(safe_text.json_line(entry.model_dump()))
         return DONE
-    output.report(one_line(str(file.path)))
+    output.report(one_line(str(path)))
     output.report(shown)
     return DONE
 

@@ -391,3 +391,11 @@ def test_a_server_taken_over_leaves_a_bundled_one_of_its_name(fanout: Inside) ->
     done = fanout.run("mcp", "import", str(theirs))
     assert "files: there already, left as it is" in done.out
     assert "other: y" in done.out
+
+
+def test_get_names_the_file_that_an_entry_stands_in(fanout: Inside) -> None:
+    for name, server in (("home/mcp.json", "mine"), ("mcp.json", "theirs")):
+        fanout.write(name, json.dumps({"mcpServers": {server: {"command": "true"}}}))
+    assert fanout.run("mcp", "trust", "--yes").code == 0
+    for server, path in (("mine", fanout.home / "mcp.json"), ("theirs", fanout.cwd / "mcp.json")):
+        assert json.loads(fanout.run("mcp", "get", server, "--json").out)["file"] == str(path)

@@ -51,8 +51,12 @@ class ServerFile:
 
     def fields(self, name: str) -> dict[str, Any]:
         """Return what is written of a server where it counts, `${VAR}` as it stands; empty for one that isn't there."""
-        found = (_fields(disk.read_text(path), name, path) for path in self._there)
-        return next(filter(None, found), dict[str, Any]())
+        return self.entry(name)[1]
+
+    def entry(self, name: str) -> tuple[Path, dict[str, Any]]:
+        """Return the file where a server's entry counts, and the entry's `fields`."""
+        found = ((path, _fields(disk.read_text(path), name, path)) for path in self._there)
+        return next((one for one in found if one[1]), (self.path, dict[str, Any]()))
 
     def put(self, name: str, fields: Mapping[str, Any]) -> str:
         """Add a server or replace the one of that name, and return the new text.
