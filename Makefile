@@ -49,7 +49,7 @@ pictures: $(VENV)/.dev ## the pictures of the docs (ARGS=--record plays the sess
 packages: $(VENV)/.dev ## sdist and wheel on every Python here, with the oldest and the newest libraries (PyPI)
 	$(BIN)/python -m tests.packages $(ARGS)
 
-faults: $(VENV)/.dev ## every fault of docs/security.md: how many were tried, how many held
+faults: $(VENV)/.dev ## every fault that docs/security.md counts: how many were tried, how many held
 	$(BIN)/python -m tests.faults $(ARGS)
 
 audit: $(VENV)/.dev ## known vulnerabilities of the locked packages (PyPI)

@@ -1,4 +1,4 @@
-"""`make faults`: tries every fault of the table in docs/security.md; prints how many were tried, and how many held."""
+"""`make faults`: tries every fault of `faults.txt`; prints how many were tried, and how many held."""
 
 from __future__ import annotations
 
