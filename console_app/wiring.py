@@ -116,8 +116,8 @@ def _secrets_in_files(setup: Setup) -> Iterator[str]:
 
     for text in UserCredentials(setup.paths.credentials).all():
         yield from secret_sources.secrets_of_kept(text)
-    named = setup.cwd / (setup.settings.mcp_config or setup.paths.mcp).expanduser()
-    for path in {setup.paths.mcp, named, *(project := project_mcp(setup.cwd))}:
+    named = {path} if (path := _named_servers(setup)) else set[Path]()
+    for path in {setup.paths.mcp, *named, *(project := project_mcp(setup.cwd))}:
         with suppress(ConfigError):
             # An untrusted file must not decide which words are hidden.
             if os.path.isfile(path) and (
@@ -125,6 +125,15 @@ def _secrets_in_files(setup: Setup) -> Iterator[str]:
             ):
                 for server in load_mcp_config(path, setup.environ).servers:
                     yield from server.secrets()
+
+
+def _named_servers(setup: Setup) -> Path | None:
+    """Return the file of servers that is named. The user's settings name one beside themselves: in the folder where a
+    console starts, it would be anybody's."""
+    if (named := setup.settings.mcp_config) is None:
+        return None
+    own = setup.layered.sources.get("mcp_config") == str(setup.paths.settings)
+    return (setup.paths.settings.parent if own else setup.cwd) / named.expanduser()
 
 
 def working_folder(arguments: Namespace) -> Path:
@@ -210,7 +219,7 @@ def choose_servers(setup: Setup) -> ServerChoice:
     chosen = choose(
         setup.paths,
         setup.cwd,
-        mcp_config=setup.settings.mcp_config,
+        mcp_config=_named_servers(setup),
         bundled=bundled("mcp.json"),
         on=WITH_A_MODEL if not arguments.no_mcp and _is_answered(setup) else None,
         only=arguments.mcp or (),
