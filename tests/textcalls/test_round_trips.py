@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from console_app.textcalls import FAMILIES, ToolSignature, parse, render_calls
 from console_app.textcalls.dialects.table import Family
-from tests.examples import examples
 from tests.textcalls.answers import called, identical, watched
 
 WRITABLE = list(FAMILIES.values())
@@ -96,7 +95,7 @@ def test_calls_written_in_a_dialect_come_back_the_same(
 @given(
     row=st.sampled_from(WRITABLE), made=toolboxes_and_calls(), sizes=st.lists(st.integers(1, 9), min_size=1, max_size=4)
 )
-@examples(100, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, suppress_health_check=list(HealthCheck))
 def test_written_calls_are_read_alike_in_any_pieces(
     row: Family, made: tuple[list[ToolSignature], list[Call]], sizes: list[int]
 ) -> None:
@@ -128,7 +127,7 @@ OPENERS = st.sampled_from([
     text=st.lists(st.one_of(PIECES, OPENERS, st.text("ab \n", max_size=4)), max_size=14).map("".join),
     sizes=st.lists(st.integers(1, 9), min_size=1, max_size=4),
 )
-@examples(400, suppress_health_check=list(HealthCheck))
+@settings(max_examples=400, suppress_health_check=list(HealthCheck))
 def test_any_text_is_read_alike_in_any_pieces(text: str, sizes: list[int]) -> None:
     tools = [
         ToolSignature("read_file", {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]})

@@ -28,7 +28,7 @@ from tests.hostile import PAYLOADS
 from tests.tui.lineview.scenes import PALETTE
 from tests.tui.parts import Server, app, chat, see
 
-EXAMPLES = int(os.environ.get("HOSTILE_EXAMPLES", "200"))  # 10,000 for a night
+EXAMPLES = int(os.environ.get("HOSTILE_EXAMPLES", "40"))  # 10,000 for a night
 
 
 def story(text: str, turn: int) -> Iterator[ev.Event]:

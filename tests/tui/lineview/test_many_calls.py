@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from console_app.domain import events as ev
@@ -14,7 +14,6 @@ from console_app.domain.transcript import CallView, Transcript
 from console_app.tui.lineview import CallBlock, ConversationView, EventRouter
 from console_app.tui.lineview.calls.group import CallGroup
 from console_app.tui.lineview.wording import COUNTED, state_of
-from tests.examples import examples
 from tests.tui.lineview.scenes import PALETTE, START, TinyApp, painted
 from tests.work import work
 
@@ -119,7 +118,7 @@ def chosen(group: CallGroup) -> list[CallView]:
     return sorted(calls, key=lambda call: (rank(call), -(call.finished_at or 0)))[: min(first + free, room)]
 
 
-@examples(150)
+@settings(max_examples=150, deadline=None)
 @given(
     st.integers(2, 30),
     st.lists(st.tuples(st.sampled_from([*MOVES, *SEEN]), st.integers(0, 40)), max_size=60),
