@@ -354,9 +354,7 @@ def editor_ways() -> Ways:
     """Say how an editor has intents that are no command there by themselves: by the protocol, or not at all."""
     return {
         **{name: _TERMINAL for name, one in INTENTS.items() if one.run is None},
-        **dict.fromkeys(
-            ("policy", "protocol", "reload", "trust", "call", "rename", "fork", "rewind", "result"), _TERMINAL
-        ),
+        **dict.fromkeys(("policy", "reload", "trust", "call", "rename", "fork", "rewind", "result"), _TERMINAL),
         **dict.fromkeys(("undo", "export", "log", "doctor", "steer", "go", "unsend"), _TERMINAL),
         **dict.fromkeys(("model", "effort", "mode", "plan", "sessions", "resume", "new", "stop"), _PROTOCOL),
         **dict.fromkeys(("approve", "deny", "allow", "answer", "decline", "calls", "show", "inspect"), _PROTOCOL),

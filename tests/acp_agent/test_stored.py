@@ -89,10 +89,11 @@ async def _choices(editor: Editor, model: Model, session: schema.NewSessionRespo
 
 async def _commands(editor: Editor, model: Model, session_id: str) -> None:
     listed = editor.of(schema.AvailableCommandsUpdate)[-1].available_commands
-    ours = ["run", "retry", "agents", "agent", "tell", "race", "take", "choose", "compare", "diff", "context"]
-    ours += ["request", "cost", "compact", "results"]
+    ours = ["protocol", "run", "retry", "agents", "agent", "tell", "race", "take", "choose", "compare", "diff"]
+    ours += ["context", "request", "cost", "compact", "results"]
     assert [one.name for one in listed] == [*ours, "greet", "look", "asks:review"]
     assert listed[-1].input.root.hint == "language [style]"
+    assert await editor.ask(session_id, "/protocol auto") == "end_turn"  # which forgets in what form the model writes
     assert await editor.ask(session_id, "/context") == "end_turn"
     assert "The next request, counted at" in editor.said()
     assert await editor.ask(session_id, "/cost") == "end_turn"
