@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from rich.style import Style
 
 from console_app.domain import Artifact, Attachment, ThoughtLabel, amounts, one_line, plural
-from console_app.tui.lineview.blocks.block import Block, bar, estimate_text, framed, gutter_of, room_of
+from console_app.tui.lineview.blocks.block import Block, TextBlock, bar, estimate_text, framed, gutter_of, room_of
 from console_app.tui.lineview.blocks.passages import LinesPassage, Passage, passage_of
 from console_app.tui.lineview.lines import Line, Piece, Row, clean, crop, wrap
 from console_app.tui.lineview.markdown.rows import MarkdownRows
@@ -203,22 +203,13 @@ class ReasoningBlock(MarkdownBlock):
         return one_line(_MARKERS.sub("", text[: room * 4]), room)
 
 
-class ThoughtBlock(Block):
+class ThoughtBlock(TextBlock):
     """A thought, plan or observation that a strategy has the model say to itself, with its label. It may still grow."""
 
     def __init__(self, label: ThoughtLabel, text: str) -> None:
-        super().__init__()
+        super().__init__(text)
         self.label: ThoughtLabel = label
-        self.text = text
         self._growing = False
-
-    @property
-    def copy_text(self) -> str:
-        return self.text
-
-    @property
-    def searched(self) -> Sequence[str]:
-        return (self.text,)
 
     def tell(self, label: ThoughtLabel, text: str, *, growing: bool = False) -> None:
         """Take the label and the text that it has by now. While `growing`, more of the text may come."""

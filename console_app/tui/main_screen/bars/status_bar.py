@@ -169,12 +169,11 @@ class StatusBar(Widget):
 
     status: reactive[Status | None] = reactive(None)
 
+    @dataclass
     class Clicked(Message):
         """A part was clicked: the name of the command that changes it, or "mode"."""
 
-        def __init__(self, part: str) -> None:
-            super().__init__()
-            self.part = part
+        part: str
 
     def on_click(self, event: events.Click) -> None:
         part = event.style.meta.get(PART)
