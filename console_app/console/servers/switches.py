@@ -48,7 +48,6 @@ def about_of(one: Resource | ResourceTemplate) -> str:
 
 
 REST_SECONDS = 3600.0
-CHARACTERS_A_TOKEN = 4  # of JSON, roughly, in the vocabularies of all models in use
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +245,7 @@ class HubSwitches(HubSwitch):
 
 def tokens_of(spec: ToolSpec) -> int:
     sent = {"name": spec.name, "description": spec.description, "parameters": spec.input_schema}
-    return max(round(len(json.dumps(sent, ensure_ascii=False, default=str)) / CHARACTERS_A_TOKEN), 1)
+    return max(round(len(json.dumps(sent, ensure_ascii=False, default=str)) / amounts.CHARACTERS_A_TOKEN), 1)
 
 
 _VERDICTS = {"allow": "runs without asking", "ask": "asks first", "deny": "is denied"}
