@@ -62,15 +62,15 @@ def write(turn: TurnView, now: float, kind: Kind, folder: Path, redactor: Redact
     return export.write_new(folder / f"timeline-{turn.number}.{kind}", text)
 
 
-def as_text(turn: TurnView, now: float, width: int = TEXT_WIDTH) -> str:
+def as_text(turn: TurnView, now: float) -> str:
     """The chart in plain characters."""
     rows, window = rows_of(turn), Window.whole(*turn.reach(now))
     labels = Labels(rows)
-    columns = ChartColumns.for_width(width, labels)
+    columns = ChartColumns.for_width(TEXT_WIDTH, labels)
     axis = [" "] * columns.bar
     for cell, label in ticks(window, columns.bar):
         axis[cell : cell + len(label) + 1] = f"|{label}"
-    lines = [f"Turn {turn.number}: {one_line(turn.prompt, width - 12)}", _sums(turn, now), ""]
+    lines = [f"Turn {turn.number}: {one_line(turn.prompt, TEXT_WIDTH - 12)}", _sums(turn, now), ""]
     lines.append(" " * (columns.label + 2) + "".join(axis[: columns.bar]))
     for row in rows:
         if isinstance(row, CallView):

@@ -50,8 +50,8 @@ class TextView(ScrollView, can_focus=True):
         Binding("k", "scroll_up", "up", id="text.up", show=False),
     ]
 
-    def __init__(self, text: str = "", *, hang: int = 0, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, text: str = "", *, hang: int = 0) -> None:
+        super().__init__()
         self._hang = hang
         self._pieces: list[_Piece] = []
         self._ends: list[int] = []  # rows up to and with each piece, for the width they were counted at

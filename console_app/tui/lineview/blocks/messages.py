@@ -343,11 +343,12 @@ class UserBlock(Block):
         ground = palette.on_raised
         rows: list[Row] = []
         for one in self.attachments:
+            facts = f"{one.facts}{' · saved' if one.path else ''}" if one.server else one.costs
             head: list[Piece] = [
                 ("▾ " if self.open else "▸ ", ground.secondary),
                 (f"{one_line(one.server, 40)} " if one.server else "", ground.base),
                 (one_line(one.uri or one.name or "embedded", 200), ground.strong),
-                (f"  {_facts(one)}", ground.muted),
+                (f"  {facts}", ground.muted),
             ]
             rows.append(Row(crop(head, room)))
             if self.open:
@@ -380,12 +381,3 @@ class UserBlock(Block):
 
 def _is_long(text: str) -> bool:
     return text.count("\n") >= USER_LINES or len(text) > 1600
-
-
-def _facts(one: Attachment) -> str:
-    if not one.server:
-        return one.costs
-    saved = "saved" if one.path else ""
-    return " · ".join(
-        part for part in (one_line(one.mime, 60), amounts.size(one.size) if one.size else "empty", saved) if part
-    )
