@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from console_app.console.talk.readiness import Readiness
-from console_app.domain import CallState, event_news
+from console_app.domain import CallState, amounts, event_news
 from console_app.domain import events as ev
 from console_app.domain.transcript import CallView, Transcript
 from console_app.records import dataclass
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from console_app.console.talk.conversation import Conversation
 
 LATE = 30.0  # seconds without progress after which it takes longer than expected
-CHARACTERS_A_TOKEN = 4
 RATED = 1.0  # seconds of writing before a rate says anything
 
 
@@ -58,7 +57,7 @@ class Pace:
 
     def rate(self, now: float) -> float | None:
         took = now - self.since
-        return self._characters / CHARACTERS_A_TOKEN / took if self.writes and took >= RATED else None
+        return self._characters / amounts.CHARACTERS_A_TOKEN / took if self.writes and took >= RATED else None
 
     def _sign(self, at: float, *, writes: bool, characters: int = 0) -> None:
         if self.writes is not writes or self.retry is not None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from console_app.domain import amounts
+from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Frozen, Outcome, ToolCall
 
 ThoughtLabel = Literal["think", "reason", "plan", "observe"]
@@ -57,6 +58,11 @@ class Attachment(Frozen):
     @property
     def is_picture(self) -> bool:
         return bool(self.path) and self.mime.startswith("image/")
+
+    @property
+    def facts(self) -> str:
+        """Return kind and size in a few words: `text/plain · 2.1 KB`."""
+        return " · ".join(filter(None, (one_line(self.mime, 60), amounts.size(self.size) if self.size else "empty")))
 
     @property
     def tokens(self) -> int:

@@ -83,8 +83,9 @@ def _json_line(event: ev.Event, redactor: Redactor) -> str:
 
 
 def write_new(path: Path, text: str) -> Path:
+    suffix = ".trace.json" if path.name.endswith(".trace.json") else path.suffix
     for number in range(1, 1000):
-        target = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
+        target = path if number == 1 else path.with_name(f"{path.name.removesuffix(suffix)}-{number}{suffix}")
         try:
             descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, disk.PRIVATE_FILE)
         except FileExistsError:

@@ -185,7 +185,7 @@ async def test_on_screen(tmp_path: Path, plain: Plain) -> None:
 
         async def attempt(name: str, rest: str) -> str:
             pilot.app.clear_notifications()
-            screen.command_line.run(screen.own_commands.own[name], rest)
+            screen.commands.run(screen.own_commands.own[name], rest)
             await pilot.pause()
             said = "\n".join(one.message for one in pilot.app._notifications)  # pyright: ignore[reportPrivateUsage]
             while len(pilot.app.screen_stack) > 1:

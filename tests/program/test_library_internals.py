@@ -26,20 +26,17 @@ from packaging.version import Version
 
 import console_app
 from console_app.servers.parts import pptx_internals
-from console_app.tui import textual_internals
-from console_app.tui.lineview.scrolling import scroll_internals
-from console_app.tui.lineview.text import rich_internals
 from tests.each import each
-from tests.program import mcp_internals
+from tests.program import mcp_internals, rich_internals, textual_internals
 
 ROOT = Path(__file__).parents[2]
 MODULES = {
-    "textual": [textual_internals, scroll_internals],
-    "rich": [rich_internals],
-    "mcp": [mcp_internals],
-    "pptx": [pptx_internals],
+    "textual": textual_internals,
+    "rich": rich_internals,
+    "mcp": mcp_internals,
+    "pptx": pptx_internals,
 }
-INTERNALS = {row: why for modules in MODULES.values() for module in modules for row, why in module.INTERNALS.items()}
+INTERNALS = {row: why for module in MODULES.values() for row, why in module.INTERNALS.items()}
 NOT_BEYOND_A_MINOR = ("python-pptx", "textual")
 NOT_BEYOND_A_MAJOR = ("anthropic", "mcp", "openai")  # both ends are tried, so that no environment is downgraded
 ROW = re.compile(r"(?P<wait>async )?(?P<module>[\w.]+):(?P<owner>\w+)(\.(?P<name>\w+))?(\((?P<parameters>.*)\))?")
@@ -163,8 +160,7 @@ def test_only_the_modules_of_internals_import_private_modules() -> None:
 @pytest.mark.parametrize("name", MODULES)
 def test_the_module_says_in_which_version_it_was_read(name: str) -> None:
     pinned = PINS["python-pptx" if name == "pptx" else name]
-    for module in MODULES[name]:
-        assert f"read in {pinned}." in (module.__doc__ or ""), f"{name} is pinned at {pinned}: read it again"
+    assert f"read in {pinned}." in (MODULES[name].__doc__ or ""), f"{name} is pinned at {pinned}: read it again"
 
 
 @each("dependency", DEPENDENCIES, ids=lambda one: one.name)

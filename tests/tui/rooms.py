@@ -152,7 +152,7 @@ class Room:
             pilot.app.push_screen(self.push(chat(pilot.app).services))
         name, _, rest = self.command.partition(" ")
         if name and (command := chat(pilot.app).commands.get(name)) is not None:
-            chat(pilot.app).command_line.run(command, rest)
+            chat(pilot.app).commands.run(command, rest)
             await until(pilot, lambda: len(pilot.app.screen_stack) > 1 or name == "todo", self.name)
         if self.filled:
             await until(pilot, lambda: pilot.app.screen.query_one(OptionList).option_count > 0)

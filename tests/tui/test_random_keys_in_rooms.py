@@ -69,7 +69,7 @@ async def begin(pilot: Pilot[Any], room: Room) -> None:
     if room.name == "rewind" and screen.console.conversation.busy:
         command = screen.commands.get("rewind")
         assert command is not None
-        screen.command_line.run(command)
+        screen.commands.run(command)
         await at_rest(pilot)
         return
     if room.name == "rewind" and not screen.ui.shown.transcript.turns:

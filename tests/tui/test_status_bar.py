@@ -11,7 +11,7 @@ import pytest
 from console_app.domain.amounts import tokens
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine import ApprovalGate
-from console_app.tui.main_screen.bars.status_bar import Room, Status, fitting, pieces
+from console_app.tui.main_screen.bars.status_bar import Status, fitting, pieces
 from tests.each import each
 from tests.tui.parts import Server, Tools, WrittenModel, app, calls, echo, pass_by, say, see, seen
 
@@ -48,7 +48,7 @@ def test_yolo_is_red_and_a_failed_server_has_its_own_glyph() -> None:
 def test_a_number_is_never_without_its_word(ready: int, starting: int, failed: int, said: str) -> None:
     """A stranger can't know what `● 1` is."""
     status = Status("qwen3", servers_ready=ready, servers_starting=starting, servers_failed=failed, tools=10)
-    assert said in [part.plain for part in pieces(status, Room(words=False))]
+    assert said in [part.plain for part in pieces(status, {"words"})]
 
 
 @each("width", range(20, 140, 4))

@@ -41,12 +41,19 @@ async def inspect(console: Console, rest: str) -> None:
     await console.ui.report(one_line(call.label, 60), lambda: call_text(call, exchange(call.id)), every=0.5)
 
 
-NONE = "no agents can be sent here"
+def _agents(console: Console):
+    if (agents := console.services.engine.agents) is None:
+        raise UsageError("no agents can be sent here")
+    return agents
+
+
+def _no_kind(console: Console, kind: str, more: str = "") -> UsageError:
+    there = f"There are {', '.join(names(console))}{more}."
+    return UsageError(f"there is no kind of agent {one_line(kind, 40) or 'without a name'}", there)
 
 
 async def kinds(console: Console, _rest: str) -> None:
-    if (agents := console.services.engine.agents) is None:
-        raise UsageError(NONE)
+    agents = _agents(console)
 
     def report() -> str:
         lines = ["Running"] if agents.running else []
@@ -67,12 +74,8 @@ async def kinds(console: Console, _rest: str) -> None:
 
 def send(console: Console, rest: str) -> None:
     kind, _, task = rest.partition(" ")
-    if (agents := console.services.engine.agents) is None:
-        raise UsageError(NONE)
-    there = agents.kinds
-    if kind not in there:
-        named = ", ".join(sorted(there))
-        raise UsageError(f"there is no kind of agent {one_line(kind, 40) or 'without a name'}", f"There are {named}.")
+    if kind not in _agents(console).kinds:
+        raise _no_kind(console, kind)
     if not task.strip():
         raise UsageError(f"the agent has no task: /agent {kind} TASK")
     asked = json.dumps({"task": task.strip(), "kind": kind}, ensure_ascii=False)
@@ -83,8 +86,7 @@ def race(console: Console, rest: str) -> None:
     """Has several kinds or models do the same task side by side; those that may change files, in git worktrees of their
     own."""
     named, _, task = rest.partition(" ")
-    if (agents := console.services.engine.agents) is None:
-        raise UsageError(NONE)
+    agents = _agents(console)
     runners = list(dict.fromkeys(filter(None, named.split(","))))
     if len(runners) < 2 or not task.strip():
         raise UsageError("a race has two runners or more, and a task", "/race KIND,PROVIDER/MODEL TASK")
@@ -94,10 +96,7 @@ def race(console: Console, rest: str) -> None:
     for runner in runners:
         kind = agents.kinds.get(runner if "/" not in runner else ag.GENERAL)
         if kind is None:
-            named = ", ".join(sorted(agents.kinds))
-            raise UsageError(
-                f"there is no kind of agent {one_line(runner, 40)}", f"There are {named}; or PROVIDER/MODEL."
-            )
+            raise _no_kind(console, runner, "; or PROVIDER/MODEL")
         asked: dict[str, str | bool] = {"task": task.strip(), "name": runner.rpartition("/")[2], "kind": kind.name}
         asked |= {"model": runner} if "/" in runner else {}
         asked |= {"worktree": True} if checkout and not kind.reads_only and kind.opens is None else {}
@@ -130,8 +129,7 @@ async def take(console: Console, rest: str) -> None:
 
 def tell(console: Console, rest: str) -> None:
     name, _, words = rest.partition(" ")
-    if (agents := console.services.engine.agents) is None:
-        raise UsageError(NONE)
+    agents = _agents(console)
     if (call_id := agents.running.get(name)) is None:
         named = ", ".join(agents.running) or "none"
         raise UsageError(f"no agent {one_line(name, 40)} runs", f"Those that run: {named}.")

@@ -4,7 +4,7 @@ what it found."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING
 
 from console_app.console.reports import tail
@@ -120,8 +120,9 @@ def request_report(engine: Engine) -> str:
 
 
 def _lines(request: ports.ModelRequest) -> Iterator[str]:
-    tools = ", ".join(tool.name for tool in request.tools)
-    yield f"{_count(request.messages, 'message')}, {_count(request.tools, 'tool')}{f': {tools}' if tools else ''}"
+    names = ", ".join(tool.name for tool in request.tools)
+    tools = plural(len(request.tools), "tool") + (f": {names}" if names else "")
+    yield f"{plural(len(request.messages), 'message')}, {tools}"
     yield ""
     if request.system:
         yield from ("INSTRUCTIONS", _cut(request.system), "")
@@ -131,10 +132,6 @@ def _lines(request: ports.ModelRequest) -> Iterator[str]:
         yield from (f"({before:,} {went} along)", "")
     for message in shown:
         yield from (*_message(message), "")
-
-
-def _count(things: Sequence[object], word: str) -> str:
-    return f"{len(things):,} {word}{'' if len(things) == 1 else 's'}"
 
 
 def _message(message: Message) -> Iterator[str]:

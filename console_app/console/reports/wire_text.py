@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from console_app.domain import ConfigError
+from console_app.domain import safe_text
 from console_app.mcp_client import RawMessage, Traffic
 
 EXCERPT = 400  # characters of a message that are shown of it at most
@@ -61,11 +60,6 @@ class WireRows:
             return True
         text = f"{message.method} {message.raw.decode('utf-8', 'replace')}".casefold()
         return all(word in text for word in self.words)
-
-
-def export_path(folder: Path, server: str) -> Path:
-    safe = "".join(c if c.isalnum() or c in "-_" else "_" for c in server)[:60]
-    return folder / f"wire-{safe}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl"
 
 
 def brief(message: RawMessage, redact: Redact) -> str:
@@ -123,11 +117,10 @@ def jsonl(rows: Sequence[RawMessage], redact: Redact) -> Iterator[str]:
         yield json.dumps(line, ensure_ascii=False) + "\n"
 
 
-def export(path: Path, rows: Sequence[RawMessage], redact: Redact) -> None:
-    """Write the rows to a new file that only this user can read: for a thread. Raises ConfigError."""
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(descriptor, "w", encoding="utf-8", errors="replace") as file:
-            file.writelines(jsonl(rows, redact))
-    except OSError as error:
-        raise ConfigError(f"can't write {path}: {error.strerror or error}") from None
+def export(folder: Path, server: str, rows: Sequence[RawMessage], redact: Redact) -> Path:
+    """Write the rows to a new file that only this user can read: for a thread. Raises ExportError."""
+    from console_app.sessions import export
+
+    safe = "".join(c if c.isalnum() or c in "-_" else "_" for c in server)[:60]
+    path = folder / f"wire-{safe}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl"
+    return export.write_new(path, safe_text.encodable("".join(jsonl(rows, redact))))

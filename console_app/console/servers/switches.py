@@ -48,7 +48,6 @@ def about_of(one: Resource | ResourceTemplate) -> str:
 
 
 REST_SECONDS = 3600.0
-CHARACTERS_A_TOKEN = 4  # of JSON, roughly, in the vocabularies of all models in use
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +74,11 @@ class _Rest:
     timer: asyncio.TimerHandle
 
 
-class HubSwitches:
+class HubSwitches(HubSwitch):
     """The servers of one console. An action raises FanoutError where it can't be done, which is shown as one line."""
 
     def __init__(self, hub: Hub, paths: Paths, folder: Path, choice: ServerChoice, selection: Selection) -> None:
-        self._hub = hub
-        self._hub_switch = HubSwitch(hub, self.statuses)
+        super().__init__(hub, self.statuses)
         self._paths = paths
         self._folder = folder
         self._use(choice)
@@ -141,25 +139,12 @@ class HubSwitches:
             self._wake(status.name)
             await self._hub.set_enabled(status.name, selection.servers.get(status.name, self.default_on(status.name)))
 
-    def off(self) -> Mapping[str, str]:
-        """Return the servers that a model may ask for: none that the user has disconnected for an hour."""
-        return self._hub_switch.off()
-
-    def runs(self, name: str) -> str:
-        return self._hub_switch.runs(name)
-
-    def entry(self, name: str) -> Mapping[str, Any]:
-        return self._hub_switch.entry(name)
-
     async def switch_on(self, name: str) -> Sequence[ToolSpec]:
         """Switch a server on as the screen does, keep that for this folder, and return its tools once it is up."""
         selection = replace(self.selection, servers={**self.selection.servers, name: True})
         selection.save(self._paths, self._folder)
         self.selection = selection
-        return await self._hub_switch.switch_on(name)
-
-    def why_missing(self, tool: str) -> str:
-        return self._hub_switch.why_missing(tool)
+        return await super().switch_on(name)
 
     async def reconnect(self, name: str) -> None:
         if self._wake(name):
@@ -260,7 +245,7 @@ class HubSwitches:
 
 def tokens_of(spec: ToolSpec) -> int:
     sent = {"name": spec.name, "description": spec.description, "parameters": spec.input_schema}
-    return max(round(len(json.dumps(sent, ensure_ascii=False, default=str)) / CHARACTERS_A_TOKEN), 1)
+    return max(round(len(json.dumps(sent, ensure_ascii=False, default=str)) / amounts.CHARACTERS_A_TOKEN), 1)
 
 
 _VERDICTS = {"allow": "runs without asking", "ask": "asks first", "deny": "is denied"}

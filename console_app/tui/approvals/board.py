@@ -86,8 +86,8 @@ class ArgumentsView(ScrollView, can_focus=False):
     _PARTS = ("name", "value", "new", "old", "edge", "hidden")
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"arguments--{part}" for part in _PARTS}
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self._lines: list[displayed.ArgumentLine] = []
         self._whole: list[ArgumentRow] = []
         self._rows: list[ArgumentRow] = []  # those of them that are shown, in so many lines

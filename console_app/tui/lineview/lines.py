@@ -129,14 +129,13 @@ def fit(
     return Line(segments, width, min(start, stop), stop, joint)
 
 
-def break_points(text: str, width: int, first: int | None = None) -> list[tuple[int, int]]:
+def break_points(text: str, width: int) -> list[tuple[int, int]]:
     """Break `text` (without newlines) into lines of at most `width` cells, and return the character span of each.
 
     Breaks at spaces, which the span leaves out; a word longer than a line is cut, and text in a script written
-    without spaces breaks between characters. `first` is the width of the first line, when it differs.
+    without spaces breaks between characters.
     """
-    width = max(width, 1)
-    room = max(width if first is None else first, 1)
+    room = width = max(width, 1)
     if len(text) <= room and text.isascii():
         return [(0, len(text))]
     cells = None if text.isascii() else widths(text)

@@ -22,7 +22,7 @@ from console_app.console.intents import Bound
 from console_app.console.reports import call_text
 from console_app.domain import ApprovalMode, Artifact, FanoutError, one_line
 from console_app.domain.transcript import CallView, Transcript
-from console_app.tui.prompt.commands import CommandRegistry
+from console_app.tui.prompt.commands import CommandLine
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.terminal.key_names import key_name
@@ -50,16 +50,16 @@ class Dialogs:
 
         await self._ui.push(HelpScreen(key_sections(self._ui.app, places), commands))
 
-    async def commands(self, registry: CommandRegistry, keys: Mapping[str, str], run: Callable[[Bound], None]) -> None:
+    async def commands(self, commands: CommandLine, keys: Mapping[str, str]) -> None:
         """Offer the commands to pick from, each listed once, with the `keys` that do the same."""
         choices = [
             Choice(f"/{one.name}", f"{key} · {one.about}" if (key := keys.get(one.name)) else one.about)
-            for one in (command.intent for command in registry)
+            for one in (command.intent for command in commands)
             if not one.same_as
         ]
         picked = await self._ui.push(PickList("Commands", choices, hint="Search for commands"))
-        if picked is not None and (command := registry.get(picked.removeprefix("/"))) is not None:
-            run(command)
+        if picked is not None and (command := commands.get(picked.removeprefix("/"))) is not None:
+            commands.run(command)
 
     async def pick_model(self) -> str | None:
         return await self._ui.push(ModelPicker(self._services.models))

@@ -169,10 +169,6 @@ class PromptArea(Vertical):
             else:
                 self.prompt.put(welcome.example.text)
 
-    @on(Prompt.FindRequested)
-    async def _find(self) -> None:
-        await self.screen.run_action("command('find')")
-
     @on(BackgroundLine.Chosen)
     def _chosen(self, event: BackgroundLine.Chosen) -> None:
         if event.end:
@@ -180,7 +176,3 @@ class PromptArea(Vertical):
         else:
             self._ui.leave_agents()
             self._ui.view.go_to_call(event.call)
-
-    @on(Prompt.QuitRequested)
-    async def _quit_requested(self) -> None:
-        await self.screen.run_action("quit")

@@ -27,7 +27,7 @@ from console_app.tui.main_screen.dialogs import CallMenu, Dialogs
 from console_app.tui.main_screen.over.copying import copy_answer, copy_part, name_of
 from console_app.tui.main_screen.prompt_area import PromptArea
 from console_app.tui.main_screen.start.welcome import Welcome
-from console_app.tui.prompt.commands import CommandLine, CommandRegistry
+from console_app.tui.prompt.commands import CommandLine
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.servers.workbench import Workbench
@@ -66,8 +66,8 @@ class ChatScreen(MainScreen):
             services, ui, opened=lambda: ui.open_beside(self.prompt_area.drafts.opening_is_over)
         )
         own = self.own_commands = Commands(console)
-        self.commands = CommandRegistry(own)
-        self.offers = ServerOffers(services.hub, ui, self.commands, console, lambda text: self.prompt_area.send(text))
+        self.commands = commands = CommandLine(console, own, ui)
+        self.offers = ServerOffers(services.hub, ui, commands, console, lambda text: self.prompt_area.send(text))
         later = partial(services.timing.later, self)
         self.modes = ModeSwitch(console.permissions, ui, services.timing, later, self._show_mode)
         self._quit_at = self._interrupted_at = self._escaped_at = float("-inf")
@@ -85,7 +85,6 @@ class ChatScreen(MainScreen):
                 clock=services.clock,
             )
         ui.connect(console)
-        self.command_line = CommandLine(console, own, ui, self.commands, self.offers.is_prompt)
         self._themes = themes
         self._first_prompt = prompt
 
@@ -96,7 +95,7 @@ class ChatScreen(MainScreen):
         yield AgentPane(self.services.clock)
         yield FindBar(view)
         yield BoardArea(self.ui, self.ui.refuse, self.console, self.dialogs)
-        yield PromptArea(self.ui, self.console, self.command_line, self.offers)
+        yield PromptArea(self.ui, self.console, self.commands, self.offers)
         yield KeyHints(self._hints, self.services.timing.now)
         yield TooSmall()
 
@@ -376,14 +375,14 @@ class ChatScreen(MainScreen):
             self.focus_next()
 
     def action_command(self, name: str) -> None:
-        if (command := self.command_line.find(name)) is not None:
-            self.command_line.run(command)
+        if (command := self.commands.find(name)) is not None:
+            self.commands.run(command)
 
     def action_commands(self) -> None:
         bound = {one.binding.action: key_name(one.binding.key) for one in self.active_bindings.values()}
         names = [command.intent.name for command in self.commands.own]
         keys = {name: bound.get(f"command('{name}')", "") for name in names}
-        self.ui.open(self.dialogs.commands, self.commands, keys, self.command_line.run)
+        self.ui.open(self.dialogs.commands, self.commands, keys)
 
     def action_stop(self) -> None:
         self.prompt_area.stop()

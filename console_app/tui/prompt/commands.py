@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from console_app.console import Console
 from console_app.console.intents import Bound, Commands, parse
@@ -11,28 +11,42 @@ from console_app.tui.prompt.completion import Completion, Token
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.pick_list import best
 
+MOST_MATCHES = 50  # of a list that scrolls
+
 
 class CommandLine:
-    """Runs the slash commands typed in one console. `is_prompt` tells whether a name can only be a prompt's."""
+    """Knows the slash commands of one console by name, and runs those that are typed."""
 
-    def __init__(
-        self, console: Console, own: Commands, ui: Ui, commands: CommandRegistry, is_prompt: Callable[[str], bool]
-    ) -> None:
+    def __init__(self, console: Console, own: Commands, ui: Ui) -> None:
         self._own = own
         self._console = console
         self._ui = ui
-        self._commands = commands
-        self._is_prompt = is_prompt
+        self._offered: dict[str, Bound] = {}
+
+    def __iter__(self) -> Iterator[Bound]:
+        return iter((*self.own, *self._offered.values()))
+
+    @property
+    def own(self) -> Sequence[Bound]:
+        return self._own.listed
+
+    def offer(self, commands: Iterable[Bound]) -> None:
+        """Take the commands that servers offer, in place of those they offered before; their names hold a colon."""
+        self._offered = {command.intent.name: command for command in commands}
 
     def read(self, text: str) -> tuple[str, str] | None:
         """Return (name, rest) of a prompt that is a command; None for one that only looks like it."""
-        asked = typed_names.command_of(text)
-        return asked if asked is not None and self._is_prompt(asked[0]) else parse(text)
+        asked, hub = typed_names.command_of(text), self._console.services.hub
+        is_prompt = asked is not None and hub is not None and asked[0].partition(":")[0] in hub.typed_servers()
+        return asked if is_prompt else parse(text)
+
+    def get(self, name: str) -> Bound | None:
+        return self._own.get(name.lower()) or self._offered.get(name)
 
     def find(self, name: str) -> Bound | None:
         """Return the command of that name. Where there is none, say so and return None."""
-        if (command := self._commands.get(name)) is None:
-            self._ui.toast(self._commands.missing(name))
+        if (command := self.get(name)) is None:
+            self._ui.toast(self._own.missing(name.lower(), self._offered))
         return command
 
     def run(self, command: Bound, rest: str = "") -> None:
@@ -45,44 +59,15 @@ class CommandLine:
         if token.kind == "command":
             return [
                 Completion(f"/{one.intent.name}", f"/{one.intent.name} ", one.intent.about, runs=True)
-                for one in self._commands.match(token.query)
+                for one in self._match(token.query)
             ]
-        command = self._commands.get(token.command)
+        command = self.get(token.command)
         if command is None:
             return ()
         names = best(token.query, command.choices(self._console), 12)
         return [Completion(name, name, runs=True) for name in names]
 
-
-MOST_MATCHES = 50  # of a list that scrolls
-
-
-class CommandRegistry:
-    """Knows the commands of one console by name."""
-
-    def __init__(self, commands: Commands) -> None:
-        self._commands = commands
-        self._offered: dict[str, Bound] = {}
-
-    def __iter__(self) -> Iterator[Bound]:
-        return iter((*self.own, *self._offered.values()))
-
-    @property
-    def own(self) -> Sequence[Bound]:
-        return self._commands.listed
-
-    def offer(self, commands: Iterable[Bound]) -> None:
-        """Take the commands that servers offer, in place of those they offered before; their names hold a colon."""
-        self._offered = {command.intent.name: command for command in commands}
-
-    def get(self, name: str) -> Bound | None:
-        return self._commands.get(name.lower()) or self._offered.get(name)
-
-    def match(self, query: str, limit: int = MOST_MATCHES) -> list[Bound]:
+    def _match(self, query: str) -> list[Bound]:
         """Return the commands whose name fits `query`, best first."""
         table = self._offered if ":" in query else {one.intent.name: one for one in self}
-        return [table[name] for name in best(query, table, limit)]
-
-    def missing(self, name: str) -> str:
-        """Say in a line that no command has this name."""
-        return self._commands.missing(name.lower(), self._offered)
+        return [table[name] for name in best(query, table, MOST_MATCHES)]

@@ -176,14 +176,8 @@ class Prompt(TextArea):
     class Left(Message):
         """Tab: the focus should go on."""
 
-    class FindRequested(Message):
-        """Ctrl+F in an empty prompt."""
-
     class PasteRequested(Message):
         """Ctrl+V, or a terminal's paste of no text at all: of a picture it sends that."""
-
-    class QuitRequested(Message):
-        """Ctrl+D in an empty prompt."""
 
     def __init__(
         self, history_path: Path, *, id: str | None = None, clock: Callable[[], float] = time.monotonic
@@ -344,11 +338,11 @@ class Prompt(TextArea):
         else:
             self.post_message(self.Left())
 
-    def action_right_or_find(self) -> None:
+    async def action_right_or_find(self) -> None:
         if self.text:
             self.action_cursor_right()
         else:
-            self.post_message(self.FindRequested())
+            await self.screen.run_action("command('find')")
 
     async def action_left_or_background(self) -> None:
         """Go a character to the left; with nothing written, send the newest running call to the background."""
@@ -357,11 +351,11 @@ class Prompt(TextArea):
         else:
             await self.screen.run_action("background")
 
-    def action_delete_or_quit(self) -> None:
+    async def action_delete_or_quit(self) -> None:
         if self.text:
             self.action_delete_right()
         else:
-            self.post_message(self.QuitRequested())
+            await self.screen.run_action("quit")
 
 
 MOST_PROMPTS = 1000  # prompts, the newest

@@ -217,8 +217,8 @@ class CompletionPopup(OptionList, can_focus=False):
     class Clicked(Message):
         completion: Completion
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id, markup=False)
+    def __init__(self) -> None:
+        super().__init__(markup=False)
         self._completions: Sequence[Completion] = ()
         self._moved = False  # what is chosen was moved to, since the list is for this text
 
@@ -311,9 +311,8 @@ class PromptBox(Vertical):
         keep: Keep | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
-        id: str | None = None,
     ) -> None:
-        super().__init__(id=id)
+        super().__init__()
         self._history_path = history_path
         self._clock = clock
         self._completer = completer

@@ -18,7 +18,7 @@ from console_app.console.servers import Offered, facts_of
 from console_app.domain import FanoutError, one_line, plural
 from console_app.mcp_client import Hub, PromptArgument, Resource, ResourceTemplate, ServerPrompt
 from console_app.mcp_client.offering import typed_names
-from console_app.tui.prompt.commands import CommandRegistry
+from console_app.tui.prompt.commands import CommandLine
 from console_app.tui.prompt.completion import Completion, Completions, Token
 from console_app.tui.prompt.prompt_box import nothing_later
 from console_app.tui.servers.workbench import Workbench
@@ -166,7 +166,7 @@ class ServerOffers:
     """The offers in one console. Without a hub, as in a replay, nothing is offered."""
 
     def __init__(
-        self, hub: Hub | None, ui: Ui, commands: CommandRegistry, console: Console, send: Callable[[str], None]
+        self, hub: Hub | None, ui: Ui, commands: CommandLine, console: Console, send: Callable[[str], None]
     ) -> None:
         self._hub = hub
         self._ui = ui
@@ -225,11 +225,6 @@ class ServerOffers:
         gap = " " if before and not before[-1].isspace() else ""
         self._ui.put(f"{before}{gap}{hub.mention(server, uri)} ")
         return True
-
-    def is_prompt(self, name: str) -> bool:
-        """Return whether `server:prompt` can only mean a prompt, since there is such a server."""
-        server = name.partition(":")[0]
-        return self._hub is not None and server in self._hub.typed_servers()
 
     def _run(self, typed: str, prompt: ServerPrompt, _console: Console, rest: str) -> None:
         """Send the prompt, or ask for what it needs and nobody typed. Nothing that was typed is lost."""

@@ -121,7 +121,7 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         uses = uses_of(self._hub.traffic(self._server), "resources/read", self._uri)
         tokens = plural(max(len(self._text) // amounts.CHARACTERS_A_TOKEN, 1), "token")
         cost = [f"~{tokens} when attached"] if self._text else []
-        facts = Content.styled(" · ".join([*map(_facts, self._parts), *cost, uses_in_brief(uses)]), "$muted")
+        facts = Content.styled(" · ".join([*(one.facts for one in self._parts), *cost, uses_in_brief(uses)]), "$muted")
         if self._reading:
             line = Content.styled("reading …", "$secondary")
         elif self._problem:
@@ -168,12 +168,6 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
                 return self._is_more
             case _:
                 return True
-
-
-def _facts(one: Attachment) -> str:
-    return " · ".join(
-        part for part in (one_line(one.mime, 60), amounts.size(one.size) if one.size else "empty") if part
-    )
 
 
 Tell = Callable[[str], None]

@@ -198,9 +198,8 @@ class WireScreen(Dialog[None]):
     @work(exclusive=True, group="export")
     async def action_export(self) -> None:
         rows = list(self._rows.rows)
-        path = wire_text.export_path(self._folder, self._server)
         try:
-            await asyncio.to_thread(wire_text.export, path, rows, self._redact)
+            path = await asyncio.to_thread(wire_text.export, self._folder, self._server, rows, self._redact)
         except FanoutError as error:
             self.notify(one_line(error.line, 300), severity="error", markup=False)
             return

@@ -33,6 +33,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
+from console_app.records import dataclass
 from console_app.tui.terminal.edge import EDGE
 from console_app.tui.terminal.key_names import writes_text
 from console_app.tui.textual_internals import driver_of
@@ -81,14 +82,13 @@ LONGEST = 0.2  # seconds that a key may hold up the next on a machine with nothi
 LOOKS = 20  # at whether it still does, in that time; each takes a few rounds of the event loop
 
 
+@dataclass
 class KeyPassed(Message):
     """Follows a key on its way up: where this arrives, the key has been. It goes twice, for messages of the key's
     action."""
 
-    def __init__(self, number: int, again: bool) -> None:
-        super().__init__()
-        self.number = number
-        self.again = again
+    number: int
+    again: bool
 
 
 class KeysInOrder(TerminalApp[ReturnType]):

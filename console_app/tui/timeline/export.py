@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -10,9 +9,8 @@ from xml.sax.saxutils import escape
 
 from rich.style import Style
 
-from console_app.config.files import disk
 from console_app.config.secrets import Redactor
-from console_app.domain import FanoutError, amounts, one_line, plural
+from console_app.domain import amounts, one_line, plural
 from console_app.domain.transcript import CallView, TurnView, times
 from console_app.sessions import export
 from console_app.tui.lineview import state_of
@@ -48,18 +46,12 @@ COLOURS: Mapping[str, str] = {
 }
 
 
-class TimelineExportError(FanoutError):
-    """The chart could not be written."""
-
-    title = "Export"
-
-
 Kind = Literal["svg", "txt", "trace.json"]
 
 
 def write(turn: TurnView, now: float, kind: Kind, folder: Path, redactor: Redactor | None = None) -> Path:
     """Writes the chart into `folder` under a name that is free there, for this user alone, without the secrets that
-    `redactor` knows. Raises TimelineExportError."""
+    `redactor` knows. Raises ExportError."""
     match kind:
         case "svg":
             text = (redactor or Redactor()).without_known(as_svg(turn, now))
@@ -67,31 +59,18 @@ def write(turn: TurnView, now: float, kind: Kind, folder: Path, redactor: Redact
             text = (redactor or Redactor()).without_known(as_text(turn, now))
         case "trace.json":
             text = export.as_trace([turn], now, redactor)
-    for number in range(1, 1000):
-        path = folder / f"timeline-{turn.number}{'' if number == 1 else f'-{number}'}.{kind}"
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, disk.PRIVATE_FILE)
-            with open(descriptor, "w", encoding="utf-8") as file:
-                file.write(text)
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise TimelineExportError(
-                f"can't write {path}: {error.strerror or error}.", "Start Fanout elsewhere."
-            ) from None
-        return path
-    raise TimelineExportError(f"{folder} has a thousand timelines of this turn already.", "Take some away.")
+    return export.write_new(folder / f"timeline-{turn.number}.{kind}", text)
 
 
-def as_text(turn: TurnView, now: float, width: int = TEXT_WIDTH) -> str:
+def as_text(turn: TurnView, now: float) -> str:
     """The chart in plain characters."""
     rows, window = rows_of(turn), Window.whole(*turn.reach(now))
     labels = Labels(rows)
-    columns = ChartColumns.for_width(width, labels)
+    columns = ChartColumns.for_width(TEXT_WIDTH, labels)
     axis = [" "] * columns.bar
     for cell, label in ticks(window, columns.bar):
         axis[cell : cell + len(label) + 1] = f"|{label}"
-    lines = [f"Turn {turn.number}: {one_line(turn.prompt, width - 12)}", _sums(turn, now), ""]
+    lines = [f"Turn {turn.number}: {one_line(turn.prompt, TEXT_WIDTH - 12)}", _sums(turn, now), ""]
     lines.append(" " * (columns.label + 2) + "".join(axis[: columns.bar]))
     for row in rows:
         if isinstance(row, CallView):

@@ -57,8 +57,8 @@ class FoldingTree(RowList):
         Binding("o", "open_all", "open all", tooltip="open all, or fold all", id="tree.open_all"),
     ]
 
-    def __init__(self, nodes: Sequence[Node] = (), *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, nodes: Sequence[Node] = ()) -> None:
+        super().__init__()
         self._top = nodes
         self._rows: list[tuple[Node, int, Sequence[Piece], bool]] = []  # with depth; the last: it is the first of its
         self._laid_for = 0

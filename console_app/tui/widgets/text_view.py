@@ -12,7 +12,6 @@ from bisect import bisect_right
 from itertools import accumulate
 from typing import ClassVar
 
-from rich.cells import cell_len
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
@@ -21,6 +20,7 @@ from textual.strip import Strip
 
 from console_app.domain import visible
 from console_app.records import dataclass
+from console_app.tui.lineview.lines import cut
 
 LONGEST_PIECE = 2000  # characters; longer lines are laid out in pieces of that size
 _LEAD = re.compile(r" *(?:\S{1,24}(?: \S{1,24}){0,2}  +){0,4}")  # up to where words begin, behind labels too
@@ -50,8 +50,8 @@ class TextView(ScrollView, can_focus=True):
         Binding("k", "scroll_up", "up", id="text.up", show=False),
     ]
 
-    def __init__(self, text: str = "", *, hang: int = 0, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, text: str = "", *, hang: int = 0) -> None:
+        super().__init__()
         self._hang = hang
         self._pieces: list[_Piece] = []
         self._ends: list[int] = []  # rows up to and with each piece, for the width they were counted at
@@ -115,21 +115,9 @@ def _chop(piece: _Piece, width: int) -> list[str]:
     rows, start = list[str](), 0
     while start < len(text):
         room = width - len(before)
-        end = start + _fits(text, start, room)
+        end = start + max(cut(text[start : start + room], room), 1)
         if end < len(text) and (space := text.rfind(" ", start + room // 2, end + 1)) > 0:
             end = space + 1
         rows.append(before + text[start:end])
         before, start = " " * hang, end
     return rows or [""]
-
-
-def _fits(text: str, start: int, width: int) -> int:
-    """Count the characters from `start` on that fit into `width` cells; at least one does."""
-    if text.isascii():
-        return min(width, len(text) - start)
-    used = 0
-    for count, character in enumerate(text[start : start + width]):
-        used += cell_len(character)
-        if used > width:
-            return max(count, 1)
-    return min(width, len(text) - start)

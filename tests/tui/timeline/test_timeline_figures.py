@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from console_app.domain import events as ev
 from console_app.domain.transcript.times import figures, spans_of
+from console_app.sessions.export import ExportError
 from console_app.tui.timeline import export
 from console_app.tui.timeline.chart import ChartColumns, Labels, Window, bar_cells, calls_of, rows_of, ticks
 from tests.tui.timeline.turns import START, Told, weather
@@ -238,7 +239,7 @@ def test_hostile_text_can_not_break_the_drawing(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_can_not_be_written_is_said(tmp_path: Path) -> None:
-    with pytest.raises(export.TimelineExportError, match="can't write"):
+    with pytest.raises(ExportError, match="can't write"):
         export.write(weather().transcript.turns[0], START + 9, "txt", tmp_path / "missing")
 
 

@@ -169,6 +169,20 @@ class Block:
         raise NotImplementedError
 
 
+class TextBlock(Block):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+    @property
+    def copy_text(self) -> str:
+        return self.text
+
+    @property
+    def searched(self) -> Sequence[str]:
+        return (self.text,)
+
+
 def estimate_text(text: str, width: int) -> int:
     """About how many lines a text takes, in a time that does not show for thousands of them."""
     return text.count("\n", 0, 100_000) + len(text) // max(width - GUTTER, 1) + 1

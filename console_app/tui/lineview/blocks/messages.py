@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from rich.style import Style
 
 from console_app.domain import Artifact, Attachment, ThoughtLabel, amounts, one_line, plural
-from console_app.tui.lineview.blocks.block import Block, bar, estimate_text, framed, gutter_of, room_of
+from console_app.tui.lineview.blocks.block import Block, TextBlock, bar, estimate_text, framed, gutter_of, room_of
 from console_app.tui.lineview.blocks.passages import LinesPassage, Passage, passage_of
 from console_app.tui.lineview.lines import Line, Piece, Row, clean, crop, wrap
 from console_app.tui.lineview.markdown.rows import MarkdownRows
@@ -203,22 +203,13 @@ class ReasoningBlock(MarkdownBlock):
         return one_line(_MARKERS.sub("", text[: room * 4]), room)
 
 
-class ThoughtBlock(Block):
+class ThoughtBlock(TextBlock):
     """A thought, plan or observation that a strategy has the model say to itself, with its label. It may still grow."""
 
     def __init__(self, label: ThoughtLabel, text: str) -> None:
-        super().__init__()
+        super().__init__(text)
         self.label: ThoughtLabel = label
-        self.text = text
         self._growing = False
-
-    @property
-    def copy_text(self) -> str:
-        return self.text
-
-    @property
-    def searched(self) -> Sequence[str]:
-        return (self.text,)
 
     def tell(self, label: ThoughtLabel, text: str, *, growing: bool = False) -> None:
         """Take the label and the text that it has by now. While `growing`, more of the text may come."""
@@ -352,11 +343,12 @@ class UserBlock(Block):
         ground = palette.on_raised
         rows: list[Row] = []
         for one in self.attachments:
+            facts = f"{one.facts}{' · saved' if one.path else ''}" if one.server else one.costs
             head: list[Piece] = [
                 ("▾ " if self.open else "▸ ", ground.secondary),
                 (f"{one_line(one.server, 40)} " if one.server else "", ground.base),
                 (one_line(one.uri or one.name or "embedded", 200), ground.strong),
-                (f"  {_facts(one)}", ground.muted),
+                (f"  {facts}", ground.muted),
             ]
             rows.append(Row(crop(head, room)))
             if self.open:
@@ -389,12 +381,3 @@ class UserBlock(Block):
 
 def _is_long(text: str) -> bool:
     return text.count("\n") >= USER_LINES or len(text) > 1600
-
-
-def _facts(one: Attachment) -> str:
-    if not one.server:
-        return one.costs
-    saved = "saved" if one.path else ""
-    return " · ".join(
-        part for part in (one_line(one.mime, 60), amounts.size(one.size) if one.size else "empty", saved) if part
-    )

@@ -8,7 +8,7 @@ from rich.style import Style
 
 from console_app.domain import Level, amounts, one_line, plural
 from console_app.domain import events as ev
-from console_app.tui.lineview.blocks.block import Block, bar, estimate_text, framed, room_of
+from console_app.tui.lineview.blocks.block import Block, TextBlock, bar, estimate_text, framed, room_of
 from console_app.tui.lineview.blocks.passages import Passage, passage_of
 from console_app.tui.lineview.lines import Line, Piece, clean, wrap
 from console_app.tui.lineview.palette import Palette
@@ -27,19 +27,10 @@ _ENDS = {  # glyph, word, ink
 }
 
 
-class NoticeBlock(Block):
+class NoticeBlock(TextBlock):
     def __init__(self, level: Level, text: str) -> None:
-        super().__init__()
+        super().__init__(text)
         self.level = level
-        self.text = text
-
-    @property
-    def copy_text(self) -> str:
-        return self.text
-
-    @property
-    def searched(self) -> Sequence[str]:
-        return (self.text,)
 
     @property
     def gap(self) -> int:

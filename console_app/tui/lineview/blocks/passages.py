@@ -134,10 +134,12 @@ Passage = LinesPassage | WindowPassage
 """A text over lines of a block. It may still have to be made (`unfinished`), in slices (`lay_out`)."""
 
 
-def passage_of(lines: Sequence[Line], first: int = 0, past: int | None = None) -> LinesPassage:
-    past = len(lines) if past is None else past
+def passage_of(lines: Sequence[Line], first: int = 0) -> LinesPassage:
     return LinesPassage(
-        [(at, (line := lines[at]).start, line.text[line.start : line.end], line.joint) for at in range(first, past)]
+        [
+            (at, (line := lines[at]).start, line.text[line.start : line.end], line.joint)
+            for at in range(first, len(lines))
+        ]
     )
 
 

@@ -23,6 +23,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from console_app.domain.steady_time import steady_time
+from console_app.records import dataclass
 from console_app.tui.lineview.blocks.block import Block
 from console_app.tui.lineview.blocks.block_list import BlockList
 from console_app.tui.lineview.blocks.passages import Matches
@@ -153,13 +154,12 @@ class BlockScroll(ScrollView):
 
     ALLOW_SELECT = True
 
+    @dataclass
     class BelowChanged(Message):
         """Says whether more stands below the view, and how many blocks of it came since the end was not followed."""
 
-        def __init__(self, more: bool, new: int) -> None:
-            super().__init__()
-            self.more = more
-            self.new = new
+        more: bool
+        new: int
 
     def __init__(self, *, id: str | None = None, clock: Callable[[], float] = steady_time) -> None:
         super().__init__(id=id)

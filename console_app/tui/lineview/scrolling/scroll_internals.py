@@ -1,10 +1,10 @@
-"""List what the view of a conversation relies on in Textual although Textual doesn't promise it, as read in 8.2.8."""
+"""Hold the code of a conversation's view that relies on what Textual doesn't promise."""
 
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, cast
 
 from textual.geometry import Size
 from textual.widget import Widget
@@ -12,16 +12,6 @@ from textual.widget import Widget
 if TYPE_CHECKING:
     from textual.reactive import Reactive
     from textual.scrollbar import ScrollBar
-
-# module:Class.name, of a method with its parameters; and where and why it is used.
-INTERNALS: Final[dict[str, str]] = {
-    "textual.widget:Widget.virtual_size": (
-        "set_virtual_size_without_layout: a reactive whose setter lays out the whole screen for each new line"
-    ),
-    "textual.widget:Widget._vertical_scrollbar": "give_scroll_bar: what `vertical_scrollbar` gives once it is there",
-    "textual.app:App._start_widget(parent, widget)": "give_scroll_bar: as `vertical_scrollbar` starts its own",
-    "textual.scrollbar:ScrollBar.window_virtual_size": "set_virtual_size_without_layout: what the layout would set",
-}
 
 
 def set_virtual_size_without_layout(widget: Widget, size: Size) -> None:

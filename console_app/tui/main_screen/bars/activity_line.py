@@ -13,6 +13,7 @@ from textual.widget import Widget
 from console_app.console import Doing
 from console_app.domain import CallState, amounts, call_description, one_line
 from console_app.domain.transcript import CallView, Transcript
+from console_app.records import dataclass
 from console_app.tui.lineview import spinner
 from console_app.tui.textual_internals import typed_app
 from console_app.tui.widgets.motion import is_still
@@ -102,13 +103,12 @@ class BackgroundLine(Widget, can_focus=True):
         Binding("escape,down", "screen.close_find", "back", id="background.leave", show=False),
     ]
 
+    @dataclass
     class Chosen(Message):
         """A key was pressed for a call: to end it, or to go to it."""
 
-        def __init__(self, call: CallView, end: bool) -> None:
-            super().__init__()
-            self.call = call
-            self.end = end
+        call: CallView
+        end: bool
 
     def __init__(self, transcript: Callable[[], Transcript]) -> None:
         super().__init__()

@@ -5,6 +5,8 @@ Usual settings are not named. Parts that don't fit go by importance: model, appr
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from textual import events
 from textual.content import Content
 from textual.message import Message
@@ -13,7 +15,7 @@ from textual.style import Style
 from textual.widget import Widget
 
 from console_app.domain import ApprovalMode, amounts, one_line, plural
-from console_app.records import dataclass, fields, replace
+from console_app.records import dataclass
 
 BAR_CELLS = 10
 NAME = Content.styled("fanout", "bold $primary")
@@ -53,55 +55,40 @@ class Status:
     storage: str = ""  # why this session is not being written, in a few words
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
-    """Tells for which parts there is room. They go in the order of `NARROWER`."""
-
-    address: bool = True  # the provider's whole
-    how: bool = True  # strategy and policy
-    words: bool = True  # `servers`, `context`
-    provider: bool = True
-    protocol: bool = True
-    cost: bool = True
-    servers: bool = True
-    bar: bool = True
-    name: bool = True
+# The parts that go where room is short, in this order: the provider's whole address, strategy and policy, the words
+# `servers` and `context`, and so on.
+NARROWER = ("address", "how", "words", "provider", "protocol", "cost", "servers", "bar", "name")
 
 
-NARROWER = tuple(field.name for field in fields(Room))
-
-
-def pieces(status: Status, room: Room | None = None) -> list[Content]:
-    """Return the parts of the bar in order, as far as there is room."""
-    room = room or Room()
-    parts = [NAME] if room.name else []
+def pieces(status: Status, gone: Collection[str] = ()) -> list[Content]:
+    """Return the parts of the bar in order, without those that are `gone`."""
+    parts = [] if "name" in gone else [NAME]
     if status.storage:
         parts.append(Content.styled(f"! {status.storage}", "bold $warning"))
-    cells = (WHOLE_CELLS if room.address else NAME_CELLS) if room.provider else 0
+    cells = 0 if "provider" in gone else NAME_CELLS if "address" in gone else WHOLE_CELLS
     parts += [_model(status, cells), _part(_line((status.mode.value, _MODE_INKS[status.mode])), "mode")]
     how = [_line((status.strategy, "$foreground"))] if status.strategy != USUAL_STRATEGY else []
     how += [_part(_line((status.policy, "$foreground")), "policy")] if status.policy != USUAL_POLICY else []
-    if room.how and how:
+    if how and "how" not in gone:
         parts.append(Content.styled(" · ", "$muted").join(how))
-    if room.servers:
-        parts.append(_part(_servers(status, words=room.words), "mcp"))
-    if room.protocol and status.protocol not in USUAL_PROTOCOLS:
+    if "servers" not in gone:
+        parts.append(_part(_servers(status, words="words" not in gone), "mcp"))
+    if status.protocol not in USUAL_PROTOCOLS and "protocol" not in gone:
         parts.append(Content.styled(status.protocol, "$warning"))
     if status.context or status.context_window:
-        parts.append(_part(_context(status, words=room.words, bar=room.bar), "context"))
-    if status.cost is not None and room.cost:
+        parts.append(_part(_context(status, words="words" not in gone, bar="bar" not in gone), "context"))
+    if status.cost is not None and "cost" not in gone:
         parts.append(Content.styled(f"${status.cost:.3f}" if status.cost < 10 else f"${status.cost:.2f}", "$muted"))
     return parts
 
 
 def fitting(status: Status, width: int, gap: int) -> list[Content]:
     """Return as many parts as fit, with `gap` cells between them."""
-    room, parts = Room(), pieces(status)
-    for part in NARROWER:
+    parts = pieces(status)
+    for count in range(1, len(NARROWER) + 1):
         if _taken(parts, gap) <= width:
             break
-        room = replace(room, **{part: False})
-        parts = pieces(status, room)
+        parts = pieces(status, NARROWER[:count])
     return parts
 
 
@@ -169,12 +156,11 @@ class StatusBar(Widget):
 
     status: reactive[Status | None] = reactive(None)
 
+    @dataclass
     class Clicked(Message):
         """A part was clicked: the name of the command that changes it, or "mode"."""
 
-        def __init__(self, part: str) -> None:
-            super().__init__()
-            self.part = part
+        part: str
 
     def on_click(self, event: events.Click) -> None:
         part = event.style.meta.get(PART)

@@ -76,8 +76,8 @@ class TodoPane(Vertical, can_focus=True):
     class Left(Message):
         """Escape: the focus should go back to the prompt."""
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self.items: tuple[ev.TodoItem, ...] = ()
         self._cursor = 0
         self._size_shown = (0, 0)  # its width and the height of the screen, when last looked at

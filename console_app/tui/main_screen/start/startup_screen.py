@@ -19,6 +19,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import TextArea
 
+from console_app.records import dataclass
 from console_app.tui.main_screen.bars.status_bar import StatusBar
 from console_app.tui.main_screen.base import IDLE, MainScreen
 from console_app.tui.main_screen.start.welcome import Welcome
@@ -77,10 +78,9 @@ IN_A_TURN = ("steer", "toggle_all")  # actions of keys that do nothing before th
 class StartupScreen(MainScreen):
     """Shows the status bar, the opening page, the prompt and hints. `sent` are the messages that were sent."""
 
+    @dataclass
     class Ready(Message):
-        def __init__(self, screen: StartupScreen) -> None:
-            super().__init__()
-            self.screen = screen
+        screen: StartupScreen
 
     def __init__(self, history_path: Path, working_folder: Path) -> None:
         super().__init__()

@@ -21,7 +21,6 @@ MODULES = (  # in the order in which a session is likely to need them
     "console_app.tui.timeline.screen",
     "console_app.tui.main_screen.over.help",
     "console_app.tui.main_screen.dialogs",
-    "console_app.tui.main_screen.dialogs",
     "console_app.tui.forms.dialogs",
     "console_app.tui.main_screen.over.copying",
     "console_app.tui.approvals.permissions_screen",
