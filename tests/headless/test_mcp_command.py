@@ -55,9 +55,9 @@ def test_a_first_server_of_ones_own_counts_in_place_of_a_bundled_one_of_its_name
 
 def test_your_settings_name_a_file_beside_themselves_and_none_of_the_folder_you_are_in(fanout: Inside) -> None:
     fanout.write("home/config.toml", 'mcp_config = "more.json"\n')
-    fanout.write("home/more.json", json.dumps({"mcpServers": {"mine": {"command": "x"}}}))
-    fanout.write("more.json", json.dumps({"mcpServers": {"theirs": {"command": "x"}}}))
-    listed = fanout.run("mcp", "list", "--timeout", "5").out
+    fanout.write("home/more.json", json.dumps({"mcpServers": {"mine": {"command": "x", "disabled": True}}}))
+    fanout.write("more.json", json.dumps({"mcpServers": {"theirs": {"command": "x", "disabled": True}}}))
+    listed = fanout.run("mcp", "list").out
     assert ("mine" in listed, "theirs" in listed) == (True, False)
 
 

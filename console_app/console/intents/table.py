@@ -128,7 +128,7 @@ INTENTS: Mapping[str, Intent] = {
         Intent(
             "call", "call tools yourself, without a model", talk.call, "[SERVER.TOOL [JSON] ...]", talk.tools, asks=True
         ),
-        Intent("run", "run a call an answer only showed; it asks first", calls.run_shown, "[SERVER.TOOL JSON]"),
+        Intent("run", "run a call that was only shown; it asks", calls.run_shown, "[SERVER.TOOL JSON]"),
         Intent("retry", "run a call again; alone, what was cut off", calls.retry, "[CALL]"),
         Intent("agents", "the kinds of agents, and those that run", calls.kinds, asks=True),
         Intent("agent", "send an agent to do a task", calls.send, "KIND TASK", calls.names),
