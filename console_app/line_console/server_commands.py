@@ -142,8 +142,8 @@ class ServerCommands:
                 self._wire(server)
             case _:
                 rows = list(self._hub.traffic(server).after(0))
-                path = wire_text.export_path(self._services.working_folder, server)
-                await asyncio.to_thread(wire_text.export, path, rows, self._services.redact)
+                folder, redact = self._services.working_folder, self._services.redact
+                path = await asyncio.to_thread(wire_text.export, folder, server, rows, redact)
                 self._d.say(f"{plural(len(rows), 'message')} written to {path}")
 
     async def _uses(self, item: Offered) -> bool:
