@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from console_app.config.secrets import Redactor
-from console_app.config.servers import ServerConfig
+from console_app.config.servers import ServerConfig, read_mcp_config
 
 
 def command(*words: str, **fields: object) -> ServerConfig:
@@ -82,9 +82,14 @@ def test_a_secret_of_the_arguments_is_in_no_text_and_known_when_the_server_says_
         assert "npx" in server.identity(tmp_path).text
 
 
-def test_a_secret_of_an_address_is_known_wherever_it_stands_in_the_entry() -> None:
-    for server in (
-        ServerConfig(name="web", url=f"https://host/mcp#token={SECRET}"),
-        ServerConfig(name=f"https://me:{SECRET}@host/mcp", url="https://host/mcp"),
-    ):
-        assert SECRET in set(server.secrets())
+def test_a_secret_behind_an_address_is_known() -> None:
+    assert SECRET in set(ServerConfig(name="web", url=f"https://host/mcp#token={SECRET}").secrets())
+
+
+@pytest.mark.parametrize("name", [f"https://me:{SECRET}@host/mcp", f"https://host/mcp?key={SECRET}"])
+def test_an_address_with_a_secret_is_no_name(tmp_path: Path, name: str) -> None:
+    text = json.dumps({"mcpServers": {name: {"command": "x"}, "other": {"command": "x"}}})
+    read = read_mcp_config(text, tmp_path / "mcp.json", {})
+    assert [bool(one.problem) for one in read.servers] == [True, False]
+    assert SECRET not in repr(read)
+    assert "a server's name can't be an address with a secret" in str(read.problems[0])

@@ -183,7 +183,6 @@ class ServerConfig(BaseModel):
         yield from secret_sources.secrets_of_headers(self.headers)
         yield from secret_sources.secrets_of_url(self.url or "")
         yield from secret_sources.secrets_of_auth(self.auth)
-        yield from secret_sources.secrets_of_url(self.name)
         yield from secret_sources.secrets_of_arguments(self.args)
         yield from keys_in(" ".join(self.args))
 
@@ -323,6 +322,10 @@ class _Reader:
             return self._unusable(where, name, "must be an object")
         if not name.strip():
             return self._unusable(where, name or "?", "a server needs a name")
+        if any(secret_sources.secrets_of_url(name)):  # a name is in rules, sessions and on the screen
+            return self._unusable(
+                where[:-1], name.partition("://")[0], "a server's name can't be an address with a secret"
+            )
         known = self._known_fields(where, name, cast("dict[str, Any]", fields))
         if known == {"disabled": True}:
             return ServerConfig(name=name, disabled=True, problem="its entry only says that it is off")
