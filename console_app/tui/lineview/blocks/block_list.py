@@ -6,9 +6,7 @@ estimated height; `measure` corrects it when it comes into view.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate, islice
 
 from console_app.tui.lineview.blocks.block import Block
 from console_app.tui.lineview.lines import Line, fit
@@ -16,12 +14,11 @@ from console_app.tui.lineview.palette import Palette
 
 
 class HeightIndex:
-    """Heights by position. The sums before them are kept up to the first change: changes near the end cost little, and
-    any number of them in order no more than one."""
+    """Heights by position. Changing one, the sum before one, and finding a line are each O(log n)."""
 
     def __init__(self) -> None:
         self._heights: list[int] = []
-        self._tops = [0]  # the sums before the first so many
+        self._tree: list[int] = [0]
 
     def __len__(self) -> int:
         return len(self._heights)
@@ -34,34 +31,64 @@ class HeightIndex:
         return self.before(len(self._heights))
 
     def reset(self, heights: Iterable[int]) -> None:
-        self._heights, self._tops = list(heights), [0]
+        self._heights = list(heights)
+        tree = [0, *self._heights]
+        for node in range(1, len(tree)):
+            parent = node + (node & -node)
+            if parent < len(tree):
+                tree[parent] += tree[node]
+        self._tree = tree
 
     def append(self, height: int) -> None:
+        node = len(self._tree)
+        total = height
+        child = node - 1
+        while child > node - (node & -node):
+            total += self._tree[child]
+            child -= child & -child
         self._heights.append(height)
+        self._tree.append(total)
 
     def set(self, index: int, height: int) -> None:
+        delta = height - self._heights[index]
         self._heights[index] = height
-        del self._tops[index + 1 :]
+        node = index + 1
+        while node < len(self._tree):
+            self._tree[node] += delta
+            node += node & -node
 
     def insert(self, index: int, height: int) -> None:
-        self._heights.insert(index, height)
-        del self._tops[index + 1 :]
+        """Costs what stands behind it, which is little near the end."""
+        self._replace(index, [height, *self._heights[index:]])
 
     def remove(self, index: int) -> None:
-        del self._heights[index]
-        del self._tops[index + 1 :]
+        self._replace(index, self._heights[index + 1 :])
+
+    def _replace(self, index: int, heights: list[int]) -> None:
+        del self._heights[index:]
+        del self._tree[index + 1 :]
+        for height in heights:
+            self.append(height)
 
     def before(self, index: int) -> int:
-        known = len(self._tops) - 1
-        if index > known:
-            self._tops += islice(accumulate(self._heights[known:index], initial=self._tops[-1]), 1, None)
-        return self._tops[index]
+        total = 0
+        while index > 0:
+            total += self._tree[index]
+            index -= index & -index
+        return total
 
     def find(self, line: int) -> tuple[int, int]:
         """The position that holds `line`, and the line's place inside it; a line past the end is at (count, rest)."""
-        self.before(len(self))
-        index = bisect_right(self._tops, max(line, 0)) - 1
-        return index, max(line, 0) - self._tops[index]
+        index = 0
+        step = 1 << len(self._heights).bit_length()
+        rest = max(line, 0)
+        while step:
+            after = index + step
+            if after < len(self._tree) and self._tree[after] <= rest:
+                index = after
+                rest -= self._tree[after]
+            step >>= 1
+        return index, rest
 
     def with_lines(self, index: int) -> int:
         """The first position from `index` on that has a line: thousands of folded rows have none."""
