@@ -9,12 +9,13 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection,
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any, cast
 
-from console_app.domain import ApprovalMode, ToolSpec, UsageError, ports, safe_text
+from console_app.domain import ApprovalMode, CallPolicy, ToolSpec, UsageError, ports, safe_text
 from console_app.domain import chunks as ch
 from console_app.domain import events as ev
 from console_app.domain.settings import EngineSettings
 from console_app.engine.calls.approval_gate import ApprovalGate, Rule, Ruling
 from console_app.engine.calls.arguments import compact, declared
+from console_app.engine.execution.batch import MOST_OPENED
 from console_app.engine.program_calls import PROGRAM_SPEC
 from console_app.records import dataclass, replace
 
@@ -86,7 +87,10 @@ def session_for(session: Session, calls: Sequence[ManualCall]) -> Session:
 
 
 def typed(settings: EngineSettings) -> EngineSettings:
-    return replace(settings, strategy="agentic", builtin_tools=frozenset(), dedupe=False)
+    """Return the settings without those that leave out calls of a model's answer: nobody would ask for them again."""
+    policy = CallPolicy.SEQUENTIAL if settings.policy is CallPolicy.SINGLE else settings.policy
+    own = replace(settings, strategy="agentic", builtin_tools=frozenset(), dedupe=False)
+    return replace(own, policy=policy, max_calls=MOST_OPENED)
 
 
 @dataclass(eq=False)

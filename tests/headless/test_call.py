@@ -40,6 +40,25 @@ def test_a_call_runs_as_often_as_it_was_typed_and_its_results_are_what_the_tool_
     assert types(events).count("call.started") == times
 
 
+@pytest.mark.parametrize("limit", ['policy = "single"', "max_calls = 2", "max_calls = 1\ndedupe = true"])
+@pytest.mark.parametrize("place", ["home/config.toml", ".fanout/config.toml"])
+def test_no_setting_for_the_answers_of_a_model_keeps_a_typed_call_from_running(
+    fanout: Inside, place: str, limit: str
+) -> None:
+    fanout.write(place, limit)
+    done = fanout.run("call", *["calculator.evaluate", '{"expression": "1+1"}'] * 5, "--output-format", "json")
+    assert done.code == 0
+    assert [call["content"] for call in json.loads(done.out)["calls"]] == ["2"] * 5
+
+
+def test_the_policy_single_runs_typed_calls_one_after_another(fanout: Inside) -> None:
+    words = ["calculator.evaluate", '{"expression": "1+1"}'] * 257
+    done = fanout.run("call", *words, "--policy", "single", "--output-format", "stream-json")
+    assert done.code == 0
+    kinds = [kind for kind in types(done.events) if kind in ("call.started", "call.finished")]
+    assert kinds == ["call.started", "call.finished"] * 257
+
+
 @pytest.mark.parametrize("times", [1, 3])
 @pytest.mark.parametrize(
     ("changed", "says"),
