@@ -122,7 +122,6 @@ class ToolSpec(Frozen):
     tool_limit: int | None = None  # calls of this tool that may run at once
     parallel: bool = True  # False: never beside another call of the same tool
     offer: Literal["auto", "always", "search"] = "auto"  # when its definition stands in requests
-    destructive_in_line: bool = False  # one destructive call of its server at a time, in the order they came
     builtin: bool = False  # a tool of Fanout itself: it takes no slot, and needs no approval
     asks: bool = False  # of a built-in one: it needs an approval all the same
 

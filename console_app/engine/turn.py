@@ -497,10 +497,8 @@ class Loop:
         return "auto" if wanted == "required" and self._called and not ends_by_call else wanted
 
     def _spent(self) -> Ending | None:
-        if (limit := self._turn.spent()) is None:
-            return None
-        self._turn.notice("warning", f"{limit} The turn ends here.")
-        return Ending("failed", limit)
+        limit = self._turn.spent()
+        return None if limit is None else Ending("failed", limit)
 
     def _judge(self, phase: Phase, answer: StepResult) -> Ending | None:
         turn = self._turn

@@ -382,7 +382,6 @@ class Hub:
             timeout=config.timeout,
             server_limit=config.max_concurrency,
             offer=config.tools,
-            destructive_in_line=annotations.says_destructive and not config.parallel_destructive,
         )
 
     def is_on(self, server: str, kind: Kind, name: str) -> bool:

@@ -229,7 +229,7 @@ class WireProvider(ABC):
                     self._limiter.closed(self.model, wait, fault.error.detail)
                 fault.error.unavailable = fault.error.unavailable or fault.passing
                 if tries > 1:
-                    fault.error.detail += f" (after {tries} tries)"
+                    fault.error.detail = f"{fault.error.detail.rstrip('.')} (after {tries} tries)"
                 raise fault.error from failure
             delay = self._retry.delay(tries, fault.error.retry_after)
             if too_fast:

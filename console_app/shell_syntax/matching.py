@@ -92,11 +92,15 @@ _OPTIONS: Final = {
     "latex": ("shell-escape", r"-shell-escape"),
     "ctags": ("options", ""),
 }
+# The words of git that run nothing of their arguments: another may be an alias of the repository, or a program.
 _OF_GIT: Final = frozenset(
     """
-    bisect submodule filter-branch config difftool mergetool hook daemon shell rebase send-email
-    instaweb credential remote-ext upload-pack receive-pack archive help svn p4 gui citool web--browse
-    for-each-repo
+    add am annotate apply blame branch bundle cat-file check-attr check-ignore checkout cherry cherry-pick clean clone
+    commit commit-tree count-objects describe diff diff-files diff-index diff-tree fetch for-each-ref format-patch fsck
+    gc grep hash-object init log ls-files ls-remote ls-tree merge merge-base merge-tree mv name-rev notes pull push
+    range-diff read-tree reflog remote repack replace reset restore revert rev-list rev-parse rm shortlog show
+    show-branch show-ref sparse-checkout stash status switch symbolic-ref tag update-index update-ref version
+    whatchanged worktree write-tree
     """.split()  # noqa: SIM905
 )
 _NAMED_AS: Final = {"gmake": "make", "cc": "gcc", "g++": "gcc", "clang": "gcc", "bsdtar": "tar", "gtar": "tar"} | {
@@ -205,7 +209,7 @@ def _runs_others(argv: Sequence[str], fixed: int) -> bool:
         return fixed < (3 if module else 2) or (argv[1].startswith("-") and not module)
     if len(argv) > 1 and argv[1] in _RUNS.get(name, ()):
         return fixed < 3 or argv[2].startswith("-") or _runs_others(argv[2:], fixed - 2)
-    if name == "git" and len(argv) > 1 and (argv[1].startswith("-") or argv[1] in _OF_GIT):
+    if name == "git" and len(argv) > 1 and argv[1] not in _OF_GIT:
         return True
     if name == "git" and argv[1:2] == ("clone",) and any(word.startswith("-u") for word in argv):
         return True

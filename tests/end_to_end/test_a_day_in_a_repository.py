@@ -120,3 +120,34 @@ async def test_a_result_that_lies_moves_no_file(tmp_path: Path, change: Any) -> 
     call = CallView("1", 0, "files_x", "files", "x", "native", 0.0, structured={"changes": [change]})
     changed = user_files.histories([call], tmp_path)
     assert changed == []
+
+
+async def test_folders_that_were_made_for_new_files_go_with_them(
+    start_hub: Callable[..., Any], repository: Path, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    bench: Bench = await start_hub(bundled("files", repository, {"FANOUT_HOME": str(home)}))
+    (repository / "was").mkdir()
+    patch = "*** Begin Patch\n*** Add File: more/e.txt\n+e\n*** End Patch"
+    model = Model(
+        answer(
+            ("files_write_file", {"path": "new/deep/a.txt", "content": "a\n"}),
+            ("files_write_file", {"path": "new/b.txt", "content": "b\n"}),
+            ("files_write_file", {"path": "was/c.txt", "content": "c\n"}),
+            ("files_write_file", {"path": "kept/d.txt", "content": "d\n"}),
+            ("files_apply_patch", {"patch": patch}),
+        ),
+    )
+    engine = Engine(provider=model, toolset=bench.hub, gate=ApprovalGate(ApprovalMode.YOLO))
+    async with engine.start("write") as turn:
+        events = [event async for event in turn]
+    (repository / "kept/mine.txt").write_text("mine\n")
+    changed = user_files.histories(Transcript.of(events).turns[-1].calls, repository)
+    said = user_files.put_back(changed, home / "data" / "replaced", repository)
+    assert [line.partition(": ")[2] for line in said] == ["removed, it was new"] * 5
+    names = {str(path.relative_to(repository)) for path in repository.rglob("*") if ".git" not in path.parts}
+    assert {name for name in names if name.split("/")[0] in ("new", "was", "kept", "more")} == {
+        "was",
+        "kept",
+        "kept/mine.txt",
+    }

@@ -25,7 +25,7 @@ from tests.each import each
         (results.not_approved("nobody answered."), "It was not run: nobody answered."),
         (results.not_single(), "not executed: one tool a message."),
         (results.too_many(3), "not executed: one answer may make 3 calls."),
-        (results.repeated(4), "skipped: the same call with the same arguments came 4 times in a row."),
+        (results.repeated(4), "the same call with the same arguments came 4 times in a row."),
         (
             results.with_remarks(results.cancelled([], started=False), edited={"n": 1}, feedback=None),
             "You cancelled it before it started.",

@@ -133,15 +133,11 @@ async def test_without_a_setting_nothing_is_filled_in_and_the_models_own_is_stil
     assert json.loads((await bench.call("work", text="x", _atlas_user="mallory")).content) == {"text": "x"}
 
 
-async def test_destructive_calls_of_a_server_stand_in_one_line_unless_told_otherwise(start_hub: StartHub) -> None:
-    bench = await start_hub(faulty("destructive"), faulty("destructive", name="free", parallel_destructive=True))
-    lines = {
-        (server, tool): [limit.why for limit in limits_of(bench.spec(tool, server), {}, 128)[1:]]
-        for server in ("odd", "free")
-        for tool in ("work", "other")
-    }
-    assert lines.pop(("odd", "work")) == ["another destructive call of odd runs"]
-    assert set(map(tuple, lines.values())) == {()}  # a tool that says nothing of it is not taken for one that does
+async def test_destructive_calls_of_a_server_run_together_but_for_those_on_one_file(start_hub: StartHub) -> None:
+    spec = (await start_hub(faulty("destructive"))).spec("work", "odd")
+    assert spec.annotations.says_destructive
+    assert [limit.why for limit in limits_of(spec, {"command": "make"}, 128)[1:]] == []
+    assert [limit.why for limit in limits_of(spec, {"path": "a.py"}, 128)[1:]] == ["another call works on a.py"]
 
 
 async def test_an_unknown_block_costs_itself_alone_and_says_so(start_hub: StartHub) -> None:

@@ -236,7 +236,9 @@ async def test_the_menu_of_a_running_call_has_what_can_be_done_with_it(tmp_path:
         rows = seen(pilot.app)
         menu = ("o  open", "x  stop", "r  run again", "e  change", "b  to the background", "c  copy", "i  look inside")
         assert [row for row in menu if row not in rows] == [], rows
+        assert "esc back" not in rows, "the keys are the menu's now"
         await pilot.press("b")
+        await see(pilot, "esc back")
         await until(pilot, lambda: any(call.detached for call in running(pilot)))
 
 

@@ -96,7 +96,6 @@ class ServerConfig(BaseModel):
     roots: Annotated[Roots | None, BeforeValidator(_roots)] = None
     # Whether requests hold its tools' definitions, or the model searches for them; auto: as the setting `tools` says.
     tools: Literal["auto", "always", "search"] = "auto"
-    parallel_destructive: bool = False  # its destructive calls may run side by side
     description: str = ""
     short_description: str = ""
     author: str = ""

@@ -158,11 +158,13 @@ _MOST_LINES: Final = 5_000  # of a file's diff
 
 @dataclass(frozen=True, slots=True)
 class FileHistory:
-    """A file over some calls: the hashes of what it was before the first, and is after the last; None for no file."""
+    """A file over some calls: the hashes of what it was before the first, and is after the last, None for no file; and
+    how many folders were made for it."""
 
     path: Path
     before: str | None
     after: str | None
+    folders: int = 0
 
 
 def histories(calls: Iterable[CallView], folder: Path) -> list[FileHistory]:
@@ -172,8 +174,10 @@ def histories(calls: Iterable[CallView], folder: Path) -> list[FileHistory]:
             path, before, after = Path(str(change.get("path"))), change.get("before"), change.get("after")
             if not path.is_relative_to(folder.resolve()) or ".." in path.parts:
                 continue
-            first = found[path].before if path in found else _hash(before)
-            found[path] = FileHistory(path, first, _hash(after))
+            first = found.get(path, FileHistory(path, _hash(before), None))
+            made = change.get("folders")
+            folders = max(first.folders, made if isinstance(made, int) else 0)
+            found[path] = FileHistory(path, first.before, _hash(after), folders)
     return [one for one in found.values() if one.before != one.after]
 
 
@@ -209,16 +213,16 @@ def diff_report(files: Iterable[FileHistory], kept: Path, folder: Path) -> str:
 
 def put_back(files: Iterable[FileHistory], kept: Path, folder: Path) -> list[str]:
     said: list[str] = []
-    for one in files:
+    for one in reversed([*files]):  # a folder goes with the file that it was made for, once it is empty
         name = os.path.relpath(one.path, folder.resolve())
         try:
-            said.append(f"{name}: {_restored(one, kept)}")
+            said.append(f"{name}: {_restored(one, kept, folder.resolve())}")
         except OSError as error:
             said.append(f"{name}: left as it is, {(error.strerror or str(error)).lower()}")
-    return said
+    return said[::-1]
 
 
-def _restored(one: FileHistory, kept: Path) -> str:
+def _restored(one: FileHistory, kept: Path, folder: Path) -> str:
     if one.path.parent.resolve() != one.path.parent or one.path.is_symlink():
         return "left as it is, a link leads there now"
     now = _read(one.path)
@@ -226,6 +230,9 @@ def _restored(one: FileHistory, kept: Path) -> str:
         return "left as it is, something else changed it since"
     if one.before is None:
         one.path.unlink()
+        with suppress(OSError):  # something else is in it
+            for made in [above for above in one.path.parents if folder in above.parents][: one.folders]:
+                made.rmdir()
         return "removed, it was new"
     before = _read(kept / one.before)
     if before is None or _sha(before) != one.before:

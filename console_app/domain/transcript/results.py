@@ -56,6 +56,7 @@ _TO_PEOPLE = (  # how what the model is told begins, and what people read there
     (ToModel.NOT_WAITED_FOR, "You sent the other results on without it."),
     (ToModel.DENIED, "You denied it."),
     (ToModel.NOT_ALLOWED, "It was not run:"),
+    ("skipped: ", ""),  # as its row says already
 )
 _SENTENCE = re.compile(r"\[[^\[\]\n]{1,200} of type image/[^\n]{0,100} bytes, saved as ([^\n]+)\]\n?")
 _SDK_WORDS = re.compile(r"^\s*Error executing tool \S+: (?=\S)")  # before any error of a server made with one SDK

@@ -121,9 +121,6 @@ def limits_of(spec: ToolSpec, arguments: Mapping[str, Any], max_parallel: int) -
         )
     if not spec.parallel:
         limits.append(Limit(("tool", spec.name), 1, f"{spec.label} runs one at a time", in_order=True))
-    if spec.destructive_in_line:
-        why = f"another destructive call of {spec.server} runs"
-        limits.append(Limit(("destructive", spec.server), 1, why, in_order=True))
     if not spec.annotations.read_only:
         for name in dict.fromkeys(files_of(arguments)):
             limits.append(Limit(("file", name), 1, f"another call works on {name}", in_order=True))

@@ -70,13 +70,14 @@ class FileJournal:
         told = "\n".join(lines[:_MOST_DIFF]) if seen[1] else "[it is too large to be compared]"
         raise ToolFailedError(f"{place.written} was changed since it was read. Nothing was written.\n{told}")
 
-    def changed(self, path: Path, before: bytes | None, after: bytes | None) -> Mapping[str, Any]:
-        """Keep what a change replaced, and return the change as data: hashes of both, None for no file."""
+    def changed(self, path: Path, before: bytes | None, after: bytes | None, folders: int = 0) -> Mapping[str, Any]:
+        """Keep what a change replaced, and return the change as data: hashes of both, None for no file, and how many
+        folders were made for it."""
         self.note(path, after)
         if before is not None:
             self._keep(before)
         names = {name: None if data is None else hash_of(data) for name, data in (("before", before), ("after", after))}
-        return {"path": str(path), **names}
+        return {"path": str(path), **names, **({"folders": folders} if folders else {})}
 
     def _keep(self, data: bytes) -> None:
         with suppress(OSError):  # a change that can't go back is still a change
@@ -140,11 +141,12 @@ def write_text(place: FolderEntry, content: str, journal: FileJournal | None = N
     journal = journal or FileJournal()
     before = journal.check(place)
     data = _like(before, content) if before is not None else _encoded(content, "utf-8")
+    made = _missing(place)
     existed = save(place, data, None)
     lines = content.count("\n") + bool(content and not content.endswith("\n"))
     size = f"{counted(lines, 'line')}, {counted(len(data), 'byte')}"
     done = f"{'Replaced' if existed else 'Created'} {place.written}: {size}."
-    return ToolOutput(done, {"changes": [journal.changed(place.path, before, data)]})
+    return ToolOutput(done, {"changes": [journal.changed(place.path, before, data, made)]})
 
 
 def edit_text(place: FolderEntry, old: str, new: str, journal: FileJournal, *, every: bool) -> ToolOutput:
@@ -186,8 +188,9 @@ def apply_patch(places: Mapping[str, FolderEntry], files: Sequence[FilePatch], j
     for file, place, before, after, stamp, _ in ready:
         target = places[file.move] if file.move else place
         if after is not None:
+            made = _missing(target)
             save(target, after, None if target is not place else stamp)
-            changes.append(journal.changed(target.path, before if target is place else None, after))
+            changes.append(journal.changed(target.path, before if target is place else None, after, made))
         if after is None or target is not place:
             with place.folder(parent=True) as folder:
                 os.unlink(place.name, dir_fd=folder)
@@ -274,6 +277,11 @@ def save(place: FolderEntry, data: bytes, expected: Stamp | None) -> bool:
             os.unlink(temporary, dir_fd=folder)
             raise
         return before is not None
+
+
+def _missing(place: FolderEntry) -> int:
+    """Return how many of the folders that hold a file are not there."""
+    return sum(not os.path.lexists(folder) for folder in place.path.parents)
 
 
 def _status(place: FolderEntry, folder: int) -> os.stat_result | None:

@@ -171,7 +171,7 @@ class ChartColumns:
     def for_width(cls, width: int, labels: Labels) -> ChartColumns:
         """Give the label as many cells as the calls need, a third of the line at most; the bar gets what is left."""
         time = TIME_CELLS if width >= 50 else 7
-        label = max(min(labels.longest + 2, width // 3, 44), 8)
+        label = max(min(labels.longest + 2, width // 3), 8)
         return cls(label, max(width - label - time - 4, 4), time)
 
 
@@ -235,7 +235,7 @@ class Labels:
 
     def _make(self, call: CallView) -> str:
         name = one_line(call.tool if call.server else call.name, 40)
-        brief = brief_of(call, 40, self._telling.of(call.name))
+        brief = brief_of(call, 60, self._telling.of(call.name))
         if self._one_tool and brief:
             return f"{brief}  {name}"
         if call.server and self._shared[call.tool] > 1:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Container, Sequence
 
 from textual import events
 from textual.content import Content
-from textual.screen import Screen
 from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Static
@@ -99,13 +98,13 @@ class KeyHints(Widget):
         self._named, self._now = name, now
         self._words: str = ""
         self._since = now()  # they are what they are
-        self._last: Sequence[tuple[str, Content, bool]] = ()
         self._instead: Content | None = None
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, self._changed)  # pyright: ignore[reportUnknownMemberType]
+        self.watch(self.screen, "stack_updates", self._changed, init=False)  # a dialog opened above, or closed
 
-    def _changed(self, _screen: Screen[object]) -> None:
+    def _changed(self, _changed: object) -> None:
         self.refresh()
 
     def say_instead(self, line: Content | None, was: Content | None = None) -> None:
@@ -138,23 +137,21 @@ class KeyHints(Widget):
         return line
 
     def _shown(self) -> Sequence[tuple[str, Content, bool]]:
-        """The id of each action, its hint, and whether another place than the focused one has it. Under a dialog they
-        stay as they were: actions of the screen are asked of the one in front."""
+        """The id of each action, its hint, and whether another place than the focused one has it. None under a dialog,
+        which has all keys."""
         if not self.screen.is_active:
-            return self._last
+            return ()
         active = [one for one in self.screen.active_bindings.values() if one.enabled]
         if self._named is not None:
             keys = {one.binding.id: one.binding.key for one in reversed(active)}
             named = [(id, keys.get(id, id if len(id) == 1 else ""), does) for id, does in self._named()]
-            self._last = [(id, _drawn(key, does), False) for id, key, does in named if key]
-            return self._last
+            return [(id, _drawn(key, does), False) for id, key, does in named if key]
         shown: dict[str, tuple[str, Content, bool]] = {}
         for one in active:
             if (key := one.binding).show and key.action not in shown:
                 away = one.node is not self.screen.focused
                 shown[key.action] = (key.id or "", _drawn(key.key, key.description), away)
-        self._last = [*shown.values()]
-        return self._last
+        return [*shown.values()]
 
 
 def _drawn(key: str, does: str) -> Content:

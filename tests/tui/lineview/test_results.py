@@ -223,6 +223,12 @@ def test_markdown_is_shown_to_its_end_with_the_links_that_are_defined_there(word
             {"exit_code": 143, "ended": "timed out after 4 s", "sandbox": "bubblewrap"},
             "timed out after 4 s · y",
         ),
+        (
+            "\x1b[?1049h\x1b[1;1H~\n\x1b[2;1Hx.txt [New]\x1b[K\r\n\x1b[24;1H\x1b[23;2t\x1b[23;1t\x1b[?1049l\n"
+            "[timed out after 3 s: exit 143 in 3.0 s; sandboxed (bubblewrap)]",
+            {"exit_code": 143, "ended": "timed out after 3 s", "sandbox": "bubblewrap"},
+            "timed out after 3 s · x.txt [New]",
+        ),
     ],
 )
 def test_a_command_says_its_exit_and_its_last_meaningful_line(content: str, structured: Any, brief: str) -> None:

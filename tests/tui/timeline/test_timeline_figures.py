@@ -149,6 +149,18 @@ def test_what_tells_calls_apart_comes_before_what_is_common() -> None:
     assert labels.of(labels.calls[0]).startswith("long_task task 0")
 
 
+def test_a_name_is_whole_where_there_is_room_for_it() -> None:
+    told = Told()
+    told.begin(0, "Go")
+    command = "for i in 1 2 3 4 5 6 7 8 9; do echo step; done"
+    told.run(told.call("shell.run", {"command": command}, 1, 1), 1, 2)
+    told.run(told.call("files.read_file", {"path": "src/a.py"}, 1, 1), 1, 2)
+    labels = Labels(rows_of(told.transcript.turns[0]))
+    room = ChartColumns.for_width(200, labels).label
+    assert command in labels.within(labels.calls[0], room)
+    assert ChartColumns.for_width(80, labels).label <= 26
+
+
 def test_labels_hold_until_a_call_comes_or_says_more() -> None:
     told = Told()
     told.begin(0, "Go")

@@ -422,7 +422,7 @@ def _size(value: object) -> str:
 
 
 def _first_line(text: str) -> str:
-    return next((line.strip() for line in text[:_SOURCE].split("\n") if line.strip()), "")
+    return next((line.strip() for line in safe_text.written_lines(text[:_SOURCE])), "")
 
 
 def _command(text: str, fields: Mapping[str, Any] | None, palette: Palette, ink: Style) -> list[Piece]:
@@ -431,7 +431,7 @@ def _command(text: str, fields: Mapping[str, Any] | None, palette: Palette, ink:
     if fields is not None:
         written = [value for name in _OUTPUTS if isinstance(value := fields.get(name), str) and value.strip()]
         output = written[0] if written else "" if code is not None and text.lstrip().startswith("{") else text
-    lines = [line.strip() for line in output[-_SOURCE:].split("\n")]
+    lines = [line.strip() for line in safe_text.written_lines(output[-_SOURCE:])]
     if len(output) > _SOURCE:
         lines = lines[1:] or lines
     said_of_it = (line for line in reversed(lines) if not verdicts.exit_line(line) and not _OF_OUR_SHELL.match(line))
