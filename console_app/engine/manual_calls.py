@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any, cast
@@ -15,7 +16,6 @@ from console_app.domain import events as ev
 from console_app.domain.settings import EngineSettings
 from console_app.engine.calls.approval_gate import ApprovalGate, Rule, Ruling
 from console_app.engine.calls.arguments import compact, declared
-from console_app.engine.execution.batch import MOST_OPENED
 from console_app.engine.program_calls import PROGRAM_SPEC
 from console_app.records import dataclass, replace
 
@@ -90,7 +90,7 @@ def typed(settings: EngineSettings) -> EngineSettings:
     """Return the settings without those that leave out calls of a model's answer: nobody would ask for them again."""
     policy = CallPolicy.SEQUENTIAL if settings.policy is CallPolicy.SINGLE else settings.policy
     own = replace(settings, strategy="agentic", builtin_tools=frozenset(), dedupe=False)
-    return replace(own, policy=policy, max_calls=MOST_OPENED)
+    return replace(own, policy=policy, max_calls=sys.maxsize)
 
 
 @dataclass(eq=False)

@@ -1,4 +1,4 @@
-"""What a user runs by hand: a command behind `!`, and by a key a call that an answer only showed."""
+"""A user runs a command behind `!`, and a call that an answer only showed by a key."""
 
 from __future__ import annotations
 
