@@ -116,7 +116,7 @@ def _secrets_in_files(setup: Setup) -> Iterator[str]:
 
     for text in UserCredentials(setup.paths.credentials).all():
         yield from secret_sources.secrets_of_kept(text)
-    named = {path} if (path := _named_servers(setup)) else set[Path]()
+    named = {path} if (path := named_servers(setup)) else set[Path]()
     for path in {setup.paths.mcp, *named, *(project := project_mcp(setup.cwd))}:
         with suppress(ConfigError):
             # An untrusted file must not decide which words are hidden.
@@ -127,7 +127,7 @@ def _secrets_in_files(setup: Setup) -> Iterator[str]:
                     yield from server.secrets()
 
 
-def _named_servers(setup: Setup) -> Path | None:
+def named_servers(setup: Setup) -> Path | None:
     """Return the file of servers that is named. The user's settings name one beside themselves: in the folder where a
     console starts, it would be anybody's."""
     if (named := setup.settings.mcp_config) is None:
@@ -219,7 +219,7 @@ def choose_servers(setup: Setup) -> ServerChoice:
     chosen = choose(
         setup.paths,
         setup.cwd,
-        mcp_config=_named_servers(setup),
+        mcp_config=named_servers(setup),
         bundled=bundled("mcp.json"),
         on=WITH_A_MODEL if not arguments.no_mcp and _is_answered(setup) else None,
         only=arguments.mcp or (),

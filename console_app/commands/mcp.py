@@ -208,9 +208,8 @@ async def _trust_tools(setup: Setup, output: OutputStreams, interrupts: Interrup
 
 
 def _file(setup: Setup) -> ServerFile:
-    flag = setup.settings.mcp_config
-    if flag is not None:
-        return ServerFile(setup.paths, setup.cwd / flag.expanduser())
+    if (named := wiring.named_servers(setup)) is not None:
+        return ServerFile(setup.paths, named)
     return ServerFile.of(setup.paths, wiring.choose_servers(setup))
 
 

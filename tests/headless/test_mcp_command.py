@@ -59,6 +59,10 @@ def test_your_settings_name_a_file_beside_themselves_and_none_of_the_folder_you_
     fanout.write("more.json", json.dumps({"mcpServers": {"theirs": {"command": "x", "disabled": True}}}))
     listed = fanout.run("mcp", "list").out
     assert ("mine" in listed, "theirs" in listed) == (True, False)
+    assert [fanout.run("mcp", "get", name).code for name in ("mine", "theirs")] == [0, 2]
+    assert fanout.run("mcp", "add", "new", "--", "x").code == 0
+    assert "new" in (fanout.home / "more.json").read_text()
+    assert "new" not in (fanout.cwd / "more.json").read_text()
 
 
 def test_a_server_can_be_given_as_json_and_named_another_file(fanout: Inside) -> None:
