@@ -169,6 +169,17 @@ def test_few_names_cross_from_room_to_room(nodes: dict[Path, list[ast.AST]]) -> 
     assert len(crossing) < MOST_CROSSING
 
 
+def test_one_place_starts_programs_on_the_event_loop(nodes: dict[Path, list[ast.AST]]) -> None:
+    """A task that is cancelled meanwhile could wait for ever. Bundled servers and the transport import none of us."""
+    starts = {"create_subprocess_exec", "create_subprocess_shell", "subprocess_exec", "subprocess_shell"}
+    places = {
+        str(path.relative_to(CODE))
+        for path, within in nodes.items()
+        if any(isinstance(node, ast.Attribute) and node.attr in starts for node in within)
+    }
+    assert places == {"config/machine/child_programs.py", "mcp_client/transport/process.py", "servers/files.py"}
+
+
 MOST_FILES = 16  # of a folder, its door aside
 WIDE = {"domain": 21, "commands": 23}  # nouns that are named with their module; one file a command
 
