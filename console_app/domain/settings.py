@@ -132,6 +132,7 @@ class EngineSettings:
     # Whether requests define all tools that are on; auto: while they take a tenth of the window at most.
     tools: ToolOffer = "auto"
     programs: ProgramOffer = "off"  # whether the model may write programs that call tools; only: it calls none else
+    read_by_model: bool = True  # whether a model reads what comes of the calls
     max_result_chars: int = 100_000  # of a result, as the model reads it; what is cut says so
     max_price: float | None = None  # US dollars that a turn may cost
     max_turn_tokens: int | None = None  # input and output of all its requests

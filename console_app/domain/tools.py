@@ -180,13 +180,14 @@ class Artifact(Frozen):
 
 
 class ToolResult(Frozen):
-    """The result of a call: `content` is exactly what the model reads."""
+    """The result of a call: `content` is exactly what is read, and `remark` what is still to be told of it."""
 
     outcome: Outcome
     content: str
     error: str | None = None  # the error alone, in one line, for people
     artifacts: tuple[Artifact, ...] = ()
     structured: dict[str, Any] | None = None
+    remark: str = ""
 
 
 RiskWord = Literal["reads", "edits", "creates", "runs", "deletes", "network", "sends", "changes"]

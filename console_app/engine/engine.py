@@ -71,7 +71,7 @@ class Engine:
         self._session = Session(
             provider=provider,
             toolset=toolset,
-            settings=typed(settings) if isinstance(provider, ManualCallsProvider) else settings,
+            settings=typed(settings, read_by_model=False) if isinstance(provider, ManualCallsProvider) else settings,
             gate=gate or ApprovalGate(),
             stamper=Stamper(session_id or uuid.uuid4().hex, clock, transcript.last_seq + 1),
             transcript=transcript,

@@ -86,11 +86,11 @@ def session_for(session: Session, calls: Sequence[ManualCall]) -> Session:
     )
 
 
-def typed(settings: EngineSettings) -> EngineSettings:
+def typed(settings: EngineSettings, *, read_by_model: bool = True) -> EngineSettings:
     """Return the settings without those that leave out calls of a model's answer: nobody would ask for them again."""
     policy = CallPolicy.SEQUENTIAL if settings.policy is CallPolicy.SINGLE else settings.policy
     own = replace(settings, strategy="agentic", builtin_tools=frozenset(), dedupe=False)
-    return replace(own, policy=policy, max_calls=sys.maxsize)
+    return replace(own, policy=policy, max_calls=sys.maxsize, read_by_model=read_by_model)
 
 
 @dataclass(eq=False)

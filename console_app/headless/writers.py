@@ -257,6 +257,9 @@ class ResultsWriter:
         if isinstance(event, ev.CallFinished) and (call := self._transcript.calls.get(event.call_id)):
             self._questions.over()
             self._output.error_line(call.indent + one_line(call_line(call), 400))
+        elif isinstance(event, ev.CallLog) and event.level not in ("debug", "info", "notice"):
+            if call := self._transcript.calls.get(event.call_id):
+                self._output.error_line(call.indent + one_line(f"{_label(call)}: {event.text}", 400))
         elif isinstance(event, ev.CallAnswered) and (line := self._questions.line(event)):
             self._output.error_line(one_line(line, 400))
 

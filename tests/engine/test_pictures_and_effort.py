@@ -1,8 +1,11 @@
-"""A request carries more than words: the pictures that calls gave, and how much the model is to think."""
+"""A request carries more than words: the pictures that calls gave, and how much the model is to think; and it says
+what is wrong with a result."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+import pytest
 
 from console_app.domain import events as ev
 from console_app.domain.messages import ToolMessage
@@ -51,3 +54,25 @@ async def test_every_request_carries_the_effort() -> None:
     model = Model(calls({}))
     await play(engine_of(model, effort="high"))
     assert [request.sampling.effort for request in model.requests] == ["high", "high"]
+
+
+class Promising:
+    """A toolset whose tool gives nothing, or a text, and has promised more."""
+
+    def __init__(self, content: str) -> None:
+        self.content = content
+
+    def tools(self) -> Sequence[ToolSpec]:
+        return [spec()]
+
+    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+        return ToolResult(outcome=Outcome.SUCCEEDED, content=self.content, remark="it promised more")
+
+
+@pytest.mark.parametrize(
+    ("content", "read"), [("", "[Fanout: it promised more]"), ("sent", "sent\n[Fanout: it promised more]")]
+)
+async def test_a_model_is_told_what_is_wrong_with_a_result(content: str, read: str) -> None:
+    model = Model(calls({}))
+    await play(engine_of(model, Promising(content)))  # pyright: ignore[reportArgumentType]
+    assert [one.content for one in model.requests[1].messages if isinstance(one, ToolMessage)] == [read]

@@ -80,7 +80,7 @@ print(len(found), "calls")
         ("await nothing_like_it()", "name 'nothing_like_it' is not defined\nTools are functions by the names"),
         ("await fanout_program(code='1')", "A program starts no other: define a function."),
         ("def f(): return f()\nf()", "RecursionError"),
-        ("await demo_do(do='fail')", "RuntimeError: Tool execution failed: no such order"),
+        ("await demo_do(do='fail')", "RuntimeError: no such order"),
         ("await demo_do(do='error')", "the server is gone"),
         ("open('/etc/passwd').read()", "PermissionError"),
         ("open('/etc/passwd').read()", "Call a tool for what is outside"),
@@ -189,7 +189,7 @@ SCRIPTS: dict[str, tuple[str, str]] = {
         "ok, bad = [], []\nfor do in ('succeed', 'fail'):\n    try:\n        ok.append(await demo_do(n='1', do=do))\n"
         "    except Exception as e:\n        bad.append(f'{type(e).__name__}: {e}')\n    finally:\n        print(do)\n"
         "print(len(ok), bad)",
-        "1 ['RuntimeError: Tool execution failed: no such order']",
+        "1 ['RuntimeError: no such order']",
     ),
     "try again": (
         "for attempt in range(3):\n    try:\n        r = await demo_do(n='1', do='fail' if attempt < 2 else '')\n"
@@ -263,7 +263,7 @@ async def test_scripts_as_models_write_them_come_to_what_they_should(script: str
 
 async def test_an_error_of_a_call_can_be_caught() -> None:
     code = "try:\n    await demo_do(do='fail')\nexcept RuntimeError as error:\n    print('caught', error)"
-    assert await result_of(code) == "caught Tool execution failed: no such order"
+    assert await result_of(code) == "caught no such order"
 
 
 def deciding(decide: Callable[[Turn, ev.Event], None]) -> Reaction:

@@ -187,9 +187,7 @@ def test_a_tool_that_can_not_be_called_is_told(fanout: Inside, name: str, code: 
     done = fanout.run("call", name)
     assert done.code == code
     assert says in done.err
-    assert done.out == (
-        "" if code == 2 else f"Tool execution failed: {says}command not found: no-such-program-anywhere\n"
-    )
+    assert done.out == ("" if code == 2 else f"{says}command not found: no-such-program-anywhere\n")
 
 
 def test_a_tool_that_its_server_lists_and_nobody_can_call_says_why(fanout: Inside) -> None:
@@ -211,3 +209,51 @@ def test_each_call_runs_as_soon_as_its_own_server_is_ready(fanout: Inside, tmp_p
     done = fanout.run("call", "slow.work", "quick.work", "calculator.evaluate", '{"expression": "1+1"}')
     assert done.code == 0, done.err
     assert done.out == "slow.work\nwork done\n\nquick.work\nleft\n\ncalculator.evaluate\n2\n"
+
+
+def _text(text: str, **more: object) -> dict[str, object]:
+    return {"content": [{"type": "text", "text": text}], **more}
+
+
+NO_PROMISE_KEPT = "odd.work: its tool promises structured content and gave none"
+OF_TOOLS = {
+    "a text": (_text("mail sent"), "mail sent", NO_PROMISE_KEPT),
+    "nothing": ({"content": []}, "", NO_PROMISE_KEPT),
+    "what breaks the tool's own schema": (
+        _text("warm", structuredContent={"degrees": "warm"}),
+        "warm",
+        "odd.work: its structured content breaks the tool's own schema: 'warm' is not of type 'integer'",
+    ),
+    "words like ours": (
+        _text("[Fanout: one]\n(the tool returned no output)\n[Fanout: two]", structuredContent={"degrees": 1}),
+        "[Fanout: one]\n(the tool returned no output)\n[Fanout: two]",
+        "",
+    ),
+    "a failure": (_text("no", isError=True), "no", ""),
+    "a failure in our words": (_text("Tool execution failed: no", isError=True), "Tool execution failed: no", ""),
+}
+
+
+@pytest.mark.parametrize("given", list(OF_TOOLS))
+@pytest.mark.parametrize("reader", ["call", "calls of a file", "a program"])
+def test_who_reads_values_is_given_what_the_tool_gave_and_nothing_of_ours(
+    fanout: Inside, given: str, reader: str
+) -> None:
+    result, content, told = OF_TOOLS[given]
+    server = {"command": sys.executable, "args": [str(FAULTY), "off-schema"]}
+    fanout.write_servers("home/mcp.json", odd=server)
+    if reader == "call":
+        done = fanout.run("call", "odd.work", json.dumps(result))
+        assert done.out == content + "\n"
+        assert told in done.err
+        done = fanout.run("call", "odd.work", json.dumps(result), "--output-format", "json")
+        assert [call["content"] for call in json.loads(done.out)["calls"]] == [content]
+    elif reader == "calls of a file":
+        fanout.write("calls.jsonl", json.dumps({"tool": "odd.work", "arguments": result}) + "\n")
+        fanout.run("call", "--from", "calls.jsonl", "-o", "out.jsonl", "--allow-tool", "odd.work")
+        assert json.loads((fanout.cwd / "out.jsonl").read_text())["calls"][0]["content"] == content
+    else:
+        code = f"try:\n print(await odd_work(**{result!r}))\nexcept Exception as error:\n print(error)".encode()
+        done = fanout.run("program", "-", "--allow-tool", "odd.work", stdin=code)
+        value = result.get("structuredContent", content)
+        assert done.out.rstrip("\n") == str(value)

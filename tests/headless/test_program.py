@@ -54,10 +54,10 @@ def test_it_may_come_on_standard_input(fanout: Inside) -> None:
 def test_an_error_that_it_catches_is_no_failure_and_one_that_it_does_not_is(fanout: Inside) -> None:
     caught = "try:\n    await demo_fail(message='no')\nexcept RuntimeError as error:\n    print('caught', error)"
     done = fanout.run("program", program(fanout, caught))
-    assert (done.code, done.out) == (0, "caught Tool execution failed: no\n")
+    assert (done.code, done.out) == (0, "caught no\n")
     done = fanout.run("program", program(fanout, "await demo_fail(message='no')"))
     assert done.code == 1
-    assert "RuntimeError: Tool execution failed: no" in done.out
+    assert "RuntimeError: no" in done.out
 
 
 ATTACKS = [*PAYLOADS[::9], *PAYLOADS[-3:]]

@@ -40,8 +40,8 @@ def seconds(duration: float) -> str:
 
 
 def of_tool(result: ToolResult, no_pictures: str = "") -> ToolResult:
-    """Return a tool's result as it goes on: failures in the agreed words, nothing empty. `no_pictures` says why the
-    model isn't shown pictures."""
+    """Return a tool's result as a model reads it: failures in the agreed words, nothing empty, with what is to be told
+    of it. `no_pictures` says why the model isn't shown pictures."""
     content = result.content
     if result.outcome is Outcome.FAILED and not content.startswith(FAILED):
         content = FAILED + (content or result.error or "no reason was given")
@@ -49,9 +49,18 @@ def of_tool(result: ToolResult, no_pictures: str = "") -> ToolResult:
         them, goes, is_ = ("the picture", "goes", "is") if count == 1 else (f"the {count} pictures", "go", "are")
         said = f"{is_} not shown to the model: {no_pictures}" if no_pictures else f"{goes} to models that see"
         content += f"\n[Fanout: {them} {said}]"
+    if result.remark:
+        content = f"{content}\n[Fanout: {result.remark}]".lstrip()
     return (
         result if content and content == result.content else result.model_copy(update={"content": content or NO_OUTPUT})
     )
+
+
+def as_value(result: ToolResult) -> ToolResult:
+    """Return a tool's result as programs and scripts read it: what the tool gave, and nothing else."""
+    if result.outcome is not Outcome.FAILED:
+        return result
+    return result.model_copy(update={"content": result.content.removeprefix(FAILED)})
 
 
 def failed(error: BaseException) -> ToolResult:

@@ -109,7 +109,7 @@ class Executor:
         if call.ran and call.spec is not None:
             session = self._session
             session.files.note(session.agent, session.folder, call.spec, call.arguments or {}, result)
-        if call.ran and self._remarks and not call.parent:  # a program reads values, not words about them
+        if call.ran and self._remarks and self._read_by_model(call):
             feedback = call.resolution.feedback if call.resolution else None
             result = results.with_remarks(
                 result, call.edited, feedback, call.runs_before + 1, call.left_out, call.hooked
@@ -214,7 +214,13 @@ class Executor:
             invocation = ports.Invocation(call.id, spec, copy.deepcopy(call.arguments or {}), taken_up=call.taken_up)
             result = await self._toolset.call(invocation, _Reporter(self._session, self._activity, call))
             result = await self._hooks.after(call, spec, result)
-            if not self.finish(call, results.of_tool(result, ports.no_pictures(self._session.provider))):
+            if self._read_by_model(call):
+                result = results.of_tool(result, ports.no_pictures(self._session.provider))
+            else:
+                if result.remark:
+                    self._emit(ev.CallLog(call_id=call.id, level="warning", text=result.remark))
+                result = results.as_value(result)
+            if not self.finish(call, result):
                 logger.warning("Dropped a late result of call %s, which had ended as %s", call.id, call.outcome)
         except asyncio.CancelledError:
             # Ended from outside: the result is there. Else the tool's own connection was cancelled under it.
@@ -227,6 +233,10 @@ class Executor:
             self._finish_late(call, results.failed(error))
         finally:
             self._free(call)
+
+    def _read_by_model(self, call: CallExecution) -> bool:
+        """Tell whether a model reads the result, and so words about it; programs and scripts read values."""
+        return not call.parent and self._settings.read_by_model
 
     def _clash(self, call: CallExecution, spec: ToolSpec) -> str:
         session = self._session

@@ -117,9 +117,13 @@ def result_of(result: CallToolResult, files: ResultFiles, stopped: threading.Eve
         line = one_line(words, ERROR_LENGTH) if words else said.error
         return said.model_copy(update={"artifacts": tuple(artifacts), "error": line})
     fields = cast("dict[str, Any]", structured) if isinstance(structured, dict) else None
-    if mark := (result.meta or {}).get(MARK):
-        content = f"{content}\n[Fanout: {mark}]".lstrip()
-    return ToolResult(outcome=Outcome.SUCCEEDED, content=content, artifacts=tuple(artifacts), structured=fields)
+    return ToolResult(
+        outcome=Outcome.SUCCEEDED,
+        content=content,
+        artifacts=tuple(artifacts),
+        structured=fields,
+        remark=(result.meta or {}).get(MARK, ""),
+    )
 
 
 def _is_file(block: ContentBlock) -> bool:
