@@ -79,8 +79,9 @@ class InputRow:
     id: str
 
 
-def read_rows(paths: Sequence[str], form: Form | None = None) -> list[InputRow]:
-    """Read all rows of the files; `-` is standard input. Raises UsageError with file and line."""
+def read_rows(paths: Sequence[str], form: Form | None = None, *, as_written: bool = False) -> list[InputRow]:
+    """Read all rows of the files; `-` is standard input. With `as_written` a row of JSON that would have to be changed
+    is refused. Raises UsageError with file and line."""
     rows: list[InputRow] = []
     for path in paths:
         name = "standard input" if path == "-" else path
@@ -88,7 +89,7 @@ def read_rows(paths: Sequence[str], form: Form | None = None) -> list[InputRow]:
         try:
             named = _STDIN_DESCRIPTOR if path == "-" else path
             with open(named, encoding="utf-8-sig", newline="", closefd=path != "-") as file:
-                rows += _rows(file, name, prefix, form or _ENDINGS.get(Path(path).suffix.lower(), "lines"))
+                rows += _rows(file, name, prefix, form or _ENDINGS.get(Path(path).suffix.lower(), "lines"), as_written)
         except OSError as error:
             raise UsageError(f"can't read {name}: {error.strerror or error}") from None
         except UnicodeDecodeError as error:
@@ -104,11 +105,11 @@ def told(problems: Sequence[str]) -> str:
     return "; ".join(problems[:_SHOWN]) + more
 
 
-def _rows(file: IO[str], name: str, prefix: str, form: Form) -> list[InputRow]:
+def _rows(file: IO[str], name: str, prefix: str, form: Form, as_written: bool) -> list[InputRow]:
     problems: list[str] = []
     match form:
         case "jsonl":
-            found = list(_json_rows(file, name, problems))
+            found = list(_json_rows(file, name, problems, as_written))
         case "csv":
             found = list(_csv_rows(file, name, problems))
         case "lines":
@@ -120,19 +121,24 @@ def _rows(file: IO[str], name: str, prefix: str, form: Form) -> list[InputRow]:
     return [InputRow(fields, f"{name}:{number}", own) for (number, fields), own in zip(found, ids, strict=True)]
 
 
-def _json_rows(file: IO[str], name: str, problems: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+def _json_rows(file: IO[str], name: str, problems: list[str], as_written: bool) -> Iterator[tuple[int, dict[str, Any]]]:
+    decoder = safe_text.AS_WRITTEN if as_written else safe_text.ONCE
     for number, line in enumerate(file, 1):
         if not line.strip():
             continue
         try:
-            value: Any = json.loads(line.rstrip(), object_pairs_hook=safe_text.object_once)
+            value: Any = decoder.decode(line.rstrip())
         except (ValueError, RecursionError) as error:
             where = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
             what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
             problems.append(f"{name}:{number}{where}: not JSON: {what}")
             continue
         if "\\ud" in line.lower():  # an escape may stand for half a character, which nothing could send
-            value = json.loads(safe_text.encodable(json.dumps(value, ensure_ascii=False)))
+            written = json.dumps(value, ensure_ascii=False)
+            if (sent := safe_text.encodable(written)) != written and as_written:
+                problems.append(f"{name}:{number}: half a character is in it, which no text can hold")
+                continue
+            value = json.loads(sent)
         if isinstance(value, str):
             value = {"prompt": value, "text": value}
         if not isinstance(value, dict):

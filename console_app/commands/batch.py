@@ -76,7 +76,7 @@ async def run_calls(setup: Setup, output: OutputStreams, interrupts: Interrupts)
         raise UsageError("--from takes its calls from the file alone", "Leave out the others.")
     path: str = setup.arguments.from_file
     vars(setup.arguments).update(dry_run=False, batch_price=None, batch_tokens=None)
-    items = await interrupts.race(asyncio.to_thread(lambda: given_calls(read_rows([path], "jsonl"))))
+    items = await interrupts.race(asyncio.to_thread(lambda: given_calls(read_rows([path], "jsonl", as_written=True))))
     chosen = wiring.choose_servers(setup)
     for item in items:  # each by itself, so that the line of the one that is wrong can be told
         with _told_at(item):

@@ -9,7 +9,7 @@ import json
 import math
 import re
 import sys
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 ALWAYS_UNSAFE = (  # the inside of a character class
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but tab and newline, DEL, C1
@@ -174,7 +174,12 @@ def object_in(text: str | bytes) -> dict[str, Any]:
         return {}
 
 
-def exact_number(text: str) -> float:
+def no_constant(name: str) -> NoReturn:
+    """Refuse `NaN` and `Infinity`, which Python's reader of JSON takes."""
+    raise ValueError(f"{name} is not JSON")
+
+
+def _exact_number(text: str) -> float:
     from decimal import Decimal  # rarely needed
 
     number = float(text)
@@ -183,7 +188,7 @@ def exact_number(text: str) -> float:
     return number
 
 
-def object_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the object of JSON that `pairs` make. Raises ValueError for a key that is there twice, as nobody could say
     which is meant."""
     fields: dict[str, Any] = {}
@@ -192,3 +197,8 @@ def object_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             raise ValueError(f"the key “{key}” is there twice")
         fields[key] = value
     return fields
+
+
+ONCE = json.JSONDecoder(object_pairs_hook=_object_once, parse_constant=no_constant)
+AS_WRITTEN = json.JSONDecoder(object_pairs_hook=_object_once, parse_float=_exact_number, parse_constant=no_constant)
+"""Read JSON that a person wrote: with each key once, and as it stands or not at all."""

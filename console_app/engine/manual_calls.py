@@ -36,7 +36,7 @@ class ManualCall:
     def read(text: str, known: Collection[str]) -> list[ManualCall]:
         """Read calls as `str` writes them; JSON left out is {}. `known` labels may hold spaces. Raises UsageError."""
         calls: list[ManualCall] = []
-        decoder, at = json.JSONDecoder(object_pairs_hook=safe_text.object_once, parse_float=safe_text.exact_number), 0
+        at = 0
         while rest := text[at:].strip():
             at = len(text) - len(text[at:].lstrip())
             brace = rest.find("{")
@@ -48,7 +48,7 @@ class ManualCall:
             if brace < 0:
                 break
             try:
-                value, end = decoder.raw_decode(text, at + brace)
+                value, end = safe_text.AS_WRITTEN.raw_decode(text, at + brace)
             except (ValueError, RecursionError) as error:
                 raise UsageError(f"the arguments of {labels[-1]} are no JSON: {error}") from None
             calls[-1] = ManualCall(labels[-1], cast("dict[str, Any]", value))

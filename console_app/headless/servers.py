@@ -119,7 +119,7 @@ def read_calls(words: Sequence[str]) -> list[ManualCall]:
 
 def _arguments(text: str, label: str) -> dict[str, Any]:
     try:
-        value: Any = json.loads(text, object_pairs_hook=safe_text.object_once, parse_float=safe_text.exact_number)
+        value: Any = safe_text.AS_WRITTEN.decode(text)
     except json.JSONDecodeError as error:
         raise UsageError(f"the arguments of {label} are no JSON: {error.msg} at column {error.colno}") from None
     except ValueError as error:

@@ -81,6 +81,37 @@ def test_a_call_that_would_have_to_be_changed_is_refused_and_its_siblings_run(
     assert says in fanout.run("call", *words).err
 
 
+WOULD_CHANGE = {
+    '{"expression": "1", "expression": "2"}': "the key “expression” is there twice",
+    '{"deep": [{"a": 1, "a": 1}]}': "the key “a” is there twice",
+    '{"n": 0.12345678901234567890}': "more digits than a program keeps",
+    '{"n": 1e999}': "more digits than a program keeps",
+    '{"n": -1e-999}': "more digits than a program keeps",
+    '{"n": NaN}': "NaN is not JSON",
+    '{"n": [-Infinity]}': "-Infinity is not JSON",
+}
+
+
+@pytest.mark.parametrize("typed", list(WOULD_CHANGE))
+@pytest.mark.parametrize("way", ["words", "a file", "a file of several at once"])
+def test_what_would_have_to_be_changed_is_refused_before_anything_runs(fanout: Inside, typed: str, way: str) -> None:
+    call = f'{{"tool": "calculator.evaluate", "arguments": {typed}}}'
+    whole = call if way == "a file" else f'{{"calls": [{{"tool": "demo.wait"}}, {call}]}}'
+    fanout.write("calls.jsonl", f'{{"tool": "calculator.evaluate", "arguments": {{"expression": "1"}}}}\n{whole}\n')
+    words = ["calculator.evaluate", typed] if way == "words" else ["--from", "calls.jsonl", "-o", "out.jsonl"]
+    done = fanout.run("call", *words)
+    assert (done.code, done.out) == (2, "")
+    assert WOULD_CHANGE[typed] in done.err
+    assert not (fanout.cwd / "out.jsonl").exists()
+
+
+def test_half_a_character_in_a_file_of_calls_is_refused_before_anything_runs(fanout: Inside) -> None:
+    fanout.write("calls.jsonl", '{"tool": "calculator.evaluate", "arguments": {"expression": "1\\ud800"}}\n')
+    done = fanout.run("call", "--from", "calls.jsonl", "-o", "out.jsonl")
+    assert done.code == 2
+    assert "calls.jsonl:1: half a character is in it, which no text can hold" in done.err
+
+
 def test_a_failed_call_exits_1_and_its_siblings_run(fanout: Inside) -> None:
     arguments = ["demo.fail", '{"message": "no"}', "calculator.evaluate", '{"expression": "1+1"}']
     done = fanout.run("call", *arguments, "--output-format", "json")

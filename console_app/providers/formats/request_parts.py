@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, cast
 
-from console_app.domain import AssistantMessage, Message, Reasoning, ToolCall, ToolSpec
+from console_app.domain import AssistantMessage, Message, Reasoning, ToolCall, ToolSpec, safe_text
 from console_app.domain import schema as json_schema
 from console_app.domain.settings import Api, Effort, ProgramOffer, Sampling
-from console_app.providers.stream.loose_json import arr, no_constant, obj
+from console_app.providers.stream.loose_json import arr, obj
 
 _NINE = re.compile(r"[A-Za-z0-9]{9}")
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
@@ -91,7 +91,7 @@ def wire_name(name: str) -> str:
 def arguments_object(arguments: str) -> dict[str, Any]:
     """Return the recorded arguments as an object; `{}` where they could not be read (that call never ran)."""
     try:
-        value: Any = json.loads(arguments, parse_constant=no_constant) if arguments.strip() else {}
+        value: Any = json.loads(arguments, parse_constant=safe_text.no_constant) if arguments.strip() else {}
         # Escaped halves of surrogate pairs can't be sent either, nor what is larger than any number.
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
