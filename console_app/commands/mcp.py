@@ -179,10 +179,12 @@ async def trust_project(setup: Setup, output: OutputStreams, interrupts: Interru
         if not await agreed(f"Trust {names} as now shown?", f"{again} --yes", output, interrupts):
             output.out("Not trusted; nothing was changed.\n")
             return RunEnding(Exit.FAILED)
-    for file in files:
-        project.trust(file, again=again)
+    done, refused = project.trust_all(files, again)
+    for file in done:
         output.report(one_line(f"{file.path.absolute()} is trusted as it is now: {file.summary}."))
-    return DONE
+    for why in refused:
+        output.error_line(f"fanout: {why}")
+    return RunEnding(Exit.USAGE) if refused else DONE
 
 
 async def _trust_tools(setup: Setup, output: OutputStreams, interrupts: Interrupts, name: str) -> RunEnding:

@@ -81,3 +81,30 @@ def test_folders_that_can_not_be_looked_into_stop_no_command(fanout: Inside, com
         (fanout.cwd / folder).symlink_to(NOWHERE)
     _goes_on(fanout, command)
     assert "config.toml" in fanout.run("config", "show").err, "rules that deny may be missing"
+
+
+WRONG_SETTINGS = {
+    "a key nobody knows": "modle = 1",
+    "a value of another kind": "max_steps = [1]",
+    "what no project may set": "[hooks]\nPreToolUse = []",
+    "a rule nobody can read": '[rules]\ndeny = ["calculator.*", "shell("]',
+    "a table nobody knows": "[nothing.at.all]\nx = 1",
+    "no TOML": "max_steps = ",
+    "a long number": f"max_steps = {LONG}",
+}
+
+
+@each("wrong", WRONG_SETTINGS)
+def test_settings_that_are_wrong_are_not_trusted_and_stop_no_command(
+    fanout: Inside, wrong: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    fanout.cwd = tmp_path_factory.mktemp("project")
+    (fanout.cwd / "AGENTS.md").write_text("Use tabs.\n")
+    fanout.write(".fanout/config.toml", WRONG_SETTINGS[wrong] + "\n")
+    done = fanout.run("trust", "--yes")
+    assert done.code == 2
+    assert "config.toml" in done.err
+    if "TOML" not in wrong and "long" not in wrong:
+        assert "config.toml is not trusted: line " in done.err
+        assert "AGENTS.md is trusted as it is now" in done.out
+    _goes_on(fanout, "run")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from console_app.config.settings.layers import BrokenSettings as BrokenSettings
     from console_app.config.settings.layers import LayeredSettings as LayeredSettings
+    from console_app.config.settings.layers import project_faults as project_faults
     from console_app.config.settings.layers import unknown_variables as unknown_variables
     from console_app.config.settings.model import ACP as ACP
     from console_app.config.settings.model import BUILT_IN as BUILT_IN

@@ -195,12 +195,20 @@ def _files(paths: Paths, cwd: Path, *, forgiving: bool) -> tuple[list[_Layer], P
         trusted = is_trusted(paths, path, layer.text)
         if faults and (trusted or not forgiving):
             raise faults[0]
-    named = "; ".join(f"line {fault.detail.removeprefix(f'{path}:')}" for fault in faults[:_MOST_FAULTS])
-    more = f"; and {len(faults) - _MOST_FAULTS} more" if len(faults) > _MOST_FAULTS else ""
-    wrong = f"{path}: {named}{more}; none of that counts." if faults else ""
+    wrong = f"{path}: {_named(path, faults)}; none of that counts." if faults else ""
     at_once, by_trust = divided(layer.values, _valid(_without(user[0].values, "rules") if user else {}, user))
     counts = replace(layer, values=_merge(by_trust, at_once) if trusted else at_once)
     return [counts, *user], ProjectFile(str(path), trusted, tuple(lines_of(by_trust)), wrong)
+
+
+def project_faults(path: Path) -> str:
+    """Say what is wrong in a project's settings; "" for nothing. Raises ConfigError where they can't be read."""
+    return _named(path, _usable(_read(path, "project"))[1])
+
+
+def _named(path: Path, faults: Sequence[ConfigError]) -> str:
+    named = "; ".join(f"line {fault.detail.removeprefix(f'{path}:')}" for fault in faults[:_MOST_FAULTS])
+    return named + (f"; and {len(faults) - _MOST_FAULTS} more" if len(faults) > _MOST_FAULTS else "")
 
 
 def _read(path: Path, kind: Literal["project", "user"]) -> _Layer:

@@ -18,6 +18,7 @@ from console_app.config.files import Paths, disk, lines_of, parse_toml, project_
 from console_app.config.foreign import Foreign, Plugin, of_project
 from console_app.config.secrets import Redactor, secret_sources
 from console_app.config.servers import ServerChoice, ServerConfig, read_mcp_config
+from console_app.config.settings import project_faults
 from console_app.config.trust.custom_commands import CustomCommand, command_files, content
 from console_app.domain import ConfigError, UsageError, displayed, one_line
 from console_app.records import dataclass, field
@@ -90,6 +91,10 @@ class FileToTrust:
         """Trust the file as it was shown. Raises UsageError where it is another by now; `again` shows it."""
         if disk.read_text(self.path) != self.text or trusted.scripts_of(self.path, self.text) != self.scripts:
             raise UsageError(f"{self.path} was changed while you were asked", f"{again} shows it as it is now.")
+        if self.kind == "settings" and (wrong := project_faults(self.path)):
+            raise UsageError(
+                f"{self.path} is not trusted: {wrong}", "Mend that first: trusted, it would stop all else."
+            )
         trusted.trust(known, self.path, self.text, self.scripts)
 
     def called(self, folder: Path) -> str:
@@ -249,6 +254,17 @@ class ProjectTrust:
         if self.bundled is not None:
             found = [file for file in found if not file.samefile(self.bundled)]
         return [file for file in found if not trusted.is_trusted(self.known, file)]
+
+    def trust_all(self, files: Sequence[FileToTrust], again: str) -> tuple[list[FileToTrust], list[str]]:
+        """Trust files as they were shown; `again` shows them. Return those that are trusted, and why others are not."""
+        done, refused = list[FileToTrust](), list[str]()
+        for file in files:
+            try:
+                self.trust(file, again=again)
+                done.append(file)
+            except UsageError as error:
+                refused.append(error.line)
+        return done, refused
 
     def trust(self, file: FileToTrust, *, again: str = "/trust") -> None:
         """Trust the file as it was shown; `again` shows it. Raises UsageError where it is another by now, and

@@ -139,8 +139,11 @@ async def trust(console: Console, rest: str) -> None:
     if not await ui.trusts(project.overview(waiting)):
         ui.toast("Not trusted; nothing was changed.")
         return
-    for file in waiting:
-        await asyncio.to_thread(project.trust, file)
+    waiting, refused = await asyncio.to_thread(project.trust_all, waiting, "/trust")
+    for why in refused:
+        ui.tell("error", why)
+    if not waiting:
+        return
     console.trusted()
     kinds = {file.kind for file in waiting}
     if len(waiting) == 1:
