@@ -166,9 +166,8 @@ class ProjectTrust:
 
     def waiting(self, names: Sequence[str] = ()) -> list[FileToTrust]:
         """Read what is not trusted as it is, of it what has one of these `names`: in a list, or as a file. Raises
-        ConfigError for a file that can't be read, and UsageError for a name of nothing that waits."""
-        found = [FileToTrust.read(file, self.environ) for file in self._untrusted()]
-        found += self._foreign()[0]
+        UsageError for a name of nothing that waits."""
+        found = [*self._own()[0], *self._foreign()[0]]
         by_name = {one.called(self.folder): one for one in found}
         chosen = list[FileToTrust]()
         for name in names:
@@ -176,7 +175,8 @@ class ProjectTrust:
             one = by_name.get(name) or next((one for one in found if one.path.resolve() == path), None)
             if one is None:
                 there = ", ".join(by_name) or "nothing"
-                raise UsageError(f"{one_line(name, 80)} is nothing that waits for your trust", f"There is: {there}.")
+                hint = " ".join((f"There is: {there}.", *self.problems()))
+                raise UsageError(f"{one_line(name, 80)} is nothing that waits for your trust", hint)
             chosen.append(one)
         return chosen if names else found
 
@@ -204,7 +204,7 @@ class ProjectTrust:
         return "\n\n".join(texts)
 
     def problems(self) -> tuple[str, ...]:
-        return self._foreign()[1]
+        return (*self._own()[1], *self._foreign()[1])
 
     def summary(self) -> str:
         """Name the files that wait, as `mcp.json and 2 commands of this project wait for your trust`; "" for none."""
@@ -235,6 +235,16 @@ class ProjectTrust:
         listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
         one = len(names) == 1 and all(count == 1 for count in counted.values())
         return f"{listed} of this project {'waits' if one else 'wait'} for your trust"
+
+    def _own(self) -> tuple[list[FileToTrust], list[str]]:
+        """Return what waits in our own forms, and a line for each file that can't be used."""
+        waiting, problems = list[FileToTrust](), list[str]()
+        for file in self._untrusted():
+            try:
+                waiting.append(FileToTrust.read(file, self.environ))
+            except ConfigError as error:
+                problems.append(one_line(error.line, 600))
+        return waiting, problems
 
     def _foreign(self) -> tuple[list[FileToTrust], tuple[str, ...]]:
         """Return what waits in the forms of others, and a line for each that can't be used."""
