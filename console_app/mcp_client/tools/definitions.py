@@ -86,13 +86,15 @@ class Definitions:
 
 
 def definition_of(tool: Tool) -> str:
-    """Return what a model reads of a tool, and its annotations, as indented JSON; a large one only in lines."""
+    """Return what models read of a tool, and its annotations, as indented JSON; a large one only in lines."""
     fields = {
         "description": tool.description or "",
         "inputSchema": tool.input_schema,
         "annotations": tool.annotations.model_dump(by_alias=True, exclude_none=True) if tool.annotations else {},
     }
-    if measure(tool.input_schema).parts > LARGE:  # to indent takes three times as long
+    if tool.output_schema is not None:
+        fields["outputSchema"] = tool.output_schema
+    if measure(fields).parts > LARGE:  # to indent takes three times as long
         return json.dumps(fields, ensure_ascii=False, separators=(",\n", ": "), sort_keys=True)
     return json.dumps(fields, ensure_ascii=False, indent=2, sort_keys=True)
 
