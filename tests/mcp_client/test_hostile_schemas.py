@@ -53,7 +53,7 @@ async def test_a_result_that_is_not_what_its_tool_said_counts_and_says_so(start_
     bench = await start_hub(faulty("hostile-schemas", "gives_wrong", timeout=PATIENCE))
     result = await bench.call("gives_wrong")
     assert result.outcome is Outcome.SUCCEEDED
-    assert "is not of type 'integer'" in result.content
+    assert "is not of type 'integer'" in result.remark
 
 
 async def test_a_listing_over_the_limit_is_a_line_about_its_server_and_the_others_work(start_hub: StartHub) -> None:
