@@ -366,12 +366,14 @@ class ConsoleUi(Ui):
         self.view.wake()
         self._name_window()
         screen.refresh_bindings()
-        screen.query_one(StatusBar).status = read_status(self._services, self.shown.transcript)
+        servers = self._services.server_statuses()
+        screen.query_one(StatusBar).status = read_status(
+            self._services, self.shown.transcript, [str(server.state) for server in servers]
+        )
         provider = self._services.engine.provider
         if (model := (provider.model, provider.name)) != self._model:
             self._model = model
             screen.welcome.tell(*model)
-        servers = self._services.server_statuses()
         if not self.talking and (servers or self._services.hub is not None):
             screen.welcome.offer([status.name for status in servers])
             if screen.welcome.asked and not screen.prompt.text:
@@ -518,7 +520,7 @@ class ConsoleUi(Ui):
         self.toast(f"Copied {what}: {size}.{more}" if what else f"Copied {size}.{more}")
 
 
-def read_status(services: Services, transcript: Transcript) -> Status:
+def read_status(services: Services, transcript: Transcript, states: Sequence[str]) -> Status:
     engine = services.engine
     model, provider, host = engine.provider.model, engine.provider.name, services.models.host
     usage, context, library = transcript.usage, transcript.usage.context, services.library
@@ -528,7 +530,6 @@ def read_status(services: Services, transcript: Transcript) -> Status:
     if not storage and library is not None:
         problem = library.store.problem
         storage = "read only" if library.read_only else f"not saved: {problem.reason}" if problem is not None else ""
-    states = [str(server.state) for server in services.server_statuses()]
     return Status(
         model=model or "…",
         provider=f"{provider} at {host}" if host else provider,
