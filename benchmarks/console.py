@@ -177,7 +177,7 @@ def fanout(url: str, model: str, *arguments: str, more: Mapping[str, str] | None
     """The console on a model of the local endpoint; ready when this returns."""
     home = Path(tempfile.mkdtemp(prefix="fanout-bench-"))
     argv = [sys.executable, "-m", "console_app", "-m", model, "--approval-mode", "yolo", *SERVERS, *arguments]
-    console = Console(argv, fanout_env(home, url) | (more or {}))
+    console = Console(argv, {**fanout_env(home, url), **(more or {})})
     console.seen("sk, or / for commands", 30)  # the cursor stands on the first letter, in a style of its own
     return console
 

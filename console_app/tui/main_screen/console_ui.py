@@ -32,7 +32,7 @@ from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import QueueStrip
 from console_app.tui.terminal.attention import Attention
 from console_app.tui.terminal.key_names import key_name
-from console_app.tui.textual_internals import driver_of
+from console_app.tui.textual_internals import driver_of, paint_now
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.key_hints import KeyHints
 
@@ -289,6 +289,10 @@ class ConsoleUi(Ui):
             self._call_back(event)
             if self._services.replay is not None and (act := call_description.act_behind(event)) is not None:
                 self._show_pressed(act, self.transcript.calls.get(event_news.call_of(event)))
+            ends = isinstance(event, ev.MessageAdded) and event.role == "assistant" and not event.tool_calls
+            if ends and not event.agent and self._screen.is_attached:
+                self.shown.view.paint_frame()  # no more of it is to come
+                paint_now(self.shown.view)
             if event_news.News.of(event) & event_news.News.FIGURES:
                 self.changed()
         except Exception as error:
