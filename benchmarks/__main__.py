@@ -17,7 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
-from benchmarks.console import PROBES, Console, Endpoint, fanout, fanout_env, parser, percentile, row
+from benchmarks.console import PROBES, SERVERS, Console, Endpoint, fanout, fanout_env, parser, percentile, row
 
 PROMPT = "go\r"
 
@@ -104,17 +104,15 @@ def calls(endpoint: Endpoint) -> None:
 
 def agents(endpoint: Endpoint) -> None:
     """32 agents of ten one-second calls each: how long, beside the longest of them; keys, processor, memory."""
-    count, home = 32, Path(tempfile.mkdtemp(prefix="fanout-bench-"))
-    env = fanout_env(home, endpoint.url) | {"FANOUT_MAX_AGENTS": str(count), "FANOUT_ASK_AGENTS": str(count)}
-    model = ("-m", f"openai/agents-{count}-10", "--approval-mode", "yolo")
-    with Console([sys.executable, "-m", "console_app", *model], env) as console:
-        console.seen("sk, or / for commands", 30)
+    count = 32
+    more = {f"FANOUT_{limit}": str(20 * count) for limit in ("MAX_AGENTS", "ASK_AGENTS", "AGENT_STEPS")}
+    with fanout(endpoint.url, f"openai/agents-{count}-10", more=more) as console:
         time.sleep(3)
         endpoint.events()
         cpu, memory, most, echoes = console.cpu(), console.memory(), 0.0, list[float]()
         console.type(PROMPT)
         since, begun = len(console.pieces), time.monotonic()
-        for probe in PROBES[:40]:
+        for probe in PROBES[:48]:
             echoes.append(console.echo(probe))
             most = max(most, console.memory())
             time.sleep(0.2)
@@ -179,6 +177,7 @@ def headless(endpoint: Endpoint) -> None:
             f"{provider}/calls-8",
             "--approval-mode",
             "yolo",
+            *SERVERS,
             "go",
         ]
         spent: list[float] = []

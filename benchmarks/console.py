@@ -16,12 +16,13 @@ import termios
 import threading
 import time
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+SERVERS = ("--mcp", "calculator", "--mcp", "demo")  # with a model, `demo` is off where nothing is said
 # Letters that no screen shows by itself: one is typed, and timed until its bytes are written.
 PROBES = [chr(c) for c in range(0x410, 0x450)]
 QUERIES = {b"\x1b[6n": b"\x1b[1;1R", b"\x1b[?2026$p": b"\x1b[?2026;2$y", b"\x1b[0c": b"\x1b[?62;22c"}
@@ -172,11 +173,11 @@ def fanout_env(home: Path, url: str) -> dict[str, str]:
     }
 
 
-def fanout(url: str, model: str, *arguments: str) -> Console:
+def fanout(url: str, model: str, *arguments: str, more: Mapping[str, str] | None = None) -> Console:
     """The console on a model of the local endpoint; ready when this returns."""
     home = Path(tempfile.mkdtemp(prefix="fanout-bench-"))
-    argv = [sys.executable, "-m", "console_app", "-m", model, "--approval-mode", "yolo", *arguments]
-    console = Console(argv, fanout_env(home, url))
+    argv = [sys.executable, "-m", "console_app", "-m", model, "--approval-mode", "yolo", *SERVERS, *arguments]
+    console = Console(argv, {**fanout_env(home, url), **(more or {})})
     console.seen("sk, or / for commands", 30)  # the cursor stands on the first letter, in a style of its own
     return console
 

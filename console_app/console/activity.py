@@ -116,8 +116,8 @@ class ActivityStatus:
 
     def _model(self, begun: float, now: float) -> str:
         pace = self.pace
-        if (since := self._conversation.engine.compacting_since) is not None:
-            return _timed("compacting", now - since)
+        if (beside := self._conversation.engine.beside) is not None:
+            return _timed(beside[0], now - beside[1])
         if not pace.writes:
             return _timed("thinking", now - max(pace.since, begun))
         rate = pace.rate(now) if now - pace.news_at < LATE else None
@@ -129,7 +129,7 @@ class ActivityStatus:
 
 
 def _calls(calls: list[CallView], now: float) -> Doing | None:
-    started = [call for call in calls if call.state not in (CallState.ANNOUNCED, CallState.FINISHED)]
+    started = [call for call in calls if call.state is not CallState.ANNOUNCED or call.arguments is not None]
     if not started:
         return None
     if all(call.waits_for_you for call in started):

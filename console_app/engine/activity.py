@@ -8,6 +8,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -66,6 +67,7 @@ class Outbox:
         self._characters = 0  # of what is being written among them
         self._closed = False
         self._arrived = asyncio.Event()
+        self._whole = asyncio.Event()  # something else than more of what grows has come since events were taken
         self._room = asyncio.Event()
         self._room.set()
 
@@ -74,6 +76,8 @@ class Outbox:
             return
         self._events.append(event)
         self._arrived.set()
+        if not event.shown_only:
+            self._whole.set()
         self._characters += _length(event)
         if self._is_full:
             self._room.clear()
@@ -104,21 +108,19 @@ class Outbox:
     def close(self) -> None:
         self._closed = True
         self._arrived.set()
+        self._whole.set()
         self._room.set()
 
-    async def get(self) -> ev.Event | None:
-        while not self._events:
-            if self._closed:
-                return None
+    async def take(self, limit: int) -> list[ev.Event]:
+        while not self._events and not self._closed:
             self._arrived.clear()
             await self._arrived.wait()
-        return self._taken()
+        self._whole.clear()
+        return [self._taken() for _ in range(min(limit, len(self._events)))]
 
-    async def take(self, limit: int) -> list[ev.Event]:
-        first = await self.get()
-        if first is None:
-            return []
-        return [first, *(self._taken() for _ in range(min(limit - 1, len(self._events))))]
+    async def whole(self, most: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._whole.wait(), most)
 
     async def room(self) -> None:
         """Let others run, and wait until the reader has caught up."""
@@ -181,14 +183,15 @@ class Activity(ABC):
         return self
 
     async def __anext__(self) -> ev.Event:
-        event = await self._outbox.get()
-        if event is None:
-            raise StopAsyncIteration
-        self._tell_held()
-        return event
+        for event in await self.next_slice(1):
+            return event
+        raise StopAsyncIteration
 
-    async def next_slice(self, limit: int) -> list[ev.Event]:
-        """Return all events that are there, at least one and at most `limit`; empty once it is over."""
+    async def next_slice(self, limit: int, pause: float = 0.0) -> list[ev.Event]:
+        """Return all events that are there, at least one and at most `limit`; empty once it is over. What only grows
+        may gather for `pause` seconds."""
+        if pause:
+            await self._outbox.whole(pause)
         events = await self._outbox.take(limit)
         self._tell_held()
         return events

@@ -144,7 +144,7 @@ def child_session(
         transcript=transcript,
         window=above.window if provider is above.provider else lambda: None,
         other_model=False,
-        compacting_since=None,
+        beside=None,
         todo_edited=False,
         calls={},
         background=Background(),

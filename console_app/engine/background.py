@@ -99,8 +99,9 @@ class Background:
             await self._changed.wait()
         return True
 
-    async def next_slice(self, limit: int) -> Sequence[ev.Event]:
+    async def next_slice(self, limit: int, pause: float = 0.0) -> Sequence[ev.Event]:
         """Return events of calls that run while nothing goes on; empty once none runs and all were told."""
+        await asyncio.sleep(pause)
         while not self._events:
             if not self._calls:
                 return []

@@ -80,14 +80,14 @@ async def compact(session: Session, emit: Emit, *, automatic: bool, refused: boo
     older = session.transcript.history[before.covers if before else 0 : covers]
     if before is not None:
         older.insert(0, summary_message(before))
-    session.compacting_since = session.stamper.clock()
+    session.beside = "compacting", session.stamper.clock()
     try:
         text, usage = await summarise(session.provider, older, session.window())
     except FanoutError as error:
         emit(ev.Notice(level="warning", text=f"Not compacted. {error.line}"))
         return False
     finally:
-        session.compacting_since = None
+        session.beside = None
     if usage is not None:
         emit(usage_reported(usage, "compaction"))
     if not text:

@@ -113,8 +113,8 @@ class Engine:
         return self._session.transcript.history
 
     @property
-    def compacting_since(self) -> float | None:
-        return self._session.compacting_since
+    def beside(self) -> tuple[str, float] | None:
+        return self._session.beside
 
     @property
     def window(self) -> Callable[[], int | None]:

@@ -87,7 +87,7 @@ class Session:
     programs: ports.ProgramRunner | None = None  # runs what the model writes in Python; None: nothing here does
     window: Callable[[], int | None] = lambda: None  # tokens that the model takes, where that is known
     other_model: bool = False  # than answered last: what was too large for that one says nothing of this one
-    compacting_since: float | None = None  # when the model was asked for a summary of older turns that isn't there yet
+    beside: tuple[str, float] | None = None  # what an answer waits for that isn't the model, and since when
     todo_edited: bool = False  # by the user, and the model hasn't been told
     calls: dict[str, CallExecution] = field(default_factory=dict[str, CallExecution])  # of the newest turn
     slots: Slots = field(default_factory=Slots)

@@ -4,7 +4,6 @@ joined to drafts; of progress, log lines and output a few a second are kept."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from itertools import chain
 from typing import Protocol
@@ -26,8 +25,9 @@ Drafted = (
 class EventSource(Protocol):
     """An activity that gives its events in slices (engine.Turn)."""
 
-    async def next_slice(self, limit: int) -> Sequence[ev.Event]:
-        """Return all events that are there, at least one and at most `limit`; empty at the end."""
+    async def next_slice(self, limit: int, pause: float = 0.0) -> Sequence[ev.Event]:
+        """Return all events that are there, at least one and at most `limit`; empty at the end. Text and progress may
+        gather for `pause` seconds before, and all else is given at once."""
         ...
 
 
@@ -46,14 +46,13 @@ class Recorder:
             while events := await source.next_slice(ch.SLICE):
                 yield events
             return
-        sampling = StoredSamples()
-        while events := await source.next_slice(STORED_TOGETHER):
+        sampling, pause = StoredSamples(), 0.0
+        while events := await source.next_slice(STORED_TOGETHER, pause):
             if stored := to_store(events, sampling):
                 await self._store.append(stored)
             for at in range(0, len(events), ch.SLICE):
                 yield events[at : at + ch.SLICE]
-            if len(events) < STORED_TOGETHER and all(event.shown_only for event in events):
-                await asyncio.sleep(PAUSE)
+            pause = PAUSE * (len(events) < STORED_TOGETHER and all(event.shown_only for event in events))
 
 
 class StoredSamples:

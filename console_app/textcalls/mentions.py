@@ -7,7 +7,7 @@ compared without what Markdown or a tokenizer adds: backslashes, blanks beside b
 import re
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from functools import cache, lru_cache
+from functools import lru_cache, partial
 from html import unescape
 from itertools import islice
 
@@ -55,6 +55,9 @@ _INPUT = lazily(r"arg|param|input", re.IGNORECASE)
 _OBJECT = lazily(r"\A\s*[\[{][\s\S]*[\]}]\s*\Z")
 _VALUE = lazily(r"[\"'](?:name|tool|tool_name|function|action)[\"']\s*:\s*[\"'](?P<name>[\w.-]{3,80})[\"']")
 _PYTHON = lazily(r"\A\s*(?:print\s*\(\s*)?(?P<name>[A-Za-z_][\w.]{2,80})\([^\n]*\)\s*\Z")
+_LAST_END = lazily(lambda: rf"(?:\A|[}}\])>`\"'])\s*(?P<end>(?!</tools?>){CLOSE})(?:\s|{any_of(CHAT_TOKENS)})*\Z")
+_SPECIAL_END = lazily(lambda: rf"(?=<[|｜]|</[|｜]){CLOSE}")
+"""The end of an answer that ends like a call, and special tokens that end one anywhere."""
 MISSPELT = "its mark is not written as in any dialect"
 NO_SUCH = "no tool has exactly this name"
 IS_CODE = "it is written as code"
@@ -68,7 +71,7 @@ def mentioned(
     either case, that a tool's name follows, through so many `layers` of escapes. `unmarked`: the key of a name in an
     object, a label, half a tag of the name and a list in Python are marks.
     """
-    leads, marks = _marks(unmarked)
+    leads, marks = _LEADS[unmarked], _MARKS[unmarked]
     looked = 0
     for begin in range(start, len(text), WINDOW):
         for lead in leads.finditer(text, begin, begin + WINDOW):
@@ -102,7 +105,8 @@ def mentioned(
 
 def _spelled(text: str, tools: ToolSchemas, start: int) -> tuple[int, int, str] | None:
     """Return the first place where one of a tool's own parameters follows its name with a value, in whatever signs."""
-    spellings = {name.replace("_", sign, 1): name for sign in "./:_" for name in tools.names}
+    names = [name for name in tools.names if all(part in text for part in name.split("_", 1))]
+    spellings = {name.replace("_", sign, 1): name for sign in "./:_" for name in names}
     named = compiled(rf"(?<![\w.-])(?<![^\W_]/)_?(?P<name>{any_of(spellings) or '(?!)'})(?![\w?&-])")
     for found in islice(named.finditer(text, start), _MOST):
         name, behind = spellings[found["name"]], text[found.end() : found.end() + _REACH]
@@ -133,19 +137,21 @@ def _plain(text: str) -> str:
     return _BARRED.sub(lambda found: found.group().replace(" ", "_"), plain)
 
 
-@cache
-def _marks(unmarked: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return a pattern of where a mark may begin, and the marks as `_plain` gives them."""
+def _marked(unmarked: bool, leads: bool) -> str:
+    """Return a pattern of the marks as `_plain` gives them, or of where one may begin."""
     marks = {*OTHER_OPENS, *(token for row in DIALECTS for token in (*row.opens, *row.begins))} - PLAIN_OPENS
     marks |= {"<tool_code>", "```tool_code", "<function name", "<function=", _SEPARATOR}
     marks |= {*(f'"{key}"' for key in NAME_KEYS), "Action:"} if unmarked else set()
-    leads = {one if one[0] == '"' else lead_word(one) for one in marks} | {"◁", "⟨"}
-    sign = r"|^(?:action[ \t]{0,2}=|>>>(?=\w))" if unmarked else ""
-    either = re.IGNORECASE | re.MULTILINE
-    return (
-        re.compile("|".join(sorted(map(re.escape, leads))) + sign, either),
-        re.compile(rf"(?:{any_of(map(_plain, marks))})|(?:{MARK})|(?:{BEGIN})", either),
-    )
+    if not leads:
+        return rf"(?:{any_of(map(_plain, marks))})|(?:{MARK})|(?:{BEGIN})"
+    begins = {one if one[0] == '"' else lead_word(one) for one in marks} | {"◁", "⟨"}
+    return "|".join(sorted(map(re.escape, begins))) + (r"|^(?:action[ \t]{0,2}=|>>>(?=\w))" if unmarked else "")
+
+
+_LEADS, _MARKS = (
+    {un: lazily(partial(_marked, un, leads), re.IGNORECASE | re.MULTILINE) for un in (True, False)}
+    for leads in (True, False)
+)
 
 
 def unread(raw: str, names: Sequence[str]) -> ScanProblem | None:
@@ -153,9 +159,8 @@ def unread(raw: str, names: Sequence[str]) -> ScanProblem | None:
     known = {_letters(name): name for name in names} if len(raw) <= _LONG else {}
     for at, name, why in _meant(raw, known):
         return Places(raw).problem("ignored", f"Not taken as a call: {why}.", at, at + len(name), name)
-    last, special = _end_patterns()
-    ends = [found.span("end")] if (found := last.search(raw, max(0, len(raw) - 200))) else []
-    for found in islice(special.finditer(raw), _MOST_WORDS):
+    ends = [found.span("end")] if (found := _LAST_END.search(raw, max(0, len(raw) - 200))) else []
+    for found in islice(_SPECIAL_END.finditer(raw), _MOST_WORDS):
         before = raw[: found.start()]
         coded = before.count("```") % 2 or before.rpartition("\n")[2].count("`") % 2
         ends += [] if coded or before[-1:] in _QUOTES else [found.span()]
@@ -185,10 +190,3 @@ def _meant(raw: str, known: dict[str, str]) -> Iterator[tuple[int, str, str]]:
 
 def _letters(name: str) -> str:
     return re.sub(r"[_.-]", "", name).lower()
-
-
-@cache
-def _end_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return patterns of the end of an answer that ends like a call, and of special tokens that end one anywhere."""
-    last = rf"(?:\A|[}}\])>`\"'])\s*(?P<end>(?!</tools?>){CLOSE})(?:\s|{any_of(CHAT_TOKENS)})*\Z"
-    return re.compile(last), re.compile(rf"(?=<[|｜]|</[|｜]){CLOSE}")

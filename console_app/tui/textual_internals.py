@@ -66,6 +66,15 @@ def lines_of(screen: Screen[Any]) -> list[Strip]:
     return screen._compositor.render_strips()
 
 
+def paint_now(widget: Widget) -> None:
+    """Bring what a widget shows to the terminal, without waiting for Textual's own timer or for other widgets."""
+    screen = widget.screen
+    others, screen._dirty_widgets = screen._dirty_widgets, {widget}
+    screen._on_timer_update()
+    screen._dirty_widgets |= others
+    screen.check_idle()
+
+
 def update_now(screen: Screen[Any]) -> None:
     """Paint now, and call what waits for that, without waiting for Textual's own timer."""
     screen._on_timer_update()

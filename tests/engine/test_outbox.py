@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from console_app.domain import events as ev
 from console_app.domain.chunks import SLICE, CallDelta, CallOpened, FinishChunk, TextChunk
 from console_app.domain.ports import CallReporter, Invocation
@@ -96,6 +98,24 @@ def test_of_a_flood_the_newest_is_told_and_how_many_it_stands_for() -> None:
     run(scene)
 
 
+def test_text_may_gather_for_a_moment_and_what_is_behind_it_is_given_at_once() -> None:
+    async def scene() -> None:
+        more, end, loop = asyncio.Event(), asyncio.Event(), asyncio.get_running_loop()
+        engine = engine_of(Model([TextChunk("a"), more, TextChunk("b"), end, FinishChunk("stop")]))
+        async with engine.start("go") as turn:
+            await at_rest()
+            await turn.next_slice(HIGH)
+            loop.call_later(1, more.set)
+            begun = loop.time()
+            assert [event.type for event in await turn.next_slice(HIGH, 5)] == ["text.delta"]
+            assert loop.time() == begun + 5
+            loop.call_later(1, end.set)
+            assert only(await turn.next_slice(HIGH, 5), ev.MessageAdded)
+            assert loop.time() == begun + 6
+
+    run(scene)
+
+
 class Pausing(Flood):
     """A tool that reports without end, and then waits."""
 
@@ -129,8 +149,8 @@ def test_what_comes_after_the_end_is_dropped() -> None:
         outbox.put(ev.StepStarted())
         outbox.close()
         outbox.put(ev.StepStarted())
-        assert await outbox.get() is not None
-        assert await outbox.get() is None
-        assert await outbox.get() is None
+        assert await outbox.take(1)
+        assert not await outbox.take(1)
+        assert not await outbox.take(1)
 
     run(scene)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from console_app.config.files import Paths
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.chunks import FinishChunk, ReasoningChunk, RetryChunk, TextChunk, UsageChunk
 from console_app.domain.events import Event
@@ -18,7 +20,8 @@ from console_app.domain.settings import EngineSettings
 from console_app.engine import ApprovalGate
 from console_app.tui.app import FanoutApp
 from console_app.tui.main_screen.bars.activity_line import ActivityLine
-from tests.tui.parts import NOW, Answer, Tools, WrittenModel, app, calls, chat, say, see, seen, until
+from console_app.workplace import WorkingFolder
+from tests.tui.parts import NOW, Answer, Tools, WrittenModel, app, calls, chat, echo, say, see, seen, until
 
 
 class Clock:
@@ -106,6 +109,35 @@ async def test_a_turn_that_the_disk_holds_back_has_a_time_of_its_own(tmp_path: P
         await says(pilot, "thinking 2 s")
         assert "longer" not in line(console)
         disk.free.set()
+
+
+async def test_a_hook_that_is_asked_is_said_and_nothing_else_seems_to_go_on(tmp_path: Path) -> None:
+    clock, held = Clock(), ("UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop")
+    hooks = {
+        event: [{"hooks": [{"type": "command", "command": f"cat > /dev/null; until test -e {event}; do sleep 0.02; done"}]}]
+        for event in held
+    }
+    environ = {"FANOUT_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
+    place = WorkingFolder(Paths.find(environ), tmp_path, environ, hooks)
+    tools, gate = Tools({("lab", "run"): echo}), ApprovalGate(ApprovalMode.YOLO)
+    model = WrittenModel(calls(("lab_run", "{}"), text="w" * 400), say("Over."))
+    console = app(tmp_path, model, tools, gate=gate, workplace=place, clock=clock)
+    async with console.run_test(size=(100, 24)) as pilot:
+        await pilot.press(*"go", "enter")
+        for event, doing, row in zip(
+            held,
+            ("asking hooks 4 s", "working", "working", "asking hooks 4 s"),
+            ("", "a hook is asked", "a hook is asked about the result", ""),
+            strict=True,
+        ):
+            await says(pilot, doing.removesuffix(" 4 s"))
+            await see(pilot, row)
+            clock.now += 4
+            await says(pilot, doing)
+            assert "tok/s" not in seen(console)
+            (tmp_path / event).touch()
+        await until(pilot, lambda: not chat(console).console.conversation.busy)
+        assert "a hook is asked" not in seen(console)
 
 
 async def test_a_summary_has_the_time_that_it_took(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -88,7 +87,6 @@ class Page:
 
     room = most_room = 40
     now = float("inf")  # all of it was stored long ago
-    frames: Any = SimpleNamespace(hurry=lambda: None)
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 
 from console_app.domain.chunks import FinishChunk, TextChunk
 from console_app.domain.errors import FanoutError, ProviderError
-from console_app.domain.events import Event, TextDelta
+from console_app.domain.events import Event, MessageAdded, TextDelta
 from console_app.domain.ports import CallReporter, Invocation
 from console_app.tui.main_screen import console_ui
 from console_app.tui.main_screen.bars.status_bar import StatusBar
@@ -189,6 +190,19 @@ async def test_an_answer_comes_no_faster_than_it_is_painted(tmp_path: Path, monk
         await ui.next_slice()
         assert view.is_painted
         await asyncio.wait_for(ui.next_slice(), PATIENCE)  # it waits for none that is not to come
+
+
+async def test_the_end_of_an_answer_waits_for_no_frame(tmp_path: Path) -> None:
+    async with app(tmp_path, WrittenModel(say("Yes."))).run_test(size=(100, 30)) as pilot:
+        ui, view, common = chat(pilot.app).ui, chat(pilot.app).view, dict[str, Any](session_id="s", turn=1, step=1)
+        await pilot.press(*"go", "enter")
+        await see(pilot, "Yes.")
+        await until(pilot, lambda: not chat(pilot.app).console.conversation.busy)
+        ui.show(TextDelta(seq=1000, text=" And that is all.", **common))
+        assert not view.is_painted
+        ui.show(MessageAdded(seq=1001, role="assistant", content="Yes. And that is all.", **common))
+        assert view.is_painted
+        assert "And that is all." in seen(pilot.app)
 
 
 async def test_what_is_laid_out_in_slices_is_waited_for_without_painting_meanwhile(tmp_path: Path) -> None:

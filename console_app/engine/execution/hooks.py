@@ -4,6 +4,7 @@ asks."""
 
 from __future__ import annotations
 
+import asyncio
 import copy
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,6 +17,7 @@ from console_app.engine.calls.call_execution import CallExecution, Resolution
 from console_app.engine.session import Session
 
 CHANGED = "a hook changed its arguments"
+_SOON = 0.5  # seconds after which a hook that has not answered is told of
 _MOST_RESPONSE = 100_000  # characters of a result that hooks are told
 
 
@@ -81,10 +83,20 @@ class CallHooks:
         if place is None or spec.builtin or not place.asks(event, names):
             return None
         told = {"tool_name": names[0], "tool_input": copy.deepcopy(call.arguments or {}), "tool_use_id": call.id}
-        heard = await place.ask(ports.Happening(event, names, {**in_session(self._session), **told, **more}))
+        said = asyncio.get_running_loop().call_later(_SOON, self._say_asked, event, call)
+        try:
+            heard = await place.ask(ports.Happening(event, names, {**in_session(self._session), **told, **more}))
+        finally:
+            said.cancel()
         for line in heard.notices:
             self._emit(ev.Notice(level="warning", text=line))
         return heard
+
+    def _say_asked(self, event: str, call: CallExecution) -> None:
+        if call.result is None and event == "PreToolUse":
+            self._emit(ev.CallQueued(call_id=call.id, why="a hook is asked"))
+        elif call.result is None:
+            self._emit(ev.CallLog(call_id=call.id, level="info", text="a hook is asked about the result"))
 
 
 def in_session(session: Session) -> dict[str, Any]:
@@ -94,7 +106,11 @@ def in_session(session: Session) -> dict[str, Any]:
 async def at_event(session: Session, event: str, emit: Callable[[ev.Event], None], **told: Any) -> ports.Heard:
     if session.workplace is None or not session.workplace.asks(event):
         return ports.Heard()
-    heard = await session.workplace.ask(ports.Happening(event, (), {**in_session(session), **told}))
+    session.beside = "asking hooks", session.stamper.clock()
+    try:
+        heard = await session.workplace.ask(ports.Happening(event, (), {**in_session(session), **told}))
+    finally:
+        session.beside = None
     for line in heard.notices:
         emit(ev.Notice(level="warning", text=line))
     return heard

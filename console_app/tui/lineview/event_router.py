@@ -298,7 +298,6 @@ class EventRouter:
                 self._place(ReasoningBlock(step.reasoning))
             # Behind calls it is they that were cut, and their panels say so.
             self._said(step, interrupted=event.interrupted and not event.tool_calls)
-            self._view.frames.hurry()
         elif event.role == "user":
             if event.origin == "fanout":
                 pass  # written for the model; what a person has to know of it is a notice or the end of the turn

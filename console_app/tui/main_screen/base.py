@@ -19,7 +19,7 @@ from console_app.domain import one_line
 from console_app.tui.main_screen.start.welcome import Welcome
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import PromptBox
-from console_app.tui.textual_internals import end_work, typed_app, update_now
+from console_app.tui.textual_internals import end_work, paint_now, typed_app
 from console_app.tui.widgets.too_small import TooSmall
 
 PROMPT_PERIOD = 1 / 100  # seconds between two paints of what is typed
@@ -130,7 +130,7 @@ class MainScreen(Screen[None]):
 
     def _paint_prompt(self) -> None:
         self._prompt_due = False
-        update_now(self)
+        paint_now(self.prompt)
         self._prompt_painted = time.monotonic()
 
 

@@ -32,7 +32,7 @@ from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import QueueStrip
 from console_app.tui.terminal.attention import Attention
 from console_app.tui.terminal.key_names import key_name
-from console_app.tui.textual_internals import driver_of
+from console_app.tui.textual_internals import driver_of, paint_now
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.key_hints import KeyHints
 
@@ -289,6 +289,10 @@ class ConsoleUi(Ui):
             self._call_back(event)
             if self._services.replay is not None and (act := call_description.act_behind(event)) is not None:
                 self._show_pressed(act, self.transcript.calls.get(event_news.call_of(event)))
+            ends = isinstance(event, ev.MessageAdded) and event.role == "assistant" and not event.tool_calls
+            if ends and not event.agent and self._screen.is_attached:
+                self.shown.view.paint_frame()  # no more of it is to come
+                paint_now(self.shown.view)
             if event_news.News.of(event) & event_news.News.FIGURES:
                 self.changed()
         except Exception as error:
@@ -366,12 +370,14 @@ class ConsoleUi(Ui):
         self.view.wake()
         self._name_window()
         screen.refresh_bindings()
-        screen.query_one(StatusBar).status = read_status(self._services, self.shown.transcript)
+        servers = self._services.server_statuses()
+        screen.query_one(StatusBar).status = read_status(
+            self._services, self.shown.transcript, [str(server.state) for server in servers]
+        )
         provider = self._services.engine.provider
         if (model := (provider.model, provider.name)) != self._model:
             self._model = model
             screen.welcome.tell(*model)
-        servers = self._services.server_statuses()
         if not self.talking and (servers or self._services.hub is not None):
             screen.welcome.offer([status.name for status in servers])
             if screen.welcome.asked and not screen.prompt.text:
@@ -518,7 +524,7 @@ class ConsoleUi(Ui):
         self.toast(f"Copied {what}: {size}.{more}" if what else f"Copied {size}.{more}")
 
 
-def read_status(services: Services, transcript: Transcript) -> Status:
+def read_status(services: Services, transcript: Transcript, states: Sequence[str]) -> Status:
     engine = services.engine
     model, provider, host = engine.provider.model, engine.provider.name, services.models.host
     usage, context, library = transcript.usage, transcript.usage.context, services.library
@@ -528,7 +534,6 @@ def read_status(services: Services, transcript: Transcript) -> Status:
     if not storage and library is not None:
         problem = library.store.problem
         storage = "read only" if library.read_only else f"not saved: {problem.reason}" if problem is not None else ""
-    states = [str(server.state) for server in services.server_statuses()]
     return Status(
         model=model or "…",
         provider=f"{provider} at {host}" if host else provider,

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from console_app.domain import events as ev
 from console_app.domain.tools import Outcome, ToolCall
 from console_app.tui.lineview import AssistantBlock, Block, CallBlock
 from console_app.tui.lineview.blocks.messages import ReasoningBlock
-from console_app.tui.lineview.scrolling import frame_clock
-from tests.patience import until_so
 from tests.tui.lineview.scenes import TinyApp, painted, screen_lines
 
 
@@ -19,19 +15,6 @@ def kinds(app: TinyApp) -> list[str]:
 
 def one(app: TinyApp, kind: type[Block]) -> Block:
     return next(block for block in app.view.blocks if isinstance(block, kind))
-
-
-async def test_the_end_of_an_answer_waits_for_no_frame(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frame_clock, "FRAME", 1000.0)
-    app = TinyApp()
-    async with app.run_test(size=(100, 40)):
-        app.story.turn("Say it")
-        app.story.say("The beginning ")
-        await until_so(lambda: app.view.is_painted, "the first frame")
-        app.story.say("and the end.")
-        app.story.send(ev.MessageAdded, role="assistant", content="The beginning and the end.")
-        await until_so(lambda: app.view.is_painted, "the frame of the end")
-        assert "The beginning and the end." in "\n".join(screen_lines(app))
 
 
 async def test_a_turn_becomes_prompt_reasoning_answer_calls_and_its_end() -> None:

@@ -49,12 +49,6 @@ class FrameClock:
         self._timer.resume()
         self._widget.call_next(self._tick)
 
-    def hurry(self) -> None:
-        """Paint now what there is, since no more of it is to come."""
-        self.wake()
-        if self._timer is not None:
-            self._widget.call_next(self._tick)
-
     async def until(self, painted: Callable[[], bool], most: float) -> None:
         """Returns behind the frame that painted the last of it, at once if none is to come, or after `most` seconds.
         Who changes something wakes it."""
