@@ -226,7 +226,7 @@ def _main() -> None:
     for name in IMPORTED:
         importlib.import_module(name)
     gc.collect()
-    gc.freeze()  # the end of a copy looks for no garbage among what was imported
+    gc.freeze()  # copies look for no garbage among what was imported
     if (asked := _serve(control)) is not None:
         _become(*asked)
         try:
