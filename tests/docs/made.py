@@ -255,10 +255,10 @@ def _end_of_options(lines: list[str]) -> int:
 
 def _outputs() -> Iterator[str]:
     yield from ("# JSON outputs", "", _MADE, "")
-    yield "Whatever Fanout prints as JSON has a schema (draft 2020-12) with the type of each field: `fanout schema` lists"
-    yield "them, and with a name prints one; each is a file of this folder too. A field may be added at any time; one that"
-    yield "goes or means something else raises the version, with which the schema's `$id` ends. A shape stands where it"
-    yield "comes first."
+    yield "Whatever Fanout prints as JSON has a schema (draft 2020-12) with the type of each field: `fanout schema`"
+    yield "lists them, and with a name prints one; each is a file of this folder too. A field may be added at any time;"
+    yield "one that goes or means something else raises the version, with which the schema's `$id` ends. A shape stands"
+    yield "where it comes first."
     described: dict[str, Any] = {}
     for name, printed in OUTPUTS.items():
         whole = schema(name)
