@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import tempfile
+import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -206,6 +209,9 @@ def _type(said: Mapping[str, Any], whole: Mapping[str, Any]) -> str:
 # --------------------------------------------------------------- commands
 
 
+SHARED = 4  # helps that say an option, from which on it stands in one place
+
+
 def _commands() -> Iterator[str]:
     yield from ("# Commands", "", _MADE, "")
     yield "What `--help` says, on one page; `fanout man` is the same as a manual. A prompt is quoted, or stands behind"
@@ -218,11 +224,30 @@ def _commands() -> Iterator[str]:
         "|---|---|",
         *(f"| {code} | {means} |" for code, means in EXIT_CODES),
     )
-    yield from ("", "## fanout", "", "```text", help_of(CONSOLE).rstrip(), "```")
+    helps: dict[str, str] = {"## fanout": help_of(CONSOLE)}
     for command in COMMANDS.values():
-        yield from ("", f"## {program(command)}", "", "```text", help_of(command).rstrip(), "```")
-        for action in command.actions:
-            yield from ("", f"### {program(command, action)}", "", "```text", help_of(command, action).rstrip(), "```")
+        helps[f"## {program(command)}"] = help_of(command)
+        helps |= {f"### {program(command, action)}": help_of(command, action) for action in command.actions}
+    told = Counter(line for text in helps.values() for line in text.splitlines() if _OPTION.match(line))
+    shared = {line: match[1] for line, count in told.items() if count >= SHARED and (match := _OPTION.match(line))}
+    yield from ("", "## Options of many commands", "", "```text", *shared, "```")
+    for title, text in helps.items():
+        own = [line for line in text.rstrip().splitlines() if line not in shared]
+        also = [shared[line] for line in text.splitlines() if line in shared]
+        if also:
+            own[_end_of_options(own) : 0] = textwrap.wrap(
+                f"also: {' '.join(also)}", 96, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
+            )
+        yield from ("", title, "", "```text", *own, "```")
+
+
+_OPTION = re.compile(r"  (?:-\w, |    )(--[\w-]+)\b.*")
+
+
+def _end_of_options(lines: list[str]) -> int:
+    """The place behind the last option and what goes on below it."""
+    start = next(at for at, line in enumerate(lines) if line.startswith("options"))
+    return next((at for at in range(start, len(lines)) if not lines[at]), len(lines))
 
 
 # ---------------------------------------------------------------- outputs
@@ -230,37 +255,37 @@ def _commands() -> Iterator[str]:
 
 def _outputs() -> Iterator[str]:
     yield from ("# JSON outputs", "", _MADE, "")
-    yield "Whatever Fanout prints as JSON has a schema (draft 2020-12): `fanout schema` lists them, and with a name"
-    yield "prints one; each is a file of this folder too. A field may be added at any time; one that goes or means"
-    yield "something else raises the version, with which the schema's `$id` ends. A shape stands where it comes first."
+    yield "Whatever Fanout prints as JSON has a schema (draft 2020-12) with the type of each field: `fanout schema`"
+    yield "lists them, and with a name prints one; each is a file of this folder too. A field may be added at any time;"
+    yield "one that goes or means something else raises the version, with which the schema's `$id` ends. A shape stands"
+    yield "where it comes first."
     described: dict[str, Any] = {}
     for name, printed in OUTPUTS.items():
         whole = schema(name)
-        yield from (
-            "",
-            f"## {name}",
-            "",
-            f"Version {printed.version}, of `fanout`: {printed.by}. [Schema]({_schema_file(name)}).",
-        )
+        yield from ("", f"## {name}", "")
+        yield f"Version {printed.version}, of `fanout`: {printed.by}. [Schema]({_schema_file(name)})."
         shapes = whole.get("$defs", {})
-        if name == "event":
-            yield from ("", "These fields are in every event:")
-            yield from _fields(shapes["TurnStarted"], whole, BaseEvent.model_fields)
         if "properties" in whole:
-            yield from _fields(whole, whole, whole["properties"])
+            yield from ("", f"{', '.join(_fields(whole, whole['properties']))}.")
+        if name == "event":
+            yield from ("", f"In every event: {', '.join(map(_code, BaseEvent.model_fields))}.")
+        rows: list[str] = []
         for title in sorted(shapes):
             shape = shapes[title]
             if "properties" in shape and described.get(title) != shape:
                 described.setdefault(title, shape)
                 about = shape.get("description", "").partition("\n\n")[0]
-                yield from ("", f"### {name}: {title}", *(["", _cell(about)] if about else []))
                 common = BaseEvent.model_fields if "seq" in shape["properties"] else ()
-                yield from _fields(shape, whole, [name for name in shape["properties"] if name not in common])
+                fields = ", ".join(_fields(shape, [name for name in shape["properties"] if name not in common]))
+                rows.append(f"| {title} | {fields}{': ' + _cell(about) if about else ''} |")
+        if rows:
+            yield from ("", "| shape | fields |", "|---|---|", *rows)
 
 
-def _fields(shape: Mapping[str, Any], whole: Mapping[str, Any], names: Iterable[str]) -> Iterator[str]:
-    yield from ("", "| field | is |", "|---|---|")
+def _fields(shape: Mapping[str, Any], names: Iterable[str]) -> Iterator[str]:
+    """The fields with what the schema says of them, an event's `type` by its value."""
     for name in names:
         said = shape["properties"][name]
-        about = said.get("description", "")
-        yield f"| {_code(name)} | {_type(said, whole)}{': ' + _cell(about) if about else ''} |"
+        about = _cell(said.get("description", "").rstrip("."))
+        what = str(said["const"]) if name == "type" and "const" in said else name
+        yield f"{_code(what)} ({about})" if about else _code(what)
