@@ -10,6 +10,7 @@ import json
 from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -20,7 +21,6 @@ from console_app.config.secrets import Redactor
 from console_app.domain import AssistantMessage, ConfigError, FanoutError, ToolResult, ToolSpec, errors, ports
 from console_app.domain import chunks as ch
 
-_KINDS: dict[str, TypeAdapter[ch.Chunk]] = {one.__name__: TypeAdapter(one) for one in get_args(ch.Chunk)}
 _AGAIN = "Record it anew with --record."
 
 
@@ -103,9 +103,14 @@ class ItemPlayback:
         """There is nothing to close."""
 
 
+@cache
+def _kinds() -> dict[str, TypeAdapter[ch.Chunk]]:
+    return {one.__name__: TypeAdapter(one) for one in get_args(ch.Chunk)}
+
+
 async def _played(line: Mapping[str, Any]) -> AsyncIterator[ch.Chunk]:
     for kind, fields in line["chunks"]:
-        yield _KINDS[kind].validate_python(fields)
+        yield _kinds()[kind].validate_python(fields)
         await asyncio.sleep(0)
     if words := line.get("raised"):
         raise errors.ProviderError(words)
@@ -151,7 +156,7 @@ def _in_one(line: dict[str, Any]) -> dict[str, Any]:
 async def _noted(chunks: AsyncIterator[ch.Chunk], note: Callable[[object], None]) -> AsyncIterator[ch.Chunk]:
     async for chunk in chunks:
         kind = type(chunk).__name__
-        note([kind, _KINDS[kind].dump_python(chunk, mode="json")])
+        note([kind, _kinds()[kind].dump_python(chunk, mode="json")])
         yield chunk
 
 

@@ -20,7 +20,7 @@ from console_app.config.files import disk
 from console_app.config.models import ModelChoice
 from console_app.config.secrets import Redactor
 from console_app.config.settings import SCRIPTED
-from console_app.console import ConfiguredModels, warm_up
+from console_app.console import ConfiguredModels
 from console_app.domain import (
     AssistantMessage,
     Attachment,
@@ -108,8 +108,7 @@ class SharedModels:
         self._source.load(choice)
         if choice.provider == SCRIPTED:
             self._played(choice.model)
-        self._source.open(choice)  # which imports what reads an answer
-        warm_up(choice)
+        self._source.open(choice)  # for its imports; what reads an answer is imported while the first is waited for
 
     def _wire(self, choice: ModelChoice) -> ports.Provider:
         if choice.provider == SCRIPTED:  # which plays its script once a conversation

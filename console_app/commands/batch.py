@@ -32,7 +32,6 @@ from console_app.batch import (
     schema_problem,
     summary,
 )
-from console_app.command_line import json_outputs
 from console_app.commands import junit
 from console_app.config.models import ModelChoice
 from console_app.config.servers import ServerChoice
@@ -90,6 +89,8 @@ async def diff(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
     found = await interrupts.race(asyncio.to_thread(compare_results, first, second))
     differing = {name: told for name, told in found.items() if told}
     if setup.arguments.json:
+        from console_app.command_line import json_outputs  # types of every command
+
         entries = [json_outputs.ItemDifference(item=name, differences=tuple(told)) for name, told in differing.items()]
         report = json_outputs.DiffReport(items=len(found), differing=tuple(entries))
         output.report(safe_text.json_line(report.model_dump()))

@@ -166,7 +166,8 @@ def unknown_tool(name: str, available: Iterable[str], why: str = "") -> ToolResu
     more = f" and {len(ordered) - _NAMES_SHOWN} more" if len(ordered) > _NAMES_SHOWN else ""
     listed = (", ".join(ordered[:_NAMES_SHOWN]) or "none") + more
     because = f": {why}" if why else ""
-    return _plain(Outcome.INVALID, f"{UNKNOWN_TOOL} {name}{because}{AVAILABLE}{listed}.", why or f"unknown tool {name}")
+    said = why or f"unknown tool {safe_text.one_line(name)}"
+    return _plain(Outcome.INVALID, f"{UNKNOWN_TOOL} {name}{because}{AVAILABLE}{listed}.", said)
 
 
 def with_remarks(

@@ -109,15 +109,22 @@ def _built_when_used() -> Generator[None]:
     from pydantic import BaseModel, ConfigDict, TypeAdapter
 
     adapter: Any = TypeAdapter  # the class stays what it is, as the SDK asks whether something is one
-    config, begin = BaseModel.model_config, adapter.__init__
+    base: Any = BaseModel
+    config, begin, rebuild = base.model_config, adapter.__init__, base.__dict__["model_rebuild"]
 
     def begin_late(self: Any, of: Any, **given: Any) -> None:
         if not isinstance(of, type):  # a model says it itself
             given.setdefault("config", ConfigDict(defer_build=True))
         begin(self, of, _parent_depth=given.pop("_parent_depth", 2) + 1, **given)
 
+    def rebuild_late(cls: Any, **given: Any) -> Any:
+        return (
+            rebuild.__func__(cls, **given) if given else None
+        )  # a module of the SDK gives nothing, the first use does
+
     BaseModel.model_config, adapter.__init__ = ConfigDict(defer_build=True), begin_late
+    base.model_rebuild = classmethod(rebuild_late)
     try:
         yield
     finally:
-        BaseModel.model_config, adapter.__init__ = config, begin
+        BaseModel.model_config, adapter.__init__, BaseModel.model_rebuild = config, begin, rebuild
