@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
-import shutil
 import subprocess
 import sys
 from argparse import Namespace
@@ -21,11 +19,10 @@ from console_app.commands.standard_output import write_out
 from console_app.config.files import Paths, bundled, disk, project_mcp, project_settings
 from console_app.config.secrets import Redactor, child_environment
 from console_app.config.settings import MEANINGS, LayeredSettings, own_settings, unknown_variables
+from console_app.console.files import editor_command
 from console_app.domain import ConfigError, UsageError, one_line, plural, safe_text, visible
 from console_app.headless import Exit
 from console_app.wiring import Setup
-
-_EDITORS = ("nano", "vim", "vi")
 
 
 def config(arguments: Namespace) -> int:
@@ -186,10 +183,7 @@ def _toml(value: Any) -> str:
 
 def _edit(paths: Paths, cwd: Path, *, project: bool = False) -> Path:
     path = _file(paths, cwd, project=project)
-    named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-    command = shlex.split(named) if named else [found for name in _EDITORS if (found := shutil.which(name))][:1]
-    if not command:
-        raise ConfigError("no editor is installed.", "Set VISUAL or EDITOR to the one you use.")
+    command = editor_command()
     if not path.exists():
         disk.write_private(path.resolve(), "")
     try:

@@ -280,7 +280,7 @@ async def _sandbox(setup: Setup) -> Finding:
     import asyncio
     import sys
 
-    words = (sys.executable, "-m", "console_app.servers.parts.shell.sandbox")
+    words = (sys.executable, "-P", "-m", "console_app.servers.parts.shell.sandbox")
     program = await child_programs.start(
         *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, env=dict(setup.environ)
     )

@@ -24,6 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from console_app.search_path import search_path
 from console_app.servers.parts.folders import allowed_folders
 from console_app.servers.parts.server import (
     Arguments,
@@ -150,7 +151,7 @@ class Shell:
         self._started += 1
         while len(self.runs) >= MOST_RUNS and (old := next((n for n, r in self.runs.items() if r.code is not None), 0)):
             self.runs.pop(old).file.unlink(missing_ok=True)
-        shell = shutil.which("bash") or "/bin/sh"
+        shell = shutil.which("bash", path=search_path(os.environ, *guard.roots)) or "/bin/sh"
         argv = [shell, *(["--noprofile", "--norc"] if shell.endswith("bash") else []), "-c", command]
         write = read = None
         if sandbox.kind == "Landlock":

@@ -22,6 +22,7 @@ from pathlib import Path
 from console_app.config.files import disk
 from console_app.domain import ConfigError, errors, one_line, ports
 from console_app.records import dataclass
+from console_app.search_path import search_path
 
 LIMIT = 1.5  # seconds
 _LARGEST = 64_000  # bytes of a file in `.git` that is read
@@ -89,7 +90,7 @@ def _head(own: Path, common: Path, head: str) -> tuple[str, str]:
 
 def _is_clean(root: Path, own: Path, common: Path, commit: str) -> bool | None:
     """Tell whether the index is that of the commit and the files those of the index; None where git can't say."""
-    if (program := shutil.which("git")) is None:
+    if (program := shutil.which("git", path=search_path(os.environ, root))) is None:
         return None
     with tempfile.TemporaryDirectory(prefix="fanout-git-") as name:
         stand_in = Path(name)
@@ -221,7 +222,7 @@ class Worktree:
         )
 
     def _here(self, *words: str) -> str:
-        return _git(self.path, self._options, *words)
+        return _git(self.root, ("-C", str(self.path), *self._options), *words)
 
 
 def _without_filters(root: Path) -> list[str]:
@@ -236,13 +237,14 @@ def _without_filters(root: Path) -> list[str]:
     return [word for key, value in sorted(values.items()) for word in ("-c", f"{key}={value}")]
 
 
-def _environ() -> Mapping[str, str]:
+def _environ(folder: Path) -> Mapping[str, str]:
     own = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     who = {f"GIT_{role}_{what}": word for role in ("AUTHOR", "COMMITTER") for what, word in _WHO.items()}
     return (
         own
         | who
         | {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "LC_ALL": "C.UTF-8"}
+        | {"PATH": search_path(os.environ, folder)}
     )
 
 
@@ -254,7 +256,7 @@ def _git(folder: Path, options: tuple[str, ...], *words: str, given: str = "", m
         done = subprocess.run(
             ("git", "--no-pager", *options, *words),
             cwd=folder,
-            env=_environ(),
+            env=_environ(folder),
             input=given.encode("utf-8", "surrogateescape"),
             capture_output=True,
             timeout=LONGEST,

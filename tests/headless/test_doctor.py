@@ -103,3 +103,10 @@ def test_from_the_top_it_says_first_how_much_is_wrong_and_where() -> None:
     assert shown[:3] == ["1 thing is wrong.", "Servers", "  ✗ lab: gone"]
     assert list(lines(found))[-1] == "1 thing is wrong."
     assert sorted(shown) == sorted(lines(found))
+
+
+def test_a_folder_that_calls_itself_like_fanout_is_not_run(fanout: Inside) -> None:
+    fanout.write("work/console_app/__init__.py", "open('ran', 'w')")
+    fanout.write("work/subprocess.py", "open('ran', 'w')")
+    assert "sandboxed" in findings(fanout.run("doctor", "--json", "--no-mcp"))["Servers.commands"][1]
+    assert not (fanout.cwd / "ran").exists()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import array
 import ctypes
+import fcntl
 import functools
 import os
 import re
@@ -122,6 +124,8 @@ POWERS = (
     "echo x > .claude/more.json",
     "rm -rf .claude; mkdir .claude; echo x > .claude/hooks.json",
     "mkdir .vscode && echo x > .vscode/tasks.json",
+    "echo x > opencode.json",
+    "mkdir .opencode && echo x > .opencode/plugin.js",
     "echo x > .bashrc",
     "ln -s mcp.json .profile",
     "(sleep 0.05; echo x > .envrc) & wait",
@@ -358,6 +362,74 @@ def test_keys_of_the_kernel_and_rights_of_root_are_out_of_reach(shell: StdioClie
     assert ran(shell, same)["structuredContent"]["exit_code"] != 0
     vsock = "import socket; socket.socket(40, socket.SOCK_STREAM)"
     assert ran(shell, f"python3 -c '{vsock}'")["structuredContent"]["exit_code"] != 0
+
+
+OF_OTHERS = """
+import array, contextlib, ctypes, fcntl, os, resource, sys
+there, victim, key = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+libc = ctypes.CDLL(None)
+libc.shmat.restype = ctypes.c_void_p
+for change in (
+    lambda: resource.prlimit(victim, resource.RLIMIT_NOFILE, (9, 9)),
+    lambda: os.setpriority(os.PRIO_PROCESS, victim, 19),
+    lambda: os.setxattr(there, "user.fanout", b"x"),
+    lambda: os.chown(there, -1, os.getgroups()[-1]),
+    lambda: fcntl.ioctl(os.open(there, os.O_RDONLY), 0x40086602, array.array("l", [0x40])),
+    lambda: ctypes.memset(libc.shmat(libc.shmget(key, 4096, 0), None, 0), 66, 4),
+    lambda: libc.msgsnd(libc.msgget(key, 0), (ctypes.c_char * 12)(1), 4, 0o4000),
+):
+    if change.__code__.co_names[0] != "ctypes" or libc.shmget(key, 4096, 0) >= 0:
+        with contextlib.suppress(OSError):
+            change()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.uname().machine != "x86_64", reason="numbers of x86-64")
+def test_files_and_processes_of_others_keep_attributes_limits_and_memory(shell: StdioClient, work: Path) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.shmat.restype = ctypes.c_void_p
+    key = 0x46000000 | os.getpid()
+    memory, queue = libc.shmget(key, 4096, 0o1600), libc.msgget(key, 0o1600)
+    with tempfile.NamedTemporaryFile(dir="/var/tmp") as there, subprocess.Popen(("sleep", "600")) as victim:
+        (work / "change.py").write_text(OF_OTHERS)
+
+        def state() -> list[object]:
+            attributes = array.array("l", [0])
+            fcntl.ioctl(there.fileno(), 0x80086601, attributes)
+            process = Path(f"/proc/{victim.pid}")
+            return [
+                *(attributes, os.listxattr(there.name), os.stat(there.name).st_gid),
+                *((process / "limits").read_text(), os.getpriority(os.PRIO_PROCESS, victim.pid)),
+                ctypes.string_at(libc.shmat(memory, None, 0), 4),
+                libc.msgrcv(queue, (ctypes.c_char * 64)(), 32, 0, 0o4000),
+            ]
+
+        try:
+            before = state()
+            ran(shell, f"python3 change.py {there.name} {victim.pid} {key}")
+            assert state() == before
+        finally:
+            victim.kill()
+            libc.shmctl(memory, 0, None)
+            libc.msgctl(queue, 0, None)
+
+
+def test_a_program_that_a_command_puts_on_the_search_path_is_not_what_makes_the_sandbox(
+    work: Path, kind: str, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FANOUT_SHELL_SANDBOX", kind.lower())
+    monkeypatch.setenv("PATH", os.pathsep.join((str(work / "bin"), "bin", os.environ["PATH"])))
+    (work / "bin").mkdir()
+    program = f"#!/bin/sh\n/usr/bin/touch {elsewhere}/ran-$(/usr/bin/basename $0)\n"
+    with StdioClient("console_app.servers.shell", cwd=work) as shell:
+        copies = "chmod +x bin/bash; for n in bwrap sh env; do cp bin/bash bin/$n; done"
+        plant = f"cat > bin/bash << 'END'\n{program}END\n{copies}"
+        assert ran(shell, plant)["structuredContent"]["exit_code"] == 0
+        assert "still" in told(ran(shell, "echo still"))
+        assert "outside" in told(ran(shell, "echo outside", outside=True))
+    with StdioClient("console_app.servers.shell", cwd=work) as shell:
+        assert "again" in told(ran(shell, "echo again"))
+    assert os.listdir(elsewhere) == []
 
 
 @pytest.mark.parametrize(

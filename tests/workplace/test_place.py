@@ -11,7 +11,7 @@ import pytest
 
 from console_app.config.files import Paths
 from console_app.domain import amounts
-from console_app.workplace import WorkingFolder
+from console_app.workplace import WorkingFolder, Worktree
 from tests.each import each
 
 GIT = ("git", "-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main")
@@ -154,3 +154,17 @@ async def test_names_in_the_folder_are_one_line_each_and_bounded(tmp_path: Path)
     assert "more" in text
     assert len(text) < 800
     text.encode()
+
+
+async def test_git_of_the_folder_itself_is_not_asked(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command in the sandbox writes there, and an activated environment has such a folder on the search path."""
+    programs = checkout / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    (checkout / ".git" / "info" / "exclude").write_text(".venv\n")
+    (programs / "git").write_text(f"#!/bin/sh\ntouch {checkout.parent}/ran\necho '?? x'\n")
+    (programs / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", os.pathsep.join((str(programs), os.environ["PATH"])))
+    assert "branch main, clean" in await place(checkout)
+    worktree = Worktree.open(checkout, checkout.parent / "kept", "one")
+    assert worktree.close() is None
+    assert not (checkout.parent / "ran").exists()

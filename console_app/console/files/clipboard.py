@@ -20,6 +20,7 @@ from console_app.config.secrets import child_environment
 from console_app.domain import FanoutError, amounts
 from console_app.providers import LARGEST_FILE, picture_type
 from console_app.records import dataclass
+from console_app.search_path import search_path
 
 PATIENCE = 5.0  # seconds that one program is given: whoever owns the clipboard may not answer
 LARGEST_TEXT = 10_000_000  # bytes
@@ -86,7 +87,7 @@ def _programs(environ: Mapping[str, str], platform: str) -> _Programs:
         wanted += [_WAYLAND] if environ.get("WAYLAND_DISPLAY") else []
         wanted += [_X11] if environ.get("DISPLAY") else []
     for programs in wanted:
-        if shutil.which(programs.picture[0], path=environ.get("PATH")):
+        if shutil.which(programs.picture[0], path=search_path(environ)):
             return programs
     if not wanted:
         raise ClipboardError("no desktop's clipboard can be reached from here.", "Name the picture's file with @.")
@@ -95,7 +96,7 @@ def _programs(environ: Mapping[str, str], platform: str) -> _Programs:
 
 
 async def _output(command: Sequence[str], environ: Mapping[str, str], most: int, given: bytes = b"") -> bytes:
-    if (program := shutil.which(command[0], path=environ.get("PATH"))) is None:
+    if (program := shutil.which(command[0], path=search_path(environ))) is None:
         return b""
     try:
         process = await child_programs.start(
@@ -155,7 +156,7 @@ def editor_command() -> list[str]:
     if not sys.stdin.isatty():
         raise EditorError("none is named, and there is no terminal.", "Set VISUAL or EDITOR to one that needs none.")
     for name in FALLBACKS:
-        if found := shutil.which(name):
+        if found := shutil.which(name, path=search_path(os.environ)):
             return [found]
     raise EditorError("none is installed.", "Set VISUAL or EDITOR to the one you use.")
 
@@ -193,7 +194,7 @@ def open_file(path: str) -> str:
     if not Path(path).exists():
         return "the file is gone"
     program = "open" if sys.platform == "darwin" else "explorer" if sys.platform == "win32" else "xdg-open"
-    found = shutil.which(program)
+    found = shutil.which(program, path=search_path(os.environ))
     if found is None:
         return f"there is no {program} here"
     try:

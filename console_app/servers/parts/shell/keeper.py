@@ -231,7 +231,7 @@ def _become(start: dict[str, Any], output: int, errors: int) -> None:
         argv = start["argv"]
         if start["write"] is not None:
             kernel_sandbox.restrict(start["write"], start["read"], network=start["network"])
-        elif argv[0] == "bwrap" and (program := kernel_sandbox.socket_filter()):
+        elif os.path.basename(argv[0]) == "bwrap" and (program := kernel_sandbox.socket_filter()):
             read, write = os.pipe()
             os.write(write, program)
             os.close(write)

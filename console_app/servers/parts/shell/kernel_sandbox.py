@@ -3,8 +3,10 @@
 The numbers are those of linux/landlock.h, linux/seccomp.h, linux/bpf_common.h and linux/capability.h. Reading and
 writing are confined to folders. A socket can be made of no family (but pairs of connected ones can): without a network
 that is what keeps the network away, and with one still keeps away the services of this machine that listen on paths.
-Left free are modes and times of files outside, which Landlock doesn't know. In bubblewrap too are refused keys that the
-kernel keeps for the user, and sockets that lead out of a network of one's own.
+Landlock doesn't know owners, attributes, modes and times of files. The filter refuses to change the first two anywhere,
+since it can't see of which file they are, and memory and limits of other processes. The last two are left free: builds
+live on them. In bubblewrap too are refused keys that the kernel keeps for the user, and sockets that lead out of a
+network of one's own.
 """
 
 from __future__ import annotations
@@ -23,8 +25,26 @@ _READ: Final = 0b11 << 2  # files, and which there are
 _WRITE_FILE, _MAKE_AND_REMOVE, _REFER, _TRUNCATE = 1 << 1, 0b1_1111_1111 << 4, 1 << 13, 1 << 14
 _TCP: Final = 0b11  # bind and connect, from version 4
 _SCOPES, _SCOPED = 0b11, 6  # abstract sockets and signals, and the version that knows them
-# The name that audit has, the number of socket(), and those of add_key(), request_key() and keyctl().
-_MACHINES: Final = {"x86_64": (0xC000003E, 41, (248, 249, 250)), "aarch64": (0xC00000B7, 198, (217, 218, 219))}
+# The name that audit has, the number of socket(), those of add_key(), request_key() and keyctl(), of calls that change
+# owners and attributes of files or reach memory and queues of System V and POSIX, and of ioctl(), prlimit64() and
+# setpriority().
+_MACHINES: Final = {
+    "x86_64": (
+        *(0xC000003E, 41, (248, 249, 250)),
+        (*(29, 30, *range(64, 72), 92, 93, 94, 260), *range(188, 191), *range(197, 200), 220, 240, 241, 31),
+        (16, 302, 141),
+    ),
+    "aarch64": (
+        0xC00000B7,
+        198,
+        (217, 218, 219),
+        (5, 6, 7, 14, 15, 16, 54, 55, 180, 181, *range(186, 198)),
+        (29, 261, 140),
+    ),
+}
+_NEW_SETTERS: Final = (463, 466, 469)  # of attributes, the same everywhere
+_SET_FLAGS: Final = (0x40086602, 0x40046602, 0x401C5820)  # of a file: ioctls
+_OfArgument = tuple[int, int, Sequence[int], bool]
 _URING_SETUP: Final = 425  # its rings make sockets that no filter sees
 _UNIX, _INTERNET = 1, (2, 10, 16)  # families, netlink among them
 _NO_RIGHTS: Final = (0x20080522).to_bytes(4, "little") + bytes(4), bytes(24)  # of capset()
@@ -70,7 +90,9 @@ def restrict(write: Sequence[str], read: Sequence[str] | None, *, network: bool)
         os.close(descriptor)
     _enforce(libc, ruleset)
     _checked(libc.capset(*_NO_RIGHTS))  # those of root are over more than files
-    program = socket_filter(_INTERNET if network else ())
+    *_, changes, (ioctl, limit, priority) = _MACHINES[platform.machine()]
+    others = ((ioctl, 1, _SET_FLAGS, True), (limit, 0, (0,), False), (priority, 1, (0,), False))
+    program = socket_filter(_INTERNET if network else (), (*changes, *_NEW_SETTERS), others)
     code = ctypes.create_string_buffer(program)
     pointer = struct.pack("@HP", len(program) // 8, ctypes.addressof(code))
     _checked(libc.prctl(_SET_SECCOMP, _FILTER, pointer, 0, 0))
@@ -90,27 +112,29 @@ def _enforce(libc: ctypes.CDLL, ruleset: int) -> None:
     os.close(ruleset)
 
 
-def socket_filter(families: Sequence[int] = (_UNIX, *_INTERNET)) -> bytes:
-    """Return the program of a filter that lets sockets be made of these families alone; b"" for an unknown machine."""
+def socket_filter(
+    families: Sequence[int] = (_UNIX, *_INTERNET), more: Sequence[int] = (), arguments: Sequence[_OfArgument] = ()
+) -> bytes:
+    """Return the program of a filter that refuses sockets of all but these families, and `more` calls.
+
+    It is b"" for an unknown machine. `arguments` refuse a call where an argument is, or is not, one of some values.
+    """
     if platform.machine() not in _MACHINES:
         return b""
-    machine, socket_call, keys = _MACHINES[platform.machine()]
+    machine, socket_call, keys = _MACHINES[platform.machine()][:3]
     load, equal, at_least, give = 0x20, 0x15, 0x35, 0x06
-    refused = (_URING_SETUP, *keys)
-    end = 4 + len(refused) + 2 + len(families)  # where it is refused; behind that it is allowed
     code = [
-        (load, 0, 0, 4),
-        (equal, 0, end - 2, machine),  # calls of another machine's kind have other numbers
-        (load, 0, 0, 0),
-        (at_least, end - 4, 0, 0x40000000),  # x32
-        *((equal, end - at - 1, 0, number) for at, number in enumerate(refused, 4)),
-        (equal, 0, len(families) + 2, socket_call),
-        (load, 0, 0, 16),
-        *((equal, end - at, 0, family) for at, family in enumerate(families, end - len(families))),
-        (give, 0, 0, _REFUSE),
-        (give, 0, 0, _ALLOW),
+        *((load, 0, 0, 4), (equal, 1, 0, machine), (give, 0, 0, _REFUSE)),  # others' calls have other numbers
+        *((load, 0, 0, 0), (at_least, 0, 1, 0x40000000), (give, 0, 0, _REFUSE)),  # x32
     ]
-    return b"".join(struct.pack("=HBBI", *one) for one in code)
+    for number in (_URING_SETUP, *keys, *more):
+        code += [(equal, 0, 1, number), (give, 0, 0, _REFUSE)]
+    for number, at, values, refused in (*arguments, (socket_call, 0, families, False)):
+        many = len(values)
+        code += [(load, 0, 0, 0), (equal, 0, many + 3, number), (load, 0, 0, 16 + 8 * at)]
+        code += [(equal, many - one, 0, value) for one, value in enumerate(values)]
+        code += [(give, 0, 0, _ALLOW if refused else _REFUSE), (give, 0, 0, _REFUSE if refused else _ALLOW)]
+    return b"".join(struct.pack("=HBBI", *one) for one in (*code, (give, 0, 0, _ALLOW)))
 
 
 def _checked(result: int) -> int:

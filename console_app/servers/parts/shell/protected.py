@@ -25,6 +25,7 @@ UNTRUSTED: Final = ".untrusted"  # is added to the name of what a command has pu
 OF_GIT: Final = ("hooks", "config", "config.worktree", "commondir", "modules", "info/attributes")
 OF_FOLDER: Final = (
     *(".fanout", "mcp.json", ".mcp.json", ".vscode", ".idea", ".claude", ".codex", ".cursor", ".gemini", ".agents"),
+    *(".opencode", "opencode.json", "opencode.jsonc", ".qwen", ".kiro", ".windsurf", ".zed", ".github/hooks", ".vibe"),
     *(".gitmodules", ".gitconfig", ".husky", ".envrc", ".config/git", ".config/fish", ".config/fanout", ".ssh"),
     *(".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile"),
     *(".zlogin", ".local/share/fanout", ".local/state/fanout", "Library/LaunchAgents", ".config/autostart"),

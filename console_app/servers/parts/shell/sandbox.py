@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from console_app.search_path import search_path
 from console_app.servers.parts.shell import kernel_sandbox
 from console_app.servers.parts.shell.home import HiddenHome
 from console_app.servers.parts.shell.protected import OF_FOLDER, OF_GIT, ProtectedNames
@@ -67,13 +69,14 @@ class Sandbox:
             case "bubblewrap":
                 return [*_bwrap(temporary, guard, home, network=self.network), "--", *argv]
             case "sandbox-exec":
-                return ["sandbox-exec", "-p", _profile(temporary, guard, home, network=self.network), *argv]
+                return ["/usr/bin/sandbox-exec", "-p", _profile(temporary, guard, home, network=self.network), *argv]
             case _:
                 return list(argv)
 
 
 def _bwrap(temporary: Path, guard: ProtectedNames, home: HiddenHome, *, network: bool) -> list[str]:
-    words = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
+    program = shutil.which("bwrap", path=search_path(os.environ, *guard.roots)) or "/usr/bin/bwrap"
+    words = [program, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
     words += ["--share-net"] if network else []
     words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
     # What services of this machine keep, also for those that begin while the command runs.
@@ -163,7 +166,7 @@ def _holds(sandbox: Sandbox) -> bool:
         for one in (inside, outside, temporary):
             one.mkdir()
         script = ': > "$1/file" && ! (: > "$2/file") 2>/dev/null'
-        words = ["sh", "-c", script, "sh", str(inside), str(outside)]
+        words = ["/bin/sh", "-c", script, "sh", str(inside), str(outside)]
         argv = sandbox.around(words, temporary, ProtectedNames([inside]), HiddenHome())
         if sandbox.kind == "Landlock":
             module = Path(kernel_sandbox.__file__)
