@@ -84,6 +84,12 @@ READ: dict[str, tuple[str, list[Any], str]] = {
         [WRITE],
         "",
     ),
+    "a recipient's parameters in a coat, whose last token was taken away": (
+        ' to=write_file<|channel|>analysis <|constrain|>xml<|message|><any:parameter name="path">\na\n</any:parameter>'
+        '<any:parameter name="content">\nb\n</any:parameter>',
+        [WRITE],
+        "",
+    ),
     "labels in capitals": (f"ACTION: write_file\nACTION INPUT: {AB}", [WRITE], ""),
     "a label in capitals before JSON": ('ACTION: {"name": "ping", "arguments": {}}', [PING], ""),
     "labels with a space": (f"Action : write_file\nAction Input : {AB}", [WRITE], ""),

@@ -8,7 +8,7 @@ from console_app.textcalls.bodies.draft import Draft, Region, close_region
 from console_app.textcalls.bodies.framing import JSON, Frame, frame, quoted
 from console_app.textcalls.bodies.literals import LiteralReader, decode_json
 from console_app.textcalls.bodies.shapes import LIST_KEYS, PARALLEL, shape, spread
-from console_app.textcalls.bodies.tag_body import tag_pattern
+from console_app.textcalls.bodies.tag_body import TagBody, tag_pattern
 from console_app.textcalls.model import Unreadable, is_object
 from console_app.textcalls.patterns import compiled, lazily
 from console_app.textcalls.source import Reading, Source
@@ -107,7 +107,7 @@ _FENCE_BEFORE = lazily(r"\s*```\w*\s*(?=\{)")
 class NamedBody:
     """`head` is a pattern with a group `name`, up to the arguments. `bare_names`: prefixes and call numbers around a
     name belong to the dialect. Up to `until`, text in place of an object goes to the one parameter it can be meant for.
-    `quotes` are tokens of which one stands before and after every string.
+    `quotes` are tokens of which one stands before and after every string; `tags` may stand in place of an object.
     """
 
     head: str
@@ -115,6 +115,7 @@ class NamedBody:
     required_close: bool = True
     until: str = ""
     quotes: tuple[str, ...] = ()
+    tags: TagBody | None = None
 
     @property
     def grammar(self) -> str:
@@ -134,7 +135,9 @@ class NamedBody:
         src.pos = head.end()
         draft.open(written, src.at)
         char = yield from src.ahead()
-        if char in ("{", "`") or not self.until:
+        if self.tags is not None and char == "<" and (yield from src.match(compiled(rf"\s*{self.tags.param}"))):
+            yield from self.tags.read_behind(head, written, region.start, src, region, draft)
+        elif char in ("{", "`") or not self.until:
             yield from self._object(src, region, draft, written)
         else:
             yield from self._text(src, region, draft, written)
@@ -150,7 +153,7 @@ class NamedBody:
                 draft.done_loosely(written, None, region.start, src.at)
                 yield from close_region(src, region, draft)
             else:
-                yield from region.fail_and_skip(src, draft, region.start, "its arguments are not a JSON object")
+                yield from region.fail_and_skip(src, draft, region.start, "its arguments can't be read", name=written)
             return
         span = yield from frame(src, quoted(*self.quotes) if self.quotes else JSON)
         may_miss = span.state == "open" and (yield from region.at_close(src))

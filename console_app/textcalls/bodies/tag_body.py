@@ -35,7 +35,7 @@ class TagBody:
     stand in place of the parameters. `exact`: every character of a value is part of it, line breaks at its ends
     included; None: the coat says it. `trim`: white space around a single-line value is not part of it, and entities
     stand for characters. `wrapper`: what may stand before the parameters. `nested`: a prefix by which values hold tags
-    again.
+    again. `open_end`: the token that ends a call may have been taken away with the answer's end.
     """
 
     grammar: ClassVar[str] = "tags"
@@ -51,6 +51,7 @@ class TagBody:
     inner: str = ""
     json: bool = False
     wrapper: str = ""
+    open_end: bool = False
 
     @property
     def start(self) -> str:
@@ -72,6 +73,12 @@ class TagBody:
             written = f"{server}_{written}"
         src.pos = head.end()
         draft.open(written, src.at)
+        yield from self.read_behind(head, written, begin, src, region, draft)
+
+    def read_behind(
+        self, head: Match, written: str, begin: int, src: Source, region: Region, draft: Draft
+    ) -> Reading[None]:
+        """Read on behind the opening of a call, which began at `begin`."""
         name = draft.name_of(written)
         patterns = _patterns(self, written, tuple(draft.tools.properties(name)), region.opens, region.closes)
         exact = _by_coat(head.group(), region.token) if self.exact is None else self.exact
@@ -140,6 +147,7 @@ class _Call:
     repaired: dict[str, None] = field(default_factory=dict[str, None])
     last: tuple[str, Match, int, _ValueEnd] | None = None
     stray: bool = False
+    open: bool = False
 
     def read(self, head: Match) -> Reading[None]:
         src = self.src
@@ -154,6 +162,8 @@ class _Call:
                 return
         arguments = self.draft.tools.coerced(self.name, self.arguments) if self.tags.nested else self.arguments
         self.draft.done(self.name, arguments, self.begin, src.at, repaired=tuple(self.repaired))
+        if self.open:
+            self.draft.unclosed()
         if self.last is not None and not self.repaired:
             key, head, start, end = self.last
             decode = partial(_decode, self.tags, self.draft.tools, self.name, key, head, exact=self.exact is True)
@@ -178,6 +188,9 @@ class _Call:
             if found is None:
                 yield from src.skip()
                 rest = src.tail()
+                self.open = rest == "" and self.tags.open_end and self.last is not None
+                if self.open:
+                    return True
                 if rest == "" or (rest and rest[0] in self.tags.lead and ">" not in rest[1:] and "\n" not in rest):
                     self._cut("the answer ended before the call did")
                 else:

@@ -175,6 +175,17 @@ _KEY = (
 )
 _ARGUMENT = r"<(?:(?:parameter|param|argument|arg)\s+name\s*=\s*[\"'])?(?P<key>[\w.-]+)[\"']?>"
 _ARGUMENT_END = r"</(?:parameter|param|argument|arg|KEY)>"
+_PARAM = (
+    rf"<{P}(?:param(?:eter)?\s*=\s*(?=[^<>\n]+>)|param(?:eter)?\s*(?:\s[^<>]*?)?name\s*=\s*(?=[\"']))"
+    r"(?:(?=[^<>]*\sstring\s*=\s*[\"'](?P<string>true|false))|)[\"']?(?P<key>[^\"'<>]+)[\"']?[^<>]*>"
+)
+_PARAM_END = rf"</{P}param(?:eter)?{S}>"
+_HARMONY = (
+    r"(?:<\|start\|>\s*assistant)?(?:<\|channel\|>\s*(?!analysis(?!\s+to=functions\.))\w+)?"
+    r"\s*to=(?!(?:assistant|user|self|commentary|all|developer)\b)(?P<name>[^\s<]++)\s*+(?:<\|channel\|>)?+[^<]*+"
+    rf"(?:<\|constrain\|>[^<]*+)?+<\|message\|>(?=\s*(?:[^\s<]|<\||<{P}param))"
+)
+_HARMONY_END = r"<\|(?:call|end|return)\|>"
 _FUNCTION = (
     rf"<{P}(?:function\s*=\s*(?=[^<>\n]+>)|(?:invoke|function)\s*(?:\s[^<>]*?)?name\s*=\s*)"
     r"[\"']?(?P<name>[^\"'<>=/]+)[\"']?[^<>]*>"
@@ -188,11 +199,8 @@ DIALECTS: tuple[Dialect, ...] = (
         TagBody(
             call=rf"(?:function\s*{SPECIAL}\s*)?{_FUNCTION}",
             inner=_FUNCTION,
-            param=(
-                rf"<{P}(?:param(?:eter)?\s*=\s*(?=[^<>\n]+>)|param(?:eter)?\s*(?:\s[^<>]*?)?name\s*=\s*(?=[\"']))"
-                r"(?:(?=[^<>]*\sstring\s*=\s*[\"'](?P<string>true|false))|)[\"']?(?P<key>[^\"'<>]+)[\"']?[^<>]*>"
-            ),
-            param_end=rf"</{P}param(?:eter)?{S}>",
+            param=_PARAM,
+            param_end=_PARAM_END,
             call_end=rf"</{P}(?:invoke|function){S}>",
             json=True,
             exact=None,
@@ -292,14 +300,9 @@ DIALECTS: tuple[Dialect, ...] = (
     ),
     Dialect(
         "harmony",
-        NamedBody(
-            r"(?:<\|start\|>\s*assistant)?(?:<\|channel\|>\s*(?!analysis(?!\s+to=functions\.))\w+)?"
-            r"\s*to=(?!(?:assistant|user|self|commentary|all|developer)\b)(?P<name>[^\s<]++)\s*+(?:<\|channel\|>)?+[^<]*+"
-            r"(?:<\|constrain\|>[^<]*+)?+<\|message\|>(?=\s*(?:[^\s<]|<\|))",
-            bare_names=True,
-        ),
+        NamedBody(_HARMONY, bare_names=True, tags=TagBody(_HARMONY, _PARAM, _PARAM_END, _HARMONY_END, open_end=True)),
         begins=("<|channel|>", "<|start|>", "to=functions."),
-        closes=r"<\|(?:call|end|return)\|>",
+        closes=_HARMONY_END,
     ),
     Dialect(
         "roo_xml",

@@ -42,6 +42,7 @@ _HALF_OBJECT = lazily(rf"{ACTION}\s*(?:```\w*\s*$|(?:```\w*\s*)?[\[{{]\s*(?:$|[\
 _TO_ALL = lazily(r"(?:>>>)?all[ \t]*\r?\n")
 _HALF_RECIPIENT = lazily(r">>>([\w.-]+)\s*$")
 _TO = lazily(r"\s*to=(?:(?P<self>self)|user|commentary|[\w.-]+(?=<\|message\|>\s*<\w+:function_calls))<\|message\|>")
+_TO_CALL = lazily(r"\s*?(?P<to>[ ]?to=(?!(?:user|self|commentary)\b)[^\s<]+<\|channel\|>)")
 _HALF_TO = lazily(r"\s*t(?:o(?:=[\w.-]*(?:<[|\w]*>?\s*(?:<[\w:]*)?)?)?)?")
 _NAME = lazily(r"(?P<name>\S+)[ \t]*\r?\n\s*\{")
 _HALF_NAME = lazily(r"\s*(\S*)([ \t\r]*(?:\n\s*)?)")
@@ -170,6 +171,11 @@ def _channel(state: ScanState) -> Reading[None]:
     if _TO_TOOL.search(header.group()) and not (src.tail() or "").strip() and src.tail() is not None:
         state.cut_off("harmony", "where the arguments should begin", start)
         return
+    if "<|constrain|>" in header.group():
+        draft, region = state.new_draft("harmony"), Region(start, closes=ROWS["harmony"].closes)
+        yield from region.fail_and_skip(src, draft, start, "its header names no tool")
+        state.conclude(draft)
+        return
     output.drop(src.at)
     if header.group("channel") == "analysis" or " to=self<" in header.group():
         yield from src.find(_CHANNEL_ENDS, "<", 16)
@@ -252,8 +258,6 @@ def _recipient(state: ScanState, shown: str = "") -> Reading[None]:
 def read_opening(state: ScanState) -> Reading[None]:
     """Read the recipient with which an answer begins: Functionary's without its `>>>`, Muse's without `<|start|>`."""
     src, names = state.src, state.tools.names
-    if state.level == "none":
-        return
     known = (*names, "all")
     while not src.ended and len(src.buf) - src.pos <= _LONGEST:  # where the prompt holds the first token of the turn
         text = src.buf[src.pos :]
@@ -262,7 +266,14 @@ def read_opening(state: ScanState) -> Reading[None]:
         if not named and not _HALF_TO.fullmatch(text):
             break
         yield
-    if found := _TO.match(src.buf, src.pos):
+    if found := _TO_CALL.match(src.buf, src.pos):
+        src.pos = found.start("to")
+        state.output.show(src.at)
+        state.held = True
+        yield from read_marker(state, "to=functions.", inside=True)
+    elif state.level == "none":
+        return
+    elif found := _TO.match(src.buf, src.pos):
         src.pos = found.end()
         state.output.drop(src.at)
         state.structure.aside = _ASIDE if "to=user" in found.group() else ""
