@@ -189,7 +189,7 @@ class CallDetail:
     @property
     def beside(self) -> ResultBody | None:
         """The structured content, where it says what the text doesn't."""
-        return self._both()[1]
+        return None if self._call.structured is None else self._both()[1]
 
     @property
     def unfinished(self) -> Sequence[ResultBody]:
