@@ -114,7 +114,9 @@ async def test_a_turn_that_the_disk_holds_back_has_a_time_of_its_own(tmp_path: P
 async def test_a_hook_that_is_asked_is_said_and_nothing_else_seems_to_go_on(tmp_path: Path) -> None:
     clock, held = Clock(), ("UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop")
     hooks = {
-        event: [{"hooks": [{"type": "command", "command": f"cat > /dev/null; until test -e {event}; do sleep 0.02; done"}]}]
+        event: [
+            {"hooks": [{"type": "command", "command": f"cat > /dev/null; until test -e {event}; do sleep 0.02; done"}]}
+        ]
         for event in held
     }
     environ = {"FANOUT_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
