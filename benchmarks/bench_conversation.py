@@ -31,6 +31,7 @@ from console_app.engine.calls.call_execution import GatheredOutput
 from console_app.sessions import Library, Store
 from console_app.tui.lineview import ConversationView, EventRouter, Finder
 from console_app.tui.timeline.screen import TimelineScreen
+from console_app.wiring import freeze_collector
 
 PARAGRAPH = """## Section {n}
 
@@ -374,6 +375,7 @@ async def main(names: list[str]) -> None:
         app = Bench()
         async with app.run_test(size=(120, 40)) as pilot:
             await pilot.pause()
+            freeze_collector()  # as the console does once it has started
             wall, cpu = time.perf_counter(), time.process_time()
             told = await scene(Scene(app))
             wall, cpu = time.perf_counter() - wall, time.process_time() - cpu

@@ -178,9 +178,9 @@ class CallLog(BaseEvent):
     call_id: str
     level: Level = "info"
     text: str
-    news: bool = True  # it puts the call's deadline off: neither said before, nor of a flood, nor maybe another's
+    news: bool = True  # it puts the call's deadline off: neither said before nor of a flood
     dropped: int = 0  # lines right before it that came too fast to keep
-    sure: bool = True  # False: it may be of another call of its server, which didn't say
+    sure: bool = True  # False, in older sessions: it may be of another call of its server
 
 
 class CallOutput(BaseEvent):

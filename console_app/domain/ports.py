@@ -246,9 +246,8 @@ class CallReporter(Protocol):
 
     def progress(self, progress: float, total: float | None, message: str | None) -> None: ...
 
-    def log(self, level: Level, text: str, *, sure: bool = True, dropped: int = 0) -> None:
-        """Tell a line of a log. Unless it is `sure` to be this call's, it puts off no deadline. `dropped` lines before
-        it came too fast."""
+    def log(self, level: Level, text: str, *, dropped: int = 0) -> None:
+        """Tell a line of its log. `dropped` lines before it came too fast."""
 
     def output(self, stream: OutputStream, text: str, *, dropped: int = 0) -> None:
         """A piece of what the call writes, as it comes: told gathered. `dropped` bytes right before it are lost."""

@@ -69,7 +69,6 @@ class Reports:
     progressed: list[tuple[float, float | None, str | None]] = field(default_factory=list)
     logged: list[tuple[Level, str]] = field(default_factory=list)
     written: list[tuple[OutputStream, str, int]] = field(default_factory=list)
-    unsure: int = 0  # lines that may be another call's
     dropped: int = 0  # lines that came too fast
     news: asyncio.Event = field(default_factory=asyncio.Event)
     holds: int = 0
@@ -82,10 +81,9 @@ class Reports:
         self.progressed.append((progress, total, message))
         self.news.set()
 
-    def log(self, level: Level, text: str, *, sure: bool = True, dropped: int = 0) -> None:
+    def log(self, level: Level, text: str, *, dropped: int = 0) -> None:
         self.logged.append((level, text))
         self.dropped += dropped
-        self.unsure += not sure
         self.news.set()
 
     def output(self, stream: OutputStream, text: str, *, dropped: int = 0) -> None:

@@ -62,7 +62,6 @@ def log_lines(call: CallView) -> list[str]:
         if line.dropped:
             lines.append(f"… {line.dropped:,} more that came too fast to keep")
         lines.append(f"{line.level}: {line.text}")
-    lines += [f"server log, maybe of another call, {line.level}: {line.text}" for line in call.server_log]
     return lines
 
 

@@ -44,7 +44,6 @@ CallChange = (
 
 _TAIL = 200  # characters of the newest words of an agent
 MOST_LOG_LINES = 500  # of a call, on screen; the newest
-MOST_SERVER_LINES = 8  # that may be of any of several calls
 
 
 class Transcript:
@@ -470,11 +469,9 @@ def _apply_to_call(call: CallView, event: CallChange) -> None:
             if event.message is not None:
                 call.message = event.message
         case ev.CallLog():
-            line = LogLine(event.at, event.level, event.text, event.dropped)
             if not event.sure:
-                call.server_log = [*call.server_log, line][-MOST_SERVER_LINES:]
                 return
-            call.log.append(line)
+            call.log.append(LogLine(event.at, event.level, event.text, event.dropped))
             call.logged += 1 + event.dropped
             call.dropped += event.dropped
             call.message = event.text
@@ -543,6 +540,5 @@ def _finished(call: CallView, event: ev.CallFinished) -> None:
     call.duration_ms, call.structured, call.by_user = event.duration_ms, event.structured, event.by_user
     if call.output is not None:
         call.output.cut()
-    call.server_log = []  # what may be another's says nothing of what came of it
     if call.arguments is not None:
         call.arriving.set("")  # read, they are kept as `arguments`

@@ -182,7 +182,6 @@ class CallView:
     detached: bool = False  # it went to the background
     output: OutputTail | None = None  # the newest, None before there is any
     log: list[LogLine] = field(default_factory=list[LogLine])  # the newest
-    server_log: list[LogLine] = field(default_factory=list[LogLine])  # the newest, while it runs: maybe of another call
     logged: int = 0  # lines in all: those of `log`, older ones, and those that were dropped
     dropped: int = 0  # lines that came too fast to be kept
     outcome: Outcome | None = None

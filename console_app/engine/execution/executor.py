@@ -325,17 +325,15 @@ class _Reporter:
             ev.CallProgress(call_id=call.id, progress=progress, total=total, message=message, news=news)
         )
 
-    def log(self, level: ev.Level, text: str, *, sure: bool = True, dropped: int = 0) -> None:
+    def log(self, level: ev.Level, text: str, *, dropped: int = 0) -> None:
         call = self._call
         if call.result is not None:
             return
-        news = sure and call.says_news(text, self._clock(), dropped)
+        news = call.says_news(text, self._clock(), dropped)
         if dropped:
             call.keep(f"[{plural(dropped, 'line')} came too fast to keep]")
         call.keep(text)
-        self._activity.report(
-            ev.CallLog(call_id=call.id, level=level, text=text, news=news, dropped=dropped, sure=sure)
-        )
+        self._activity.report(ev.CallLog(call_id=call.id, level=level, text=text, news=news, dropped=dropped))
 
     def output(self, stream: ev.OutputStream, text: str, *, dropped: int = 0) -> None:
         if self._call.output is not None and self._call.result is None:

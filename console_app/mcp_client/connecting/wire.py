@@ -43,7 +43,7 @@ _REQUEST_NAMES: Final = (
 
 OUTPUT = "fanout/output"  # in the `_meta` of progress: a piece of output, which no newer one makes up for
 Progress = tuple[float, float | None, str | None]
-Logged = tuple[Level, str, bool]
+Logged = tuple[Level, str]
 _ORDER: dict[str, int] = {level: place for place, level in enumerate(get_args(Level))}
 # The key is the class, since an `isinstance` that fails on a pydantic model costs as much as keeping the message.
 _KINDS: dict[type[types.JSONRPCMessage], Kind] = {
@@ -103,16 +103,16 @@ class WireCall:
         progress, total, _ = self._latest
         self.progressed((progress, total, text))
 
-    def logged(self, level: Level, text: str, *, sure: bool) -> None:
+    def logged(self, level: Level, text: str) -> None:
         """Report a line of its server's log, now or, in a flood, the newest with the end of the second."""
         loop = self._tick()
         self._logged += 1
         if self._logged <= _MOST_A_SECOND:
             self._flush_line()
-            self.reporter.log(level, text, sure=sure)
+            self.reporter.log(level, text)
             return
         self._dropped += self._line is not None
-        self._line = (level, text, sure)
+        self._line = (level, text)
         if self._timer is None:
             self._timer = loop.call_at(self._second + 1, self.flush)
 
@@ -133,9 +133,9 @@ class WireCall:
 
     def _flush_line(self) -> None:
         if self._line is not None:
-            (level, text, sure), self._line = self._line, None
+            (level, text), self._line = self._line, None
             dropped, self._dropped = self._dropped, 0
-            self.reporter.log(level, text, sure=sure, dropped=dropped)
+            self.reporter.log(level, text, dropped=dropped)
 
 
 # The call that a task is making. Streamable HTTP answers each request on a stream of its own, and the SDK runs what
@@ -180,39 +180,31 @@ class RunningCalls:
 
     def whose(self, params: dict[str, Any], context: contextvars.Context | None) -> WireCall | None:
         """Return the call that a message with these parameters belongs to, or None where that isn't sure."""
-        candidates, sure = self.candidates(params, context)
-        return candidates[0] if sure and candidates else None
-
-    def candidates(self, params: dict[str, Any], context: contextvars.Context | None) -> tuple[list[WireCall], bool]:
-        """Return the calls that a message may belong to, and whether that is sure; none for one whose call is gone."""
         named, known = self._named(params)
         if known:
-            return named, True
+            return named
         made_by = context.get(current_call) if context is not None else None
         if made_by is not None:
-            return [call for call in self.by_token.values() if call is made_by], True
+            return made_by if made_by in self.by_token.values() else None
         # With one call in flight, and none cancelled that may still be writing, there is only one it can be.
         sure = len(self.by_token) == 1 and asyncio.get_running_loop().time() >= self._quiet_until
-        return self.running(), sure
+        return next(iter(self.by_token.values())) if sure else None
 
-    def _named(self, params: dict[str, Any]) -> tuple[list[WireCall], bool]:
+    def _named(self, params: dict[str, Any]) -> tuple[WireCall | None, bool]:
         named = params | safe_text.as_object(params.get("_meta"))
         if (token := named.get("progressToken")) is not None:
-            call = self.by_token.get(str(token))
-            return [call] if call is not None else [], True
+            return self.by_token.get(str(token)), True
         for name in _REQUEST_NAMES:
             request: Any = named.get(name)
             if isinstance(request, int | str) and (call := self._requests.get(request)) is not None:
-                return [call], True
-        return [], False
+                return call, True
+        return None, False
 
 
 class Wire:
-    """The messages of a connection. Log lines that may be of several calls reach all of them, named after the server;
-    the server's log takes what no call claims."""
+    """The messages of a connection. Log lines that may be of several calls stand once, in the server's log."""
 
     def __init__(self, surroundings: Surroundings, protocol: str | None) -> None:
-        self._server = surroundings.server
         self._without_secrets = surroundings.given.without_known_in
         self._server_log = surroundings.log
         self._protocol = protocol
@@ -352,10 +344,9 @@ class Wire:
         known = cast("Level", level if level in _ORDER else "info")
         if _ORDER[known] < _ORDER[self._log_level()]:
             return  # not every server keeps to the level it was asked for
-        candidates, sure = self.calls.candidates(params, context)
-        for call in candidates:
-            call.logged(known, text if sure else f"{self._server}: {text}", sure=sure)
-        if not (sure and candidates):
+        if (call := self.calls.whose(params, context)) is not None:
+            call.logged(known, text)
+        else:
             self._server_log(known, text)
 
 

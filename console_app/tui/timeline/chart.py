@@ -129,7 +129,7 @@ SUPERSEDED = "▂"
 GRID = "┊"
 BEFORE, AFTER = "‹", "›"
 TIME_CELLS = 9
-NEAR = 500  # calls that are told apart from each other
+NEAR = 200  # calls that are told apart from each other
 LONG = 400  # characters of arguments in which calls that begin alike come to differ
 
 

@@ -254,21 +254,6 @@ def test_an_open_panel_shows_arguments_output_result_files_and_id() -> None:
         assert part in text
 
 
-def test_what_a_server_logged_for_any_of_its_calls_is_no_output_of_one() -> None:
-    call = a_call(server_log=[LogLine(START + 1, "info", "demo: copied 0 of 420 files")])
-    block = panel(call)
-    assert "copied" not in shown(block)
-    block.toggle()
-    text = shown(block)
-    assert "server log · may be another call's" in text
-    assert "demo: copied 0 of 420 files" in text
-    assert "output" not in text
-    assert "demo: copied 0 of 420 files" in block.searched
-    call.server_log = [*call.server_log, LogLine(START + 2, "info", "demo: copied 1 of 420 files")]
-    block.touch()
-    assert "copied 1 of 420" in shown(block)
-
-
 @pytest.mark.parametrize(
     ("error", "content"),
     [

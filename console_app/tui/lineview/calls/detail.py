@@ -14,7 +14,7 @@ from rich.cells import cell_len
 
 from console_app.domain import CallState, Outcome, amounts, displayed, one_line, plural, visible
 from console_app.domain.tools import CallOrigin
-from console_app.domain.transcript import CallView, LogLine, results
+from console_app.domain.transcript import CallView, results
 from console_app.records import dataclass
 from console_app.tui.lineview.lines import WIDEST_NAME, Piece, Row, chop, clean, crop, wrap
 from console_app.tui.lineview.palette import Palette
@@ -189,7 +189,7 @@ class CallDetail:
     @property
     def beside(self) -> ResultBody | None:
         """The structured content, where it says what the text doesn't."""
-        return self._both()[1]
+        return None if self._call.structured is None else self._both()[1]
 
     @property
     def unfinished(self) -> Sequence[ResultBody]:
@@ -229,7 +229,7 @@ class CallDetail:
         if call.raw and (call.outcome is Outcome.INVALID or call.repaired):
             found.append("\n".join(TextPage(call.raw).first(FIRST_PAGE)[0]))
         shown = call.log if call.state is CallState.FINISHED else call.log[-LIVE_LOG:]
-        found += [entry.text for entry in (*shown, *call.server_log)]
+        found += [entry.text for entry in shown]
         found += ["\n".join(map(_without_colours, self._written_lines()))] if call.output is not None else []
         if call.state is CallState.FINISHED:
             found.append(visible(call.content) if self.raw else _without_colours(self._text))
@@ -247,8 +247,6 @@ class CallDetail:
             drawings.append((self._written, call.ready_at))
         if call.log:
             drawings.append((self._log, (call.logged, call.outcome)))
-        if call.server_log:
-            drawings.append((self._server_log, tuple(call.server_log)))
         if call.output is not None:
             drawings.append((self._output, (call.output.received, call.outcome)))
         if call.state is CallState.FINISHED:
@@ -340,27 +338,8 @@ class CallDetail:
         call = self._call
         shown = call.log if call.state is CallState.FINISHED else call.log[-LIVE_LOG:]
         earlier = call.logged - len(shown) - sum(entry.dropped for entry in shown)
-        title = _title("output" + (f" · {earlier:,} earlier" if earlier else ""), palette)
-        return [title, *self._lines(shown, width, palette)]
-
-    def _written_lines(self) -> list[str]:
-        """The lines that the call has written, of those that are kept; none of an ended one whose result has them."""
-        call = self._call
-        lines = [] if call.output is None else call.output.lines()
-        return [] if lines and call.outcome is not None and lines[-1] in call.content else lines
-
-    def _output(self, width: int, palette: Palette) -> Sequence[Row]:
-        lines = self._written_lines()
-        title = [_title(f"output · {amounts.size(self._call.output.received)}", palette)] if self._call.output else []
-        return Joined([title, _OutputRows(lines, max(width - INDENT, 1), palette)]) if lines else []
-
-    def _server_log(self, width: int, palette: Palette) -> list[Row]:
-        title = _title("server log · may be another call's", palette)
-        return [title, *self._lines(self._call.server_log, width, palette)]
-
-    def _lines(self, shown: Sequence[LogLine], width: int, palette: Palette) -> list[Row]:
-        rows: list[Row] = []
-        begin = self._call.started_at or self._call.announced_at
+        rows = [_title("output" + (f" · {earlier:,} earlier" if earlier else ""), palette)]
+        begin = call.started_at or call.announced_at
         for entry in shown:
             if entry.dropped:
                 rows += _left_out(entry.dropped, palette, hint=" that came too fast to keep")
@@ -372,6 +351,17 @@ class CallDetail:
                 lead: Piece = stamp if number == 0 else (" " * len(stamp[0]), palette.base)
                 rows += indented(wrap([lead, *painter.line(line.rstrip("\r"))], max(width - INDENT, 1)), palette)
         return rows
+
+    def _written_lines(self) -> list[str]:
+        """The lines that the call has written, of those that are kept; none of an ended one whose result has them."""
+        call = self._call
+        lines = [] if call.output is None else call.output.lines()
+        return [] if lines and call.outcome is not None and lines[-1] in call.content else lines
+
+    def _output(self, width: int, palette: Palette) -> Sequence[Row]:
+        lines = self._written_lines()
+        title = [_title(f"output · {amounts.size(self._call.output.received)}", palette)] if self._call.output else []
+        return Joined([title, _OutputRows(lines, max(width - INDENT, 1), palette)]) if lines else []
 
     def _results(self, width: int, palette: Palette) -> Sequence[Row]:
         call, body = self._call, self.body
