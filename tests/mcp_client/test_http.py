@@ -59,6 +59,7 @@ async def test_a_server_over_http_does_what_one_over_stdio_does(
     status = bench.status()
     assert (status.state, status.transport, status.protocol_version) == (ServerState.READY, "http", "2026-07-28")
     assert status.instructions == "Ask politely."
+    await _the_wire_is_recorded(bench)
     await _calls_at_once(bench)
     await _logs_stay_apart(bench)
     await _cancel_reaches_the_server(bench)
@@ -108,25 +109,23 @@ async def _files_are_saved(bench: Bench, folder: Path) -> None:
     assert "iVBOR" not in result.content  # no base64
 
 
-async def test_an_older_server_is_spoken_to_over_sse_without_being_told(start_hub: StartHub, serve: Serve) -> None:
-    url, _ = await serve("sse")
-    bench = await start_hub(http(url), http(url, name="told", transport="sse"))
-    assert [status.state for status in bench.hub.statuses()] == [ServerState.READY, ServerState.READY]
-    assert bench.status().protocol_version == "2025-11-25"
-    results = await asyncio.gather(*(bench.call("barrier", server=name, calls=2) for name in ("web", "told")))
-    assert {result.content for result in results} == {"through"}
-
-
-@pytest.mark.parametrize("kind", ["http", "sse"])
-async def test_the_wire_is_recorded_over_http_as_it_is_over_stdio(start_hub: StartHub, serve: Serve, kind: str) -> None:
-    url, _ = await serve(kind)
-    bench = await start_hub(http(url))
+async def _the_wire_is_recorded(bench: Bench) -> None:
     name = bench.status().name
     assert 0 < await bench.hub.ping(name) < PATIENCE
     found = [(one.sent, one.kind, one.method) for one in bench.hub.traffic(name).after(0)]
     assert (True, "request", "tools/list") in found
     assert (False, "result", "tools/list") in found
     assert bench.hub.traffic(name).handshake is not None
+
+
+async def test_an_older_server_is_spoken_to_over_sse_without_being_told(start_hub: StartHub, serve: Serve) -> None:
+    url, _ = await serve("sse")
+    bench = await start_hub(http(url), http(url, name="told", transport="sse"))
+    assert [status.state for status in bench.hub.statuses()] == [ServerState.READY, ServerState.READY]
+    assert bench.status().protocol_version == "2025-11-25"
+    await _the_wire_is_recorded(bench)
+    results = await asyncio.gather(*(bench.call("barrier", server=name, calls=2) for name in ("web", "told")))
+    assert {result.content for result in results} == {"through"}
 
 
 async def test_credentials_come_from_headers_and_a_refusal_says_its_status(start_hub: StartHub, serve: Serve) -> None:

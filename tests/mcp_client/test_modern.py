@@ -8,14 +8,16 @@ from pathlib import Path
 from console_app.domain.questions import Elicitation, ElicitationAnswer
 from console_app.domain.tools import Outcome
 from console_app.mcp_client import Asking, ProviderSampler
-from tests.mcp_client.conftest import Reports, StartHub, faulty, program
+from tests.mcp_client.conftest import Bench, Reports, StartHub, faulty, program
 from tests.mcp_client.people import OneAnswer, Person
 from tests.patience import PATIENCE
 
 SERVER = program("modern_server.py", name="modern")
 
 
-async def test_questions_are_asked_for_the_calls_that_need_them(start_hub: StartHub, tmp_path: Path) -> None:
+async def test_questions_are_asked_for_the_calls_that_need_them_and_changes_are_told(
+    start_hub: StartHub, tmp_path: Path
+) -> None:
     person = Person(ElicitationAnswer("accept", {"size": 7}))
     asking = Asking(person, ProviderSampler(OneAnswer), roots=(tmp_path,))
     bench = await start_hub(SERVER, asking=asking)
@@ -27,6 +29,7 @@ async def test_questions_are_asked_for_the_calls_that_need_them(start_hub: Start
     assert [(question.message, question.call_id) for question in questions] == [("Which size?", "call1")]
     assert reports.held_ever
     assert reports.usage[0].output_tokens == 2
+    await _changes_are_told_on_a_stream_that_is_kept_open(bench)
 
 
 async def test_a_declined_question_is_a_failed_call_and_a_cancelled_call_withdraws_it(start_hub: StartHub) -> None:
@@ -43,8 +46,7 @@ async def test_a_declined_question_is_a_failed_call_and_a_cancelled_call_withdra
     assert person.withdrawn == 1
 
 
-async def test_changes_are_told_on_a_stream_that_is_kept_open(start_hub: StartHub) -> None:
-    bench = await start_hub(SERVER)
+async def _changes_are_told_on_a_stream_that_is_kept_open(bench: Bench) -> None:
     await bench.until(lambda: len(bench.hub.prompts()) == 1)
     told: list[tuple[str, str]] = []
     seen = asyncio.Event()

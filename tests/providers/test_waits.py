@@ -16,6 +16,7 @@ import pytest
 
 from console_app.providers import preload
 from console_app.providers.faults import waits
+from tests.each import each
 from tests.providers.reading import Waits, provider_at, read, retries_of, text_of
 from tests.wire_bytes import APIS, Answer, Api, Text, chat_chunk, sse
 from tests.wire_server import Reply, Request, WireServer
@@ -146,20 +147,24 @@ _NOT = {("beside the error", "retryDelay"), ("beside the error", "retryDelay as 
 _NOT |= {("beside the error", "reset header in metadata"), *(("of a plan", kind) for kind in IN_HEADERS)}
 
 
-def _cases() -> Iterator[Any]:
+def _cases() -> Iterator[tuple[str, Api, Callable[[float], Said], Place]]:
     kinds = IN_BODIES | IN_HEADERS
     for api in APIS:
         for place, reply in {**REFUSED, **STREAMED[api]}.items():
             for kind, said in kinds.items():
                 if (place, kind) not in _NOT:
-                    yield pytest.param(api, said, reply, id=f"{api}-{place}-{kind}")
+                    yield f"{api}-{place}-{kind}", api, said, reply
 
 
-@pytest.mark.parametrize(("api", "said", "place"), list(_cases()))
+CASES = list(_cases())
+
+
+@each(("api", "said", "place"), [case for _, *case in CASES], [label for label, *_ in CASES])
 async def test_a_short_wait_is_waited_for_and_a_long_one_said_with_a_time_of_day(
     server: WireServer, api: Api, said: Callable[[float], Said], place: Place
 ) -> None:
     preload()  # which takes some of the time until an instant
+    before = len(server.requests)
     server.script(place(said(31.5)), Answer(Text("4")), place(said(9568)))
     waited = Waits()
     provider = provider_at(server, api, waited)
@@ -178,7 +183,7 @@ async def test_a_short_wait_is_waited_for_and_a_long_one_said_with_a_time_of_day
     assert found is not None, error.line
     assert found[1] in {time.strftime("%H:%M", time.localtime(began + 9568 + more)) for more in (-2, 0, 2, 60)}
     assert not retries_of(chunks)
-    assert len(server.requests) == 3
+    assert len(server.requests) == before + 3
 
 
 # -- who else hears of it

@@ -1,7 +1,7 @@
 """Another user of this machine, who does what can be done with a socket. Started as root, it becomes that user first.
 
 `python -m tests.security.stranger USER FORGED ADDRESS ...` prints as JSON what was done at each address, nothing where
-it was refused. FORGED is JSON that a page would show to `fanout serve`.
+it was refused. FORGED is a list in JSON of what a page would show to `fanout serve`, one after the other.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ def _shown(url: str, address: str, forged: str) -> str:
                 return f"was shown something at {url}"
 
 
-def files(address: str, _forged: str) -> str:
+PAGES = (console, shared_page)
+
+
+def files(address: str) -> str:
     """Asks for what else a server may have."""
     host, _, port = address.rpartition(":")
     found: list[str] = []
@@ -58,7 +61,7 @@ def files(address: str, _forged: str) -> str:
     return f"was given {', '.join(found)}" if found else ""
 
 
-def cluster(address: str, _forged: str) -> str:
+def cluster(address: str) -> str:
     """Runs a function in the scheduler, worker or nanny that listens, without a client of Dask's."""
 
     async def run() -> str:
@@ -71,7 +74,7 @@ def cluster(address: str, _forged: str) -> str:
     return asyncio.run(run())
 
 
-def file_socket(address: str, _forged: str) -> str:
+def file_socket(address: str) -> str:
     """Connects to a socket that is a file, or has a name of its own."""
     with socket.socket(socket.AF_UNIX) as mine:
         mine.settimeout(WAITS)
@@ -79,24 +82,25 @@ def file_socket(address: str, _forged: str) -> str:
         return "connected"
 
 
-def tried(attempt: Callable[[str, str], str], address: str, forged: str) -> str:
+def tried(attempt: Callable[..., str], address: str, *forged: str) -> str:
     """Return the outcome; nothing where it was refused."""
     try:
-        return attempt(address, forged)
+        return attempt(address, *forged)
     except (OSError, EOFError, TimeoutError, ValueError, HTTPException, WebSocketException):
         return ""
 
 
 def main() -> None:
-    user, forged, addresses = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
+    user, forged, addresses = int(sys.argv[1]), [json.dumps(one) for one in json.loads(sys.argv[2])], sys.argv[3:]
     os.setgroups([])
     os.setgid(user)
     os.setuid(user)
     os.chdir("/")
     done: dict[str, Any] = {}
     for address in addresses:
-        attempts = [file_socket] if address[0] in "/@" else [console, shared_page, files, cluster]
-        done[address] = [came for one in attempts if (came := tried(one, address, forged))]
+        attempts = [file_socket] if address[0] in "/@" else [files, cluster]
+        shown = [] if address[0] in "/@" else [tried(page, address, one) for one in forged for page in PAGES]
+        done[address] = [came for came in (*shown, *(tried(one, address) for one in attempts)) if came]
     print(json.dumps(done))
 
 

@@ -44,14 +44,32 @@ def kind(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What stands in the working folder at first."""
+    folder = tmp_path_factory.mktemp("project")
+    subprocess.run(("git", "init", "-q", str(folder)), check=True)
+    (folder / "sub").mkdir()
+    subprocess.run(("git", "init", "-q", str(folder / "sub")), check=True)
+    (folder / "mcp.json").write_text("{}")
+    (folder / ".claude").mkdir()
+    (folder / ".claude" / "settings.json").write_text("{}")
+    return folder
+
+
+def filled_anew(work: Path, project: Path) -> None:
+    """Of what commands did in the folder nothing is left."""
+    for one in work.iterdir():
+        if one.is_dir() and not one.is_symlink():
+            shutil.rmtree(one)
+        else:
+            one.unlink()
+    shutil.copytree(project, work, dirs_exist_ok=True)
+
+
 @pytest.fixture
-def shell(work: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[StdioClient]:
-    subprocess.run(("git", "init", "-q", str(work)), check=True)
-    (work / "sub").mkdir()
-    subprocess.run(("git", "init", "-q", str(work / "sub")), check=True)
-    (work / "mcp.json").write_text("{}")
-    (work / ".claude").mkdir()
-    (work / ".claude" / "settings.json").write_text("{}")
+def shell(work: Path, project: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[StdioClient]:
+    filled_anew(work, project)
     monkeypatch.setenv("FANOUT_SHELL_SANDBOX", kind.lower())
     with StdioClient("console_app.servers.shell", cwd=work) as client:
         yield client
@@ -145,8 +163,11 @@ def powers(work: Path) -> dict[str, str]:
     return {name: text for name, text in found.items() if not name.endswith(".untrusted")}
 
 
-@pytest.mark.parametrize("command", POWERS)
-def test_nothing_is_left_that_has_power_over_later_commands(shell: StdioClient, work: Path, command: str) -> None:
+@each("command", POWERS)
+def test_nothing_is_left_that_has_power_over_later_commands(
+    shell: StdioClient, work: Path, project: Path, command: str
+) -> None:
+    filled_anew(work, project)
     before = powers(work)
     result = ran(shell, command)
     assert powers(work) == before
@@ -181,8 +202,12 @@ _POWERS = re.compile(
 )
 
 
-@pytest.mark.parametrize("command", NEW_POWERS)
-def test_no_power_is_made_in_another_place(shell: StdioClient, work: Path, elsewhere: Path, command: str) -> None:
+@each("command", NEW_POWERS)
+def test_no_power_is_made_in_another_place(
+    shell: StdioClient, work: Path, project: Path, elsewhere: Path, command: str
+) -> None:
+    filled_anew(work, project)
+    elsewhere = Path(tempfile.mkdtemp(dir=elsewhere))
     (work / ".codex").symlink_to("shared")
     for name in (".githooks/commit-msg", "shared/config.toml", ".config/git/config"):
         (work / name).parent.mkdir(parents=True)
@@ -230,7 +255,7 @@ def test_what_another_replaces_while_a_command_runs_gives_it_no_power(
     assert (work / ".git/hooks" / ("pre-commit" + ".untrusted" * (kind == "Landlock"))).exists()
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "stays"),
     [
         ('[branch "topic"]\n\tremote = origin\n\tmerge = refs/heads/topic\n', True),
@@ -243,8 +268,9 @@ def test_what_another_replaces_while_a_command_runs_gives_it_no_power(
     ],
 )
 def test_a_branch_that_you_push_while_a_command_runs_stays(
-    shell: StdioClient, work: Path, change: str, stays: bool
+    shell: StdioClient, work: Path, project: Path, change: str, stays: bool
 ) -> None:
+    filled_anew(work, project)
     subprocess.run(("git", "-C", str(work), "config", "alias.mine", "!y"), check=True)
     before = (work / ".git/config").read_text()
     arguments = {"command": "touch started; until [ -e go ]; do sleep 0.01; done"}
@@ -432,7 +458,7 @@ def test_a_program_that_a_command_puts_on_the_search_path_is_not_what_makes_the_
     assert os.listdir(elsewhere) == []
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "exec 9<>/dev/tcp/127.0.0.1/{port}",
@@ -519,8 +545,9 @@ WORKS = (
 )
 
 
-@pytest.mark.parametrize("command", WORKS)
-def test_ordinary_work_works(shell: StdioClient, work: Path, command: str) -> None:
+@each("command", WORKS)
+def test_ordinary_work_works(shell: StdioClient, work: Path, project: Path, command: str) -> None:
+    filled_anew(work, project)
     result = ran(shell, command)
     assert result["structuredContent"]["exit_code"] == 0, told(result)
     assert not result["structuredContent"]["stopped_by_sandbox"]

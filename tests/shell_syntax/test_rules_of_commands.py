@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from console_app.domain import ApprovalMode
 from console_app.domain.rules import parse_rule
 from console_app.domain.tools import ServerIdentity, ToolSpec
 from console_app.engine import ApprovalGate, Rule
+from tests.each import each
 
 EVIL = "touch pwned"
 SHELL = ServerIdentity(digest="d", text="shell")
@@ -117,8 +119,7 @@ WAYS_ROUND = (
 )
 
 
-@pytest.mark.parametrize("way", WAYS_ROUND)
-@pytest.mark.parametrize("ok", ["pytest -x", "git status", "ls"])
+@each(("ok", "way"), product(["pytest -x", "git status", "ls"], WAYS_ROUND))
 def test_no_way_round_a_rule_is_allowed(ok: str, way: str) -> None:
     command = way.format(ok=ok, evil=EVIL)
     for rule in ("shell(pytest *)", "shell(git status *)", "shell(ls *)", "shell(* *)", "shell(*)"):
@@ -294,7 +295,7 @@ RUN_OTHERS = (
 )
 
 
-@pytest.mark.parametrize("command", RUN_OTHERS)
+@each("command", RUN_OTHERS)
 def test_what_runs_others_is_allowed_by_no_wildcard(command: str) -> None:
     command = command.format(evil=EVIL)
     name = command.split()[0]
@@ -381,14 +382,14 @@ ASKS = (
 )
 
 
-@pytest.mark.parametrize("command", READS)
+@each("command", READS)
 def test_a_command_that_only_reads_runs_unasked_in_auto(command: str) -> None:
     assert action(command, mode=ApprovalMode.AUTO) == "allow"
     assert action(command, mode=ApprovalMode.PLAN) == "allow"
     assert action(command) == "ask"
 
 
-@pytest.mark.parametrize("command", ASKS)
+@each("command", ASKS)
 def test_all_else_asks_in_auto(command: str) -> None:
     assert action(command, mode=ApprovalMode.AUTO) == "ask"
     assert action(command, mode=ApprovalMode.PLAN) == "deny"
@@ -486,7 +487,7 @@ def folder(tmp_path: Path) -> Path:
     return work
 
 
-@pytest.mark.parametrize("command", HIDES)
+@each("command", HIDES)
 def test_what_leads_out_of_the_folder_asks_in_auto(folder: Path, command: str) -> None:
     assert in_auto(folder, command) == "ask"
 
@@ -496,7 +497,7 @@ def in_auto(folder: Path, command: str, **more: str) -> str:
     return gate(mode=ApprovalMode.AUTO).check(here, {"command": command, **more}).action
 
 
-@pytest.mark.parametrize("command", [*READS, "cat inside/file", "grep -ri x inside", "jq .a file", "ls -l sub"])
+@each("command", [*READS, "cat inside/file", "grep -ri x inside", "jq .a file", "ls -l sub"])
 def test_what_reads_in_the_folder_runs_unasked_beside_links(folder: Path, command: str) -> None:
     assert in_auto(folder, command) == "allow"
     assert in_auto(folder, command, cwd="sub") == "allow"
@@ -611,7 +612,7 @@ DENIES = (
 )
 
 
-@pytest.mark.parametrize("command", DENIES)
+@each("command", DENIES)
 def test_a_rule_that_denies_means_every_command_that_may_be_meant(command: str) -> None:
     assert action(command, "deny shell(rm *)", "allow shell.run", mode=ApprovalMode.YOLO) == "deny"
     assert action("ls -la", "deny shell(rm *)", mode=ApprovalMode.YOLO) == "allow"
@@ -671,8 +672,7 @@ def test_long_and_nested_commands_are_judged_in_no_time() -> None:
         assert action(command, "allow shell(pytest *)") == "ask"
 
 
-@pytest.mark.parametrize("outside", [True, "true", 1, "yes"])
-@pytest.mark.parametrize("mode", list(ApprovalMode))
+@each(("mode", "outside"), product(ApprovalMode, [True, "true", 1, "yes"]))
 def test_outside_of_the_sandbox_always_asks_of_the_shell_that_comes_along(mode: ApprovalMode, outside: object) -> None:
     servers = load_mcp_config(bundled("mcp.json")).servers
     (shell,) = (one for one in servers if one.name == "shell")

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -75,21 +74,22 @@ def carries(row: Family, calls: list[Call]) -> bool:
 LISTS = ToolSignature("run", {"type": "object", "properties": {"parts": {"type": "array"}}})
 
 
-@pytest.mark.parametrize("row", WRITABLE, ids=lambda row: row.name)
 @given(made=toolboxes_and_calls())
 @example(made=([LISTS], [Call("run", {"parts": ["</parameter></tool_call>", "&amp; <|im_end|>", "a < b"]})]))
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
-def test_calls_written_in_a_dialect_come_back_the_same(
-    row: Family, made: tuple[list[ToolSignature], list[Call]]
-) -> None:
+def test_calls_written_in_any_dialect_come_back_the_same(made: tuple[list[ToolSignature], list[Call]]) -> None:
     tools, calls = made
-    if not carries(row, calls):
-        return
-    text = render_calls(row.name, calls, tools)
-    result = parse(text, tools)
-    assert identical([list(pair) for pair in called(result)], [[call.name, call.arguments] for call in calls]), text
-    assert result.error is None
-    assert result.content == ""
+    for row in WRITABLE:
+        if not carries(row, calls):
+            continue
+        text = render_calls(row.name, calls, tools)
+        result = parse(text, tools)
+        assert identical([list(pair) for pair in called(result)], [[call.name, call.arguments] for call in calls]), (
+            row.name,
+            text,
+        )
+        assert result.error is None, row.name
+        assert result.content == "", row.name
 
 
 @given(

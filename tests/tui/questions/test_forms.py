@@ -44,15 +44,6 @@ async def test_a_form_is_shown_with_its_call_and_answered_as_proposed(tmp_path: 
         await until(s.pilot, lambda: chat(s.console).prompt.has_focus, "the prompt has the focus again")
 
 
-@pytest.mark.parametrize(("key", "action"), [("n", "decline"), ("x", "cancel")])
-async def test_declining_and_cancelling_are_answers_of_their_own(tmp_path: Path, key: str, action: str) -> None:
-    async with stage(tmp_path) as s:
-        await s.ask("form")
-        await s.come_to_the_board()
-        await s.press(key)
-        assert await s.ended() == [{"action": action}]
-
-
 async def test_every_kind_of_field_is_filled_in_with_the_keyboard(tmp_path: Path) -> None:
     async with stage(tmp_path) as s:
         await s.ask("form", requestedSchema=EVERYTHING, message="Book a table")
@@ -148,16 +139,23 @@ async def test_what_is_typed_ahead_answers_nothing_and_lands_in_no_field(tmp_pat
         assert [field.value for field in board.query(Input)] == ["Ada", ""]
 
 
-async def test_calls_side_by_side_ask_one_after_the_other(tmp_path: Path) -> None:
+async def test_calls_side_by_side_ask_one_after_the_other_and_each_answer_is_its_own(tmp_path: Path) -> None:
     async with stage(tmp_path) as s:
         await s.ask("form", "form", "form")
         await see(s.pilot, "1 of 3")
         await see(s.pilot, "3 calls · 3 need you")
-        for key, left in (("y", 2), ("n", 1), ("x", 0)):
+        key_of = dict[str, str]()
+        for key in "ynx":
             await s.come_to_the_board()
             await s.press(key)
-            await until(s.pilot, lambda left=left: len(s.desk.open) == left)
-        assert sorted(answer["action"] for answer in await s.ended()) == ["accept", "cancel", "decline"]
+            await until(s.pilot, lambda: sum(call.outcome is not None for call in s.calls) > len(key_of))
+            (ended,) = (call.id for call in s.calls if call.outcome is not None and call.id not in key_of)
+            key_of[ended] = key
+            assert len(s.desk.open) == 3 - len(key_of)
+        answers = {key_of[call.id]: answer for call, answer in zip(s.calls, await s.ended(), strict=True)}
+        assert answers["y"]["action"] == "accept"
+        assert answers["n"] == {"action": "decline"}
+        assert answers["x"] == {"action": "cancel"}
 
 
 async def test_two_questions_of_unsure_calls_are_shown_and_answered_each_with_its_own_words(tmp_path: Path) -> None:
