@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
-from console_app.domain import one_line
+from console_app.domain import one_line, safe_text
 from console_app.domain import schema as json_schema
 
 _FENCED = re.compile(r"\A```[\w-]*\s*\n(.*?)\n?```\Z", re.DOTALL)
@@ -31,7 +31,7 @@ def read(answer: str, schema: dict[str, Any]) -> Any:
     text = answer.strip()
     fenced = _FENCED.match(text)
     try:
-        value: Any = json.loads(fenced[1] if fenced else text, parse_constant=_no_constant)
+        value: Any = json.loads(fenced[1] if fenced else text, parse_constant=safe_text.no_constant)
     except (ValueError, RecursionError) as error:
         raise NotFitting(f"it is not JSON: {one_line(str(error), 120)}") from None
     validator = library.validators.validator_for(schema, library.Draft202012Validator)(schema)
@@ -57,7 +57,3 @@ def _library() -> Any:
     import jsonschema
 
     return jsonschema
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON value")

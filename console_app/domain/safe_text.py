@@ -9,7 +9,7 @@ import json
 import math
 import re
 import sys
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 ALWAYS_UNSAFE = (  # the inside of a character class
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but tab and newline, DEL, C1
@@ -172,6 +172,11 @@ def object_in(text: str | bytes) -> dict[str, Any]:
         return as_object(json.loads(text))
     except (ValueError, RecursionError):
         return {}
+
+
+def no_constant(name: str) -> NoReturn:
+    """Refuse `NaN` and `Infinity`, which Python's reader of JSON takes."""
+    raise ValueError(f"{name} is not JSON")
 
 
 def exact_number(text: str) -> float:

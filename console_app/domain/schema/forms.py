@@ -13,6 +13,7 @@ from datetime import date, datetime
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
+from console_app.domain import safe_text
 from console_app.domain.schema.reading import (
     Schema,
     as_schema,
@@ -184,7 +185,7 @@ def parse_scalar(of: Field, typed: str) -> tuple[Any, str]:
     match of.kind:
         case "integer" | "number":
             try:
-                value: Any = json.loads(typed.strip().lstrip("+"), parse_constant=_refuse)
+                value: Any = json.loads(typed.strip().lstrip("+"), parse_constant=safe_text.no_constant)
             except ValueError:
                 value = None
             if isinstance(value, bool) or not isinstance(value, int | float):
@@ -194,7 +195,7 @@ def parse_scalar(of: Field, typed: str) -> tuple[Any, str]:
             return value, of.problem(value)
         case "json":
             try:
-                return json.loads(typed, parse_constant=_refuse), ""
+                return json.loads(typed, parse_constant=safe_text.no_constant), ""
             except RecursionError:
                 return None, "is nested too deeply"
             except json.JSONDecodeError as error:
@@ -203,10 +204,6 @@ def parse_scalar(of: Field, typed: str) -> tuple[Any, str]:
                 return None, f"is no JSON: {error}"
         case _:
             return typed, of.problem(typed)
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is not JSON")
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 from console_app.domain import safe_text
 from console_app.domain import schema as json_schema
@@ -20,16 +20,12 @@ class UnreadableArguments(ValueError):
     """Arguments that can't be used; the message says what is wrong with them, for the model and for people."""
 
 
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON")
-
-
 def read(text: str) -> dict[str, Any]:
     """Return the object that `text` holds, `{}` for none at all; raises UnreadableArguments for anything else."""
     if not text.strip():
         return {}
     try:
-        value: Any = json.loads(text, parse_float=_finite, parse_constant=_refuse)
+        value: Any = json.loads(text, parse_float=_finite, parse_constant=safe_text.no_constant)
     except RecursionError:
         raise UnreadableArguments("the arguments are nested too deeply") from None
     except json.JSONDecodeError as error:

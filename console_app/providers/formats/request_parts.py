@@ -16,12 +16,12 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
-from console_app.domain import AssistantMessage, Message, Reasoning, ToolCall, ToolSpec
+from console_app.domain import AssistantMessage, Message, Reasoning, ToolCall, ToolSpec, safe_text
 from console_app.domain import schema as json_schema
 from console_app.domain.settings import Api, Effort, ProgramOffer, Sampling
-from console_app.providers.stream.loose_json import arr, no_constant, obj
+from console_app.providers.stream.loose_json import arr, obj
 
 _NINE = re.compile(r"[A-Za-z0-9]{9}")
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
@@ -91,12 +91,12 @@ def wire_name(name: str) -> str:
 def arguments_object(arguments: str) -> dict[str, Any]:
     """Return the recorded arguments as an object; `{}` where they could not be read (that call never ran)."""
     try:
-        value: Any = json.loads(arguments, parse_constant=no_constant) if arguments.strip() else {}
+        value: Any = json.loads(arguments, parse_constant=safe_text.no_constant) if arguments.strip() else {}
         # Escaped halves of surrogate pairs can't be sent either, nor what is larger than any number.
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
         return {}
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return safe_text.as_object(value)
 
 
 def arguments_text(arguments: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, cast
 
-from console_app.domain import ToolSpec, one_line
+from console_app.domain import ToolSpec, one_line, safe_text
 from console_app.domain import schema as json_schema
 from console_app.providers.offline.arithmetic import ARITHMETIC
 from console_app.providers.offline.demo import DEMO
@@ -30,7 +30,6 @@ from console_app.providers.offline.rule import (
     unquoted,
 )
 from console_app.providers.offline.todo import TODO
-from console_app.providers.stream.loose_json import no_constant
 from console_app.records import dataclass, replace
 
 _WEB_SEARCH = re.compile(
@@ -76,7 +75,7 @@ _ALONE = re.compile(
 )
 
 
-_JSON = json.JSONDecoder(parse_constant=no_constant)
+_JSON = json.JSONDecoder(parse_constant=safe_text.no_constant)
 
 
 def _read_named(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:

@@ -6,7 +6,7 @@ No text leaves here that can't be stored or sent again.
 from __future__ import annotations
 
 import json
-from typing import Any, NoReturn
+from typing import Any
 
 from console_app.domain import safe_text
 
@@ -62,7 +62,7 @@ def object_problem(text: str) -> str:
     if not text.strip():
         return ""
     try:
-        value: Any = json.loads(text, parse_constant=no_constant)
+        value: Any = json.loads(text, parse_constant=safe_text.no_constant)
     except json.JSONDecodeError as error:
         return f"arguments are not valid JSON: {error.msg} at character {error.pos + 1:,}"
     except (ValueError, RecursionError) as error:
@@ -72,11 +72,6 @@ def object_problem(text: str) -> str:
         return ""
     kind = {list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}[type(value)]
     return f"arguments are {kind}, not an object"
-
-
-def no_constant(name: str) -> NoReturn:
-    """Refuse `NaN` and `Infinity`, which Python's reader of JSON takes."""
-    raise ValueError(f"{name} is not JSON")
 
 
 class HalfCharacters:
