@@ -171,7 +171,7 @@ def read(line: bytes | None) -> Message | int | None:
     try:
         value: Any = json.loads(line.decode())
         if b"\\ud" in line.lower():
-            value = clean(value)
+            value = json.loads(safe_text.encodable(json.dumps(value, ensure_ascii=False)))
     except (ValueError, RecursionError):
         return _BROKEN
     if not isinstance(value, dict):
@@ -183,12 +183,3 @@ def read(line: bytes | None) -> Message | int | None:
     return (
         message if isinstance(method, str) and (number is None or isinstance(number, str | int | float)) else _INVALID
     )
-
-
-def clean(value: Any) -> Any:
-    """Return JSON without halves of characters, which escapes can smuggle in and nothing can store or send."""
-    if isinstance(value, str):
-        return safe_text.encodable(value)
-    if isinstance(value, dict):
-        return {clean(key): clean(item) for key, item in cast("dict[Any, Any]", value).items()}
-    return [clean(item) for item in cast("list[Any]", value)] if isinstance(value, list) else value

@@ -7,7 +7,7 @@ import json
 import platform
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from console_app.config.files import disk
 from console_app.domain import UsageError, one_line, safe_text
@@ -54,7 +54,7 @@ async def listed_agents(source: str) -> list[ListedAgent]:
             found = json.loads(text)
         except (ValueError, RecursionError):
             raise UsageError(f"{one_line(source, 200)} is no registry of agents: it is no JSON") from None
-    entries = _list(found if isinstance(found, list) else safe_text.as_object(found).get("agents"))
+    entries = safe_text.as_list(found if isinstance(found, list) else safe_text.as_object(found).get("agents"))
     return [agent for entry in map(safe_text.as_object, entries) if (agent := _agent(entry)) is not None]
 
 
@@ -97,8 +97,4 @@ def _env(form: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _texts(value: Any) -> list[str]:
-    return [one for one in _list(value) if isinstance(one, str)]
-
-
-def _list(value: Any) -> Sequence[Any]:
-    return cast("list[Any]", value) if isinstance(value, list) else []
+    return [one for one in safe_text.as_list(value) if isinstance(one, str)]

@@ -347,8 +347,7 @@ _CANCELLED: dict[str, Any] = {"outcome": {"outcome": "cancelled"}}
 
 
 def _mappings(value: Any) -> list[dict[str, Any]]:
-    listed = cast("list[Any]", value) if isinstance(value, list) else []
-    return [cast("dict[str, Any]", one) for one in listed if isinstance(one, dict)]
+    return [cast("dict[str, Any]", one) for one in safe_text.as_list(value) if isinstance(one, dict)]
 
 
 def _known(said: Mapping[str, Any]) -> dict[str, Any]:

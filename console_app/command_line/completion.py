@@ -22,7 +22,7 @@ from console_app.command_line.commands import COMMANDS, CONSOLE, CommandSpec, Wo
 from console_app.command_line.flags import Flag
 from console_app.command_line.parser import find_word
 from console_app.config.files import Paths, bundled, disk, project_mcp
-from console_app.domain import one_line
+from console_app.domain import one_line, safe_text
 from console_app.sessions import recent_models, recent_sessions
 
 Candidate = tuple[str, str]
@@ -78,7 +78,7 @@ def _models(paths: Paths) -> Iterator[Candidate]:
         with closing(_opened(paths.sessions)) as db:
             for name in recent_models(db, _MOST):
                 seen.setdefault(name, "used before")
-    seen |= {f"{name}/": "a provider" for name in (*PROVIDERS, *_object(settings.get("providers")))}
+    seen |= {f"{name}/": "a provider" for name in (*PROVIDERS, *safe_text.as_object(settings.get("providers")))}
     yield from seen.items()
 
 
@@ -87,19 +87,15 @@ def _servers(paths: Paths, mcp_config: str) -> Iterator[Candidate]:
     files = [Path(mcp_config).expanduser()] if mcp_config else [*project_mcp(Path.cwd()), *places]
     table = next((_table(file, "JSON") for file in files if os.path.exists(file)), dict[str, Any]())
     servers: Any = table.get("mcpServers", table.get("servers", table))
-    for name, fields in _object(servers).items():
-        yield name, str(_object(fields).get("description", ""))
+    for name, fields in safe_text.as_object(servers).items():
+        yield name, str(safe_text.as_object(fields).get("description", ""))
 
 
 def _table(path: Path, form: str) -> dict[str, Any]:
     if not path.exists():
         return {}
     text = disk.contents(path).decode("utf-8-sig")
-    return _object(json.loads(text) if form == "JSON" else tomllib.loads(text))
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return safe_text.as_object(json.loads(text) if form == "JSON" else tomllib.loads(text))
 
 
 def _opened(path: Path) -> sqlite3.Connection:

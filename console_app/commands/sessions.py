@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
@@ -12,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 from console_app import wiring
+from console_app.commands.asking import agreed
 from console_app.config.secrets import Redactor
 from console_app.domain import UsageError, one_line, safe_text, visible
 from console_app.domain import events as ev
@@ -163,22 +163,13 @@ class _SessionCommand:
     async def _delete(self) -> None:
         infos = [await self._store.find(word) for word in self._words]
         if not self._arguments.yes:
-            await self._confirm([info.title for info in infos])
+            for info in infos:
+                self._output.error_line(f"  {info.title}")
+            flag = "fanout sessions delete ID --yes"
+            if not await agreed("Delete permanently?", flag, self._output, self._interrupts):
+                raise UsageError("nothing was deleted")
         for info in infos:
             await self._library.delete(info.id)
-
-    async def _confirm(self, titles: list[str]) -> None:
-        if not os.isatty(0):
-            raise UsageError(
-                "deleting asks, and there is no one to answer (non-interactive)", "--yes deletes without asking."
-            )
-        for title in titles:
-            self._output.error_line(f"  {title}")
-        self._output.error_line("Delete permanently? y/N")
-        await self._output.drain(0)
-        answer = await self._interrupts.race(asyncio.to_thread(sys.stdin.readline))
-        if answer.strip().lower() not in ("y", "yes"):
-            raise UsageError("nothing was deleted")
 
     def _print(self, line: str) -> None:
         self._output.out(line + "\n")

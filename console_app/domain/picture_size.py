@@ -1,13 +1,22 @@
-"""Read the size of a picture from its header, and work out the size in which a model is shown it."""
+"""Tell a picture by its first bytes, read its size from its header, and work out the size in which a model is shown
+it."""
 
 from __future__ import annotations
 
 import struct
 
 WIDEST = 2_000  # pixels of the longest side: with many pictures Anthropic refuses more
+_KINDS = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"))
 _NO_SIZE = {0xC4, 0xC8, 0xCC}  # JPEG markers among the frame headers that are none
 _ORIENTATION = 0x0112  # of Exif; from 5 on the picture lies on its side
 _MOST_TAGS = 200
+
+
+def picture_type(content: bytes) -> str:
+    """Return the type of a picture that can be sent, by its first bytes; "" for anything else."""
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return "image/webp"
+    return next((mime for begin, mime in _KINDS if content.startswith(begin)), "")
 
 
 def picture_size(content: bytes) -> tuple[int, int] | None:

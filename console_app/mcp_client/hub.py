@@ -97,7 +97,6 @@ class Hub:
         log_dir: Path,
         files_dir: Path,
         on_change: Callable[[], None] | None = None,
-        on_update: Callable[[str, str], None] | None = None,
         asking: Asking | None = None,
         credentials: Credentials | None = None,
         definitions: Definitions | None = None,
@@ -107,7 +106,7 @@ class Hub:
     ) -> None:
         self._injected = dict(injected or {})
         self.on_change = on_change
-        self.on_update = on_update
+        self.on_update: Callable[[str, str], None] = lambda _server, _uri: None
         self.asking = asking or Asking()
         self._names = WireNames()
         self._specs: tuple[ToolSpec, ...] | None = None
@@ -120,7 +119,7 @@ class Hub:
             credentials=credentials or FileCredentials(files_dir.parent / "credentials.json"),
             definitions=definitions,
             task_ids=TaskIds(files_dir.parent / "tasks"),
-            updated=self._updated,
+            updated=lambda server, uri: self.on_update(server, uri),
             asking=self.asking,
             traffic=defaultdict(Traffic),
             retry_delays=tuple(retry_delays),
@@ -352,10 +351,6 @@ class Hub:
 
     def instructions(self) -> str:
         return instructions_of(self.statuses())
-
-    def _updated(self, server: str, uri: str) -> None:
-        if self.on_update is not None:
-            self.on_update(server, uri)
 
     def _changed(self) -> None:
         self._specs = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 from console_app.config.secrets import Redactor
@@ -51,7 +50,7 @@ def blocks_of(turn: TurnView, transcript: Transcript, texts: Texts, calls: Calls
     """Yield what a page shows of a turn, in order. An id is of the same block each time, however far the turn is."""
     name = f"t{turn.number}"
     yield PageBlock(name, "talk", f'<section class="turn" aria-label="Turn {turn.number}">', "</section>\n")
-    yield PageBlock(f"{name}-when", name, f"<h2>{_when(turn.started_at)}</h2>")
+    yield PageBlock(f"{name}-when", name, f"<h2>{export.when(turn.started_at)}</h2>")
     yield PageBlock(f"{name}-you", name, _you(turn.prompt, texts))
     yield from _folded(f"{name}-read", name, export.read_for(turn), texts)
     for place, step in enumerate(turn.steps):
@@ -97,7 +96,3 @@ def _facts(transcript: Transcript, texts: Texts, told: CallEvents) -> Iterator[t
             yield f"Cost of {texts.line(call.label)}", usage_in_words(used)
     for agent, used in told.by_agents.items():
         yield f"Cost of the agent {texts.line(agent)}", usage_in_words(used)
-
-
-def _when(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from console_app.domain import Artifact, plural, safe_text, visible
-from console_app.domain.picture_size import picture_size
+from console_app.domain.picture_size import picture_size, picture_type
 from console_app.tui.lineview import is_web_link
 
 LONGEST = 200_000  # characters of one text that are on the page
@@ -21,7 +21,6 @@ LONGEST_CODE = 20_000  # characters that are coloured
 MOST_ROWS = 1_000  # of a table
 LARGEST_PICTURE = 4_000_000  # bytes of a file
 ALL_PICTURES = 30_000_000
-_BEGINS = {b"\x89PNG": "image/png", b"\xff\xd8": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
 
 
 class Texts:
@@ -101,8 +100,7 @@ class Texts:
                 data = file.read()
         except OSError:
             return ""
-        mime = next((mime for begin, mime in _BEGINS.items() if data.startswith(begin)), "")
-        sides = picture_size(data)
+        mime, sides = picture_type(data), picture_size(data)
         if not mime or sides is None:
             return ""
         self._left -= len(data)

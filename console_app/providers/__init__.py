@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from console_app.providers.offline.answer import OfflineProvider as OfflineProvider
     from console_app.providers.pictures import LARGEST_FILE as LARGEST_FILE
     from console_app.providers.pictures import MOST_PIXELS as MOST_PIXELS
-    from console_app.providers.pictures import picture_type as picture_type
     from console_app.providers.probing import COST as COST
     from console_app.providers.probing import Observation as Observation
     from console_app.providers.probing import probe as probe

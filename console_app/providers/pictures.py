@@ -29,7 +29,6 @@ MOST_ENCODED = 28_000_000  # characters of base64 in a request: Anthropic takes 
 LARGEST_FILE = 40_000_000  # bytes that are read to be made smaller
 MOST_PIXELS = 100_000_000  # of one that is decoded: 400 MB
 LARGEST = 3_500_000  # bytes; as base64 below the five megabytes that Anthropic takes
-_KINDS = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"))
 _REFUSED = re.compile(r"image|vision|multi-?modal|media|mmproj|(?<!encrypted )content", re.IGNORECASE)
 _FILTERED = re.compile(r"content.{0,3}(filter|policy|management|moderation|safety)|safety system", re.IGNORECASE)
 _ONE_REFUSED = re.compile(
@@ -102,7 +101,7 @@ def _read(path: str, _modified: int, size: int) -> Picture | None:
         return None
     with open(path, "rb") as file:
         content = file.read(LARGEST_FILE)
-    if not (mime := picture_type(content)):
+    if not (mime := picture_size.picture_type(content)):
         return None
     content, mime = _fitted(content, mime)
     return Picture(mime, base64.b64encode(content).decode()) if len(content) <= LARGEST else None
@@ -145,13 +144,6 @@ def _encoded(picture: Pixels, mime: str) -> tuple[bytes, str]:
     out = io.BytesIO()
     picture.convert("RGB").save(out, "JPEG", quality=85)
     return out.getvalue(), "image/jpeg"
-
-
-def picture_type(content: bytes) -> str:
-    """Return the type of a picture that can be sent, by its first bytes; "" for anything else."""
-    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
-        return "image/webp"
-    return next((mime for begin, mime in _KINDS if content.startswith(begin)), "")
 
 
 def picture_refused(status: int | None, message: str) -> bool:

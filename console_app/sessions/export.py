@@ -119,7 +119,7 @@ def imported(lines: Iterable[str], source: str, session_id: str = "") -> list[ev
     return events
 
 
-def _when(at: float) -> str:
+def when(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
@@ -192,7 +192,7 @@ def _markdown(transcript: Transcript, title: str, clean: Callable[[str], str]) -
 
     parts = [f"# {label(title)}"]
     for turn in transcript.turns:
-        parts += [f"## You, {_when(turn.started_at)}", _inert(visible(clean(turn.prompt)))]
+        parts += [f"## You, {when(turn.started_at)}", _inert(visible(clean(turn.prompt)))]
         for what, text in read_for(turn):
             parts += [f"**{label(what)}**", _fenced(visible(text))]
         for step in turn.steps:

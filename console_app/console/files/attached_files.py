@@ -19,7 +19,7 @@ from console_app.config.files import disk
 from console_app.console.files.mentions import LineRange
 from console_app.domain import Attachment, amounts, errors, one_line, picture_size
 from console_app.providers import LARGEST_FILE as LARGEST_PICTURE
-from console_app.providers import MOST_PIXELS, picture_type
+from console_app.providers import MOST_PIXELS
 from console_app.records import dataclass
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def read(path: Path, name: str, lines: LineRange | None) -> ReadFile:
             return ReadFile(_folder(path, name))
         with disk.opened(path) as (file, found):
             head = file.read(_SAMPLE)
-            if mime := picture_type(head):
+            if mime := picture_size.picture_type(head):
                 return _picture(file, head, name, mime, found.st_size)
             if head.startswith(_UTF_16):
                 content = head + file.read(4 * LARGEST_TEXT)
@@ -81,7 +81,7 @@ def of_text(text: str, name: str, lines: LineRange | None) -> ReadFile:
 
 
 def of_bytes(content: bytes, name: str) -> ReadFile:
-    if not (mime := picture_type(content)):
+    if not (mime := picture_size.picture_type(content)):
         raise errors.AttachmentError(f"{one_line(name, 200)} is no PNG, JPEG, GIF or WebP picture")
     return _picture(io.BytesIO(), content, name, mime, len(content))
 

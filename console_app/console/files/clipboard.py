@@ -18,7 +18,8 @@ from pathlib import Path
 from console_app.config.machine import child_programs
 from console_app.config.secrets import child_environment
 from console_app.domain import FanoutError, amounts
-from console_app.providers import LARGEST_FILE, picture_type
+from console_app.domain.picture_size import picture_type
+from console_app.providers import LARGEST_FILE
 from console_app.records import dataclass
 from console_app.search_path import search_path
 

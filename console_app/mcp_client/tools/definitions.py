@@ -11,15 +11,14 @@ import asyncio
 import difflib
 import hashlib
 import json
-import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from console_app.config.files import disk
 from console_app.config.servers import ServerConfig
-from console_app.domain import ConfigError, safe_text
+from console_app.domain import safe_text
 from console_app.mcp_client.connecting.status import LeftOut
 from console_app.mcp_client.tools.schemas import measure
 
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 LONGEST_DEFINITION = 20_000  # characters that are kept of one, to show what changed; all of it counts for the hash
 LONGEST_DIFFERENCE = 6_000
 LARGE = 20_000  # parts of a schema
-log = logging.getLogger(__name__)
 
 
 class Definitions:
@@ -57,7 +55,7 @@ class Definitions:
                 elif before.get("sha256") != _hash(text):
                     different[tool.name] = _difference(str(before.get("definition", "")), text)
             if noted:
-                self._write(record)
+                disk.keep_record(self._path, record)
             return different
 
     def accept(self, config: ServerConfig, tool: Tool, shown: str) -> bool:
@@ -68,7 +66,7 @@ class Definitions:
         with self._lock:
             record = self._read()
             record.setdefault(_key(config), {})[tool.name] = _noted(text)
-            self._write(record)
+            disk.keep_record(self._path, record)
         return True
 
     def _read(self) -> dict[str, dict[str, dict[str, str]]]:
@@ -77,12 +75,6 @@ class Definitions:
             server: {name: disk.texts(safe_text.as_object(noted)) for name, noted in safe_text.as_object(tools).items()}
             for server, tools in servers
         }
-
-    def _write(self, record: Mapping[str, Any]) -> None:
-        try:
-            disk.write_record(self._path, record)
-        except ConfigError as error:
-            log.warning("%s", error.line)
 
 
 def definition_of(tool: Tool) -> str:

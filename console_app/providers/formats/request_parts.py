@@ -16,7 +16,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 from console_app.domain import AssistantMessage, Message, Reasoning, ToolCall, ToolSpec, safe_text
 from console_app.domain import schema as json_schema
@@ -96,7 +96,7 @@ def arguments_object(arguments: str) -> dict[str, Any]:
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
         return {}
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return safe_text.as_object(value)
 
 
 def arguments_text(arguments: str) -> str:

@@ -1,7 +1,7 @@
 """Recognises arithmetic in a sentence and writes it the way calculators read it; it never works anything out itself.
 
-A recursive-descent reader over the text. Depth, length and runs of signs are bounded, so that hostile text costs
-time in proportion to its length.
+One pass over the text, which keeps what stands open in a list. Depth, length and runs of signs are bounded, so that
+hostile text costs time in proportion to its length.
 """
 
 from __future__ import annotations
@@ -20,10 +20,15 @@ _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])")
 _NUMBER = re.compile(r"(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE)
 _CONSTANT = re.compile(r"(?:pi|tau|e)(?![\w(])|[πτ]", re.IGNORECASE)
 _CALL = re.compile(rf"({_FUNCTIONS})\s*\(", re.IGNORECASE)
-_BARE_CALL = re.compile(r"(sqrt|ln|log|sin|cos|tan)\s+(?:of\s+)?(?=[\d.(π])", re.IGNORECASE)
-_ROOT = re.compile(r"(?:the\s+)?square\s+root\s+of\s+|√\s*", re.IGNORECASE)
-_CUBE_ROOT = re.compile(r"(?:the\s+)?cube\s+root\s+of\s+", re.IGNORECASE)
-_FACTORIAL_OF = re.compile(r"(?:the\s+)?factorial\s+of\s+", re.IGNORECASE)
+_OF_ONE: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE), function)
+    for pattern, function in (
+        (r"(?:the\s+)?square\s+root\s+of\s+|√\s*", "sqrt"),
+        (r"(?:the\s+)?cube\s+root\s+of\s+", "cbrt"),
+        (r"(?:the\s+)?factorial\s+of\s+", "factorial"),
+        *((rf"{name}\s+(?:of\s+)?(?=[\d.(π])", name) for name in ("sqrt", "ln", "log", "sin", "cos", "tan")),
+    )
+)
 _OPERATORS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), symbol)
     for pattern, symbol in (
@@ -44,190 +49,127 @@ _POSTFIX: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     for pattern, power in ((r"\s+squared\b|²", "^2"), (r"\s+cubed\b|³", "^3"))
 )
 _FACTORIAL = re.compile(r"!(?!=)|\s+factorial\b(?!\s+of\b)", re.IGNORECASE)
-_SPACE = re.compile(r"[ \t]*")
+_SIGNS = re.compile(r"[-+−]{1,3}")
+_FACTOR = re.compile(r"\(|π|pi", re.IGNORECASE)  # what may stand behind a number, which it is a factor of
+_SPACE, _COMMA, _OPENED, _CLOSED = (re.compile(pattern) for pattern in (r"[ \t]+", ",", r"\(", r"\)"))
 _DEPTH = 25
-_SIGNS = 3
 _LENGTH = 500  # characters of one expression; a longer one is not one
 
 
 class Expression:
     """Reads the longest expression at `start` of `text`: then `end` is after it and `written` is it, normalised.
 
-    `operators` holds the symbols and functions in it; `found` is False when there is none. `open_ends` remembers, for
-    all expressions of one text, the parentheses that don't close: without it nested ones would be tried over and over.
+    `operators` holds the symbols and functions in it; `found` is False when there is none. What goes wrong ends the
+    expression at the last place where nothing stood open. `open_ends` remembers, for all expressions of one text, the
+    parentheses that don't close: without it nested ones would be tried over and over.
     """
 
     def __init__(self, text: str, start: int, open_ends: set[int]) -> None:
         self._text = text
         self._open_ends = open_ends
         self._limit = min(len(text), start + _LENGTH)
-        self.end = start
+        self._at = self.end = start
         self._out: list[str] = []
+        self._used: set[str] = set()
+        # What stands open: "(", "call", or "of one" for a function without parentheses, and its places in `_out` and in
+        # the text.
+        self._open: list[tuple[str, int, int]] = []
+        self.written = ""  # in the notation of the `evaluate` tool
         self.operators: set[str] = set()
-        self.found = self._sum(0, in_call=False)
+        while self._value() and self._behind():
+            pass
+        self.found = bool(self.written)
+        open_ends.update(place for _, _, place in self._open)
 
-    @property
-    def written(self) -> str:
-        """Return the expression in the notation of the `evaluate` tool."""
-        return "".join(self._out)
+    def _take(self, pattern: re.Pattern[str], written: str | None = None) -> re.Match[str] | None:
+        if found := pattern.match(self._text, self._at, self._limit):
+            self._at = found.end()
+            self._out += [written] if written is not None else []
+        return found
 
-    def _sum(self, depth: int, *, in_call: bool) -> bool:
-        if not self._signed(depth, in_call=in_call):
-            return False
-        while self.end < self._limit:
-            mark, length = self.end, len(self._out)
-            space = self._skip()
-            operator = self._operator()
-            if operator is None:
-                self.end = mark
-                return True
-            spaced = " " if space and operator in ("+", "-", "*", "/", "//", "%") else ""
-            self._out.append(f"{spaced}{operator}{spaced}")
-            self._skip()
-            if not self._signed(depth, in_call=in_call):
-                self._back(mark, length)
-                return True
-            self.operators.add(operator)
-        return True
-
-    def _operator(self) -> str | None:
-        for pattern, symbol in _OPERATORS:
-            if found := pattern.match(self._text, self.end, self._limit):
-                self.end = found.end()
-                return symbol
-        return None
-
-    def _signed(self, depth: int, *, in_call: bool) -> bool:
-        mark, length = self.end, len(self._out)
-        signs = 0
-        while self.end < self._limit and signs < _SIGNS and self._text[self.end] in "+-−":
-            self._out.append("-" if self._text[self.end] in "-−" else "")
-            self.end += 1
-            signs += 1
-        if depth < _DEPTH and self._value(depth, in_call=in_call):
-            self._postfix(length)
-            return True
-        return self._back(mark, length)
-
-    def _back(self, mark: int, length: int) -> bool:
-        self.end = mark
-        del self._out[length:]
+    def _value(self) -> bool:
+        """Read a value with the signs before it, and what opens in front of it; False where there is none."""
+        while len(self._open) < _DEPTH:
+            if signs := self._take(_SIGNS):
+                self._out += ["-" for sign in signs[0] if sign != "+"]
+            began, at = len(self._out), self._at
+            if self._open[-1:] and self._open[-1][0] == "call":
+                number = self._take(_NUMBER)  # its commas part arguments
+            else:
+                number = self._take(_GROUPED) or self._take(_NUMBER)
+            if number:
+                self._out.append(number[0].replace(",", ""))
+                if "," in number[0] or not _FACTOR.match(self._text, self._at, self._limit):
+                    return self._whole(began)
+                self._mark()
+                self._out.append("*")
+                self._used.add("*")
+            elif self._at in self._open_ends:
+                return False
+            elif found := self._take(_CALL):
+                self._enter("call", found[1].lower(), began, at)
+            elif name := next((name for pattern, name in _OF_ONE if self._take(pattern)), ""):
+                self._enter("of one", name, began, at)
+            elif found := self._take(_CONSTANT):
+                self._out.append({"π": "pi", "τ": "tau"}.get(found[0].lower(), found[0].lower()))
+                return self._whole(began)
+            elif self._take(_OPENED):
+                self._enter("(", "", began, at)
+            else:
+                return False
         return False
 
-    def _postfix(self, start: int) -> None:
+    def _enter(self, kind: str, function: str, began: int, place: int) -> None:
+        self._open.append((kind, began, place))
+        self._out.append(f"{function}(")
+        self._used |= {function} - {""}
+        self._take(_SPACE)
+
+    def _behind(self) -> bool:
+        """Read what is behind a value, up to the beginning of the next one; False where there is none."""
+        while True:
+            space = self._take(_SPACE)
+            if symbol := next((symbol for pattern, symbol in _OPERATORS if self._take(pattern)), ""):
+                self._out.append(f" {symbol} " if space and symbol not in ("^", "/100*") else symbol)
+                self._used.add(symbol)
+                self._take(_SPACE)
+                return True
+            kind, began, _ = self._open[-1] if self._open else ("", 0, 0)
+            if kind == "call" and self._take(_COMMA, ", "):
+                self._take(_SPACE)
+                return True
+            if not kind or not self._take(_CLOSED, ")"):
+                return False
+            self._open.pop()
+            self._whole(began)
+
+    def _whole(self, began: int) -> bool:
+        """Read what belongs to the value that is whole now; it may be what a function without parentheses is of."""
+        self._postfix(began)
+        while self._open and self._open[-1][0] == "of one":
+            _, began, _ = self._open.pop()
+            self._out.append(")")
+            self._postfix(began)
+        self._mark()
+        return True
+
+    def _mark(self) -> None:
+        if all(kind == "of one" for kind, _, _ in self._open):
+            self.end, self.operators = self._at, self._used.copy()
+            self.written = "".join(self._out) + ")" * len(self._open)
+
+    def _postfix(self, began: int) -> None:
         """Read powers written as words or small digits, and the factorial, which is a function, behind a value."""
         for pattern, power in _POSTFIX:
-            if found := pattern.match(self._text, self.end, self._limit):
-                self._out.append(power)
-                self.operators.add("^")
-                self.end = found.end()
-        if found := _FACTORIAL.match(self._text, self.end, self._limit):
-            sign = start
-            while sign < len(self._out) and self._out[sign] in ("-", ""):
-                sign += 1
+            if self._take(pattern, power):
+                self._used.add("^")
+        if found := _FACTORIAL.match(self._text, self._at, self._limit):
             # `5!` with nothing behind it is an exclamation at the end of a sentence.
             behind = self._text[found.end() : self._limit].lstrip(" \t")
             if self._text[found.start()] != "!" or behind.startswith(tuple("+-*/^)×,")):
-                self._out[sign:] = ["factorial(", *self._out[sign:], ")"]
-                self.operators.add("factorial")
-                self.end = found.end()
-
-    def _value(self, depth: int, *, in_call: bool) -> bool:
-        text, at, limit = self._text, self.end, self._limit
-        if not in_call and (found := _GROUPED.match(text, at, limit)):
-            return self._take(found, found[0].replace(",", ""))
-        if found := _NUMBER.match(text, at, limit):
-            self._take(found, found[0])
-            return self._implied_product(depth)
-        if at in self._open_ends:
-            return False
-        if found := _CALL.match(text, at, limit):
-            return self._call(found, depth)
-        for prefix, head, tail in (
-            (_ROOT, "sqrt(", ")"),
-            (_CUBE_ROOT, "cbrt(", ")"),
-            (_FACTORIAL_OF, "factorial(", ")"),
-            (_BARE_CALL, "", ")"),
-        ):
-            if found := prefix.match(text, at, limit):
-                return self._prefixed(found, head or f"{found[1].lower()}(", tail, depth)
-        if found := _CONSTANT.match(text, at, limit):
-            return self._take(found, {"π": "pi", "τ": "tau"}.get(found[0].lower(), found[0].lower()))
-        if at < limit and text[at] == "(":
-            return self._parenthesis(depth)
-        return False
-
-    def _take(self, found: re.Match[str], written: str) -> bool:
-        self.end = found.end()
-        self._out.append(written)
-        return True
-
-    def _implied_product(self, depth: int) -> bool:
-        """Read `2pi` and `3(4+5)` as products, when nothing stands between."""
-        mark, length = self.end, len(self._out)
-        if self._text[self.end : self.end + 1] in ("(", "π") or self._text[self.end : self.end + 2].lower() == "pi":
-            self._out.append("*")
-            if self._signed(depth + 1, in_call=False):
-                self.operators.add("*")
-            else:
-                self._back(mark, length)
-        return True
-
-    def _prefixed(self, found: re.Match[str], head: str, tail: str, depth: int) -> bool:
-        mark, length = self.end, len(self._out)
-        self.end = found.end()
-        self._out.append(head)
-        if not self._signed(depth + 1, in_call=False):
-            return self._back(mark, length)
-        self._out.append(tail)
-        self.operators.add(head)
-        return True
-
-    def _call(self, found: re.Match[str], depth: int) -> bool:
-        mark, length = self.end, len(self._out)
-        self.end = found.end()
-        self._out.append(f"{found[1].lower()}(")
-        while True:
-            self._skip()
-            if not self._sum(depth + 1, in_call=True):
-                break
-            self._skip()
-            if self._text[self.end : self.end + 1] == ",":
-                self.end += 1
-                self._out.append(", ")
-                continue
-            if self._close():
-                self.operators.add(found[1].lower())
-                return True
-            break
-        return self._unclosed(mark, length)
-
-    def _parenthesis(self, depth: int) -> bool:
-        mark, length = self.end, len(self._out)
-        self.end += 1
-        self._out.append("(")
-        self._skip()
-        if self._sum(depth + 1, in_call=False):
-            self._skip()
-            if self._close():
-                return True
-        return self._unclosed(mark, length)
-
-    def _unclosed(self, mark: int, length: int) -> bool:
-        self._open_ends.add(mark)
-        return self._back(mark, length)
-
-    def _close(self) -> bool:
-        if self.end < self._limit and self._text[self.end] == ")":
-            self.end += 1
-            self._out.append(")")
-            return True
-        return False
-
-    def _skip(self) -> bool:
-        found = _SPACE.match(self._text, self.end, self._limit)
-        self.end = found.end() if found else self.end
-        return bool(found and found[0])
+                self._out[began:] = ["factorial(", *self._out[began:], ")"]
+                self._used.add("factorial")
+                self._at = found.end()
 
 
 _NUMBERED = re.compile(r"(?<![\w).])(?:\((\d{1,2}|[a-h])\)|(\d{1,2}|[a-h])[.)])[ \t]+(?![-+*/^=][ \t])", re.IGNORECASE)
