@@ -82,17 +82,17 @@ function wrong() {
   button.setAttribute("aria-pressed", String(button.getAttribute("aria-pressed") !== "true"));
   look();
 }
-function go(step, words) {
-  const rows = all(words).filter((one) => one.checkVisibility());
-  const here = rows.indexOf(document.activeElement.closest("summary"));
-  const next = rows[Math.min(Math.max(here + step, 0), rows.length - 1)];
+function go(words, before) {
+  const here = document.activeElement, side = before ? Node.DOCUMENT_POSITION_PRECEDING : Node.DOCUMENT_POSITION_FOLLOWING;
+  const rows = all(words).filter((one) => one.checkVisibility() && here.compareDocumentPosition(one) & side);
+  const next = before ? rows.at(-1) : rows[0];
   if (next) { next.focus(); next.scrollIntoView({ block: "nearest" }); }
 }
 const keys = {
   "/": () => search.focus(),
-  j: () => go(1, ".call > summary, .item > summary"),
-  k: () => go(-1, ".call > summary, .item > summary"),
-  n: () => go(1, ".bad > summary"),
+  j: () => go(".call > summary, .item > summary"),
+  k: () => go(".call > summary, .item > summary", true),
+  n: () => go(".bad > summary"),
   o: open, d: dark, e: wrong,
 };
 document.addEventListener("keydown", (event) => {

@@ -76,7 +76,7 @@ def _body(title: str, run: batch.BatchSnapshot, results: Sequence[batch.ItemResu
         for bar in run.histogram:
             drawn = f'<rect class="bar" height="12" width="{bar.count / most * 300:.0f}"/>'
             yield f'<tr><td class="n">up to {batch.duration(bar.up_to)}</td><td class="n">{bar.count}</td>'
-            yield f'<td><svg width="300" height="12" aria-hidden="true">{drawn}</svg></td></tr>'
+            yield f'<td><svg viewBox="0 0 300 12" preserveAspectRatio="none" aria-hidden="true">{drawn}</svg></td></tr>'
         yield "</table></div>"
     if run.causes:
         yield "<h3>Failures by cause</h3>"

@@ -9,6 +9,7 @@ import pytest
 
 from console_app import page
 from tests.page.parts import HOSTILE, approved, saying
+from tests.page.test_batch import written
 from tests.web.chromium import Chromium
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # selenium's own
@@ -89,3 +90,42 @@ async def test_on_a_phone_nothing_is_wider_than_the_page(chromium: Chromium, tmp
         await chromium.ask("for (const one of document.querySelectorAll('details')) one.open = true")
         assert await chromium.ask("return document.documentElement.scrollWidth") <= 390
     chromium.picture("page phone")
+
+
+async def test_a_report_fits_a_phone_and_nothing_foreign_acts_on_it(chromium: Chromium, tmp_path: Path) -> None:
+    wide = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+    chromium.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", wide)
+    for text in ("Oslo", "x" * 300, *(one for one in HOSTILE if one.isprintable() or "\n" in one)):
+        await opened(chromium, tmp_path / "page.html", written(tmp_path, text))
+        bars = (
+            "return Math.max(...[...document.querySelectorAll('.bar')].map((one) => one.getBoundingClientRect().right))"
+        )
+        assert await chromium.ask(bars) <= 390
+        await chromium.ask("for (const one of document.querySelectorAll('details')) one.open = true")
+        assert await chromium.ask("return document.documentElement.scrollWidth") <= 390
+        assert chromium.faults() == [], text
+        links = await chromium.ask("return [...document.links].map((one) => one.protocol)")
+        assert {*links} <= {"http:", "https:"}, text
+    chromium.picture("report phone")
+
+
+async def test_keys_that_are_pressed_go_from_call_to_call(chromium: Chromium, tmp_path: Path) -> None:
+    await opened(chromium, tmp_path / "a.html", page.of_conversation(approved("a **needle**"), "Talk"))
+    at = "return document.activeElement.querySelector('.aloud')?.textContent ?? ''"
+    opened_now = "return document.querySelectorAll('details[open]').length"
+    for key, told in (("j", "ok: "), ("n", "said no (exit 1): "), ("k", "ok: ")):
+        await chromium.send(key)
+        assert await chromium.ask(at) == told, key
+    await chromium.send("\ue007")
+    assert await chromium.ask(opened_now) == 1
+    await chromium.send("/")
+    await chromium.send("needle")
+    assert await chromium.ask("return document.getElementById('search').value") == "needle"
+    await chromium.send("\ue00c")
+    assert await chromium.ask("return [document.activeElement.id, document.getElementById('search').value]") == ["", ""]
+    await opened(chromium, tmp_path / "page.html", written(tmp_path, "Oslo"))
+    item = "return document.activeElement.closest('.item').querySelector('summary').textContent"
+    await chromium.send("o", "j", "j", "j", "j")
+    assert "good Oslo" in await chromium.ask(item)
+    await chromium.send("n")
+    assert "good Oslo" in await chromium.ask(item), "the next failure is below"
