@@ -210,14 +210,10 @@ class Transcript:
         for turn in reversed(self.turns):
             for step in reversed(turn.steps):
                 calls = step.batch.calls
-                place = next((n for n, one in enumerate(calls) if one.id == call.parent), -1)
-                if place < 0:
-                    continue
-                place += 1
-                while place < len(calls) and self.is_below(calls[place], call.parent):
-                    place += 1
-                calls.insert(place, call)
-                return
+                for place in range(len(calls), 0, -1):
+                    if calls[place - 1].id == call.parent or self.is_below(calls[place - 1], call.parent):
+                        calls.insert(place, call)
+                        return
 
     def call_of_agent(self, path: str) -> str:
         """Return the id of the call whose work the agent is; "" where none is known."""
