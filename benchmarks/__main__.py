@@ -88,7 +88,7 @@ def calls(endpoint: Endpoint) -> None:
     """K one-second MCP calls in one answer: from its last byte to the next request."""
     for count in (1, 8, 32, 128):
         model = f"openai/calls-{count}"
-        with fanout(endpoint.url, model) as console:
+        with fanout(endpoint.url, model, "--mcp", "demo") as console:
             time.sleep(3)
             echoes = list[float]()
             console.type(PROMPT)
@@ -105,8 +105,9 @@ def calls(endpoint: Endpoint) -> None:
 def agents(endpoint: Endpoint) -> None:
     """32 agents of ten one-second calls each: how long, beside the longest of them; keys, processor, memory."""
     count, home = 32, Path(tempfile.mkdtemp(prefix="fanout-bench-"))
-    env = fanout_env(home, endpoint.url) | {"FANOUT_MAX_AGENTS": str(count), "FANOUT_ASK_AGENTS": str(count)}
-    model = ("-m", f"openai/agents-{count}-10", "--approval-mode", "yolo")
+    env = fanout_env(home, endpoint.url) | {f"FANOUT_{name}_AGENTS": str(count) for name in ("MAX", "ASK")}
+    env["FANOUT_AGENT_STEPS"] = str(count * 11)
+    model = ("-m", f"openai/agents-{count}-10", "--approval-mode", "yolo", "--mcp", "demo")
     with Console([sys.executable, "-m", "console_app", *model], env) as console:
         console.seen("sk, or / for commands", 30)
         time.sleep(3)
@@ -128,6 +129,8 @@ def agents(endpoint: Endpoint) -> None:
         of_agents = [(start, end) for prompt, (start, end) in spans.items() if "agent " in prompt]
         longest = max(end - start for start, end in of_agents)
         whole = max(end for _, end in of_agents) - min(start for start, _ in of_agents)
+        if longest < 10:
+            sys.exit(f"The longest agent took {longest:.1f} s for ten seconds of calls: they did not run.")
         row(
             f"{len(of_agents)} agents of ten one-second calls", f"{whole:.2f} s", f"{whole / longest:.2f} x the longest"
         )
