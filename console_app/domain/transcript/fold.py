@@ -3,6 +3,7 @@ more an event than one. The state is plain and mutable; blocks read it when they
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
@@ -43,6 +44,7 @@ CallChange = (
 )  # what happens to a call that is there
 
 _TAIL = 200  # characters of the newest words of an agent
+_MARKS = re.compile(r"^\s*(#+|[>*+-])\s+|(?<![\w/*])\*\*(?=[^\s*/])|(?<=[^\s*/])\*\*(?![\w/*])|`+")  # of Markdown
 MOST_LOG_LINES = 500  # of a call, on screen; the newest
 MOST_SERVER_LINES = 8  # that may be of any of several calls
 
@@ -187,7 +189,7 @@ class Transcript:
                     call.message = one_line(event.to_user, _TAIL)
                 case ev.TextDelta() | ev.ReasoningDelta() if deep == len(names):
                     work.tail = (work.tail + event.text)[-_TAIL:]
-                    call.message = work.tail.rstrip().rpartition("\n")[2]
+                    call.message = _MARKS.sub("", work.tail.rstrip().rpartition("\n")[2])
                 case ev.ApprovalRequested():
                     work.waiting.add(event.call_id)
                 case ev.ApprovalResolved() | ev.CallFinished():
