@@ -89,7 +89,9 @@ def test_every_outcome_is_a_sentence_that_says_no_word_for_what_went_well(
 
 @pytest.mark.parametrize("error", ["interrupted", "Interrupted before completion."])
 def test_that_a_call_was_interrupted_is_said_once(error: str) -> None:
-    call = a_call(CallState.FINISHED, outcome=Outcome.INTERRUPTED, content="Interrupted before completion.", error=error)
+    call = a_call(
+        CallState.FINISHED, outcome=Outcome.INTERRUPTED, content="Interrupted before completion.", error=error
+    )
     assert shown(panel(call)).lower().count("interrupted") == 1
 
 
