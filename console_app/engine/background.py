@@ -24,6 +24,8 @@ class GoesOn(Protocol):
 class RunsCalls(Protocol):
     def cancel(self, call: CallExecution) -> bool: ...
 
+    def interrupt(self, call: CallExecution) -> bool: ...
+
     def extend(self, call: CallExecution) -> bool: ...
 
 
@@ -110,9 +112,9 @@ class Background:
         return [self._events.popleft() for _ in range(min(limit, len(self._events)))]
 
     def cancel(self, why: str = "") -> None:
-        """End all of them, for the user. Implements what a reader does where events can't be stored."""
-        for call_id in list(self._calls):
-            self.cancel_call(call_id)
+        """End all of them as interrupted. Implements what a reader does where events can't be stored."""
+        for call, executor in list(self._calls.values()):
+            executor.interrupt(call)
 
     def cancel_call(self, call_id: str) -> bool:
         call, executor = self._calls.get(call_id, (None, None))

@@ -71,6 +71,20 @@ def test_arguments_are_not_copied_for_each_piece_of_them() -> None:
     assert t.calls["a"].arguments_text == "x" * 10_000
 
 
+def test_the_newest_words_of_an_agent_are_without_the_marks_of_markdown() -> None:
+    def tail(*pieces: str) -> str:
+        begun = ev.SessionStarted(
+            agent="a", parent="x", model="m", provider="p", protocol="native", strategy="agentic", policy="parallel"
+        )
+        words = [ev.TextDelta(agent="a", text=piece) for piece in pieces]
+        return told(*START, announce("x"), begun, *words).calls["x"].message
+
+    assert tail("## Found\n", "- **providers** has `src/**/*.py`, and *", "*two** rooms") == (
+        "providers has src/**/*.py, and two rooms"
+    )
+    assert tail("> so **2 * 3** is __init__ of a_b") == "so 2 * 3 is __init__ of a_b"
+
+
 def test_the_first_of_two_results_stands() -> None:
     t = told(*START, announce("a"))
     t.apply(ev.CallFinished(call_id="a", outcome=Outcome.CANCELLED, content="cancelled"))

@@ -110,6 +110,17 @@ def test_escape_leaves_it_running_and_it_can_be_stopped_by_itself() -> None:
     run(scene)
 
 
+def test_one_that_ends_with_the_console_was_interrupted_and_nobody_stopped_it() -> None:
+    async def scene() -> None:
+        engine = engine_of(Model(calls({"n": "slow", "do": "wait"})), Tools())
+        events = await play(engine, react=detach_at_once)
+        engine.background.cancel()
+        told = Transcript.of([*events, *await rest_of(engine)])
+        assert told.calls["call_1_1_0"].outcome is Outcome.INTERRUPTED
+
+    run(scene)
+
+
 def test_its_time_limit_and_its_output_go_on() -> None:
     async def scene() -> None:
         engine = engine_of(Model(calls({"do": "write", "lines": 3000})), call_timeout=30)
@@ -140,7 +151,7 @@ def test_with_nobody_there_a_turn_that_is_stopped_stops_them() -> None:
         gate = ApprovalGate(ApprovalMode.YOLO, headless=True)
         engine = engine_of(Model(calls({"do": "hang"})), gate=gate, background_after=5, turn_timeout=30)
         events = await play(engine)
-        assert only(events, ev.CallFinished)[0].outcome is Outcome.CANCELLED
+        assert only(events, ev.CallFinished)[0].outcome is Outcome.INTERRUPTED, "by nobody: the time was up"
         assert isinstance(events[-1], ev.TurnFinished)
         assert outcomes(engine) == ["succeeded"]
         check_turn(engine, events)

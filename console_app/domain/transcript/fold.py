@@ -3,6 +3,7 @@ more an event than one. The state is plain and mutable; blocks read it when they
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
@@ -43,6 +44,7 @@ CallChange = (
 )  # what happens to a call that is there
 
 _TAIL = 200  # characters of the newest words of an agent
+_MARKS = re.compile(r"^\s*(#+|[>*+-])\s+|(?<![\w/*])\*\*(?=[^\s*/])|(?<=[^\s*/])\*\*(?![\w/*])|`+")  # of Markdown
 MOST_LOG_LINES = 500  # of a call, on screen; the newest
 
 
@@ -186,7 +188,7 @@ class Transcript:
                     call.message = one_line(event.to_user, _TAIL)
                 case ev.TextDelta() | ev.ReasoningDelta() if deep == len(names):
                     work.tail = (work.tail + event.text)[-_TAIL:]
-                    call.message = work.tail.rstrip().rpartition("\n")[2]
+                    call.message = _MARKS.sub("", work.tail.rstrip().rpartition("\n")[2])
                 case ev.ApprovalRequested():
                     work.waiting.add(event.call_id)
                 case ev.ApprovalResolved() | ev.CallFinished():
@@ -209,14 +211,10 @@ class Transcript:
         for turn in reversed(self.turns):
             for step in reversed(turn.steps):
                 calls = step.batch.calls
-                place = next((n for n, one in enumerate(calls) if one.id == call.parent), -1)
-                if place < 0:
-                    continue
-                place += 1
-                while place < len(calls) and self.is_below(calls[place], call.parent):
-                    place += 1
-                calls.insert(place, call)
-                return
+                for place in range(len(calls), 0, -1):
+                    if calls[place - 1].id == call.parent or self.is_below(calls[place - 1], call.parent):
+                        calls.insert(place, call)
+                        return
 
     def call_of_agent(self, path: str) -> str:
         """Return the id of the call whose work the agent is; "" where none is known."""

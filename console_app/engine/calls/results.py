@@ -103,8 +103,8 @@ def planned() -> ToolResult:
     return _plain(Outcome.DENIED, f"{ToModel.NOT_ALLOWED} {_PLANNED}{ToModel.ONLY_READ}", "not run: plan mode")
 
 
-def interrupted() -> ToolResult:
-    return _plain(Outcome.INTERRUPTED, INTERRUPTED, "interrupted")
+def interrupted(sent: Sequence[str] = ()) -> ToolResult:
+    return _plain(Outcome.INTERRUPTED, f"{INTERRUPTED} {_so_far(sent)}" if sent else INTERRUPTED, "interrupted")
 
 
 def not_waited_for(sent: Sequence[str], *, started: bool) -> ToolResult:

@@ -159,6 +159,9 @@ class Executor:
     def cancel(self, call: CallExecution) -> bool:
         return self.end(call, results.cancelled(self.sent_by(call), started=call.ran))
 
+    def interrupt(self, call: CallExecution) -> bool:
+        return self.end(call, results.interrupted(self.sent_by(call)))
+
     def detach(self, call: CallExecution) -> bool:
         if not call.ran or call.result is not None or call.detached or call.task is None:
             return False

@@ -87,6 +87,14 @@ def test_every_outcome_is_a_sentence_that_says_no_word_for_what_went_well(
     assert "demo" not in text, "no other server has a tool of that name"
 
 
+@pytest.mark.parametrize("error", ["interrupted", "Interrupted before completion."])
+def test_that_a_call_was_interrupted_is_said_once(error: str) -> None:
+    call = a_call(
+        CallState.FINISHED, outcome=Outcome.INTERRUPTED, content="Interrupted before completion.", error=error
+    )
+    assert shown(panel(call)).lower().count("interrupted") == 1
+
+
 @pytest.mark.parametrize("outcome", [Outcome.CANCELLED, Outcome.DENIED])
 def test_what_you_declined_is_neutral_and_what_failed_is_in_the_error_colour(outcome: Outcome) -> None:
     def inks(outcome: Outcome) -> set[object]:

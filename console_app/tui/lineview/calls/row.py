@@ -246,7 +246,8 @@ def _brief(
         if decided_by_you(call):
             return [], []
         line = results.own_error((call.error or results.shown_text(call))[:_BRIEF_SOURCE])
-        said = AnsiPainter(style, palette).line(line.strip()[:600])
+        twice = line.lower().startswith(Outcome.INTERRUPTED)
+        said = [] if twice else AnsiPainter(style, palette).line(line.strip()[:600])
         return said, _rest(call, max(room - pieces_width(said), 0), palette, detail)
     body = detail.body
     said = brief(body, call.arguments, call.structured, palette, style)
