@@ -1,11 +1,12 @@
 """From exec to the first byte of the first request: `python -m benchmarks.bench_first_request [RUNS]`.
 
-`fanout run` and the first item of a batch, with a server on and without any. The least and the median of some runs
-count, and the processor time that the process has spent by then.
+`fanout run` and the first item of a batch, with a server on and without any, and `fanout call`, whose request is the
+call. The least and the median of some runs count, and the processor time that the process has spent by then.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -16,8 +17,26 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from benchmarks.console import fanout_env, parser, row
+
+# An MCP server that says `argv[2]`, messages by method, and passes a byte to the port `argv[1]` when it is called.
+SERVER = """
+import json, socket, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["method"] == "tools/call":
+        socket.create_connection(("127.0.0.1", int(sys.argv[1]))).send(b"x")
+    elif "id" in asked:
+        said = json.loads(sys.argv[2]).get(asked["method"], {"error": {"code": -32601, "message": "no"}})
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **said}), flush=True)
+"""
+INFO = {"name": "s", "version": "1"}
+SAYS: dict[str, Any] = {
+    "initialize": {"result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": INFO}},
+    "tools/list": {"result": {"tools": [{"name": "do", "inputSchema": {"type": "object"}}]}},
+}
 
 
 class FirstByte:
@@ -76,11 +95,14 @@ def main() -> None:
     home = Path(tempfile.mkdtemp(prefix="fanout-bench-"))
     model = ("-m", "openai/tokens-1")
     (home / "items.txt").write_text("one\n")
+    server = {"command": sys.executable, "args": ["-c", SERVER, str(first.port), json.dumps(SAYS)]}
+    (home / "servers.json").write_text(json.dumps({"mcpServers": {"s": server}}))
     for name, arguments in (
         ("fanout run, no servers", ("run", "hi", "--no-mcp", *model)),
         ("fanout run, a server on", ("run", "hi", "--mcp", "calculator", *model)),
         ("fanout batch, no servers", ("batch", "items.txt", "-o", "-", "--no-mcp", *model)),
         ("fanout batch, a server on", ("batch", "items.txt", "-o", "-", "--mcp", "calculator", *model)),
+        ("fanout call", ("call", "--mcp-config", "servers.json", "s.do", "{}")),
     ):
         _print(name, [first.measure(arguments, home) for _ in range(runs)])
 

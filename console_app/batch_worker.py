@@ -28,7 +28,7 @@ class OpenWorker:
 
     async def ready(self, settled: Callable[[Hub], Awaitable[None]]) -> None:
         """Wait with `settled` for the servers."""
-        await asyncio.gather(settled(self.hub), wiring.build_models())
+        await settled(self.hub)
         wiring.freeze_collector()
 
 

@@ -21,6 +21,8 @@ from console_app.config.secrets import Redactor
 from console_app.domain import AssistantMessage, ConfigError, FanoutError, ToolResult, ToolSpec, errors, ports
 from console_app.domain import chunks as ch
 
+_KINDS: dict[str, type[ch.Chunk]] = {one.__name__: one for one in get_args(ch.Chunk)}
+_adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 _AGAIN = "Record it anew with --record."
 
 
@@ -103,14 +105,9 @@ class ItemPlayback:
         """There is nothing to close."""
 
 
-@cache
-def _kinds() -> dict[str, TypeAdapter[ch.Chunk]]:
-    return {one.__name__: TypeAdapter(one) for one in get_args(ch.Chunk)}
-
-
 async def _played(line: Mapping[str, Any]) -> AsyncIterator[ch.Chunk]:
     for kind, fields in line["chunks"]:
-        yield _kinds()[kind].validate_python(fields)
+        yield _adapter(_KINDS[kind]).validate_python(fields)
         await asyncio.sleep(0)
     if words := line.get("raised"):
         raise errors.ProviderError(words)
@@ -155,8 +152,7 @@ def _in_one(line: dict[str, Any]) -> dict[str, Any]:
 
 async def _noted(chunks: AsyncIterator[ch.Chunk], note: Callable[[object], None]) -> AsyncIterator[ch.Chunk]:
     async for chunk in chunks:
-        kind = type(chunk).__name__
-        note([kind, _kinds()[kind].dump_python(chunk, mode="json")])
+        note([type(chunk).__name__, _adapter(type(chunk)).dump_python(chunk, mode="json")])
         yield chunk
 
 

@@ -160,14 +160,13 @@ def unknown_tool(name: str, available: Iterable[str], why: str = "") -> ToolResu
     """Return the result of a call of a tool that isn't there (`why`, where that is known), with the names that are: the
     nearest first."""
     names = list(available)
-    name = name[:_NAME_LENGTH]
+    name = safe_text.one_line(name[:_NAME_LENGTH])
     near = difflib.get_close_matches(name, names, n=5, cutoff=0.5)
     ordered = [*near, *(other for other in names if other not in near)]
     more = f" and {len(ordered) - _NAMES_SHOWN} more" if len(ordered) > _NAMES_SHOWN else ""
     listed = (", ".join(ordered[:_NAMES_SHOWN]) or "none") + more
     because = f": {why}" if why else ""
-    said = why or f"unknown tool {safe_text.one_line(name)}"
-    return _plain(Outcome.INVALID, f"{UNKNOWN_TOOL} {name}{because}{AVAILABLE}{listed}.", said)
+    return _plain(Outcome.INVALID, f"{UNKNOWN_TOOL} {name}{because}{AVAILABLE}{listed}.", why or f"unknown tool {name}")
 
 
 def with_remarks(

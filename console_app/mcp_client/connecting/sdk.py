@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 _one_at_a_time = threading.Lock()
 _ROOTS = (
@@ -33,14 +33,10 @@ def preload() -> None:
     Where a file can't be opened now, as servers that start have all descriptors, whoever needs it imports it then.
     """
     with suppress(OSError):
-        _preload()
-
-
-def _preload() -> None:
-    for name in ("connecting.session", "transport.stdio", "transport.http", "connecting.oauth"):
-        _import(name)
-    with _one_at_a_time:
-        importlib.import_module("jsonschema")  # 0.1 s that the first listing would take
+        for name in ("connecting.session", "transport.stdio", "transport.http", "connecting.oauth"):
+            _import(name)
+        with _one_at_a_time:
+            importlib.import_module("jsonschema")  # 0.1 s that the first listing would take
 
 
 async def load(name: str) -> ModuleType:
@@ -108,23 +104,20 @@ def _built_when_used() -> Generator[None]:
         return
     from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-    adapter: Any = TypeAdapter  # the class stays what it is, as the SDK asks whether something is one
-    base: Any = BaseModel
-    config, begin, rebuild = base.model_config, adapter.__init__, base.__dict__["model_rebuild"]
+    model, adapter = cast("Any", BaseModel), cast("Any", TypeAdapter)  # these stay: the SDK asks what is one of them
+    config, begin, rebuild = model.model_config, adapter.__init__, model.model_rebuild.__func__
 
     def begin_late(self: Any, of: Any, **given: Any) -> None:
         if not isinstance(of, type):  # a model says it itself
             given.setdefault("config", ConfigDict(defer_build=True))
         begin(self, of, _parent_depth=given.pop("_parent_depth", 2) + 1, **given)
 
-    def rebuild_late(cls: Any, **given: Any) -> Any:
-        return (
-            rebuild.__func__(cls, **given) if given else None
-        )  # a module of the SDK gives nothing, the first use does
+    @classmethod
+    def rebuild_late(cls: Any, **given: Any) -> bool | None:  # the SDK asks for some at once; the first use gives more
+        return rebuild(cls, **given) if given or not cls.__module__.startswith("mcp") else None
 
-    BaseModel.model_config, adapter.__init__ = ConfigDict(defer_build=True), begin_late
-    base.model_rebuild = classmethod(rebuild_late)
+    model.model_config, adapter.__init__, model.model_rebuild = ConfigDict(defer_build=True), begin_late, rebuild_late
     try:
         yield
     finally:
-        BaseModel.model_config, adapter.__init__, BaseModel.model_rebuild = config, begin, rebuild
+        model.model_config, adapter.__init__, model.model_rebuild = config, begin, classmethod(rebuild)

@@ -15,6 +15,7 @@ from difflib import SequenceMatcher
 from functools import cache
 from typing import Any
 
+from console_app.textcalls.patterns import lazily
 from console_app.textcalls.provenance.given import (
     MOST,
     FoldedText,
@@ -38,18 +39,18 @@ _PART = 8  # letters of a value, on either side of where it is split over two te
 _ALONE = 0.6  # of the letters of what a tool needs: a value that says nearly all
 _STANDS = 2 / 3  # of the letters of what the tool needs: the rest may be the model's own
 _BESIDE = 160  # characters beside a value among which prose counts
-_COMMANDS = re.compile(r"&&|\|\||;|\n")
-_QUOTED = re.compile(r"\"([^\"\n]{6,})\"|'([^'\n]{6,})'")
-_RUNS_ANOTHER = re.compile(
+_COMMANDS = lazily(r"&&|\|\||;|\n")
+_QUOTED = lazily(r"\"([^\"\n]{6,})\"|'([^'\n]{6,})'")
+_RUNS_ANOTHER = lazily(
     r"^(?:(?:sudo|bash|sh|zsh|dash|cmd|cmd\.exe|powershell|pwsh|env|nohup|timeout|exec|eval)\s+(?:(?:-\w+|/c|\d+)\s+)*)+"
 )
-_ELSEWHERE = re.compile(
+_ELSEWHERE = lazily(
     r"\b[a-z][a-z0-9+.-]*://(?!(?:localhost|127\.|0\.0\.0\.0|\[::1\]))[^\s\"'`<>|]+"
     r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w.])(?!127\.|0\.0\.)(?:\d{1,3}\.){3}\d{1,3}(?![\w.])",
     re.IGNORECASE,
 )
 """An address of another machine, or of a mailbox."""
-_REACHES = re.compile(
+_REACHES = lazily(
     r"\|\s*\w|\s>>?\s*[\w~/.$]|`|\$[({A-Z]|~/|(?:^|\s)/(?:etc|home|root|usr|var|tmp|dev|bin|opt)\b|\.ssh\b|%\w+%|--force\b"
     r"|\s-\w*r\w*f\b|\b(?:drop|truncate|alter|grant|revoke|delete|destroy)\s+\w|\binsert\s+into\b|\bupdate\s+\w+\s+set\b"
     r"|\b(?:rm|rmdir|del|erase|rd|dd|mkfs\S*|shred|wipe|sudo|su|doas|chmod|chown|curl|wget|nc|ncat|netcat|telnet|ssh|scp"
@@ -59,32 +60,32 @@ _REACHES = re.compile(
     re.IGNORECASE,
 )
 """Signs and words of a command that reaches out of its folder, destroys or gives away."""
-_FETCHES = re.compile(
+_FETCHES = lazily(
     r"\b(?:curl|wget|nc|ncat|netcat|telnet|ssh|scp|sftp|rsync|ftp|git\s+(?:clone|fetch|pull|push|remote)|eval|exec|iex"
     r"|install(?=[^\n]*://)|iwr|irm|invoke-\w+)(?!\w)",
     re.IGNORECASE,
 )
-_HOST = re.compile(rf"{_ELSEWHERE.pattern}|(?<![\w./@-])[\w-]+(?:\.[a-z][\w-]*)+(?:[:/][^\s\"'`<>|]*)?", re.IGNORECASE)
+_HOST = lazily(lambda: rf"{_ELSEWHERE.pattern}|(?<![\w./@-])[\w-]+(?:\.[a-z][\w-]*)+(?:[:/][^\s\"'`<>|]*)?", re.I)
 """A word of a fetching command that may be an address."""
-_ID = re.compile(r"(?=(?:\D*\d){8})[\w ./-]{12,60}\Z")
-_FIELD = re.compile(r"[\"|][\s\\]*[,:}\]]|[,:{\[][\s\\]*\"|\s\|\s|\t|,(?=[^\W\d_])")
+_ID = lazily(r"(?=(?:\D*\d){8})[\w ./-]{12,60}\Z")
+_FIELD = lazily(r"[\"|][\s\\]*[,:}\]]|[,:{\[][\s\\]*\"|\s\|\s|\t|,(?=[^\W\d_])")
 """A pattern of what parts the values of a record, whose words say nothing of one another."""
-_HOME = re.compile(r"(?<![\w/])(?:/home/[\w.-]+|/root|/Users/[\w.-]+|\$HOME|\$\{HOME\})/")
+_HOME = lazily(r"(?<![\w/])(?:/home/[\w.-]+|/root|/Users/[\w.-]+|\$HOME|\$\{HOME\})/")
 _FEW = 2  # words that tell of an address
-_SCHEME = re.compile(r"^\w+://")
-_SCHEME_BEFORE = re.compile(r"\w+://\Z")
+_SCHEME = lazily(r"^\w+://")
+_SCHEME_BEFORE = lazily(r"\w+://\Z")
 _SIGNS = " \t$#>-*/!<`\"'\\&"
-_BETWEEN = re.compile(r"[\s、。，！？：；「」『』《》（）।]+")
+_BETWEEN = lazily(r"[\s、。，！？：；「」『』《》（）।]+")
 _AROUND = ".,;:!?…'\"`«»“”„‘’()-*{}[]\\"
-_NO_WORD = re.compile(r"[\d_/\\@=<>{}()\[\]|$%&#*+~^]|\w[.:]\w")
+_NO_WORD = lazily(r"[\d_/\\@=<>{}()\[\]|$%&#*+~^]|\w[.:]\w")
 _MOST_WORDS = 64
 _BEHIND = 240  # characters behind a tool's name that are looked at
 _FEWEST = 2  # letters of a value that may be all there is
 _LONG_WORD = 8  # letters of a word that may be dictated alone
 _APART = str.maketrans(dict.fromkeys("\"'`“”‘’„«»「」\\*>|+()[]{}<,;=", " "))
 _AT_ENDS = ".:!?-_/~#$@%&"
-_STEPS = re.compile(r"[/?&#.]")
-_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[^/]+/.")
+_STEPS = lazily(r"[/?&#.]")
+_ADDRESS = lazily(r"[a-z][a-z0-9+.-]*://[^/]+/.")
 
 
 class Dictation:
@@ -342,7 +343,7 @@ def _ways(word: str) -> Iterator[str]:
             yield end
 
 
-_NAMED = re.compile(r"[_.\-]+")
+_NAMED = lazily(r"[_.\-]+")
 _JOINED = r"(?:[^\w\s]|_){0,3}"
 _NEAR = 400  # characters around a name among which short values stand
 _SHORT = 4  # letters of a value that says little alone
@@ -352,9 +353,7 @@ _ENOUGH = 0.75  # of what is looked for: the model may add an argument of its ow
 _A_PART = 0.25  # of it that names the tool, where other texts hold the rest
 _TOLD = 2  # arguments that are enough, each of as many letters:
 _TELLS = 12
-_NO_ARGUMENTS = re.compile(
-    r"\W{0,6}(?:(?:arguments|parameters|args|input|tool_input|actioninput)\W{0,5})?(?:\{\}|\(\)|<)"
-)
+_NO_ARGUMENTS = lazily(r"\W{0,6}(?:(?:arguments|parameters|args|input|tool_input|actioninput)\W{0,5})?(?:\{\}|\(\)|<)")
 
 
 class Quotation:
