@@ -42,8 +42,7 @@ _AT_ONCE = lazily(
     re.MULTILINE | re.IGNORECASE,
 )
 """Marks that the name follows at once: the tag that a call in tags of the tools' names begins with, broken off, with
-attributes or with text in place of parameters; a list of calls in Python; a label with the wrong sign.
-"""
+attributes or with text in place of parameters; a list of calls in Python; a label with the wrong sign."""
 _QUOTES = ("'", '"', "“", "‘", "«")
 _NAMING = lazily(r"^[^\w\n]{0,12}(?P<mark>[A-Za-z][\w:.-]{1,30})(?:[ \t]+name)?[ \t]*[=:][ \t]*[\"'`]?", re.M)
 _GOES_ON = lazily(r"[\"'`]?[ \t]*(?:/?>|\n\s*(?:[{<]|(?:\w+ )?(?:input|arg|param)\w*[ \t]*[:=]))", re.IGNORECASE)

@@ -14,8 +14,7 @@ Schema: TypeAlias = Mapping[str, Any]
 ErrorKind: TypeAlias = Literal["truncated", "invalid"]
 ReadingLevel: TypeAlias = Literal["none", "marked", "all"]
 """Which calls are read from an answer's text: none · all, but one that only its shape shows asks, and has to fit its
-tool · all.
-"""
+tool · all."""
 
 ProblemKind: TypeAlias = Literal["truncated", "invalid", "repaired", "ignored", "asks"]
 GAVE_UP = "the rest of the answer is not read for calls"

@@ -105,8 +105,7 @@ def _tails(node: _Trie) -> str:
 
 def tag(opening: str, attribute: str, group: str, end: str = ">", **others: str) -> str:
     """Return a pattern of a tag with attributes in any order: the value of `attribute` is matched as `group`; those of
-    `others`, which may be missing, as groups of their names.
-    """
+    `others`, which may be missing, as groups of their names."""
     needed = rf"\s{attribute}\s*=\s*[\"']?(?P<{group}>[^\"'<>]+?)[\"']?(?:\s+[\w:.-]+\s*=|\s*{end})"
     optional = "".join(
         rf"(?:(?=[^<>]*?\s{name}\s*=\s*[\"'](?P<{name}>{value})[\"'])|)" for name, value in others.items()
@@ -115,9 +114,7 @@ def tag(opening: str, attribute: str, group: str, end: str = ">", **others: str)
 
 
 def label(*words: str) -> str:
-    """Return a pattern for a label and its colon, as ReAct prompts have it: in capitals, bold, numbered, or with a
-    space before the colon.
-    """
+    """Return a pattern for a label and its colon: in capitals, bold, numbered, or with a space before the colon."""
     written = rf"(?:{'|'.join((*words, *(word.upper() for word in words)))})(?:[ _]?#?\d{{1,3}})?"
     return rf"(?:{written}[ \t]?:|\*\*{written}(?::\*\*|\*\*[ \t]?:))"
 

@@ -33,18 +33,14 @@ _EXAMPLES = (
 )
 """Placeholders: an example that names a real tool is copied by small models."""
 
+_AS_THEY_ARE = "Write values as they are, without quotes or escapes; lists and objects as JSON."
 _HOW = {
-    "hermes_json": (
-        "To call a tool, write a JSON object with its name and its arguments within <tool_call></tool_call>."
-    ),
-    "qwen3_coder_xml": (
-        "To call a tool, write a <function=NAME> block within <tool_call></tool_call>, with one <parameter=KEY>"
-        " block for each argument. Write values as they are, without quotes or escapes; lists and objects as JSON."
-    ),
-    "roo_xml": (
-        "To call a tool, write a tag with the tool's name, and in it one tag for each parameter. Write values"
-        " as they are, without quotes or escapes; lists and objects as JSON. Close every tag."
-    ),
+    "hermes_json": "To call a tool, write a JSON object with its name and its arguments within"
+    " <tool_call></tool_call>.",
+    "qwen3_coder_xml": "To call a tool, write a <function=NAME> block within <tool_call></tool_call>, with one"
+    f" <parameter=KEY> block for each argument. {_AS_THEY_ARE}",
+    "roo_xml": "To call a tool, write a tag with the tool's name, and in it one tag for each parameter."
+    f" {_AS_THEY_ARE} Close every tag.",
 }
 _BY_EXAMPLE = "To call a tool, write it exactly in the form of the example below, every delimiter included."
 """For a dialect that a model was seen to write by itself: it knows the form and is only told to keep to it."""

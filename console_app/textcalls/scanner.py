@@ -192,9 +192,7 @@ def read_answer(state: ScanState) -> Generator[None, None, None]:
 
 
 def _next_opener(state: ScanState) -> Reading[Match | None]:
-    """Move to the next thing that may open something; text before it may be shown as it comes, but not what more may
-    make an opener of, or the end of a value.
-    """
+    """Move to the next thing that may open something, and show text before it that can't become part of one."""
     src = state.src
     while True:
         found, held = _search(src)

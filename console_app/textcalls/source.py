@@ -92,8 +92,7 @@ class Source:
 
     def match(self, pattern: re.Pattern[str], limit: int = LOOKAHEAD) -> Reading[Match | None]:
         """Match `pattern` here within `limit` characters, waiting for them if need be; `pos` stays. Where the pattern
-        matches a piece of text, it has to match the same in anything longer.
-        """
+        matches a piece of text, it has to match the same in anything longer."""
         while True:
             found = pattern.match(self.buf, self.pos, self.pos + limit)
             if found or self.ended or len(self.buf) - self.pos >= limit:

@@ -28,8 +28,7 @@ Note: TypeAlias = tuple[int, int, str, str | None]
 @dataclass(slots=True)
 class CallAttempt:
     """A call that an answer attempted: with `arguments` when it could be read, with `failure` when not. `closed`: its
-    own delimiters were all there, so that no token limit cut it. The rest is as of a parsed call.
-    """
+    own delimiters were all there, so that no token limit cut it. The rest is as of a parsed call."""
 
     name: str | None
     start: int
@@ -49,8 +48,7 @@ class CallAttempt:
 @dataclass(frozen=True, slots=True)
 class Reopening:
     """A call whose raw value, from `begin` on, may go on behind it, if `end` comes later, every match of which begins
-    with `lead`. `arguments` gives them all for a value that is longer.
-    """
+    with `lead`. `arguments` gives them all for a value that is longer."""
 
     begin: int
     end: re.Pattern[str]
@@ -271,8 +269,7 @@ def parsed(index: int, attempt: CallAttempt, raw: str) -> model.ParsedCall:
 @dataclass(slots=True)
 class Region:
     """A region that is read: where it began, with which token; patterns of what `opens` and `closes` such a one.
-    `pretty`: its tokens are on lines of their own; `required`: a token limit cut off calls without a closing token.
-    """
+    `pretty`: its tokens are on lines of their own; `required`: a token limit cut off calls without a closing token."""
 
     start: int
     token: str = ""
@@ -299,8 +296,7 @@ class Region:
         self, src: Source, draft: Draft, span: Frame, begin: int, what: str, written: str = ""
     ) -> Reading[None]:
         """Report the call that began at `begin`, whose value did not close: cut off inside `what`, or invalid; that
-        too where a closing token stands in its broken string, for then the model had closed the call.
-        """
+        too where a closing token stands in its broken string, for then the model had closed the call."""
         text = src.text(span.string_at, span.end) if span.string_at is not None and self.closes else ""
         swallowed = span.string_at if text and compiled(self.closes).search(text) else None
         if swallowed is None and (span.state == "cut" or (span.state == "open" and (yield from self.at_turn_end(src)))):

@@ -127,9 +127,7 @@ _LISTS = (["["], ["{", "["])
 
 
 def frame(src: Source, notation: Notation, watch: "Callable[[Frame], None] | None" = None) -> Reading[Frame]:
-    """Move past the value that starts here with a bracket or a quote; say where it ended and how. `watch` is given
-    what is known of it while it is read.
-    """
+    """Move past the value that starts here and say how it ended; `watch` is given what is known meanwhile."""
     result = Frame(src.at, src.at)
     if watch:
         watch(result)

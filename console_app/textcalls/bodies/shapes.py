@@ -118,8 +118,7 @@ def is_definition(value: Mapping[str, Any], tools: ToolSchemas, name: str) -> bo
 
 def arguments_of(value: Any, name: str, tools: ToolSchemas, flat: bool = False) -> tuple[Arguments, tuple[str, ...]]:
     """Return the arguments that `value` means, typed by the schema, and what was mended: text is decoded, nothing is
-    `{}`, and a lone value goes to the only parameter it can be meant for.
-    """
+    `{}`, and a lone value goes to the only parameter it can be meant for."""
     repairs: tuple[str, ...] = ()
     if isinstance(value, str) and value.strip():
         try:

@@ -118,8 +118,7 @@ class _Patterns:
 
 class _ValueEnd:
     """`follow` is the closing tag of a value and what may follow it, `tokens` all that matters within the value,
-    `next_call` the tag directly before another `call`, `reopens` the tag and then the end of the call.
-    """
+    `next_call` the tag directly before another `call`, `reopens` the tag and then the end of the call."""
 
     def __init__(self, of: _Patterns, end: str) -> None:
         self.follow = compiled(rf"(?:{end})(?P<follow>\s*)(?:{of.param}|{of.done}|{of.closers})")
@@ -267,8 +266,7 @@ class _Call:
 
     def _find_end(self, end: _ValueEnd) -> Reading[Match | None]:
         """Move to where the value ends and return its closing tag, or what implies it; None where the answer ended, or
-        (`stray`) where something that is no parameter follows the closing tag.
-        """
+        (`stray`) where something that is no parameter follows the closing tag."""
         src = self.src
         depth = 0
         start, fallback, before_call, closed = src.at, None, None, False
@@ -332,9 +330,7 @@ class _Call:
 
 
 def _by_coat(head: str, token: str) -> bool | None:
-    """Return `exact` of a call's tags: the templates of coats with a prefix keep line breaks, at least in a call that
-    has values beside their tags.
-    """
+    """Return `exact` of tags: coats with a prefix keep line breaks, at least where values stand beside their tags."""
     if _SPACED.match(head):
         return True
     plain = not token or _PLAIN.match(token) is not None

@@ -110,9 +110,7 @@ INNER = ("<|inner_prefix|>", "<|inner_suffix|>")
 """Reasoning in which calls may stand, between their own tokens."""
 
 PLAIN_THINKING = frozenset({"<scratchpad>", "<analysis>", "<reflection>"})
-"""Tags of reasoning that other text has too: they open it only at the start of a line, and where no tool has the
-name.
-"""
+"""Tags that other text has too: reasoning only at the start of a line, and where no tool has the name."""
 
 FINAL = "[BEGIN FINAL RESPONSE]"
 """Marks that end reasoning which nothing opened."""

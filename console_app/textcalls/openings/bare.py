@@ -85,8 +85,7 @@ def pass_separator(state: ScanState) -> Reading[None]:
 
 def _take(state: ScanState, draft: Draft, span: Frame, *, closed: bool, tool: str | None) -> bool | None:
     """Take the calls of a value, if it holds nothing else; of a list that the answer's end cut off (not `closed`),
-    those that are complete. Return whether they have to be the whole answer; None where it is text.
-    """
+    those that are complete. Return whether they have to be the whole answer; None where it is text."""
     text, begun, whole = state.src.text(span.start, span.end), span.start, False
     for begin, end in [(span.start, span.end)] if closed else span.members if lists_calls(text) else ():
         try:
@@ -347,9 +346,7 @@ def _to_end(state: ScanState, ticks: str) -> Reading[int | None]:
 
 
 def _judge_fence(state: ScanState, info: str, body: str, offset: int, closed: bool) -> None:
-    """Take the calls of a fence if it holds nothing but calls of known tools; of one that the answer's end cut off the
-    last may be cut off too.
-    """
+    """Take the calls of a fence that holds nothing but calls of known tools, the last of which may be cut off."""
     inner = state.read_inner(state, body)
     attempts = [_moved(attempt, offset, info) for segment in inner.segments for attempt in segment.attempts]
     draft = state.new_draft("gemma_tool_code" if info == "tool_code" and not attempts else "fenced_json")

@@ -54,8 +54,7 @@ _SHAPES = {
 @cache
 def _leads() -> tuple[str, list[str]]:
     """Return the pattern of LEAD, and the words among its alternatives. Each begins with a literal character, for then
-    the engine skips everything else at once; what follows a rare one is looked at, for a text may be full of it.
-    """
+    the engine skips everything else at once; what follows a rare one is looked at, for a text may be full of it."""
     words, following = set[str](), {first: set[str]() for first in _SHAPES}
     for literal in (*KIND_OF, *LABELS, "`", "~~~", "◁t", "⟨t"):
         word = lead_word(literal)
@@ -73,8 +72,7 @@ def _leads() -> tuple[str, list[str]]:
 
 LEAD = lazily(lambda: _leads()[0])
 """Finds, quickly, where a TOKEN may begin. The patterns are the same for any tools: whether a name is that of a tool is
-looked up when one is found.
-"""
+looked up when one is found."""
 HALF_WORD = lazily(lambda: held_back(_leads()[1])[3:-1])  # no group, so that the engine knows the first characters
 """Finds, at the end of a text, what may become a token that begins with no rare character."""
 PLAIN = lazily(lambda: f"{LEAD.pattern}|{HALF_WORD.pattern}")

@@ -429,8 +429,7 @@ class ScanState:
 
     def family(self, row: Dialect, token: str = "") -> str:
         """Return the family of a row whose calls are read: the one that the model is known or was asked to write, else
-        that of the calls before, else the one with this token or section.
-        """
+        that of the calls before, else the one with this token or section."""
         if self.prefer is not None and (family := FAMILIES.get(self.prefer)) and family.row is row:
             return self.prefer
         if self.last_row is not row or not self.last_family:
@@ -480,9 +479,7 @@ class ScanState:
                 self.output.drop(self.src.at, replacement=draft.answer)
 
     def conclude_in_line(self, draft: Draft, shown: str = "", *, alone: bool = False) -> Reading[None]:
-        """As `conclude`, but unmarked calls with words behind them on their line are part of a sentence, unless a value
-        may go on there.
-        """
+        """As `conclude`, but unmarked calls with words behind them on their line are text, unless a value goes on."""
         if not shown and not draft.marked and draft.reopening is None:
             found = yield from self.src.match(_BEHIND)
             shown = IN_SENTENCE if found and found["words"] else ""
@@ -490,8 +487,7 @@ class ScanState:
 
     def start_calls(self) -> Reading[None]:
         """Make the newest calls final, if they are in the model's form, with an end of their own, at a clean place, and
-        with only white space or another call behind them on their line.
-        """
+        with only white space or another call behind them on their line."""
         newest, output = self.output.newest, self.output
         if newest is None or newest.final or output.lonely or newest.doubt or self.thinks:
             return
@@ -545,8 +541,7 @@ class ScanState:
 
     def cut(self, token: str, place: Place) -> Reading[None]:
         """Drop a result that only an endpoint could have written, and all that follows, for it is made up. Where no
-        call came before it may be ordinary text; it stays, but no call after it counts.
-        """
+        call came before it may be ordinary text; it stays, but no call after it counts."""
         if self.level == "none" or (not self.output.attempts and not (place.line_start and token[0] in "<[")):
             self.src.pos += len(token)
             self.blocked = self.blocked or place.line_start

@@ -93,8 +93,7 @@ def _signs() -> dict[int, None]:
 @cache
 def _unseen() -> dict[int, str | None]:
     """Map what can't be seen or only marks a letter to nothing, letters of the tag block to what they stand for, and
-    those of other alphabets to the Latin ones that look like them.
-    """
+    those of other alphabets to the Latin ones that look like them."""
     codes = (*range(128, 0x3100), *range(0xFE00, 0x10000), *range(0xE0000, 0xE01F0))
     unseen: dict[int, str | None] = {
         code: None for code in codes if unicodedata.category(chr(code)) in ("Cf", "Mn", "Me")

@@ -51,7 +51,7 @@ _ELSEWHERE = lazily(
 )
 """An address of another machine, or of a mailbox."""
 _REACHES = lazily(
-    r"\|\s*\w|\s>>?\s*[\w~/.$]|`|\$[({A-Z]|~/|(?:^|\s)/(?:etc|home|root|usr|var|tmp|dev|bin|opt)\b|\.ssh\b|%\w+%|--force\b"
+    r"\|\s*\w|\s>>?\s*[\w~/.$]|`|\$[({A-Z]|~/|(?:^|[\s=:])/(?:(?:etc|home|root|usr|var|tmp|dev|bin|opt)\b|:)|\.ssh\b|%\w+%|--force\b"
     r"|\s-\w*r\w*f\b|\b(?:drop|truncate|alter|grant|revoke|delete|destroy)\s+\w|\binsert\s+into\b|\bupdate\s+\w+\s+set\b"
     r"|\b(?:rm|rmdir|del|erase|rd|dd|mkfs\S*|shred|wipe|sudo|su|doas|chmod|chown|curl|wget|nc|ncat|netcat|telnet|ssh|scp"
     r"|sftp|rsync|ftp|eval|exec|iex|invoke-\w+|base64|crontab|kill|pkill|killall|shutdown|reboot|systemctl|iptables"
@@ -71,6 +71,8 @@ _ID = lazily(r"(?=(?:\D*\d){8})[\w ./-]{12,60}\Z")
 _FIELD = lazily(r"[\"|][\s\\]*[,:}\]]|[,:{\[][\s\\]*\"|\s\|\s|\t|,(?=[^\W\d_])")
 """A pattern of what parts the values of a record, whose words say nothing of one another."""
 _HOME = lazily(r"(?<![\w/])(?:/home/[\w.-]+|/root|/Users/[\w.-]+|\$HOME|\$\{HOME\})/")
+_ASCII = lazily(r"[a-z0-9]+")
+_PATH = lazily(r"\S*/\S*")
 _FEW = 2  # words that tell of an address
 _SCHEME = lazily(r"^\w+://")
 _SCHEME_BEFORE = lazily(r"\w+://\Z")
@@ -90,8 +92,7 @@ _ADDRESS = lazily(r"[a-z][a-z0-9+.-]*://[^/]+/.")
 
 class Dictation:
     """A call that may be dictated: the values that its tool needs, or takes where it needs nothing. `name` and `tool`
-    are the tool's on the wire and at its server. `reads`: it changes nothing, so that only an address counts.
-    """
+    are the tool's on the wire and at its server. `reads`: it changes nothing, so that only an address counts."""
 
     def __init__(
         self, name: str, tool: str, arguments: Mapping[str, Any], needed: Collection[str], *, reads: bool = False
@@ -116,8 +117,7 @@ class Dictation:
 
     def _addressed(self, given: GivenTexts, own: GivenTexts) -> FoundPassage | None:
         """Return where others told in words of an address, a mailbox or an account that the call goes to: it is a value
-        of its own, or part of a command that reaches out. What the user wrote as well is told by nobody else.
-        """
+        of its own, or part of a command that reaches out. What the user wrote as well is told by nobody else."""
         for value in self._values:
             words_of_it, account = value.split(), _ID.match(value)
             goes = self._several or (self._counts if account else self._with_more and "://" not in value)
@@ -126,19 +126,17 @@ class Dictation:
             if not goes or not all(account or _ELSEWHERE.search(one) for one in words_of_it):
                 lines = value.split("\n") if len(value) <= _COMMAND else ()
                 words_of_it = [one for line in lines if _FETCHES.search(line) for one in _HOST.findall(line)]
-            for one in words_of_it:
-                plain = _SCHEME.sub("", one)
-                ways = [_letters(plain), _letters(plain.replace("@", " at ").replace(".", " dot "))]
-                if own.holds(ways[0]) or len(ways[0]) < _PART:
+            for plain in (_SCHEME.sub("", one) for one in words_of_it):
+                wanted, (host, _, path) = _letters(plain), map(_letters, plain.partition("/"))
+                if own.holds(wanted) or len(wanted) < _PART:
                     continue
-                for place in (place for way in ways for place in given.places(way)):
-                    if _leads(place):
-                        return place.finding
-                host, rest = _ends_of(plain)  # told apart, in any order
-                for place in given.places(host) if len(host) >= _PART and not own.holds(host) else ():
-                    if rest in _letters(f"{place.above} {place.before} {place.after}") and _leads(place):
-                        return place.finding
-                if found := _assembled(ways[0], given):
+                for where, rest in ((wanted, ""), (host, path)):  # the host told apart, in any order
+                    for place in given.places(where) if len(where) >= _PART and not own.holds(where) else ():
+                        if rest in _letters(f"{place.above} {place.before} {place.after}") and _leads(place):
+                            return place.finding
+                apart = not given.holds(wanted) and ("@" in plain or not given.holds(host))
+                parts = {*_ASCII.findall(plain.lower())} if apart else set[str]()  # spelled, or a name and a host
+                if found := _assembled(wanted, given) or _apart(parts, given):
                     return found
         return None
 
@@ -167,15 +165,17 @@ class Dictation:
         """Return where a value or a part of it is told; `alone`: the tool needs hardly anything else."""
         wanted, several = _letters(part), _words_in(part) >= 2
         reaches = several and bool(_REACHES.search(part) or _ELSEWHERE.search(part))
-        if len(wanted) < (_PART if reaches else _LONG) or not (reaches or (several and whole)):
+        if not (reaches or (several and whole)):
             return None
+        enough = len(wanted) >= (_PART if reaches else _LONG)
         told = reaches and _FETCHES.search(part) and _ELSEWHERE.search(part)  # whatever stands beside it
-        for place in given.places(wanted):
+        for place in given.places(wanted) if enough else ():
             if told or _is_told(place, reaches=reaches):
                 sizes = [(len(one), given.holds(one)) for one in map(_letters, self._values)]
                 stand = sum(size for size, stands in sizes if stands) >= _STANDS * sum(size for size, _ in sizes)
                 return place.finding if (reaches and alone) or stand else None
-        return _assembled(wanted, given) if alone and (reaches or len(wanted) >= _LONG) else None
+        found = _assembled(wanted, given) if alone and enough else None
+        return found or (_begun(part, given) if alone and reaches and len(part) <= _COMMAND else None)
 
     def _together(self, given: GivenTexts) -> FoundPassage | None:
         """Return where all values stand in one line of prose, of which one is of several words."""
@@ -220,13 +220,6 @@ def _leads(place: ValuePlace) -> bool:
     return _prose(before, after) >= _FEW or above > _FEW
 
 
-def _ends_of(address: str) -> tuple[str, str]:
-    """Return the letters of an address's host and those of the rest."""
-    user, at, host = address.rpartition("@")
-    host, _, path = host.partition("/")
-    return _letters(host), _letters(user if at else path)
-
-
 def _is_told(place: ValuePlace, *, reaches: bool) -> bool:
     """Tell whether words beside a value, or right above it, tell to do something with it."""
     before, after = f"{place.led} {place.before}", place.after
@@ -245,14 +238,43 @@ def _assembled(wanted: str, given: GivenTexts) -> FoundPassage | None:
     first, rest = None, wanted
     while len(rest) >= _PART // 2:
         at = given.longest(rest)
-        if at < min(_PART, len(rest)) or at == len(wanted):
+        short = at < min(_PART, len(rest))  # whole words say as much, where all of the rest stands in one piece
+        if at == len(wanted) or (
+            short and (first or at < _FEWEST or not given.holds(rest[at:]) or len(rest) < at + _PART)
+        ):
             return None
         told = (p for p in given.places(rest[:at]) if _prose(p.before, p.after) >= 2 or _prose(p.above, "") >= 3)
-        place = next(told, None)
+        place = next((p for p in told if not (short and (p.before[-1:].isalnum() or p.after[:1].isalnum()))), None)
         if place is None:
             return None
         first, rest = first or place.finding, rest[at:]
     return first
+
+
+def _begun(command: str, given: GivenTexts) -> FoundPassage | None:
+    """Return where a command is told that goes on otherwise here, or all that it reaches, in words of another order."""
+    at, begun = given.longest(_letters(command)), command
+    while len(_letters(begun)) > at:
+        begun = begun.rpartition(" ")[0]
+    if len(_letters(begun)) >= _PART and " " in begun and _REACHES.search(begun):
+        for place in given.places(_letters(begun)):
+            if _is_told(place, reaches=True):
+                return place.finding
+    plain = _PATH.sub("", command)
+    if _REACHES.search(plain) and {*plain}.isdisjoint("|<>") and not _FETCHES.search(plain):
+        return _apart({one.strip(_AROUND) for one in command.lower().split()[1:] if one[0] != "-"} - {""}, given, 3)
+    return None
+
+
+def _apart(parts: Collection[str], given: GivenTexts, least: int = 0) -> FoundPassage | None:
+    """Return where words stand near to one another in any order, beside at `least` so many others."""
+    longest = max(parts, key=len, default="")
+    for place in given.places(_letters(longest)) if len(_letters(longest)) >= _FEWEST else ():
+        near = f"{place.above} {place.led} {place.before} {longest} {place.after}".lower()
+        known = {*_ASCII.findall(near), *(one.strip(_AROUND) for one in _BETWEEN.split(near))}
+        if known.issuperset(parts) and _prose(place.before, place.after) >= least:
+            return place.finding
+    return None
 
 
 def _writings(text: str) -> Iterator[str]:
