@@ -77,6 +77,12 @@ def is_inside(event: ev.Event) -> bool:
     return bool(event.agent) and not (call_of(event) and not isinstance(event, ev.UsageReported))
 
 
+def is_whole_answer(event: ev.Event) -> bool:
+    """Tell whether an event is the whole of an answer that calls nothing: no more of it is to come."""
+    ends = isinstance(event, ev.MessageAdded) and event.role == "assistant" and not event.tool_calls
+    return ends and not event.agent
+
+
 def call_of(event: ev.Event) -> str:
     return getattr(event, "call_id", "")
 

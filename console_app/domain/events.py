@@ -242,6 +242,7 @@ class CallAsked(BaseEvent):
     type: Literal["call.asked"] = "call.asked"
     call_id: str
     what: str
+    sure: bool = True  # False: another call of its server may be the one that asks, and none is known to wait
 
 
 class CallAnswered(BaseEvent):

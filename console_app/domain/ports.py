@@ -256,8 +256,9 @@ class CallReporter(Protocol):
         """Open while a person is asked on the call's behalf: its deadline doesn't run. May be open several times."""
         ...
 
-    def asked(self, what: str) -> None:
-        """The call's server asks the user something: open until `answered` with the same words."""
+    def asked(self, what: str, *, sure: bool = True) -> None:
+        """The call's server asks the user something: open until `answered` with the same words. Unless it is `sure` to
+        be for this call, the call goes on."""
 
     def answered(self, what: str, how: str) -> None: ...
 

@@ -52,6 +52,7 @@ class LineUi(UiPort):
         self._said = 0  # characters of it
         self._thinks = False
         self._asked: set[str] = set()  # calls whose approval was asked for
+        self._answered = "", ""  # the question that was answered last, and how
         self._quarter: dict[str, int] = {}
 
     @property
@@ -254,9 +255,11 @@ class LineUi(UiPort):
                 self._asked.discard(call.id)  # it is said to run again once it does
             case ev.QuestionAsked():
                 self.questions.say(call)
-            case ev.CallAnswered():
+            case ev.CallAnswered() if self._answered != (event.what, event.how):  # else each call that may ask says it
+                self._answered = event.what, event.how
                 self._say(f"{name}, {one_line(event.what, 160)}: {event.how}.")
             case ev.CallFinished():
+                self._answered = "", ""
                 self._say(f"{name}, {label_of(call)}, {came_of(call)}")
             case _:
                 pass

@@ -10,6 +10,7 @@ from console_app.domain.events import TodoItem, TodoStatus
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.tools import CallState, Outcome, ToolCall
 from console_app.domain.transcript import Transcript
+from console_app.domain.transcript.times import runs
 
 
 def told(*events: ev.Event) -> Transcript:
@@ -234,6 +235,16 @@ def test_a_call_waits_for_you_while_its_server_has_an_open_question() -> None:
     t.apply(ev.CallAsked(call_id="a", what="Where?", at=7.0))
     t.apply(ev.CallFinished(call_id="a", outcome=Outcome.CANCELLED, content="", at=8.0))
     assert (call.waits_for_you, call.waits[-1]) == (False, (7.0, 8.0))
+
+
+def test_a_question_that_may_be_another_calls_stops_no_clock() -> None:
+    t = told(*START, announce("a"), ev.CallStarted(call_id="a", at=2.0))
+    t.apply(ev.CallAsked(call_id="a", what="one of 2 calls asks: Who?", sure=False, at=3.0))
+    call = t.calls["a"]
+    assert (call.waits_for_you, call.asked, call.waits) == (False, [], [])
+    t.apply(ev.CallAnswered(call_id="a", what="one of 2 calls asks: Who?", how="accepted", at=5.0))
+    t.apply(ev.CallFinished(call_id="a", outcome=Outcome.SUCCEEDED, content="", at=8.0))
+    assert list(runs(call, 9.0)) == [(2.0, 8.0)]
 
 
 def test_a_call_that_is_run_again_asks_anew() -> None:

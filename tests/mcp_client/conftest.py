@@ -70,6 +70,7 @@ class Reports:
     logged: list[tuple[Level, str]] = field(default_factory=list)
     written: list[tuple[OutputStream, str, int]] = field(default_factory=list)
     dropped: int = 0  # lines that came too fast
+    unsure: int = 0  # questions that may be another call's
     news: asyncio.Event = field(default_factory=asyncio.Event)
     holds: int = 0
     held_ever: bool = False
@@ -99,7 +100,8 @@ class Reports:
         finally:
             self.holds -= 1
 
-    def asked(self, what: str) -> None:
+    def asked(self, what: str, *, sure: bool = True) -> None:
+        self.unsure += not sure
         self.questions.append(what)
         self.news.set()
 

@@ -94,7 +94,7 @@ async def test_calls_side_by_side_ask_at_once_and_each_gets_its_answer(start_hub
     assert [answer["action"] for answer in await asyncio.gather(*calls)] == ["accept"] * 3
 
 
-async def test_where_either_of_two_calls_may_ask_both_panels_say_so_and_each_question_has_its_own_words(
+async def test_where_either_of_two_calls_may_ask_each_question_stands_once_in_the_log_of_its_server(
     start_hub: StartHub,
 ) -> None:
     person = Person(ElicitationAnswer("decline"))
@@ -113,6 +113,8 @@ async def test_where_either_of_two_calls_may_ask_both_panels_say_so_and_each_que
     assert [report.questions for report in reports] == [
         [f"one of 2 calls asks: {word}?" for word in ("Red", "Blue")]
     ] * 2
+    assert [(report.unsure, report.logged) for report in reports] == [(2, [])] * 2
+    await bench.until_logged("one of 2 calls asks: Blue?", "asking")
     person.free.set()
     await asyncio.gather(*calls)
     assert [report.answers for report in reports] == [["declined"] * 2] * 2

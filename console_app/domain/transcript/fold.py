@@ -487,6 +487,8 @@ def _apply_to_call(call: CallView, event: CallChange) -> None:
         case ev.QuestionAsked():
             call.question, call.options = event.question, event.options
         case ev.CallAsked():
+            if not event.sure:
+                return
             if not call.asked:
                 call.waits.append((event.at, None))
             call.asked.append(event.what)

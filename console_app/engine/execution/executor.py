@@ -358,9 +358,9 @@ class _Reporter:
             self._call.holds -= 1
             self._call.news_at = self._call.counts_from = self._clock()
 
-    def asked(self, what: str) -> None:
+    def asked(self, what: str, *, sure: bool = True) -> None:
         if self._call.result is None:
-            self._activity.emit(ev.CallAsked(call_id=self._call.id, what=what))
+            self._activity.emit(ev.CallAsked(call_id=self._call.id, what=what, sure=sure))
 
     def answered(self, what: str, how: str) -> None:
         if self._call.result is None:

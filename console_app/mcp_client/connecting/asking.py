@@ -24,6 +24,8 @@ from console_app.records import dataclass, field
 LONGEST_QUESTION = 1000  # characters of a question that its call tells of
 log = logging.getLogger(__name__)
 OpenUrl = Callable[[str], Awaitable[None]]
+Log = Callable[[Level, str], None]
+Question = questions.Elicitation | questions.SamplingRequest
 _WORDS: Final = {"accept": "accepted", "decline": "declined", "cancel": "cancelled"}
 _FIRST_MESSAGE = "(The conversation begins with the assistant.)"
 
@@ -62,14 +64,12 @@ class Asking:
     sign_ins: dict[str, WayBack] = field(default_factory=dict[str, WayBack])  # by the page that was opened
 
     async def elicit(
-        self, question: questions.Elicitation, reporters: Sequence[ports.CallReporter]
+        self, question: questions.Elicitation, reporters: Sequence[ports.CallReporter], log: Log
     ) -> questions.ElicitationAnswer:
-        """Ask the person; an answer that doesn't fit the form, or a page that can't be opened, is a cancel."""
-        message = question.message[:LONGEST_QUESTION]
-        what = _asked(
-            f"to open {question.url[: web_address.LONGEST_PAGE]}" if question.mode == "url" else message, question
-        )
-        with _open(reporters, what) as result:
+        """Ask the person; an answer that doesn't fit the form, or a page that can't be opened, is a cancel. `log` is
+        the server's."""
+        page = f"to open {question.url[: web_address.LONGEST_PAGE]}" if question.mode == "url" else ""
+        with _open(reporters, page or question.message[:LONGEST_QUESTION], question, log) as result:
             try:
                 answer = await self._answer(question)
                 result.how = self._by(_WORDS[answer.action])
@@ -98,11 +98,11 @@ class Asking:
         return questions.ElicitationAnswer("accept", forms.cleaned(question.schema, content))
 
     async def sample(
-        self, request: questions.SamplingRequest, reporters: Sequence[ports.CallReporter]
+        self, request: questions.SamplingRequest, reporters: Sequence[ports.CallReporter], log: Log
     ) -> questions.Sampled | None:
         """Ask the model, if the person lets the server; None when not. Raises ProviderError and Unanswered."""
         sampler = self.sampler
-        with _open(reporters, _asked("to use the model", request)) as result:
+        with _open(reporters, "to use the model", request, log) as result:
             try:
                 allowed = sampler is not None and await self.human.allow_sampling(request)
             except questions.Unanswered as error:
@@ -115,8 +115,8 @@ class Asking:
             sampled = await sampler.sample(request)
         if sampled.usage is not None and reporters:
             reporters[0].used(sampled.usage)
-        for reporter in reporters:
-            reporter.log("notice", f"{sampled.model} answered the server")
+        for tell in _logs(reporters, request, log):
+            tell("notice", f"{sampled.model} answered the server")
         return sampled
 
     def _by(self, how: str) -> str:
@@ -128,7 +128,7 @@ class Surroundings:
     """The surroundings of a session: where its log goes, who answers its questions, what keeps its messages."""
 
     server: str
-    log: Callable[[Level, str], None]
+    log: Log
     asking: Asking
     traffic: Traffic
     log_level: Callable[[], Level]
@@ -137,10 +137,13 @@ class Surroundings:
     given: Redactor  # knows the secrets that the server has, typed ones too
 
 
-def _asked(what: str, question: questions.Elicitation | questions.SamplingRequest) -> str:
-    """Say what a question asks, and whose it may be where it isn't this call's for sure."""
-    which = "" if question.call_id else questions.one_of(question.candidates)
-    return f"{which} asks: {what}" if which else what
+def _one_of(question: Question) -> str:
+    return "" if question.call_id else questions.one_of(question.candidates)
+
+
+def _logs(reporters: Sequence[ports.CallReporter], question: Question, log: Log) -> Sequence[Log]:
+    """Return where a question is told: at its call, or once at the server where nobody knows which call asks."""
+    return [log] if _one_of(question) else [reporter.log for reporter in reporters]
 
 
 @dataclass(slots=True)
@@ -151,18 +154,23 @@ class _QuestionResult:
 
 
 @contextmanager
-def _open(reporters: Sequence[ports.CallReporter], what: str) -> Generator[_QuestionResult]:
-    """Hold the calls, and their clocks, while the person is asked."""
-    result = _QuestionResult()
+def _open(
+    reporters: Sequence[ports.CallReporter], what: str, question: Question, log: Log
+) -> Generator[_QuestionResult]:
+    """Hold the deadlines of the calls while the person is asked, and the call that asks."""
+    result, which, logs = _QuestionResult(), _one_of(question), _logs(reporters, question, log)
+    what = f"{which} asks: {what}" if which else what
     with _held(reporters):
+        for tell in logs:
+            tell("notice", what if which else f"the server asks: {what}")
         for reporter in reporters:
-            reporter.log("notice", f"the server asks: {what}")
-            reporter.asked(what)
+            reporter.asked(what, sure=not which)
         try:
             yield result
         finally:
+            for tell in logs:
+                tell("notice", f"the question was {result.how}")
             for reporter in reporters:
-                reporter.log("notice", f"the question was {result.how}")
                 reporter.answered(what, result.how)
 
 

@@ -223,6 +223,7 @@ class _Callbacks:
         self._wire = wire
         self._server = surroundings.server
         self._asking = surroundings.asking
+        self._log = surroundings.log
         self._roots: Callable[[], Sequence[Path]] = surroundings.roots or tuple
         self._given = surroundings.given
         self._open = 0  # questions that wait for an answer
@@ -234,7 +235,7 @@ class _Callbacks:
         if self._asks_too_much(waiting):
             return types.ElicitResult(action="cancel")
         question = self._question(params, call, waiting)
-        answer = await self._for_calls(waiting, self._asking.elicit(question, _reporters(waiting)))
+        answer = await self._for_calls(waiting, self._asking.elicit(question, _reporters(waiting), self._log))
         if answer is not None and answer.content is not None:
             self._given.add(*forms.secrets_in(question.schema, answer.content))
         if answer is None or answer.action != "accept" or answer.content is None:
@@ -243,7 +244,9 @@ class _Callbacks:
 
     async def open_page(self, page: types.ElicitRequestURLParams, call: WireCall) -> bool:
         """Open a page that a call can't do without; return whether the user agreed to it."""
-        return (await self._asking.elicit(self._question(page, call, [call]), [call.reporter])).action == "accept"
+        return (
+            await self._asking.elicit(self._question(page, call, [call]), [call.reporter], self._log)
+        ).action == "accept"
 
     async def sample(
         self, context: ClientRequestContext | None, params: types.CreateMessageRequestParams
@@ -273,7 +276,7 @@ class _Callbacks:
             model_hints=tuple(hint.name for hint in hints or () if hint.name),
         )
         try:
-            sampled = await self._for_calls(waiting, self._asking.sample(request, _reporters(waiting)))
+            sampled = await self._for_calls(waiting, self._asking.sample(request, _reporters(waiting), self._log))
         except FanoutError as error:
             return types.ErrorData(code=DECLINED, message=f"The model could not be asked: {error.line}")
         if sampled is None:

@@ -133,5 +133,5 @@ class SignInPage:
         if not self.connected:
             raise SignInNeeded
         question = questions.Elicitation(self._server, "It wants you to sign in (again).", call_id, mode="url", url=url)
-        if (await self._asking.elicit(question, ())).action != "accept":
+        if (await self._asking.elicit(question, (), lambda level, text: None)).action != "accept":
             raise SignInNeeded

@@ -289,9 +289,8 @@ class ConsoleUi(Ui):
             self._call_back(event)
             if self._services.replay is not None and (act := call_description.act_behind(event)) is not None:
                 self._show_pressed(act, self.transcript.calls.get(event_news.call_of(event)))
-            ends = isinstance(event, ev.MessageAdded) and event.role == "assistant" and not event.tool_calls
-            if ends and not event.agent and self._screen.is_attached:
-                self.shown.view.paint_frame()  # no more of it is to come
+            if event_news.is_whole_answer(event) and self._screen.is_attached:
+                self.shown.view.paint_frame()
                 paint_now(self.shown.view)
             if event_news.News.of(event) & event_news.News.FIGURES:
                 self.changed()

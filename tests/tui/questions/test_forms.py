@@ -143,7 +143,7 @@ async def test_calls_side_by_side_ask_one_after_the_other_and_each_answer_is_its
     async with stage(tmp_path) as s:
         await s.ask("form", "form", "form")
         await see(s.pilot, "1 of 3")
-        await see(s.pilot, "3 calls · 3 need you")
+        await see(s.pilot, "3 calls · 3 running")
         key_of = dict[str, str]()
         for key in "ynx":
             await s.come_to_the_board()
@@ -165,6 +165,8 @@ async def test_two_questions_of_unsure_calls_are_shown_and_answered_each_with_it
         ]
         await s.answer(calls(*(("asking_form", json.dumps(form)) for form in forms)))
         await see(s.pilot, "asking: one of 2 calls asks you · 1 of 2")
+        await see(s.pilot, "2 calls · 2 running")
+        assert seen(s.console).count("one of 2 calls") == 1  # on the board, and no call is said to wait
         first, second = s.desk.open
         assert [isinstance(one.question, Elicitation) and one.question.message for one in (first, second)] == [
             *("Red?", "Blue?"),
