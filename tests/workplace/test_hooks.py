@@ -303,8 +303,12 @@ async def test_a_tool_that_others_have_goes_by_their_name(
 THEIR_NAMES = {
     "shell": {"run": ["Bash"], "output": [], "stop": []},
     "files": {
-        "read_file": ["Read"], "write_file": ["Write"], "edit_file": ["Edit"],
-        "apply_patch": ["apply_patch", "Edit", "Write"], "search_files": ["Grep"], "list_directory": ["Glob"],
+        "read_file": ["Read"],
+        "write_file": ["Write"],
+        "edit_file": ["Edit"],
+        "apply_patch": ["apply_patch", "Edit", "Write"],
+        "search_files": ["Grep"],
+        "list_directory": ["Glob"],
     },
     "web": {"fetch": ["WebFetch"]},
 }
