@@ -188,8 +188,8 @@ def _toml(value: Any) -> str:
 def _edit(paths: Paths, cwd: Path, *, project: bool = False) -> Path:
     path = _file(paths, cwd, project=project)
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-    path_ = search_path(os.environ)
-    command = shlex.split(named) if named else [one for name in _EDITORS if (one := shutil.which(name, path=path_))][:1]
+    there = (shutil.which(name, path=search_path(os.environ)) for name in _EDITORS)
+    command = shlex.split(named) if named else [found for found in there if found][:1]
     if not command:
         raise ConfigError("no editor is installed.", "Set VISUAL or EDITOR to the one you use.")
     if not path.exists():
