@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 from argparse import Namespace
@@ -19,10 +21,12 @@ from console_app.commands.standard_output import write_out
 from console_app.config.files import Paths, bundled, disk, project_mcp, project_settings
 from console_app.config.secrets import Redactor, child_environment
 from console_app.config.settings import MEANINGS, LayeredSettings, own_settings, unknown_variables
-from console_app.console.files import editor_command
 from console_app.domain import ConfigError, UsageError, one_line, plural, safe_text, visible
 from console_app.headless import Exit
+from console_app.search_path import search_path
 from console_app.wiring import Setup
+
+_EDITORS = ("nano", "vim", "vi")
 
 
 def config(arguments: Namespace) -> int:
@@ -183,7 +187,11 @@ def _toml(value: Any) -> str:
 
 def _edit(paths: Paths, cwd: Path, *, project: bool = False) -> Path:
     path = _file(paths, cwd, project=project)
-    command = editor_command()
+    named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    there = (shutil.which(name, path=search_path(os.environ)) for name in _EDITORS)
+    command = shlex.split(named) if named else [found for found in there if found][:1]
+    if not command:
+        raise ConfigError("no editor is installed.", "Set VISUAL or EDITOR to the one you use.")
     if not path.exists():
         disk.write_private(path.resolve(), "")
     try:

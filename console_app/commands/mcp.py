@@ -175,7 +175,7 @@ async def trust_project(setup: Setup, output: OutputStreams, interrupts: Interru
         output.report("Nothing of this project waits for your trust.")
         return DONE
     if not setup.arguments.yes:
-        names = " and ".join(file.called(Path("/")) for file in files)
+        names = " and ".join(file.called(project.folder) for file in files)
         if not await agreed(f"Trust {names} as now shown?", f"{again} --yes", output, interrupts):
             output.out("Not trusted; nothing was changed.\n")
             return RunEnding(Exit.FAILED)

@@ -10,7 +10,6 @@ import os
 import sqlite3
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -76,25 +75,13 @@ _ORDER = _object(
 _ORDERS = _object(orders=schema("array", items=_ORDER))
 _GROUPS = schema("array", items=_object(orders=_COUNT, total=_AMOUNT))
 _REVENUE = _object(total_revenue=_AMOUNT, currency=_TEXT, orders=_COUNT, by_customer=_GROUPS, by_status=_GROUPS)
-Group = tuple[str, int, int]
-"""A name, how many orders it has, and their cents."""
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """A row of the table; money in cents of a US dollar."""
-
-    order_number: int
-    customer: str
-    product: str
-    quantity: int
-    unit_cents: int
-    status: str
-    ordered_on: str
-
-    @property
-    def total_cents(self) -> int:
-        return self.quantity * self.unit_cents
+Order = dict[str, Any]
+"""A row, as results have it."""
+_ROWS: Final = """
+SELECT order_number, customer, product, quantity, unit_cents / 100.0 AS unit_price,
+    quantity * unit_cents / 100.0 AS total, status, ordered_on
+FROM orders ORDER BY order_number
+"""
 
 
 @contextmanager
@@ -119,13 +106,11 @@ def _opened() -> Generator[sqlite3.Connection]:
         ) from error
 
 
-def _orders(number: int | None = None) -> list[Order]:
+def _orders() -> list[Order]:
     with _opened() as connection:
-        where = "" if number is None else "WHERE order_number = ?"
-        values = () if number is None else (number,)
-        return [
-            Order(*row) for row in connection.execute(f"SELECT * FROM orders {where} ORDER BY order_number", values)
-        ]
+        rows = connection.execute(_ROWS)
+        names = [column[0] for column in rows.description]
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def _set_status(number: int, status: str) -> str | None:
@@ -140,15 +125,13 @@ def _set_status(number: int, status: str) -> str | None:
         return row[0]
 
 
-def _revenue() -> tuple[list[Group], list[Group]]:
-    """Return the sums by customer, without cancelled orders, and those by status."""
-    groups = "SELECT {0}, count(*), sum(quantity * unit_cents) AS cents FROM orders {1} GROUP BY {0}"
-    with _opened() as connection:
-        customers = connection.execute(
-            groups.format("customer", "WHERE status <> 'cancelled'") + " ORDER BY cents DESC, customer"
-        ).fetchall()
-        statuses = {row[0]: row for row in connection.execute(groups.format("status", ""))}
-    return customers, [statuses[status] for status in STATUSES if status in statuses]
+def _groups(orders: Sequence[Order], key: str) -> list[Order]:
+    """Return how many orders have each value of a column, and their sum; the largest first."""
+    groups: dict[str, Order] = {}
+    for one in orders:
+        group = groups.setdefault(one[key], {key: one[key], "orders": 0, "total": 0.0})
+        group |= {"orders": group["orders"] + 1, "total": round(group["total"] + one["total"], 2)}
+    return sorted(groups.values(), key=lambda group: (-group["total"], group[key]))
 
 
 async def list_all_orders(arguments: Arguments, context: CallContext) -> ToolOutput:
@@ -156,10 +139,7 @@ async def list_all_orders(arguments: Arguments, context: CallContext) -> ToolOut
 
 
 async def get_order(arguments: Arguments, context: CallContext) -> ToolOutput:
-    number: int = arguments["order_number"]
-    if not (found := await asyncio.to_thread(_orders, number)):
-        raise ToolFailedError(f"There is no order {number}.")
-    return ToolOutput(_line(found[0]), _fields(found[0]))
+    return ToolOutput(_line(found := await _order(arguments["order_number"])), found)
 
 
 async def find_orders(arguments: Arguments, context: CallContext) -> ToolOutput:
@@ -168,26 +148,23 @@ async def find_orders(arguments: Arguments, context: CallContext) -> ToolOutput:
         raise ToolFailedError("`customer` is empty; list_all_orders gives every order.")
     orders = await asyncio.to_thread(_orders)
     wanted = " ".join(customer.split()).casefold()
-    if found := [order for order in orders if wanted in order.customer.casefold()]:
+    if found := [order for order in orders if wanted in order["customer"].casefold()]:
         return _listed(found)
-    known = ", ".join(sorted({order.customer for order in orders}))
+    known = ", ".join(sorted({order["customer"] for order in orders}))
     return ToolOutput(f"No orders of a customer called “{customer}”. Customers: {known}.", {"orders": []})
 
 
 async def revenue_summary(arguments: Arguments, context: CallContext) -> ToolOutput:
-    customers, statuses = await asyncio.to_thread(_revenue)
-    orders, cents = sum(row[1] for row in customers), sum(row[2] for row in customers)
-    lines = [f"Total revenue: {_money(cents)} from {counted(orders, 'order')}, cancelled ones left out.", ""]
-    lines += [f"{name}: {_money(cents)} ({counted(count, 'order')})" for name, count, cents in customers]
-    lines += ["", "By status: " + ", ".join(f"{count} {name} ({_money(cents)})" for name, count, cents in statuses)]
-    data = {
-        "total_revenue": _dollars(cents),
-        "currency": "USD",
-        "orders": orders,
-        "by_customer": [{"customer": name, "orders": count, "total": _dollars(c)} for name, count, c in customers],
-        "by_status": [{"status": name, "orders": count, "total": _dollars(c)} for name, count, c in statuses],
-    }
-    return ToolOutput("\n".join(lines), data)
+    orders = await asyncio.to_thread(_orders)
+    kept = [order for order in orders if order["status"] != "cancelled"]
+    customers, statuses = _groups(kept, "customer"), _groups(orders, "status")
+    statuses.sort(key=lambda group: STATUSES.index(group["status"]))
+    lines = [f"Total revenue: {_sum(kept)} from {counted(len(kept), 'order')}, cancelled ones left out.", ""]
+    lines += [f"{one['customer']}: {_sum([one])} ({counted(one['orders'], 'order')})" for one in customers]
+    lines += ["", "By status: " + ", ".join(f"{one['orders']} {one['status']} ({_sum([one])})" for one in statuses)]
+    total = round(sum(order["total"] for order in kept), 2)
+    data = {"total_revenue": total, "currency": "USD", "orders": len(kept)}
+    return ToolOutput("\n".join(lines), {**data, "by_customer": customers, "by_status": statuses})
 
 
 async def update_order_status(arguments: Arguments, context: CallContext) -> ToolOutput:
@@ -195,41 +172,31 @@ async def update_order_status(arguments: Arguments, context: CallContext) -> Too
     before = await asyncio.to_thread(_set_status, number, arguments["new_status"])
     if before is None:
         raise ToolFailedError(f"There is no order {number}; nothing was changed.")
-    (order,) = await asyncio.to_thread(_orders, number)
-    return ToolOutput(f"Order {number}: {before} → {order.status}.", _fields(order) | {"previous_status": before})
+    order = await _order(number)
+    return ToolOutput(f"Order {number}: {before} → {order['status']}.", order | {"previous_status": before})
+
+
+async def _order(number: int) -> Order:
+    found = [order for order in await asyncio.to_thread(_orders) if order["order_number"] == number]
+    if not found:
+        raise ToolFailedError(f"There is no order {number}.")
+    return found[0]
 
 
 def _listed(orders: Sequence[Order]) -> ToolOutput:
-    counted = sum(order.total_cents for order in orders if order.status != "cancelled")
-    closing = f"{len(orders)} orders, {_money(counted)} without cancelled ones."
-    return ToolOutput("\n".join((*map(_line, orders), closing)), {"orders": [_fields(order) for order in orders]})
+    kept = [order for order in orders if order["status"] != "cancelled"]
+    closing = f"{len(orders)} orders, {_sum(kept)} without cancelled ones."
+    return ToolOutput("\n".join((*map(_line, orders), closing)), {"orders": orders})
 
 
 def _line(order: Order) -> str:
-    what = f"{order.quantity} × {order.product}"
-    total = _money(order.total_cents)
-    return f"{order.order_number} · {order.ordered_on} · {order.customer} · {what} · {total} · {order.status}"
+    what = f"{order['quantity']} × {order['product']}"
+    who = f"{order['order_number']} · {order['ordered_on']} · {order['customer']}"
+    return f"{who} · {what} · {_sum([order])} · {order['status']}"
 
 
-def _fields(order: Order) -> dict[str, Any]:
-    return {
-        "order_number": order.order_number,
-        "customer": order.customer,
-        "product": order.product,
-        "quantity": order.quantity,
-        "unit_price": _dollars(order.unit_cents),
-        "total": _dollars(order.total_cents),
-        "status": order.status,
-        "ordered_on": order.ordered_on,
-    }
-
-
-def _dollars(cents: int) -> float:
-    return round(cents / 100, 2)
-
-
-def _money(cents: int) -> str:
-    return f"${cents // 100:,}.{cents % 100:02}"
+def _sum(rows: Sequence[Order]) -> str:
+    return f"${sum(row['total'] for row in rows):,.2f}"
 
 
 TOOLS = (

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -90,8 +89,6 @@ def _head(own: Path, common: Path, head: str) -> tuple[str, str]:
 
 def _is_clean(root: Path, own: Path, common: Path, commit: str) -> bool | None:
     """Tell whether the index is that of the commit and the files those of the index; None where git can't say."""
-    if (program := shutil.which("git", path=search_path(os.environ, root))) is None:
-        return None
     with tempfile.TemporaryDirectory(prefix="fanout-git-") as name:
         stand_in = Path(name)
         (stand_in / "refs").mkdir()
@@ -103,18 +100,17 @@ def _is_clean(root: Path, own: Path, common: Path, commit: str) -> bool | None:
             (stand_in / "info").mkdir()
             text = disk.read_text(common / "info" / "exclude", most=_LARGEST)
             (stand_in / "info" / "exclude").write_text(text, encoding="utf-8")
-        environ = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")} | {
+        environ = {
+            **_environ(root),
             "GIT_DIR": name,
             "GIT_WORK_TREE": str(root),
             "GIT_INDEX_FILE": str(own / "index"),
             "GIT_OBJECT_DIRECTORY": str(common / "objects"),
             "GIT_OPTIONAL_LOCKS": "0",
-            "GIT_TERMINAL_PROMPT": "0",
-            "LC_ALL": "C",
         }
         options = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
         asks = ("status", "--porcelain", "--ignore-submodules=all", "--untracked-files=normal")
-        code, said = _run([program, *options, *asks], root, environ)
+        code, said = _run(["git", *options, *asks], root, environ)
         return None if code != 0 else not said
 
 

@@ -28,15 +28,16 @@ from console_app.workplace import git
 from console_app.workplace.hook_runs import HookRuns
 
 MOST_LISTED = 8_000  # characters of the list of skills: about 2,000 tokens of each request
-# The names that hooks of others know tools by, and the name of the argument that they look for.
+# The names that hooks of others know tools by, the one they are told first; and the argument that they look for.
 _FAMILIAR = {
-    "shell.run": "Bash",
-    "files.read": "Read",
-    "files.write": "Write",
-    "files.edit": "Edit",
-    "files.search": "Grep",
-    "files.list": "Glob",
-    "fetch.fetch": "WebFetch",
+    "shell.run": ("Bash",),
+    "files.read_file": ("Read",),
+    "files.write_file": ("Write",),
+    "files.edit_file": ("Edit",),
+    "files.apply_patch": ("apply_patch", "Edit", "Write"),
+    "files.search_files": ("Grep",),
+    "files.list_directory": ("Glob",),
+    "web.fetch": ("WebFetch",),
 }
 _PATH, _THEIR_PATH = "path", "file_path"
 
@@ -121,7 +122,7 @@ class WorkingFolder:
             raise errors.ToolError(error.line) from None
 
     def _hooks(self, event: str, names: Sequence[str]) -> list[trust.Hook]:
-        known = [*names, _FAMILIAR[names[1]]] if len(names) > 1 and names[1] in _FAMILIAR else names
+        known = [*names, *_FAMILIAR.get("".join(names[1:2]), ())]
         return [hook for hook in (*self._own, *self._brought.hooks) if hook.event == event and hook.concerns(known)]
 
     def asks(self, event: str, names: Sequence[str] = ()) -> bool:
@@ -134,7 +135,7 @@ class WorkingFolder:
         told, names = dict(happening.told), happening.names
         given: dict[str, Any] = told.get("tool_input") or {}
         if len(names) > 1 and names[1] in _FAMILIAR:
-            told["tool_name"] = _FAMILIAR[names[1]]
+            told["tool_name"] = _FAMILIAR[names[1]][0]
             if isinstance(path := given.get(_PATH), str):
                 told["tool_input"] = {**given, _THEIR_PATH: str(self._place / path)}
         told.setdefault("transcript_path", "")

@@ -129,6 +129,8 @@ def test_all_is_one_list_with_what_each_may_do(project: Inside) -> None:
         "would start:",
     ):
         assert text in asked.out, text
+    assert "Trust " in asked.err
+    assert f" {str(project.cwd)[1:]}" not in asked.err  # a path without its beginning
 
 
 def test_all_counts_once_it_is_trusted_as_it_is(project: Inside, server: WireServer) -> None:

@@ -39,7 +39,7 @@ def test_a_no_leaves_it_off_and_the_turn_ends_in_words(tmp_path: Path) -> None:
     fanout = Fanout(tmp_path)
     with console(fanout, PROMPT) as terminal:
         terminal.expect(r"▸ changes +enable_server")
-        terminal.expect("y run it")
+        terminal.expect("y run it   a and what it only reads, for this session")
         terminal.decide("n", "n no")
         terminal.expect("I can't make a presentation")
     assert list(fanout.cwd.iterdir()) == []

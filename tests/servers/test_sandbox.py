@@ -155,8 +155,8 @@ POWERS = (
 def powers(work: Path) -> dict[str, str]:
     """Return the files of the folder that give power over later commands."""
     names = (".git/config", ".git/config.worktree", ".git/commondir", "sub/.git/config", "mcp.json", ".mcp.json")
-    names += (".bashrc", ".profile", ".envrc", ".gitmodules")
-    folders = (".git/hooks", "sub/.git/hooks", ".git/modules", ".fanout", ".claude", ".vscode")
+    names += (".bashrc", ".profile", ".envrc", ".gitmodules", "opencode.json")
+    folders = (".git/hooks", "sub/.git/hooks", ".git/modules", ".fanout", ".claude", ".vscode", ".opencode")
     found = {name: (work / name).read_text() for name in names if os.path.lexists(work / name)}
     for folder in folders:
         found |= {str(file): file.read_text() for file in (work / folder).rglob("*") if file.is_file()}

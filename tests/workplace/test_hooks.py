@@ -19,6 +19,7 @@ from console_app.workplace import WorkingFolder
 from tests.engine.peers import Model, Tools, calls, engine_of, only, outcomes, play, spec, tool_texts
 from tests.engine.strict_history import check_turn
 from tests.patience import until_so
+from tests.servers.stdio_client import StdioClient
 
 Table = dict[str, list[dict[str, Any]]]
 
@@ -299,10 +300,41 @@ async def test_a_tool_that_others_have_goes_by_their_name(
     assert (found["tool_name"], found["tool_input"]) == (name, told)
 
 
+THEIR_NAMES = {
+    "shell": {"run": ["Bash"], "output": [], "stop": []},
+    "files": {
+        "read_file": ["Read"],
+        "write_file": ["Write"],
+        "edit_file": ["Edit"],
+        "apply_patch": ["apply_patch", "Edit", "Write"],
+        "search_files": ["Grep"],
+        "list_directory": ["Glob"],
+    },
+    "web": {"fetch": ["WebFetch"]},
+}
+
+
+@pytest.mark.parametrize("server", THEIR_NAMES)
+async def test_hooks_for_tools_of_others_concern_those_that_come_along(tmp_path: Path, server: str) -> None:
+    with StdioClient(f"console_app.servers.{server}") as client:
+        assert {tool["name"] for tool in client.request("tools/list")["tools"]} == THEIR_NAMES[server].keys()
+    for tool, names in THEIR_NAMES[server].items():
+        for name in names:
+            made = engine(
+                tmp_path,
+                at("PreToolUse", "cat > told.json", matcher=name),
+                calls({}, name=f"{server}_{tool}"),
+                tools=Tools([spec(tool, server)]),
+            )
+            await play(made)
+            assert json.loads((tmp_path / "told.json").read_text())["tool_name"] == names[0]
+            (tmp_path / "told.json").unlink()
+
+
 async def test_a_path_is_told_under_both_names_and_changed_under_either(tmp_path: Path) -> None:
-    tools = Tools([spec("write", "files")])
+    tools = Tools([spec("write_file", "files")])
     hooks = at("PreToolUse", "cat > told.json; " + decides("allow", updatedInput={"path": "a", "file_path": "/b"})[17:])
-    made = engine(tmp_path, hooks, calls({"path": "a"}, name="files_write"), tools=tools)
+    made = engine(tmp_path, hooks, calls({"path": "a"}, name="files_write_file"), tools=tools)
     await play(made)
     told = json.loads((tmp_path / "told.json").read_text())
     assert (told["tool_name"], told["tool_input"]) == ("Write", {"path": "a", "file_path": str(tmp_path / "a")})

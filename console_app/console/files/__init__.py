@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from console_app.console.files.clipboard import EditorError as EditorError
     from console_app.console.files.clipboard import copy_in_tmux as copy_in_tmux
     from console_app.console.files.clipboard import edited as edited
-    from console_app.console.files.clipboard import editor_command as editor_command
     from console_app.console.files.clipboard import open_file as open_file
     from console_app.console.files.clipboard import read_clipboard as read_clipboard
     from console_app.console.files.file_changes import LARGEST as LARGEST

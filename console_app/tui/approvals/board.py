@@ -363,8 +363,9 @@ def _answers(current: Pending) -> Sequence[tuple[str, str]]:
         said = current.answers
         yes = [("y", said["once"]), ("a", said["form"]), ("n", said["deny"])]
     else:
-        more = [("a", f"and {one_line(current.rules[0], 40)} for this session")] if current.rules else []
-        yes = [("y", "run it"), *more, ("n", "no")]
+        rule = one_line("".join(current.rules[:1]), 40)
+        more = [("a", f"and {'what it only reads,' if rule.endswith(':reads') else rule} for this session")]
+        yes = [("y", "run it"), *(more if rule else []), ("n", "no")]
     return [*yes, ("f", "no, and say why"), ("e", "change it")]
 
 

@@ -25,9 +25,8 @@ _READ: Final = 0b11 << 2  # files, and which there are
 _WRITE_FILE, _MAKE_AND_REMOVE, _REFER, _TRUNCATE = 1 << 1, 0b1_1111_1111 << 4, 1 << 13, 1 << 14
 _TCP: Final = 0b11  # bind and connect, from version 4
 _SCOPES, _SCOPED = 0b11, 6  # abstract sockets and signals, and the version that knows them
-# The name that audit has, the number of socket(), those of add_key(), request_key() and keyctl(), of calls that change
-# owners and attributes of files or reach memory and queues of System V and POSIX, and of ioctl(), prlimit64() and
-# setpriority().
+# The name that audit has, the number of socket(), those of keys, of calls that change owners and attributes of files or
+# reach memory and queues of System V and POSIX, and of ioctl(), prlimit64() and setpriority().
 _MACHINES: Final = {
     "x86_64": (
         *(0xC000003E, 41, (248, 249, 250)),

@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
@@ -168,16 +169,17 @@ def _holds(sandbox: Sandbox) -> bool:
         script = ': > "$1/file" && ! (: > "$2/file") 2>/dev/null'
         words = ["/bin/sh", "-c", script, "sh", str(inside), str(outside)]
         argv = sandbox.around(words, temporary, ProtectedNames([inside]), HiddenHome())
-        if sandbox.kind == "Landlock":
-            module = Path(kernel_sandbox.__file__)
-            code = f"import sys, os; sys.path.insert(0, {str(module.parent)!r}); import {module.stem} as one\n"
-            code += f"one.restrict([{str(inside)!r}], None, network=False); os.execvp(sys.argv[1], sys.argv[1:])"
-            argv = [sys.executable, "-I", "-S", "-c", code, *argv]
+        confine = partial(kernel_sandbox.restrict, [str(inside)], None, network=False)
         try:
             done = subprocess.run(
-                argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PROBE_SECONDS, check=False
+                argv,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_PROBE_SECONDS,
+                check=False,
+                preexec_fn=confine if sandbox.kind == "Landlock" else None,
             )
-        except (OSError, subprocess.TimeoutExpired):
+        except (OSError, subprocess.SubprocessError):
             return False
         return done.returncode == 0 and not (outside / "file").exists()
 
