@@ -22,7 +22,6 @@ from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import Outcome
 from console_app.engine import ApprovalGate
 from console_app.tui.lineview import CallBlock
-from tests.examples import EXPLORING
 from tests.tui.parts import Answer, Tools, WrittenModel, app, at_rest, calls, chat, pass_by, say, seen, until
 
 LETTERS = ["x", "x", "r", "e", "k", "j", "o", "f", "c", "i", "s", "m", "h", "q", "plus", "space"]
@@ -191,10 +190,7 @@ async def play(history: list[int], size: int, keys: list[str]) -> None:
 
 # An example takes seconds, so a failing one is told as it is.
 @settings(
-    max_examples=12 if EXPLORING else 5,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate],
+    max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
 )
 @example([3], 30, ["finish", "alt+up", "s"])
 @example([2, 4], 1, ["turn", "home", "m", "tab", "s", "toast", "smallest", "x"])
