@@ -79,6 +79,7 @@ def test_a_command_gives_its_output_and_exit(shell: StdioClient, command: str) -
 
 
 def test_output_is_told_live_by_stream_with_its_offset(shell: StdioClient) -> None:
+    # The pause is for the first two to be told before the others are written.
     result = ran(shell, "echo one; echo two >&2; sleep 0.2; echo three; printf 'ü%.0s' 1 2 3")
     assert heard(shell, "stdout") == "one\nthree\nüüü"
     assert heard(shell, "stderr") == "two\n"
@@ -149,12 +150,13 @@ def test_a_longer_output_has_head_and_tail_and_is_read_on(shell: StdioClient) ->
     assert whole == Path(data["file"]).read_text()
 
 
+BEGUN = "until [ -e begun ]; do sleep 0.01; done; rm begun"
 LEAVES = {
     "a child": "sleep SECONDS &",
     "of a session of its own": "setsid sleep SECONDS >/dev/null 2>&1 &",
-    "a daemon that forks twice": "(setsid sh -c 'sleep SECONDS & exec >/dev/null' &) ; sleep 0.1",
-    "that ignores SIGTERM": "(trap '' TERM; setsid sleep SECONDS) & sleep 0.1",
-    "of a name of its own": "nohup setsid bash -c 'exec -a other sleep SECONDS' >/dev/null 2>&1 & sleep 0.1",
+    "a daemon that forks twice": f"(setsid sh -c 'sleep SECONDS & exec >/dev/null; touch begun' &) ; {BEGUN}",
+    "that ignores SIGTERM": f"(trap '' TERM; touch begun; setsid sleep SECONDS) & {BEGUN}",
+    "of a name of its own": f"nohup setsid bash -c 'touch begun; exec -a other sleep SECONDS' >out 2>&1 & {BEGUN}",
 }
 
 
@@ -177,9 +179,10 @@ def test_what_a_command_leaves_behind_ends_with_it(
     monkeypatch.setenv("FANOUT_SHELL_SANDBOX", sandbox)
     monkeypatch.setenv("TMPDIR", str(tmp_path))  # a server that is killed leaves its folder
     before = sleepers()
-    started = f"{LEAVES[leaves]}\ntouch started\nsleep SECONDS".replace("SECONDS", SECONDS)
+    leaving = LEAVES[leaves].replace("SECONDS", SECONDS)
+    started = f"{leaving}\ntouch started\nsleep {SECONDS}"
     with StdioClient("console_app.servers.shell", cwd=work) as shell:
-        assert ran(shell, LEAVES[leaves])["structuredContent"]["exit_code"] == 0
+        assert ran(shell, leaving)["structuredContent"]["exit_code"] == 0
         assert sleepers() <= before
         # Cancelled, and with the server killed.
         slow = shell.send("tools/call", name="run", arguments={"command": started})
