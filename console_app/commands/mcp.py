@@ -169,11 +169,16 @@ async def trust_project(setup: Setup, output: OutputStreams, interrupts: Interru
     again = "fanout mcp trust" if by_server else trusted.IN_A_SHELL
     project = trust.ProjectTrust(setup.paths, setup.cwd, setup.environ, bundled=bundled("mcp.json"))
     files = project.named(words)
-    for line in (*project.problems(), *(line for file in files for line in file.lines)):
+    unreadable = project.unreadable()
+    for line in unreadable:
+        output.error_line(f"fanout: {line}")
+    found = RunEnding(Exit.USAGE) if unreadable else DONE
+    told = (line for line in project.problems() if line not in unreadable)
+    for line in (*told, *(line for file in files for line in file.lines)):
         output.report(line)
     if not files:
         output.report("Nothing of this project waits for your trust.")
-        return DONE
+        return found
     if not setup.arguments.yes:
         names = " and ".join(file.called(project.folder) for file in files)
         if not await agreed(f"Trust {names} as now shown?", f"{again} --yes", output, interrupts):
@@ -184,7 +189,7 @@ async def trust_project(setup: Setup, output: OutputStreams, interrupts: Interru
         output.report(one_line(f"{file.path.absolute()} is trusted as it is now: {file.summary}."))
     for why in refused:
         output.error_line(f"fanout: {why}")
-    return RunEnding(Exit.USAGE) if refused else DONE
+    return RunEnding(Exit.USAGE) if refused else found
 
 
 async def _trust_tools(setup: Setup, output: OutputStreams, interrupts: Interrupts, name: str) -> RunEnding:

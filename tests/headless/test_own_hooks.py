@@ -19,10 +19,12 @@ def test_a_hook_of_yours_denies_and_a_project_does_not_take_it_away(fanout: Insi
     done = fanout.run(*RUN)
     assert "denied: a hook denied it: no sums" in done.err
     assert "3.14159" not in done.out
-    fanout.run("trust", "--yes")
+    trusted = fanout.run("trust", "--yes")
+    assert trusted.code == 2
+    assert "a project file can't set hooks" in trusted.err
     done = fanout.run(*RUN)
-    assert done.code == 2
-    assert "a project file can't set hooks" in done.err
+    assert "denied: a hook denied it: no sums" in done.err
+    assert "3.14159" not in done.out
 
 
 def test_hooks_that_can_not_be_read_end_the_run(fanout: Inside) -> None:

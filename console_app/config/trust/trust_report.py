@@ -204,7 +204,11 @@ class ProjectTrust:
         return "\n\n".join(texts)
 
     def problems(self) -> tuple[str, ...]:
-        return (*self._own()[1], *self._foreign()[1])
+        return (*self.unreadable(), *self._foreign()[1])
+
+    def unreadable(self) -> list[str]:
+        """Return a line for each of its settings, servers and commands that can't be read."""
+        return self._own()[1]
 
     def summary(self) -> str:
         """Name the files that wait, as `mcp.json and 2 commands of this project wait for your trust`; "" for none."""
