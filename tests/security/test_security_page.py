@@ -9,18 +9,16 @@ from console_app.config.machine.log_setup import MOST_REPORTS
 from console_app.config.secrets.child_environment import for_consoles
 from console_app.config.secrets.secret_sources import SHORTEST
 from console_app.config.settings.layers import _HARMLESS  # pyright: ignore[reportPrivateUsage]
-from console_app.config.trust.trust_report import LONGEST_LINE
 from console_app.servers.parts.web_pages import LARGEST_PAGE, PAGE_SECONDS
 
 ROOT = Path(__file__).parents[2]
 PAGE = " ".join((ROOT / "docs" / "security.md").read_text(encoding="utf-8").split())
-NUMBERS = {6: "six", 10: "ten", 20: "20"}
+NUMBERS = {6: "six", 10: "ten"}
 
 
 def test_its_numbers_are_those_of_the_program() -> None:
     for sentence in (
         f"A page has {PAGE_SECONDS:g} seconds and {LARGEST_PAGE // 10**6} MB, unpacked",
-        f"A value of more than {LONGEST_LINE:,} characters can't be trusted",
         f"values under {NUMBERS[SHORTEST]} characters",
         f"the newest {NUMBERS[MOST_REPORTS]} are kept",
     ):
