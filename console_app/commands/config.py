@@ -113,7 +113,7 @@ def _validate(setup: Setup) -> int:
     for line in waiting:
         _print(setup.redactor.clean(f"waits for trust: {line}"))
     if not problems:
-        _print(f"Nothing is wrong. {choice.name} answers; {plural(len(chosen.servers), 'server')} in {chosen.path}.")
+        _print(f"Nothing is wrong. {choice.name} answers; {plural(len(chosen.servers), 'server')} in {chosen.where}.")
     return Exit.USAGE if problems else Exit.DONE
 
 

@@ -55,7 +55,7 @@ async def list_servers(setup: Setup, output: OutputStreams, interrupts: Interrup
         else:
             tools = hub.tools() if testing else ()
             offers = offered(hub) if testing else NOTHING
-            for line in lines(checks, tools, chosen.path, offers):
+            for line in lines(checks, tools, chosen.where, offers):
                 output.report(line)
         if arguments.junit:
             path, longest = setup.cwd / Path(arguments.junit).expanduser(), max(seconds.values(), default=0.0)
@@ -83,7 +83,7 @@ async def auth(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
         (status,) = hub.statuses()
         if status.state is not ServerState.READY:
             status = await interrupts.race(hub.sign_in(name))
-        for line in lines([checked(status, 0, strictly=False)], (), None):
+        for line in lines([checked(status, 0, strictly=False)], (), ""):
             if not line.startswith("No servers"):
                 output.report(line)
     return DONE if status.state is ServerState.READY else RunEnding(Exit.FAILED)
@@ -367,10 +367,10 @@ def offered(hub: Hub) -> Mapping[str, Sequence[Row]]:
 def lines(
     checks: Sequence[ServerCheck],
     tools: Sequence[ToolSpec],
-    path: Path | None,
+    where: str,
     offers: Mapping[str, Sequence[Row]] = NOTHING,
 ) -> Iterator[str]:
-    yield f"Servers of {one_line(str(path))}:" if path else "No servers."
+    yield f"Servers of {where}:" if where else "No servers."
     statuses = [check.status for check in checks]
     below = {status.name: _below(status, tools, offers) for status in statuses}
     what = _column((row[0] for rows in below.values() for row in rows), 32)

@@ -233,6 +233,13 @@ def test_what_a_server_offers_beside_tools_is_listed_as_it_is_typed(fanout: Insi
     assert "\x1b" not in listed
 
 
+def test_every_file_whose_servers_are_listed_is_named(fanout: Inside) -> None:
+    fanout.write("home/mcp.json", '{"mcpServers": {"mine": {"command": "no-such-program-anywhere"}}}')
+    (heading,) = (line for line in fanout.run("mcp", "list").out.splitlines() if line.startswith("Servers of "))
+    assert re.fullmatch(rf"Servers of {fanout.home}/mcp\.json and \S+/mcp\.json:", heading)
+    assert heading.removeprefix("Servers of ")[:-1] in fanout.run("config", "validate").out
+
+
 def test_a_list_that_a_server_never_gives_is_told_and_not_waited_for(fanout: Inside) -> None:
     deaf = Path(__file__).parents[1] / "mcp_client" / "fixtures" / "asking_server.py"
     fanout.home.mkdir(exist_ok=True)

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from console_app.config.files import Paths, disk, project_mcp, trusted
 from console_app.config.servers.mcp_servers import McpConfig, ServerConfig, load_mcp_config, read_mcp_config
-from console_app.domain import ConfigError, ToolSpec, UsageError, safe_text
+from console_app.domain import ConfigError, ToolSpec, UsageError, one_line, safe_text
 from console_app.records import dataclass, field, replace
 
 
@@ -37,6 +37,11 @@ class ServerChoice:
     def path(self) -> Path | None:
         """The uppermost file, which is the one that is written to unless it ships with Fanout."""
         return self.files[0] if self.files else None
+
+    @property
+    def where(self) -> str:
+        """Say where the servers are written; "" for nowhere."""
+        return " and ".join(one_line(str(file)) for file in self.files)
 
 
 def choose_servers(
