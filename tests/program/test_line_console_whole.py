@@ -73,7 +73,8 @@ def terminal(tmp_path: Path) -> Terminal:
     fanout.write("home/mcp.json", json.dumps({"mcpServers": {"lab": lab, "notes": notes}}))
     script = fanout.write("script.toml", ANSWERS)
     programs = [
-        fanout.write(f"bin/{name}", f'#!/bin/sh\necho "$1" > {tmp_path / "opened"}\n') for name in ("xdg-open", "open")
+        fanout.write(f"home/bin/{name}", f'#!/bin/sh\necho "$1" > {tmp_path / "opened"}\n')
+        for name in ("xdg-open", "open")
     ]
     for program in programs:
         program.chmod(0o755)

@@ -1,6 +1,6 @@
 """The text of an answer is shown once and in its order, however the answer arrives."""
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from console_app.textcalls import ReadingLevel, Scanner
@@ -30,7 +30,11 @@ def events_of(text: str, size: int, level: ReadingLevel) -> tuple[list[ScanEvent
     return [*events, *scanner.tail_events], result.content
 
 
+CALL = CALLS["deepseek_v41_dsml"]
+
+
 @settings(max_examples=600)
+@example(parts=[(CALL, "\n"), (OBJECT[:30], "\n"), (CALL, "\n")], size=1, level="marked")
 @given(parts=st.lists(st.tuples(PIECES, BETWEEN), min_size=1, max_size=6), size=st.integers(1, 60), level=LEVELS)
 def test_what_is_shown_is_the_text_of_the_answer_once_and_in_its_order(
     parts: list[tuple[str, str]], size: int, level: ReadingLevel
