@@ -13,7 +13,7 @@ OTHERS = [
     "I look.", "So:", "ファイルを読みます。", "(END)", "- a point", "1. a",
     "> quoted", "Observation: x", '"', "`", "<pre>",
     "```\nx\n```", '```json\n{"a": 1}\n```', "````\n```\nx\n", "```python\nread_file\n", f"```json\n{OBJECT}\n```",
-    "<answer>", "</answer>", "<tool_use>", "</tool_use>", "<tool_call>", "<think>a</think>", "<think>b", OBJECT[:30],
+    "<answer>", "</answer>", "<tool_use>", "</tool_use>", "<tool_call>", "<think>a</think>", "<think>b",
 ]  # fmt: skip
 """Sentences, fences, and what nothing closes."""
 PIECES = st.sampled_from([*sorted(CALLS.values()), *OTHERS, *OTHERS])
