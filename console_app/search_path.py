@@ -1,4 +1,4 @@
-"""Where Fanout finds the programs that it runs of itself: not where a command or a checkout may have put one."""
+"""Names the folders in which Fanout looks for the programs that it starts of itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from pathlib import Path
 
 
 def search_path(environ: Mapping[str, str], *folders: Path) -> str:
-    """Return $PATH without relative folders, and without those below `folders` and the current one, unless it is /."""
+    """Return $PATH without relative folders, and without those below `folders` and the current one, unless it is /.
+
+    A command or a checkout may have put a program of the same name there.
+    """
     with suppress(OSError):
         folders = (*folders, Path.cwd())
     closed = [os.path.realpath(one) for one in folders if one.parent != one]

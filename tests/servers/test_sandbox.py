@@ -46,7 +46,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What stands in the working folder at first."""
+    """A folder as a command finds its working folder: two repositories and the settings of others."""
     folder = tmp_path_factory.mktemp("project")
     subprocess.run(("git", "init", "-q", str(folder)), check=True)
     (folder / "sub").mkdir()
@@ -58,7 +58,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def filled_anew(work: Path, project: Path) -> None:
-    """Of what commands did in the folder nothing is left."""
+    """Give the working folder back what it held before any command ran."""
     for one in work.iterdir():
         if one.is_dir() and not one.is_symlink():
             shutil.rmtree(one)

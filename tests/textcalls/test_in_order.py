@@ -1,10 +1,13 @@
 """The text of an answer is shown once and in its order, however the answer arrives."""
 
-from hypothesis import example, given, settings
+from itertools import product
+
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from console_app.textcalls import ReadingLevel, Scanner
 from console_app.textcalls.model import Rewritten, ScanEvent, VisibleText
+from tests.each import each
 from tests.textcalls.answers import TOOLS
 from tests.textcalls.test_quotations import CALLS
 
@@ -13,7 +16,7 @@ OTHERS = [
     "I look.", "So:", "ファイルを読みます。", "(END)", "- a point", "1. a",
     "> quoted", "Observation: x", '"', "`", "<pre>",
     "```\nx\n```", '```json\n{"a": 1}\n```', "````\n```\nx\n", "```python\nread_file\n", f"```json\n{OBJECT}\n```",
-    "<answer>", "</answer>", "<tool_use>", "</tool_use>", "<tool_call>", "<think>a</think>", "<think>b",
+    "<answer>", "</answer>", "<tool_use>", "</tool_use>", "<tool_call>", "<think>a</think>", "<think>b", OBJECT[:30],
 ]  # fmt: skip
 """Sentences, fences, and what nothing closes."""
 PIECES = st.sampled_from([*sorted(CALLS.values()), *OTHERS, *OTHERS])
@@ -30,11 +33,7 @@ def events_of(text: str, size: int, level: ReadingLevel) -> tuple[list[ScanEvent
     return [*events, *scanner.tail_events], result.content
 
 
-CALL = CALLS["deepseek_v41_dsml"]
-
-
 @settings(max_examples=600)
-@example(parts=[(CALL, "\n"), (OBJECT[:30], "\n"), (CALL, "\n")], size=1, level="marked")
 @given(parts=st.lists(st.tuples(PIECES, BETWEEN), min_size=1, max_size=6), size=st.integers(1, 60), level=LEVELS)
 def test_what_is_shown_is_the_text_of_the_answer_once_and_in_its_order(
     parts: list[tuple[str, str]], size: int, level: ReadingLevel
@@ -42,3 +41,13 @@ def test_what_is_shown_is_the_text_of_the_answer_once_and_in_its_order(
     events, content = events_of("".join(piece + between for piece, between in parts), size, level)
     assert not [event for event in events if isinstance(event, Rewritten)], "nothing that was shown is taken back"
     assert "".join(event.text for event in events if isinstance(event, VisibleText)).strip() == content
+
+
+@each("behind", CALLS)
+def test_an_object_that_nothing_closes_takes_no_marks_from_the_call_behind_it(behind: str) -> None:
+    """Else the call before it, which may hold its own marks, runs with all between as its value."""
+    before = CALLS["deepseek_v41_dsml"]
+    for gap, end in product(["\n", " "], ["\n", " ", ""]):
+        events, content = events_of(f"{before}{gap}{OBJECT[:30]}{end}{CALLS[behind]}\n", 7, "marked")
+        assert not [event for event in events if isinstance(event, Rewritten)]
+        assert "".join(event.text for event in events if isinstance(event, VisibleText)).strip() == content

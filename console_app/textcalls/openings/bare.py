@@ -61,9 +61,10 @@ def read_object(state: ScanState, key: str) -> Reading[None]:
     elif tool and span.members and src.text(span.end, span.end + 1).isalpha():
         state.refuse(draft, IN_SENTENCE, tool)
     elif tool:
-        if span.string_at is not None and (line := src.text(span.string_at, span.end).find("\n")) >= 0:
-            src.rewind(span.string_at + line)  # a string that doesn't end well ends with its line
-        yield from src.skip(_REST_OF_LINE)
+        if span.string_at is not None:
+            src.rewind(span.string_at + 1)  # marks of another call may stand in a string that doesn't end well
+        else:
+            yield from src.skip(_REST_OF_LINE)
         draft.fail("invalid", span.why, start, src.at, tool)
         state.conclude(draft)
     else:
