@@ -96,7 +96,8 @@ class _Wanted:
 
 
 class Copy(subprocess.Popen[bytes]):
-    """A copy, as `subprocess` knows a program. Its parent is the program that was copied, which tells how it ended."""
+    """A copy, as `subprocess` knows a program. Its parent is the program that was copied, which tells how it ended, and
+    lets go of its id when that was read."""
 
     def __init__(
         self,
@@ -137,7 +138,7 @@ class Copy(subprocess.Popen[bytes]):
     def _internal_poll(self, *_: Any, **_more: Any) -> int | None:
         with self._reading:
             if self.returncode is None and select.select([self._status], [], [], 0)[0]:
-                self.returncode = os.waitstatus_to_exitcode(_NUMBER.unpack(os.read(self._status, _NUMBER.size))[0])
+                (self.returncode,) = _NUMBER.unpack(os.read(self._status, _NUMBER.size))
                 os.close(self._status)
         return self.returncode
 
@@ -154,12 +155,23 @@ class Copy(subprocess.Popen[bytes]):
 def _serve(control: socket.socket) -> tuple[_Wanted, list[int]] | None:
     """In the program that is copied: nothing, at its end. In each copy: what it is to be, with its streams."""
     running: dict[int, tuple[int, int]] = {}  # by the descriptor of a process: its id, and where its status goes
+    ended: dict[int, int] = {}  # ids by where the status went: the system keeps a process until that was read
+    poll = select.poll()
+    poll.register(control, select.POLLIN)
     while True:
-        for ready in select.select([control, *running], [], [])[0]:
-            if ready is not control:
+        for ready, _ in poll.poll():
+            if ready in running:
                 pid, told = running.pop(ready)
-                _tell(told, os.waitpid(pid, 0)[1])
-                os.close(told)
+                over = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+                _tell(told, over.si_status if over.si_code == os.CLD_EXITED else -over.si_status)
+                ended[told] = pid
+                poll.unregister(ready)
+                poll.register(told, 0)  # an error, once nobody reads there
+                os.close(ready)
+                continue
+            if ready in ended:
+                os.waitpid(ended.pop(ready), 0)
+                poll.unregister(ready)
                 os.close(ready)
                 continue
             head, descriptors, _, _ = socket.recv_fds(control, _NUMBER.size, 4)
@@ -169,10 +181,11 @@ def _serve(control: socket.socket) -> tuple[_Wanted, list[int]] | None:
             *streams, told = descriptors
             if (pid := os.fork()) == 0:
                 control.close()
-                for one in (told, *running, *(where for _, where in running.values())):
+                for one in (told, *running, *(where for _, where in running.values()), *ended):
                     os.close(one)
                 return wanted, streams
-            running[os.pidfd_open(pid)] = (pid, told)
+            running[process := os.pidfd_open(pid)] = (pid, told)
+            poll.register(process, select.POLLIN)
             _tell(told, pid)
             for one in streams:
                 os.close(one)
