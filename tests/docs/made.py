@@ -9,6 +9,7 @@ import tempfile
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ def _keys() -> Iterator[str]:
     )
     for section in sections:
         yield from ("", f"## {section.title}", "", "| key | does | in `[keys]` |", "|---|---|---|")
-        for (keys, what), ids in zip(section.keys, section.ids, strict=True):
+        for keys, what, ids in _joined(section):
             shown = [ids[0], ids[-1]] if len(ids) > 4 else ids
             named = (" … " if len(ids) > 4 else " · ").join(map(_code, shown))
             yield f"| {' · '.join(_code(key) for key in keys.split(' · '))} | {_cell(what)} | {named} |"
@@ -109,6 +110,22 @@ def _keys() -> Iterator[str]:
         "|---|---|",
     )
     yield from (f"| {_code(name)} | {_cell(about)} |" for name, about in commands.keys)
+
+
+def _joined(section: KeySection) -> Iterator[tuple[str, str, list[str]]]:
+    """Each key with what it does and its names; keys whose names differ in a digit are one row."""
+    rows = zip(section.keys, section.ids, strict=True)
+    for _, group in groupby(rows, lambda row: re.sub(r"\d", "", row[1][0])):
+        numbered = list(group)
+        first, what = numbered[0][0]
+        if len(numbered) < 3:
+            yield from ((keys, does, list(names)) for (keys, does), names in numbered)
+        else:
+            yield (
+                f"{first} … {numbered[-1][0][0]}",
+                f"{what} to {numbered[-1][0][1]}",
+                [one for _, names in numbered for one in names],
+            )
 
 
 # ---------------------------------------------------------- configuration
@@ -209,7 +226,8 @@ def _type(said: Mapping[str, Any], whole: Mapping[str, Any]) -> str:
 # --------------------------------------------------------------- commands
 
 
-SHARED = 4  # helps that say an option, from which on it stands in one place
+SHARED = 2  # helps that say an option, from which on it stands in one place
+USUAL = ("--cwd", "--debug", "--log-file")
 
 
 def _commands() -> Iterator[str]:
@@ -229,16 +247,39 @@ def _commands() -> Iterator[str]:
         helps[f"## {program(command)}"] = help_of(command)
         helps |= {f"### {program(command, action)}": help_of(command, action) for action in command.actions}
     told = Counter(line for text in helps.values() for line in text.splitlines() if _OPTION.match(line))
-    shared = {line: match[1] for line, count in told.items() if count >= SHARED and (match := _OPTION.match(line))}
-    yield from ("", "## Options of many commands", "", "```text", *shared, "```")
+    shared: dict[str, str] = {}
+    for line, count in told.most_common():  # an option in the words that most helps have for it
+        if count >= SHARED and (match := _OPTION.match(line)) and match[1] not in shared.values():
+            shared[line] = match[1]
+    shared = {line: shared[line] for line in told if line in shared}
+    usual = {line for line, option in shared.items() if option in USUAL}
+    without = [
+        program(one)
+        for one in COMMANDS.values()
+        if not one.actions and not usual <= set(helps[f"## {program(one)}"].splitlines())
+    ]
+    yield from ("", "## Options of many commands", "")
+    yield f"`also` names them, but for {', '.join(map(_code, USUAL))}, which every command takes"
+    yield f"except {', '.join(map(_code, without))}."
+    yield from ("", "```text", *shared, "```")
     for title, text in helps.items():
-        own = [line for line in text.rstrip().splitlines() if line not in shared]
-        also = [shared[line] for line in text.splitlines() if line in shared]
+        lines = _without_parts(text.rstrip().splitlines())
+        own = [line for line in lines if line not in shared]
+        also = [shared[line] for line in lines if line in shared and line not in usual]
         if also:
             own[_end_of_options(own) : 0] = textwrap.wrap(
                 f"also: {' '.join(also)}", 96, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
             )
-        yield from ("", title, "", "```text", *own, "```")
+        told_anew = "\n".join(own).replace("options:\n\n", "").replace("options:\n  also", "also").rstrip()
+        yield from ("", title, "", "```text", told_anew.removesuffix("\noptions:"), "```")
+
+
+def _without_parts(lines: list[str]) -> list[str]:
+    """A help without its list of commands or actions, and without the exit codes: both stand on the page anyway."""
+    parts = "\n".join(lines).split("\n\n")
+    return "\n\n".join(
+        part for part in parts if not part.startswith(("commands (", "actions (", "exit codes"))
+    ).splitlines()
 
 
 _OPTION = re.compile(r"  (?:-\w, |    )(--[\w-]+)\b.*")
@@ -255,31 +296,21 @@ def _end_of_options(lines: list[str]) -> int:
 
 def _outputs() -> Iterator[str]:
     yield from ("# JSON outputs", "", _MADE, "")
-    yield "Whatever Fanout prints as JSON has a schema (draft 2020-12) with the type of each field: `fanout schema`"
-    yield "lists them, and with a name prints one; each is a file of this folder too. A field may be added at any time;"
-    yield "one that goes or means something else raises the version, with which the schema's `$id` ends. A shape stands"
-    yield "where it comes first."
-    described: dict[str, Any] = {}
+    yield "Whatever Fanout prints as JSON has a schema (draft 2020-12) with types and meanings: `fanout schema` lists"
+    yield "them, and with a name prints one; each is a file of this folder too. A field may be added at any time; one"
+    yield "that goes or means something else raises the version, with which the schema's `$id` ends."
     for name, printed in OUTPUTS.items():
         whole = schema(name)
         yield from ("", f"## {name}", "")
         yield f"Version {printed.version}, of `fanout`: {printed.by}. [Schema]({_schema_file(name)})."
-        shapes = whole.get("$defs", {})
         if "properties" in whole:
             yield from ("", f"{', '.join(_fields(whole, whole['properties']))}.")
         if name == "event":
-            yield from ("", f"In every event: {', '.join(map(_code, BaseEvent.model_fields))}.")
-        rows: list[str] = []
-        for title in sorted(shapes):
-            shape = shapes[title]
-            if "properties" in shape and described.get(title) != shape:
-                described.setdefault(title, shape)
-                about = shape.get("description", "").partition("\n\n")[0]
-                common = BaseEvent.model_fields if "seq" in shape["properties"] else ()
-                fields = ", ".join(_fields(shape, [name for name in shape["properties"] if name not in common]))
-                rows.append(f"| {title} | {fields}{': ' + _cell(about) if about else ''} |")
-        if rows:
-            yield from ("", "| shape | fields |", "|---|---|", *rows)
+            common = BaseEvent.model_fields
+            yield from ("", f"In every event: {', '.join(map(_code, common))}.", "", "| event | fields |", "|---|---|")
+            for shape in (one for _, one in sorted(whole["$defs"].items()) if "seq" in one.get("properties", ())):
+                kind, *fields = _fields(shape, [field for field in shape["properties"] if field not in common])
+                yield f"| {kind} | {', '.join(fields)} |"
 
 
 def _fields(shape: Mapping[str, Any], names: Iterable[str]) -> Iterator[str]:
