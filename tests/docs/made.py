@@ -8,7 +8,7 @@ import re
 import tempfile
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -112,20 +112,19 @@ def _keys() -> Iterator[str]:
     yield from (f"| {_code(name)} | {_cell(about)} |" for name, about in commands.keys)
 
 
-def _joined(section: KeySection) -> Iterator[tuple[str, str, list[str]]]:
-    """Each key with what it does and its names; keys whose names differ in a digit are one row."""
-    rows = zip(section.keys, section.ids, strict=True)
-    for _, group in groupby(rows, lambda row: re.sub(r"\d", "", row[1][0])):
+def _joined(section: KeySection) -> Iterator[tuple[str, str, Sequence[str]]]:
+    """Each key with what it does and its names. Keys whose names differ in a digit are one row, as are equal names."""
+    rows = [(keys, what, ids) for (keys, what), ids in zip(section.keys, section.ids, strict=True)]
+    for _, group in groupby(rows, lambda row: (re.sub(r"\d", "", row[2][0]), len(row[2]))):
         numbered = list(group)
-        first, what = numbered[0][0]
-        if len(numbered) < 3:
-            yield from ((keys, does, list(names)) for (keys, does), names in numbered)
+        keys, what, ids = numbered[0]
+        if len(numbered) == 1:
+            yield keys, what, ids
+        elif numbered[-1][2] == ids:
+            yield keys, ", or ".join(does for _, does, _ in numbered), ids
         else:
-            yield (
-                f"{first} … {numbered[-1][0][0]}",
-                f"{what} to {numbered[-1][0][1]}",
-                [one for _, names in numbered for one in names],
-            )
+            names = [one for _, _, names in numbered for one in names]
+            yield f"{keys} … {numbered[-1][0]}", f"{what} to {numbered[-1][1]}", names
 
 
 # ---------------------------------------------------------- configuration
@@ -232,7 +231,7 @@ USUAL = ("--cwd", "--debug", "--log-file")
 
 def _commands() -> Iterator[str]:
     yield from ("# Commands", "", _MADE, "")
-    yield "What `--help` says, on one page; `fanout man` is the same as a manual. A prompt is quoted, or stands behind"
+    yield "What `--help` says, in short; `fanout man` is the whole as a manual. A prompt is quoted, or stands behind"
     yield "`--`: any other word that is no command is an error, and never sent to a model."
     yield from (
         "",
@@ -270,8 +269,8 @@ def _commands() -> Iterator[str]:
             own[_end_of_options(own) : 0] = textwrap.wrap(
                 f"also: {' '.join(also)}", 96, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
             )
-        told_anew = "\n".join(own).replace("options:\n\n", "").replace("options:\n  also", "also").rstrip()
-        yield from ("", title, "", "```text", told_anew.removesuffix("\noptions:"), "```")
+        text = re.sub(r"^usage: |^options:\n", "", "\n".join(own), flags=re.MULTILINE).replace(" [options]", "")
+        yield from ("", title, "", "```text", text.rstrip(), "```")
 
 
 def _without_parts(lines: list[str]) -> list[str]:
@@ -302,7 +301,7 @@ def _outputs() -> Iterator[str]:
     for name, printed in OUTPUTS.items():
         whole = schema(name)
         yield from ("", f"## {name}", "")
-        yield f"Version {printed.version}, of `fanout`: {printed.by}. [Schema]({_schema_file(name)})."
+        yield f"[Version {printed.version}]({_schema_file(name)}): {printed.by}."
         if "properties" in whole:
             yield from ("", f"{', '.join(_fields(whole, whole['properties']))}.")
         if name == "event":
