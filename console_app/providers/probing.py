@@ -31,6 +31,7 @@ from console_app.domain import (
 from console_app.domain import chunks as ch
 from console_app.domain.settings import ProviderConfig, Sampling
 from console_app.providers.factory import open_provider
+from console_app.providers.formats.openai_chat_answer import OPAQUE, TEXT_FIELDS
 from console_app.providers.stream.calls_in_pieces import PAIRED
 from console_app.providers.stream.loose_json import arr, obj, text
 from console_app.providers.wire_provider import WireProvider
@@ -76,9 +77,7 @@ _WIDE_TOOL = ToolSpec(
     },
 )
 _SYSTEM = "You are tested: do as you are told, in as few words as you can."
-_OF_REASONING = frozenset(
-    {"reasoning", "reasoning_content", "reasoning_details", "signature", "encrypted_content", "summary"}
-)
+_OF_REASONING = frozenset({*TEXT_FIELDS, OPAQUE, "reasoning_details", "signature", "encrypted_content", "summary"})
 _LIMIT_HEADERS = ("ratelimit", "rate-limit", "retry-after")
 
 

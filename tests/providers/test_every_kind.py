@@ -19,6 +19,7 @@ from console_app.domain.chunks import Chunk, ProviderCallFinished, ReasoningFini
 from console_app.domain.messages import UserMessage
 from console_app.domain.ports import ModelRequest
 from console_app.providers.formats import openai_chat_answer, openai_responses_answer
+from tests.each import each
 from tests.providers.reading import (
     ASK,
     TOOLS,
@@ -280,6 +281,38 @@ def test_every_delta_of_a_block_is_read() -> None:
     known = {"text_delta", "input_json_delta", "citations_delta", "thinking_delta", "signature_delta"}
     grown = {"compaction_delta"}  # of a block that goes back as it came: its fields are set
     assert set(kinds(claude.BetaRawContentBlockDelta)) == known | grown
+
+
+# The deltas that are a block's own: all others are those of another block, under a false index.
+DELTAS = {
+    "text": {"text_delta", "citations_delta"},
+    "thinking": {"thinking_delta", "signature_delta"},
+    "compaction": {"compaction_delta"},
+    **{kind: {"input_json_delta"} for kind in ("tool_use", "server_tool_use", "mcp_tool_use")},
+}
+MISPLACED = [
+    (kind, delta)
+    for kind in BLOCKS
+    for delta in kinds(claude.BetaRawContentBlockDelta)
+    if delta not in DELTAS.get(kind, ())
+]
+
+
+@each(("kind", "delta"), MISPLACED)
+async def test_a_delta_of_another_block_leaves_a_block_as_it_is(kind: str, delta: str) -> None:
+    block, _ = whole(kinds(claude.BetaContentBlock)[kind])
+    block |= {"name": CALC, "input": {"expression": "1"}} if kind == "tool_use" else {}
+    strange, _ = whole(kinds(claude.BetaRawContentBlockDelta)[delta])
+    words = {"type": "text", "text": "Well."}
+    begun, first, *rest = message_events(block, words)
+    between = anthropic_event("content_block_delta", index=0, delta=strange)
+    with WireServer() as server:
+        plain = await answer_to(server, "anthropic", Reply([begun, first, *rest]))
+        odd = await answer_to(server, "anthropic", Reply([begun, first, between, *rest]))
+    assert [one for one in kept_in(odd) if one["type"] == kind] == kept_in(plain)
+    assert calls_of(odd) == calls_of(plain)
+    marks = [one.reasoning.data.get("text") for one in odd if isinstance(one, ReasoningFinished)]
+    assert not any(set(mark or {}) - {"citations"} for mark in marks)
 
 
 async def test_a_block_grows_by_deltas_of_its_own(server: WireServer) -> None:

@@ -25,6 +25,7 @@ _EVENT = frozenset(("index", "type"))
 _GIVEN_BACK = ("caller", "toolset_name")  # of a call
 _CALL = frozenset(("cache_control", "id", "input", "name", "type", *_GIVEN_BACK))
 _INPUT = "partial_json"  # the text of a delta that adds up to the input of a tool
+_OF_ONE = ("citations_delta", "compaction_delta", "signature_delta")  # deltas of one kind of block
 
 
 @dataclass(slots=True)
@@ -137,24 +138,27 @@ class AnthropicAnswer(WireAnswer):
         match kind:
             case "input_json_delta":
                 self.account(delta, {_INPUT, "type"}, at=kind)
-                if block is None or block.kind in ("text", *THINKING):
+                if block is None or "input" not in block.fields:
                     if self._where.place != index:
                         self._where = Where(index)
                     self._calls.fragment(self._where, delta.get(_INPUT))
                 else:
                     block.grow(_INPUT, text(delta.get(_INPUT)))
             case "thinking_delta":
+                thought = self.think(text(delta.get("thinking")))
                 if block is None:
                     self.account(delta, at=kind)
-                    began = self.text_length, len(self._calls)
-                    block = self._open[index] = _Block({"type": "thinking", "thinking": "", "signature": ""}, began)
-                block.grow("thinking", self.think(text(delta.get("thinking"))))
-            case "signature_delta" if block is not None:
+                    if all(call.where.place != index for call in self._calls.open):
+                        began = self.text_length, len(self._calls)
+                        self._open[index] = _Block({"type": "thinking", "thinking": thought, "signature": ""}, began)
+                elif block.kind == "thinking":
+                    block.grow("thinking", thought)
+            case "signature_delta" if block is not None and block.kind == "thinking":
                 block.grow("signature", text(delta.get("signature")))
-            case "citations_delta" if block is not None:
+            case "citations_delta" if block is not None and block.kind == "text":
                 block.fields["citations"] = cited = arr(block.fields.get("citations"))
                 cited.append(obj(delta.get("citation")))
-            case _ if block is not None and block.kind not in ("text", *THINKING):
+            case _ if block is not None and _grows(block.kind, text(kind)):
                 # An unknown block goes back as it is: its texts grow, its other fields are set.
                 for name, value in delta.items():
                     if isinstance(value, str) and isinstance(block.fields.get(name), str) and name != "type":
@@ -253,6 +257,11 @@ def seconds_left(container: dict[str, Any], now: float) -> float:
         return datetime.fromisoformat(text(container.get("expires_at"))).timestamp() - now
     except (ValueError, OverflowError):
         return math.inf
+
+
+def _grows(block: str, delta: str) -> bool:
+    """Tell whether a block that goes back as it is takes such deltas: its own, and those that nobody knows."""
+    return delta == f"{block}_delta" or not (delta in _OF_ONE or block in ("text", *THINKING))
 
 
 def _index(data: dict[str, Any]) -> int | None:

@@ -175,6 +175,8 @@ _OPTIONAL: dict[str, tuple[str, ...]] = {
     "messages.reasoning_content": (),
     "messages.reasoning_details": (),
     "messages.reasoning": (),
+    "messages.reasoning_text": (),
+    "messages.reasoning_opaque": (),
     "messages.extra_content": (),
     "cache_control": ("content",),  # with the marks it is a list
 }

@@ -18,13 +18,14 @@ from console_app.providers.stream.answer import WireAnswer
 from console_app.providers.stream.loose_json import arr, count, obj, text
 
 FORMAT = "openai-chat"
-TEXT_FIELDS = ("reasoning_content", "reasoning")
+TEXT_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
+OPAQUE = "reasoning_opaque"  # the cipher of what stands in `reasoning_text` (Copilot)
 CALL_FIELDS = frozenset({"extra_content", "provider_specific_fields"})
 # Fields that are read, or are no part of a call: any other may be arguments in a false place.
 _EVENT = frozenset(("choices", "created", "error", "id", "model", "object", "usage", "x_groq"))
 _PLAIN_CHOICE = frozenset(("delta", "finish_reason", "index", "logprobs"))
 _CHOICE = _PLAIN_CHOICE | {"error", "message", "usage"}
-_TEXTS = frozenset(("content", "refusal", "role", "reasoning_details", "thinking_blocks", *TEXT_FIELDS))
+_TEXTS = frozenset(("content", "refusal", "role", OPAQUE, "reasoning_details", "thinking_blocks", *TEXT_FIELDS))
 _BESIDE = frozenset(("annotations", "audio", "executed_tools", "images", "provider_metadata"))
 _DELTA = _TEXTS | _BESIDE | CALL_FIELDS
 _CALL = CALL_FIELDS | {"function", "id", "index", "type"}
@@ -42,12 +43,15 @@ class KeptFields:
         self._details: list[dict[str, Any]] = []
         self._parts: list[tuple[int, dict[str, Any]]] = []  # and how much text came before each
         self._extra: dict[str, Any] = {}
+        self._fields: dict[str, Any] = {}  # that go back as they came
 
     def __bool__(self) -> bool:
         return bool(self.shown or self._details)
 
     def think(self, delta: dict[str, Any]) -> list[str]:
         """Take the reasoning of a delta; return what of it is to be shown."""
+        if cipher := delta.get(OPAQUE):
+            self._fields[OPAQUE] = cipher
         given = delta.get("reasoning_details")
         details = [dict(detail) for detail in map(obj, arr(given)) if detail] if given else ()
         for detail in details:
@@ -113,8 +117,8 @@ class KeptFields:
             kept = data if data["field"] else dict[str, Any]()
             out.append(kind(Reasoning(provider=FORMAT, text="".join(self.shown), data=kept)))
         given: dict[str, Any] = {"parts": [[before, dict(part)] for before, part in self._parts]} if self._parts else {}
-        if self._extra:
-            given["fields"] = {"extra_content": dict(self._extra)}
+        if fields := self._fields | ({"extra_content": dict(self._extra)} if self._extra else {}):
+            given["fields"] = fields
         if given:
             out.append(ch.ProviderData(given))
         return out

@@ -51,6 +51,7 @@ class Item:
     started: bool = False  # a call of the provider that has a panel
     done: bool = False
     kept: bool = False  # so that it goes back
+    unfinished: dict[str, Any] = field(default_factory=dict[str, Any])  # reasoning as it ended first: it ends again
 
     @property
     def text(self) -> str:
@@ -327,7 +328,8 @@ class ResponsesAnswer(WireAnswer):
         item.thinking.append(self.think(text(data.get("delta"))))
 
     def _reasoning_done(self, known: Item, item: dict[str, Any]) -> None:
-        if known.kept:
+        known.unfinished = {} if known.unfinished else item
+        if known.kept or (known.unfinished and item.get("status") == "in_progress"):
             return
         shown = "".join(known.thinking)
         if not shown:
@@ -343,6 +345,8 @@ class ResponsesAnswer(WireAnswer):
     def close_reasoning(self) -> None:
         """Keep an item that never ended for people only: without its encrypted content it can't be sent back."""
         for item in self._items:
+            if item.unfinished and not item.kept:
+                self._reasoning_done(item, item.unfinished)
             if item.thinking and not item.kept:
                 item.kept = True
                 self.chunks.append(ch.ReasoningFinished(Reasoning(provider=FORMAT, text="".join(item.thinking))))
