@@ -157,13 +157,15 @@ class Shell:
         if sandbox.kind == "Landlock":
             write = [str(one) for one in (*guard.roots, self.temporary)]
             read = [str(one) for one in (*home.readable(), self.folder)] if home.hidden else None
+        argv, no_sockets = sandbox.around(argv, self.temporary, guard, home)
         start = Start(
-            sandbox.around(argv, self.temporary, guard, home),
+            argv,
             str(folder),
             _environment(self.temporary, terminal=terminal) | ({} if sandbox.network else _NO_NETWORK),
             write,
             read,
             sandbox.network,
+            no_sockets,
         )
         pipes = Pipes.open(terminal=terminal)
         try:

@@ -32,7 +32,10 @@ _LONGEST: Final = 1 << 20  # bytes of a request
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A command to start. `write` and `read` are what Landlock lets it write and read; None leaves it free."""
+    """A command to start. `write` and `read` are what Landlock lets it write and read; None leaves it free.
+
+    With `no_sockets` bubblewrap lets it make none that lead to services of this machine.
+    """
 
     argv: Sequence[str]
     folder: str
@@ -40,6 +43,7 @@ class Start:
     write: Sequence[str] | None = None
     read: Sequence[str] | None = None
     network: bool = True
+    no_sockets: bool = False
 
 
 class Starter:
@@ -229,9 +233,10 @@ def _become(start: dict[str, Any], output: int, errors: int) -> None:
         os.closerange(3, 256)
         os.chdir(start["folder"])
         argv = start["argv"]
+        families = kernel_sandbox.INTERNET if start["no_sockets"] else kernel_sandbox.ALL_FAMILIES
         if start["write"] is not None:
             kernel_sandbox.restrict(start["write"], start["read"], network=start["network"])
-        elif os.path.basename(argv[0]) == "bwrap" and (program := kernel_sandbox.socket_filter()):
+        elif os.path.basename(argv[0]) == "bwrap" and (program := kernel_sandbox.socket_filter(families)):
             read, write = os.pipe()
             os.write(write, program)
             os.close(write)
