@@ -52,8 +52,8 @@ _REFUSE: Final = 0x00050001  # with EPERM
 _ALLOW: Final = 0x7FFF0000
 _DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/random", "/dev/urandom", "/dev/ptmx")
 _SHARED_MEMORY: Final = "/dev/shm"  # locks between processes are made there
-# A mount that is read-only doesn't hold named pipes. Landlock does, but may only come after the mounts: by the one program
-# that nearly every machine has and that can make system calls, in 2 ms.
+# A read-only mount doesn't hold named pipes. Landlock does, but may only come after the mounts: by the one program that
+# nearly every machine has and that can make system calls, in 2 ms.
 _PERL: Final = """
 delete $ENV{PERL_BADLANG};
 my $rights = pack('Q', 0x2002);

@@ -30,8 +30,8 @@ Kind = Literal["bubblewrap", "bubblewrap alone", "Landlock", "sandbox-exec", ""]
 SAYS: Final[dict[Kind, str]] = {
     "bubblewrap": "sandboxed (bubblewrap): it writes only in the working folder and a temporary one, without a network "
     "and the rest of your home",
-    "bubblewrap alone": "sandboxed more weakly (bubblewrap alone): it writes only in the working folder, a temporary one "
-    "and named pipes of yours elsewhere, without a network and the rest of your home",
+    "bubblewrap alone": "sandboxed more weakly (bubblewrap alone): it writes only in the working folder, a temporary "
+    "one and named pipes of yours elsewhere, without a network and the rest of your home",
     "Landlock": "sandboxed more weakly (Landlock and seccomp): it writes only in the working folder, $TMPDIR and "
     "shared memory, without a network and the rest of your home; modes and times of files can change",
     "sandbox-exec": "sandboxed (sandbox-exec): it writes only in the working folder and a temporary one, without a "
