@@ -458,6 +458,27 @@ def test_a_program_that_a_command_puts_on_the_search_path_is_not_what_makes_the_
     assert os.listdir(elsewhere) == []
 
 
+@pytest.mark.parametrize("background", [False, True])
+def test_a_service_that_goes_as_the_sandbox_is_made_stops_no_command(
+    work: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, background: bool
+) -> None:
+    if not holds("bubblewrap"):
+        pytest.skip("bubblewrap does not work here")
+    service, program = elsewhere / "service", elsewhere / "bwrap"
+    program.write_text(f'#!/bin/sh\nrm -f {service}\nexec {shutil.which("bwrap")} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", os.pathsep.join((str(elsewhere), os.environ["PATH"])))
+    monkeypatch.setenv("FANOUT_SHELL_SANDBOX", "bubblewrap")
+    with StdioClient("console_app.servers.shell", cwd=work) as shell, socket.socket(socket.AF_UNIX) as listens:
+        assert "ready" in told(ran(shell, "echo ready"))
+        listens.bind(str(service))
+        listens.listen()
+        said = told(ran(shell, "echo once >> file; cat file", background=background))
+        said = shell.call("output", run=2, wait=20)[0] if background else said
+    assert said.startswith("once\n[exit 0 in ")
+    assert (work / "file").read_text() == "once\n"
+
+
 @pytest.mark.parametrize("opened", ["echo x > {pipe}", "echo x 1<> {pipe}", "ln {pipe} mine && echo x > mine"])
 def test_no_named_pipe_outside_is_written_into(shell: StdioClient, elsewhere: Path, opened: str) -> None:
     os.mkfifo(pipe := elsewhere / "pipe")
