@@ -34,7 +34,7 @@ from console_app.servers.parts.server import (
     ToolFailedError,
     ToolOutput,
 )
-from console_app.servers.parts.shell.commands import Pipes, RunningCommand
+from console_app.servers.parts.shell.commands import Pipes, RunningCommand, Stream
 from console_app.servers.parts.shell.home import HiddenHome
 from console_app.servers.parts.shell.keeper import Start, Starter
 from console_app.servers.parts.shell.protected import ProtectedNames
@@ -152,29 +152,31 @@ class Shell:
         while len(self.runs) >= MOST_RUNS and (old := next((n for n, r in self.runs.items() if r.code is not None), 0)):
             self.runs.pop(old).file.unlink(missing_ok=True)
         shell = shutil.which("bash", path=search_path(os.environ, *guard.roots)) or "/bin/sh"
-        argv = [shell, *(["--noprofile", "--norc"] if shell.endswith("bash") else []), "-c", command]
+        words = [shell, *(["--noprofile", "--norc"] if shell.endswith("bash") else []), "-c", command]
         write = read = None
         if sandbox.kind == "Landlock":
             write = [str(one) for one in (*guard.roots, self.temporary)]
             read = [str(one) for one in (*home.readable(), self.folder)] if home.hidden else None
-        start = Start(
-            sandbox.around(argv, self.temporary, guard, home),
-            str(folder),
-            _environment(self.temporary, terminal=terminal) | ({} if sandbox.network else _NO_NETWORK),
-            write,
-            read,
-            sandbox.network,
-        )
-        pipes = Pipes.open(terminal=terminal)
-        try:
-            self.folder.joinpath("output").mkdir(exist_ok=True)
-            status, control = self.starter.start(start, pipes.output, pipes.errors)
-        except OSError as error:
-            pipes.failed()
-            raise ToolFailedError(f"The command can't be started: {(error.strerror or str(error)).lower()}.") from error
-        pipes.started()
+
+        def begin() -> tuple[int, int, Mapping[Stream, int]]:
+            argv, no_sockets = sandbox.around(words, self.temporary, guard, home)
+            environment = _environment(self.temporary, terminal=terminal) | ({} if sandbox.network else _NO_NETWORK)
+            start = Start(argv, str(folder), environment, write, read, sandbox.network, no_sockets)
+            pipes = Pipes.open(terminal=terminal)
+            try:
+                status, control = self.starter.start(start, pipes.output, pipes.errors)
+            except OSError:
+                pipes.failed()
+                raise
+            pipes.started()
+            return status, control, pipes.reads
+
         file = self.folder / "output" / f"{self._started}.txt"
-        running = self.runs[self._started] = RunningCommand(self._started, command, file, status, control, pipes.reads)
+        try:
+            file.parent.mkdir(exist_ok=True)
+            running = self.runs[self._started] = RunningCommand(self._started, command, file, begin)
+        except OSError as error:
+            raise ToolFailedError(f"The command can't be started: {(error.strerror or str(error)).lower()}.") from error
         return running
 
     def _run(self, number: int) -> RunningCommand:

@@ -458,6 +458,57 @@ def test_a_program_that_a_command_puts_on_the_search_path_is_not_what_makes_the_
     assert os.listdir(elsewhere) == []
 
 
+@pytest.mark.parametrize("background", [False, True])
+def test_a_service_that_goes_as_the_sandbox_is_made_stops_no_command(
+    work: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, background: bool
+) -> None:
+    if not holds("bubblewrap"):
+        pytest.skip("bubblewrap does not work here")
+    service, program = elsewhere / "service", elsewhere / "bwrap"
+    program.write_text(f'#!/bin/sh\nrm -f {service}\nexec {shutil.which("bwrap")} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", os.pathsep.join((str(elsewhere), os.environ["PATH"])))
+    monkeypatch.setenv("FANOUT_SHELL_SANDBOX", "bubblewrap")
+    with StdioClient("console_app.servers.shell", cwd=work) as shell, socket.socket(socket.AF_UNIX) as listens:
+        assert "ready" in told(ran(shell, "echo ready"))
+        listens.bind(str(service))
+        listens.listen()
+        said = told(ran(shell, "echo once >> file; cat file", background=background))
+        said = shell.call("output", run=2, wait=20)[0] if background else said
+    assert said.startswith("once\n[exit 0 in ")
+    assert (work / "file").read_text() == "once\n"
+
+
+@pytest.mark.parametrize("opened", ["echo x > {pipe}", "echo x 1<> {pipe}", "ln {pipe} mine && echo x > mine"])
+def test_no_named_pipe_outside_is_written_into(shell: StdioClient, elsewhere: Path, opened: str) -> None:
+    os.mkfifo(pipe := elsewhere / "pipe")
+    reader = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+    try:
+        assert ran(shell, opened.format(pipe=pipe))["structuredContent"]["exit_code"] != 0
+        with pytest.raises(BlockingIOError):
+            os.read(reader, 9)
+    finally:
+        os.close(reader)
+
+
+def test_what_begins_a_command_leaves_no_trace(work: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FANOUT_SHELL_SANDBOX", kind.lower())
+    monkeypatch.setenv("LANG", "nn_NN")
+    with StdioClient("console_app.servers.shell", cwd=work) as shell:
+        said = told(ran(shell, "echo $PERL_BADLANG. > /dev/stdout", pty=True))
+    assert said.startswith((".\r\n[exit 0 ", ".\n[exit 0 "))
+
+
+def test_bubblewrap_without_landlock_says_what_it_lets_through(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not holds("bubblewrap alone"):
+        pytest.skip("bubblewrap does not work here")
+    monkeypatch.setenv("FANOUT_SHELL_SANDBOX", "bubblewrap alone")
+    with StdioClient("console_app.servers.shell", cwd=work) as shell:
+        assert "; sandboxed more weakly (bubblewrap alone)]" in told(ran(shell, "true"))
+        (run,) = [tool for tool in shell.request("tools/list")["tools"] if tool["name"] == "run"]
+        assert "named pipes of yours elsewhere" in run["description"]
+
+
 @each(
     "command",
     [
@@ -487,7 +538,8 @@ def test_no_network_is_reached(shell: StdioClient, command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "listens", ["outside", "in the folder", "datagrams", "a link to it", "a name of its own", "a relative name"]
+    "listens",
+    ["outside", "in the folder", "datagrams", "a link to it", "a name of its own", "a relative name", "a second name"],
 )
 def test_no_service_of_this_machine_is_reached(
     work: Path, kind: str, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, listens: str
@@ -502,12 +554,18 @@ def test_no_service_of_this_machine_is_reached(
         (work / "link").symlink_to(place)
     if listens == "a name of its own":
         asked = place = f"\0{place}"
+    if listens == "a second name":
+        monkeypatch.setenv("HOME", str(elsewhere / "home"))
+        (elsewhere / "home").mkdir()
+        place = str(elsewhere / "home" / "service")
     if place.startswith("\0") and kernel_sandbox.version() < 6:
         pytest.skip("this kernel can't keep such names apart")
     with socket.socket(socket.AF_UNIX, way) as service, StdioClient("console_app.servers.shell", cwd=work) as shell:
         if listens == "a relative name":
             monkeypatch.chdir(elsewhere)
         service.bind("service" if listens == "a relative name" else place)
+        if listens == "a second name":
+            os.link(place, asked := str(elsewhere / "second"))
         if way is socket.SOCK_STREAM:
             service.listen()
         service.setblocking(False)

@@ -26,6 +26,7 @@ ALIVE: Final = 10.0  # seconds of silence after which a sign of life is sent
 _ENDING: Final = 5.0  # seconds that all of a command may take to end, once it was told
 _BINARY: Final = 0.1  # of more than a few bytes, beyond which it is no text; of random ones it is 0.14
 _FEW: Final = 100
+_MOST_STARTS: Final = 3  # of a command whose sandbox could not be made: what a service had there was gone
 _OVERWRITTEN: Final = re.compile(r"[^\n\r]*\r+(?!\n|\r|$)")  # each state of a progress bar but the last
 
 
@@ -41,34 +42,40 @@ class _Source:
     reading: bool = True
 
 
-class RunningCommand:
-    """A command, from its start on. `status` and `control` are its keeper's, and `reads` what its output comes from."""
+Begin = Callable[[], tuple[int, int, Mapping[Stream, int]]]
 
-    def __init__(
-        self, number: int, command: str, file: Path, status: int, control: int, reads: Mapping[Stream, int]
-    ) -> None:
+
+class RunningCommand:
+    """A command, from its start on. `begin` starts it, and returns its keeper's status and control, and what its output
+    comes from."""
+
+    def __init__(self, number: int, command: str, file: Path, begin: Begin) -> None:
         self.number, self.command, self.file = number, command, file
         self.code: int | None = None
         self.why = ""  # it was ended by us
-        self.size = 0
-        self.unkept = ""
         self.put_right: list[str] = []  # under protected names
-        self._status, self._control = status, control
-        self._sources = [_Source(name, descriptor) for name, descriptor in reads.items()]
+        self._begin, self._starts = begin, 0
         self._started = time.monotonic()
         self._ended: float | None = None
+        self._passed = 0  # bytes of all streams that were told, or won't be
+        self.tell: Tell | None = None
+        self._start()
+        self.task = asyncio.get_running_loop().create_task(self._watch())
+
+    def _start(self) -> None:
+        self._status, self._control, reads = self._begin()
+        self._starts += 1
+        self._sources = [_Source(name, descriptor) for name, descriptor in reads.items()]
+        self.size, self.unkept = 0, ""
         self._head, self._tail, self._kept = bytearray(), bytearray(), 0
         self._odd = 0
-        self._passed = 0  # bytes of all streams that were told, or won't be
         self._gone, self._told = asyncio.Event(), b""
-        self._file = file.open("wb", buffering=0)
-        self.tell: Tell | None = None
+        self._file = self.file.open("wb", buffering=0)
         loop = asyncio.get_running_loop()
-        loop.add_reader(status, self._hear)
+        loop.add_reader(self._status, self._hear)
         for source in self._sources:
             os.set_blocking(source.descriptor, False)
             loop.add_reader(source.descriptor, self._read, source)
-        self.task = loop.create_task(self._watch())
 
     @property
     def seconds(self) -> float:
@@ -114,40 +121,52 @@ class RunningCommand:
         return f"{'all' if self._kept == self.size else f'the first {self._kept:,} bytes'} of it in {self.file}"
 
     async def _watch(self) -> None:
+        try:
+            while await self._ran() and self._starts < _MOST_STARTS and not self.why:
+                self._let_go()
+                self._start()
+        finally:
+            self._let_go()
+            self._ended = time.monotonic()
+            told = self._told.split()
+            self.code = int(told[0]) if told and told[0].isdigit() else 137
+
+    async def _ran(self) -> bool:
+        """Hear of it until its end. Tell whether it may start anew, since it never began."""
         loop = asyncio.get_running_loop()
         last = self._started
-        try:
-            while not self._gone.is_set():
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._gone.wait(), TICK)
-                now = time.monotonic()
-                if self._tell_waiting() or (now - last >= ALIVE and self._tell_alive()):
-                    last = now
-                for source in self._sources:
-                    source.budget = MOST_READ
-                    if not source.reading and source.descriptor >= 0:
-                        source.reading = True
-                        loop.add_reader(source.descriptor, self._read, source)
-                if self.size > MOST_OUTPUT:
-                    self.end(f"ended because it wrote more than {MOST_OUTPUT // 1_000_000} MB")
-            for source in self._sources:  # what is left in the pipes: nobody writes any more
-                source.budget = MOST_READ
-                while source.descriptor >= 0 and source.budget > 0:
-                    before = self.size
-                    self._read(source)
-                    if self.size == before:
-                        break
-            self._tell_waiting()
-        finally:
+        while not self._gone.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._gone.wait(), TICK)
+            now = time.monotonic()
+            if not self._gone.is_set() and (self._tell_waiting() or (now - last >= ALIVE and self._tell_alive())):
+                last = now
             for source in self._sources:
-                self._close(source)
-            loop.remove_reader(self._status)
-            os.close(self._status)
-            os.close(self._control)
-            self._file.close()
-            self._ended = time.monotonic()
-            told = self._told.strip()
-            self.code = int(told) if told.isdigit() else 137
+                source.budget = MOST_READ
+                if not source.reading and source.descriptor >= 0:
+                    source.reading = True
+                    loop.add_reader(source.descriptor, self._read, source)
+            if self.size > MOST_OUTPUT:
+                self.end(f"ended because it wrote more than {MOST_OUTPUT // 1_000_000} MB")
+        for source in self._sources:  # what is left in the pipes: nobody writes any more
+            source.budget = MOST_READ
+            while source.descriptor >= 0 and source.budget > 0:
+                before = self.size
+                self._read(source)
+                if self.size == before:
+                    break
+        if unbegun := b" " in self._told:
+            return unbegun  # its output is bubblewrap's
+        self._tell_waiting()
+        return False
+
+    def _let_go(self) -> None:
+        for source in self._sources:
+            self._close(source)
+        asyncio.get_running_loop().remove_reader(self._status)
+        os.close(self._status)
+        os.close(self._control)
+        self._file.close()
 
     def _hear(self) -> None:
         with suppress(BlockingIOError):

@@ -28,11 +28,15 @@ _MOST_ROUNDS: Final = 2000  # of killing: a command that forks faster than it is
 _CHILD_SUBREAPER: Final = 36  # prctl
 _LIBC: Final = ctypes.CDLL(None)
 _LONGEST: Final = 1 << 20  # bytes of a request
+_BEGUN: Final = 3  # the descriptor on which bubblewrap says how the command ended that it began
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A command to start. `write` and `read` are what Landlock lets it write and read; None leaves it free."""
+    """A command to start. `write` and `read` are what Landlock lets it write and read; None leaves it free.
+
+    With `no_sockets` bubblewrap lets it make none that lead to services of this machine.
+    """
 
     argv: Sequence[str]
     folder: str
@@ -40,6 +44,7 @@ class Start:
     write: Sequence[str] | None = None
     read: Sequence[str] | None = None
     network: bool = True
+    no_sockets: bool = False
 
 
 class Starter:
@@ -54,8 +59,11 @@ class Starter:
         self._socket = ours
 
     def start(self, start: Start, output: int, errors: int) -> tuple[int, int]:
-        """Start a command that writes to these descriptors. Return the keeper's status and control: the first gives
-        `exit code` as it all ended, and a byte written to the second, or its close, ends it."""
+        """Start a command that writes to these descriptors. Return the keeper's status and control.
+
+        The first gives its exit code as all of it ended, and ` not begun` behind it where bubblewrap failed before.
+        A byte written to the second, or its close, ends it.
+        """
         status, tell = os.pipe()
         told, control = os.pipe()
         data = json.dumps(asdict(start)).encode()
@@ -104,7 +112,7 @@ def _serve(requests: socket.socket) -> None:
 
 def _keep(start: dict[str, Any], output: int, errors: int, tell: int, told: int) -> None:
     """Run one command and end all of it. Never returns."""
-    code = 127
+    code, state = 127, ""
     try:
         os.setsid()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -114,15 +122,18 @@ def _keep(start: dict[str, Any], output: int, errors: int, tell: int, told: int)
         os.set_blocking(wake, False)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, _nothing)
+        begun, says = os.pipe()
         command = os.fork()
         if command == 0:
-            _become(start, output, errors)
-        os.close(output)
-        os.close(errors)
+            _become(start, output, errors, says)
+        for descriptor in (output, errors, says):
+            os.close(descriptor)
         code = _wait(command, woken, told)
+        if code == 1 and _in_bwrap(start) and b"exit-code" not in os.read(begun, 4096):
+            state = " not begun"
     finally:
         with suppress(OSError):
-            os.write(tell, f"{code}\n".encode())
+            os.write(tell, f"{code}{state}\n".encode())
         os._exit(0)
 
 
@@ -217,7 +228,11 @@ def _signal(process: int, number: int) -> None:
         os.killpg(-process, number) if process < 0 else os.kill(process, number)
 
 
-def _become(start: dict[str, Any], output: int, errors: int) -> None:
+def _in_bwrap(start: dict[str, Any]) -> bool:
+    return os.path.basename(start["argv"][0]) == "bwrap"
+
+
+def _become(start: dict[str, Any], output: int, errors: int, says: int) -> None:
     """Become the command. Never returns."""
     try:
         signal.set_wakeup_fd(-1)
@@ -226,17 +241,21 @@ def _become(start: dict[str, Any], output: int, errors: int) -> None:
         os.setsid()
         os.dup2(output, 1)
         os.dup2(errors, 2)
-        os.closerange(3, 256)
+        os.dup2(says, _BEGUN)
+        os.set_inheritable(_BEGUN, _in_bwrap(start))
+        os.closerange(_BEGUN + 1, 256)
         os.chdir(start["folder"])
         argv = start["argv"]
+        families = kernel_sandbox.INTERNET if start["no_sockets"] else kernel_sandbox.ALL_FAMILIES
         if start["write"] is not None:
             kernel_sandbox.restrict(start["write"], start["read"], network=start["network"])
-        elif os.path.basename(argv[0]) == "bwrap" and (program := kernel_sandbox.socket_filter()):
+        elif _in_bwrap(start):
+            program = kernel_sandbox.socket_filter(families)
             read, write = os.pipe()
             os.write(write, program)
             os.close(write)
             os.set_inheritable(read, True)
-            argv[1:1] = ["--seccomp", str(read)]
+            argv[1:1] = ["--json-status-fd", str(_BEGUN), *(["--seccomp", str(read)] if program else [])]
             if start["network"]:
                 kernel_sandbox.keep_apart()
         os.execvpe(argv[0], argv, start["environment"])

@@ -26,10 +26,12 @@ from console_app.servers.parts.shell import kernel_sandbox
 from console_app.servers.parts.shell.home import HiddenHome
 from console_app.servers.parts.shell.protected import OF_FOLDER, OF_GIT, ProtectedNames
 
-Kind = Literal["bubblewrap", "Landlock", "sandbox-exec", ""]
+Kind = Literal["bubblewrap", "bubblewrap alone", "Landlock", "sandbox-exec", ""]
 SAYS: Final[dict[Kind, str]] = {
     "bubblewrap": "sandboxed (bubblewrap): it writes only in the working folder and a temporary one, without a network "
     "and the rest of your home",
+    "bubblewrap alone": "sandboxed more weakly (bubblewrap alone): it writes only in the working folder, a temporary "
+    "one and named pipes of yours elsewhere, without a network and the rest of your home",
     "Landlock": "sandboxed more weakly (Landlock and seccomp): it writes only in the working folder, $TMPDIR and "
     "shared memory, without a network and the rest of your home; modes and times of files can change",
     "sandbox-exec": "sandboxed (sandbox-exec): it writes only in the working folder and a temporary one, without a "
@@ -64,21 +66,32 @@ class Sandbox:
         """Tell whether there is one."""
         return self.kind != ""
 
-    def around(self, argv: Sequence[str], temporary: Path, guard: ProtectedNames, home: HiddenHome) -> list[str]:
-        """Return the command line that runs `argv` in it. Landlock is put on by the keeper, without a program."""
+    def around(
+        self, argv: Sequence[str], temporary: Path, guard: ProtectedNames, home: HiddenHome
+    ) -> tuple[list[str], bool]:
+        """Return the command line that runs `argv` in it, and whether sockets of this machine must be refused, since
+        not all of them can be hidden. Landlock is put on by the keeper, without a program."""
         match self.kind:
-            case "bubblewrap":
-                return [*_bwrap(temporary, guard, home, network=self.network), "--", *argv]
+            case "bubblewrap" | "bubblewrap alone":
+                folders = (*map(str, guard.roots), "/tmp", "/run", "/dev", "/proc")
+                inner = kernel_sandbox.writing_only_in(folders) if self.kind == "bubblewrap" else ()
+                services, linked = _services(home, (*guard.roots, temporary))
+                outer = _bwrap(temporary, guard, home, services, network=self.network)
+                return [*outer, "--", *inner, *argv], linked
             case "sandbox-exec":
-                return ["/usr/bin/sandbox-exec", "-p", _profile(temporary, guard, home, network=self.network), *argv]
+                profile = _profile(temporary, guard, home, network=self.network)
+                return ["/usr/bin/sandbox-exec", "-p", profile, *argv], False
             case _:
-                return list(argv)
+                return list(argv), False
 
 
-def _bwrap(temporary: Path, guard: ProtectedNames, home: HiddenHome, *, network: bool) -> list[str]:
+def _bwrap(
+    temporary: Path, guard: ProtectedNames, home: HiddenHome, services: Sequence[str], *, network: bool
+) -> list[str]:
     program = shutil.which("bwrap", path=search_path(os.environ, *guard.roots)) or "/usr/bin/bwrap"
     words = [program, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
     words += ["--share-net"] if network else []
+    words += ["--setenv", "PERL_BADLANG", "0"]  # its word on a locale would stand in the output
     words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
     # What services of this machine keep, also for those that begin while the command runs.
     words += ["--tmpfs", "/run"] if os.path.isdir("/run") else []
@@ -95,15 +108,17 @@ def _bwrap(temporary: Path, guard: ProtectedNames, home: HiddenHome, *, network:
     for path in guard.there:
         words += ["--ro-bind", str(path), str(path)]
     words += _without(inside, home)
-    for service in _services(home, (*guard.roots, temporary)):
+    for service in services:
         words += ["--ro-bind", os.devnull, service]
     for path in home.hidden:  # last, since what is shown in it is a name that is made there
         words += ["--remount-ro", str(path)] if path.is_dir() else []
     return words
 
 
-def _services(home: HiddenHome, folders: Sequence[Path]) -> Iterator[str]:
-    """Yield the files that services of this machine listen on, where a command would reach them."""
+def _services(home: HiddenHome, folders: Sequence[Path]) -> tuple[list[str], bool]:
+    """Return the files that services of this machine listen on, where a command would reach them, and whether any has
+    a second name, which may be anywhere."""
+    reached, linked = list[str](), False
     with suppress(OSError), open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as file:
         next(file)  # the head
         names = {found[1] for line in file if (found := _LISTENS_ON.match(line))}
@@ -115,8 +130,10 @@ def _services(home: HiddenHome, folders: Sequence[Path]) -> Iterator[str]:
             shown = any(path.is_relative_to(one) for one in (*folders, *home.shown))
             hidden = any(path.is_relative_to(one) for one in (*_REPLACED, *home.hidden))
             with suppress(OSError):  # what can't be looked at is out of reach
-                if (shown or not hidden) and stat.S_ISSOCK(path.stat().st_mode):
-                    yield str(path)
+                if stat.S_ISSOCK((status := path.stat()).st_mode):
+                    linked = linked or status.st_nlink > 1
+                    reached += [str(path)] if shown or not hidden else []
+    return reached, linked
 
 
 def _without(hidden: Sequence[Path], home: HiddenHome) -> Iterator[str]:
@@ -150,9 +167,9 @@ def probe() -> Sandbox:
     """Find out by doing which kind there is here."""
     wanted = os.environ.get(KIND_VARIABLE, "").lower()
     network = os.environ.get(NETWORK_VARIABLE, "") == "1"
-    kinds: tuple[Kind, ...] = ("sandbox-exec",) if sys.platform == "darwin" else ("bubblewrap", "Landlock")
-    for kind in kinds:
-        if wanted in ("", kind.lower()) and _holds(sandbox := Sandbox(kind, network)):
+    kinds: tuple[Kind, ...] = ("bubblewrap", "bubblewrap alone", "Landlock")
+    for kind in kinds if sys.platform != "darwin" else ("sandbox-exec",):
+        if wanted in ("", kind.lower(), kind.partition(" ")[0]) and _holds(sandbox := Sandbox(kind, network)):
             return sandbox
     return Sandbox("", network=True, wanted=wanted)
 
@@ -166,9 +183,11 @@ def _holds(sandbox: Sandbox) -> bool:
         inside, outside, temporary = (Path(folder).resolve() / name for name in ("inside", "outside", "temporary"))
         for one in (inside, outside, temporary):
             one.mkdir()
-        script = ': > "$1/file" && ! (: > "$2/file") 2>/dev/null'
+        if sandbox.kind == "bubblewrap":  # more than its mounts hold: nobody writes into a named pipe
+            os.mkfifo(outside / "file")
+        script = ': > "$1/file" && ! (: 1<> "$2/file") 2>/dev/null'
         words = ["/bin/sh", "-c", script, "sh", str(inside), str(outside)]
-        argv = sandbox.around(words, temporary, ProtectedNames([inside]), HiddenHome())
+        argv, _ = sandbox.around(words, temporary, ProtectedNames([inside]), HiddenHome())
         confine = partial(kernel_sandbox.restrict, [str(inside)], None, network=False)
         try:
             done = subprocess.run(
@@ -181,7 +200,7 @@ def _holds(sandbox: Sandbox) -> bool:
             )
         except (OSError, subprocess.SubprocessError):
             return False
-        return done.returncode == 0 and not (outside / "file").exists()
+        return done.returncode == 0 and not (outside / "file").is_file()
 
 
 if __name__ == "__main__":
