@@ -373,10 +373,10 @@ class TurnView:
 
     @property
     def without_success(self) -> list[CallView]:
-        """The calls made by hand that did not succeed: no answer follows that would speak of them."""
-        if not (self.steps and self.steps[-1].batch.calls):
-            return []
-        return [call for call in self.calls if call.verdict is not None and not (call.verdict.is_good or call.by_user)]
+        """The calls that did not succeed, where no call of the turn did or no answer follows that would speak of them."""
+        calls = self.calls
+        wrong = [one for one in calls if one.verdict is not None and not (one.verdict.is_good or one.by_user)]
+        return wrong if len(wrong) == len(calls) or self.steps[-1].batch.calls else []
 
     @property
     def broke_off(self) -> bool:

@@ -277,7 +277,7 @@ class EventRouter:
         self._end = TurnEndBlock(event.outcome, error=event.error)
         if turn is not None:
             self._end.took, self._end.tokens, self._end.cost = event.at - turn.started_at, turn.tokens, turn.cost
-            self._end.without_success = bool(turn.without_success)
+            self._end.without_success = len(turn.without_success)
         if self._transcript.unanswered is not None:
             self._end.hint = UNANSWERED
         elif turn is not None and turn.broke_off:

@@ -179,15 +179,19 @@ async def test_a_call_typed_whole_runs_at_once_and_a_wrong_one_is_said(tmp_path:
         await until(pilot, lambda: len(ran(console_app)) == 2)
 
 
-async def test_a_call_by_hand_that_failed_does_not_end_as_done(tmp_path: Path) -> None:
+async def test_a_turn_whose_calls_failed_does_not_end_as_done(tmp_path: Path) -> None:
     tools = Tools({("lab", "good"): echo, ("lab", "bad"): broken})
-    console_app = app(tmp_path, WrittenModel(calls(("lab_bad", "{}")), say("It is broken.")), tools)
+    model = WrittenModel(
+        calls(("lab_bad", "{}")), say("It is broken."), calls(("lab_bad", "{}"), ("lab_good", "{}")), say("One is.")
+    )
+    console_app = app(tmp_path, model, tools)
     async with console_app.run_test(size=(110, 40)) as pilot:
         for typed, ending in (
             ("/call lab.good {}", "✓ done · "),
-            ("/call lab.bad {}", "· over · "),
-            ("/call lab.bad {} lab.good {} lab.bad {}", "· over · "),
-            ("now you", "✓ done · "),  # the model has read what failed, and answered
+            ("/call lab.bad {}", "· 1 call did not succeed · "),
+            ("/call lab.bad {} lab.good {} lab.bad {}", "· 2 calls did not succeed · "),
+            ("now you", "· 1 call did not succeed · "),
+            ("and you", "✓ done · "),  # one did, and the model has read what failed, and answered
         ):
             await pilot.press(*typed, "enter")
             await until(pilot, lambda: not chat(console_app).console.conversation.busy)
@@ -195,7 +199,7 @@ async def test_a_call_by_hand_that_failed_does_not_end_as_done(tmp_path: Path) -
             ends = [
                 line.strip()
                 for line in seen(console_app).splitlines()
-                if re.match(r"[✓✗·] (?:done|over|failed) · ", line.strip())
+                if re.match(r"[✓✗·] (?:done|\d calls? did not succeed|failed) · ", line.strip())
             ]
             assert ends[-1].startswith(ending), (typed, ends)
 

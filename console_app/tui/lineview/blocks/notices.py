@@ -131,7 +131,7 @@ class TurnEndBlock(Block):
     took = 0.0
     tokens = 0
     cost: float | None = None
-    without_success = False  # calls by hand did not all succeed: the lines above say which
+    without_success = 0  # calls: the lines above say which
     hint = ""  # how to go on
     is_last = True  # no turn has begun since
 
@@ -156,8 +156,9 @@ class TurnEndBlock(Block):
         return self.gap + estimate_text(self.error or "", width)
 
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
-        over = self.outcome == "completed" and self.without_success
-        glyph, word, ink = ("·", "over", "muted") if over else _ENDS[self.outcome]
+        glyph, word, ink = _ENDS[self.outcome]
+        if over := self.outcome == "completed" and self.without_success:
+            glyph, word = "·", f"{plural(over, 'call')} did not succeed"
         style: Style = getattr(palette, ink)
         if self._says_how:
             word = one_line(self.error or "")
