@@ -18,6 +18,7 @@ import codecs
 import fcntl
 import logging
 import os
+import select
 import selectors
 import signal
 import struct
@@ -27,6 +28,7 @@ import threading
 from asyncio import AbstractEventLoop
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from textual import events
@@ -44,11 +46,15 @@ from console_app.tui.textual_internals import XTermParser
 
 FULL = 8_000_000  # bytes waiting before frames are dropped: minutes of frames, or one screen that is copied
 SHORT = 64  # bytes of what is never dropped: the sequences that switch modes
+MOMENT = 2  # milliseconds for a terminal that reads to take the next 4 kB of a frame
 PATIENCE = 2.0  # seconds that the end of the program waits for a terminal that doesn't read
 
 
 class TerminalWriter:
-    """An ordered queue of text for a descriptor. `recovered` and `lost` are called from the thread, once each time."""
+    """An ordered queue of text for a descriptor. `recovered` and `lost` are called from the thread, once each time.
+
+    What a terminal takes at once is written at once, on a descriptor of its own that never blocks: while agents work, a
+    thread may wait 60 ms for Python's lock."""
 
     def __init__(
         self,
@@ -67,10 +73,17 @@ class TerminalWriter:
         self._dropped = False
         self._stopped = False
         self._gone = False
+        self._is_writing = False  # the thread, outside of the lock
+        self._at_once: int | None = None
+        self._room = select.poll()
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="terminal-output", daemon=True)
 
     def start(self) -> None:
+        with suppress(OSError):  # a pipe, or the terminal of another user
+            name = os.ttyname(self._descriptor)
+            self._at_once = os.open(name, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
+            self._room.register(self._at_once, select.POLLOUT)
         self._thread.start()
 
     def write(self, text: str) -> None:
@@ -79,6 +92,12 @@ class TerminalWriter:
         with self._changed:
             if self._gone or self._stopped:
                 return
+            if self._at_once is not None and not (self._queue or self._is_writing):
+                with suppress(OSError):  # it takes nothing now, or is gone, which the thread finds out
+                    while data and self._room.poll(MOMENT):
+                        data = data[os.write(self._at_once, data) :]
+                if not data:
+                    return
             if self.waiting + len(data) > FULL and len(data) > SHORT and self._queue:
                 self._dropped = True
                 return
@@ -95,6 +114,8 @@ class TerminalWriter:
         with self._changed:
             self._stopped = True
             self._changed.notify()
+            if self._at_once is not None:
+                os.close(self._at_once)
         if self._thread.is_alive():
             self._thread.join(PATIENCE)
 
@@ -109,6 +130,7 @@ class TerminalWriter:
                 data = b"".join(self._queue)
                 self._queue.clear()
                 size = len(data)
+                self._is_writing = True
             if not data and self._behind is not None:
                 data = self._behind.take().encode()
             try:
@@ -124,6 +146,7 @@ class TerminalWriter:
                 return
             with self._changed:
                 self.waiting -= size
+                self._is_writing = False
                 again, self._dropped = self._dropped, False
             if again:
                 self._recovered()

@@ -283,7 +283,7 @@ class BlockScroll(ScrollView):
         live = [block for block in self._on_screen() if block.live]
         if not self._list.dirty and not live and not moves:
             return False
-        if self._list.dirty or live_too:
+        if live_too:
             self._list.dirty.update(dict.fromkeys(live))
         self._flush()
         return True

@@ -1,4 +1,4 @@
-"""The one clock of the conversation's view: it runs while something changes or moves, and rests after a slow frame."""
+"""The one clock of the conversation's view: it runs while something changes or moves, and rests after each frame."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from textual.widget import Widget
 FRAME = 1 / 20  # seconds between frames while something changes
 LIVE_EVERY = 2  # frames between two looks of what only spins or counts
 CALM_EVERY = 20  # the same where nothing is to move: elapsed times go on, a second at a time
-REST = 2.0  # after a slow frame the view rests so many times as long as the frame took
+REST = 7  # the view rests so many times as long as a frame took: its paint, and what Textual makes of it
 
 
 class FrameClock:
@@ -27,7 +27,8 @@ class FrameClock:
         self._widget = widget
         self._paint = paint
         self._timer: Timer | None = None
-        self._frame = 0
+        self._ticks = 0
+        self._live_due = False
         self._resting_until = 0.0
         self._looked = asyncio.Event()
 
@@ -58,16 +59,23 @@ class FrameClock:
                     self._looked.clear()
                     await self._looked.wait()
 
+    def took(self, seconds: float) -> None:
+        """Count processor time of the newest frame."""
+        self._resting_until += seconds * (1 + REST)
+
     def _tick(self) -> None:
-        begin = time.monotonic()
-        if not self.running or self._timer is None or begin < self._resting_until:
+        now, begin = time.monotonic(), time.thread_time()
+        if not self.running or self._timer is None:
             return
-        self._frame += 1
-        moves = self._paint(self._frame % self.live_every == 0)
+        self._ticks += 1
+        self._live_due = self._live_due or self._ticks % self.live_every == 0
+        if now < self._resting_until:
+            return
+        live, self._live_due = self._live_due, False
+        moves = self._paint(live)
         self._looked.set()
         if not moves:
             self.running = False
             self._timer.pause()
-            return
-        took = time.monotonic() - begin
-        self._resting_until = begin + took * (1 + REST) if took > FRAME / 4 else 0.0
+        self._resting_until = now
+        self.took(time.thread_time() - begin)
