@@ -61,7 +61,6 @@ class Sandbox:
 
     @property
     def holds(self) -> bool:
-        """Tell whether there is one."""
         return self.kind != ""
 
     def around(self, argv: Sequence[str], temporary: Path, guard: ProtectedNames, home: HiddenHome) -> list[str]:
