@@ -27,7 +27,6 @@ class OpenWorker:
         self.worker = worker
 
     async def ready(self, settled: Callable[[Hub], Awaitable[None]]) -> None:
-        """Wait with `settled` for the servers."""
         await settled(self.hub)
         wiring.freeze_collector()
 

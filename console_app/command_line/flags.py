@@ -41,7 +41,6 @@ class Flag:
 
 
 def flag(*names: str, help: str, completes: Completes = "", **options: Any) -> Flag:
-    """Make an option; `options` are argparse's."""
     return Flag(names, help, options, completes)
 
 

@@ -124,7 +124,6 @@ class Answer:
         return self._text[0] if self._text else ""
 
     def take(self, chunk: ch.Chunk) -> None:
-        """Take the next chunk; emit its meaning."""
         match chunk:
             case ch.TextChunk():
                 text = self._within(chunk.text)

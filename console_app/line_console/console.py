@@ -197,7 +197,6 @@ class LineConsole:
     # -- its way of each intent
 
     def ways(self) -> Ways:
-        """Return the way in which each intent is offered."""
         approvals, questions = self.ui.approvals, self.ui.questions
         servers = Slash(self.server_commands.servers)
         return {

@@ -68,7 +68,6 @@ class Dialogue:
 
     @property
     def asks(self) -> bool:
-        """Tell whether a question waits for its line."""
         return self._answer is not None and not self._answer.done()
 
     def take(self, line: str, number: int) -> bool:
@@ -122,7 +121,6 @@ class Dialogue:
         return None
 
     async def agrees(self, question: str) -> bool:
-        """Ask a question, and tell whether yes was typed."""
         typed = await self.ask(f"{question} Type yes or no.")
         return typed is not None and typed.strip().casefold() in ("y", "yes")
 

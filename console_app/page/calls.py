@@ -29,11 +29,9 @@ class CallEvents:
     numbers: dict[str, int] = field(default_factory=dict[str, int])
 
     def name(self, call_id: str) -> str:
-        """Return the id of the block of a call."""
         return f"c{self.numbers.setdefault(call_id, len(self.numbers))}"
 
     def take(self, event: ev.Event) -> None:
-        """Take in one event."""
         match event:
             case ev.ApprovalRequested():
                 self.asked.setdefault(event.call_id, []).append(event)

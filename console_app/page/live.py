@@ -578,7 +578,6 @@ class LivePage(UiPort):
         return Asked("A page to open", link, buttons, answered, field)
 
     def _sign_in(self, console: Console, name: str) -> Asked:
-        """A server that wants a sign-in."""
 
         async def signs_in() -> None:
             switches = console.services.servers

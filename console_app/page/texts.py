@@ -50,7 +50,6 @@ class Texts:
         return f"<pre>{_coloured(kept, language)}{escape(more)}</pre>"
 
     def json(self, value: object) -> str:
-        """JSON in lines."""
         return self.code(json.dumps(value, indent=2, ensure_ascii=False, default=str), "json")
 
     def markdown(self, text: str) -> str:
@@ -64,7 +63,6 @@ class Texts:
         return f"<pre>{''.join(map(_diff_line, kept.splitlines(keepends=True)))}{escape(more)}</pre>"
 
     def table(self, columns: Iterable[str], rows: Sequence[Sequence[str]], count: int) -> str:
-        """A table whose cells are text."""
         head = "".join(f'<th scope="col">{self.line(name)}</th>' for name in columns)
         body = "".join(f"<tr>{''.join(f'<td>{self.plain(cell)}</td>' for cell in row)}</tr>" for row in rows)
         more = f"<p class='note'>… {plural(count - len(rows), 'more row')}</p>" if count > len(rows) else ""

@@ -50,7 +50,6 @@ class Picture:
 
     @property
     def url(self) -> str:
-        """Return the picture as a `data:` URL."""
         return f"data:{self.mime};base64,{self.data}"
 
 

@@ -17,7 +17,6 @@ _LONG = 20_000  # characters; a longer text is counted by its beginning, since r
 
 
 def words(text: str) -> int:
-    """Return about how many words `text` has."""
     if len(text) <= _LONG:
         return len(text.split())
     return len(text[:_LONG].split()) * len(text) // _LONG

@@ -216,7 +216,6 @@ class Shell:
         return ToolOutput("\n".join(lines), data)
 
     def tools(self) -> tuple[Tool, ...]:
-        """Return the tools, which say which sandbox holds."""
         run = {"type": "integer", "description": "Its number."}
         return (
             Tool(

@@ -62,7 +62,6 @@ def own_bindings(widget: Widget) -> BindingsMap:
 
 
 def lines_of(screen: Screen[Any]) -> list[Strip]:
-    """Return the rows that the screen shows."""
     return screen._compositor.render_strips()
 
 

@@ -21,9 +21,7 @@ class Ui(UiPort, Protocol):
     def app(self) -> App[int]: ...
 
     @property
-    def written(self) -> str:
-        """Return the text of the prompt."""
-        ...
+    def written(self) -> str: ...
 
     def put(self, text: str) -> None:
         """Puts `text` into the prompt in place of what is there."""

@@ -332,7 +332,6 @@ class BrowserPages:
         self._downloads = Downloads()
 
     def app(self) -> ASGIApp:
-        """Return the application with its guard around it."""
         routes = [
             Route("/", self._page),
             Route("/static/{name}", self._static),

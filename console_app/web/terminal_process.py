@@ -81,7 +81,6 @@ class TerminalProcess:
 
     @property
     def pid(self) -> int:
-        """The console's process."""
         return self._process.pid
 
     async def output(self) -> AsyncIterator[bytes]:

@@ -126,7 +126,6 @@ class WorkingFolder:
         return [hook for hook in (*self._own, *self._brought.hooks) if hook.event == event and hook.concerns(known)]
 
     def asks(self, event: str, names: Sequence[str] = ()) -> bool:
-        """Tell whether a hook concerns it."""
         return bool(self._hooks(event, names))
 
     async def ask(self, happening: ports.Happening) -> ports.Heard:

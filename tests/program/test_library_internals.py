@@ -25,9 +25,8 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 import console_app
-from console_app.servers.parts import pptx_internals
 from tests.each import each
-from tests.program import mcp_internals, rich_internals, textual_internals
+from tests.program import mcp_internals, pptx_internals, rich_internals, textual_internals
 
 ROOT = Path(__file__).parents[2]
 MODULES = {

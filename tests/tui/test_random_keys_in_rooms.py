@@ -109,7 +109,7 @@ async def away(pilot: Pilot[Any], room: Room) -> None:
     for _ in range(9):
         if pilot.app.screen is chat(pilot.app):
             break
-        await pilot.press("d" if pilot.app.screen.query("#answer-discard") else "escape")  # what is not saved is asked
+        await pilot.press("d" if pilot.app.screen.query("#answer-d") else "escape")  # what is not saved is asked
         await at_rest(pilot)
     assert pilot.app.screen is chat(pilot.app), f"Esc does not leave {room.name}"
     prompt = chat(pilot.app).prompt

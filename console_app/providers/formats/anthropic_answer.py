@@ -42,7 +42,6 @@ class _Block:
         return text(self.fields.get("type"))
 
     def grow(self, name: str, piece: str) -> None:
-        """Add to one of its texts."""
         self.pieces.setdefault(name, [text(self.fields.get(name))]).append(piece)
 
     def join(self) -> str:

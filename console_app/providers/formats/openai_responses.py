@@ -42,7 +42,6 @@ ENCRYPTED = "reasoning.encrypted_content"
 def responses_body(
     request: ports.ModelRequest, config: ProviderConfig, *, source: str, images: bool = True
 ) -> dict[str, Any]:
-    """Return the JSON body."""
     body: dict[str, Any] = {
         "model": config.model,
         "input": responses_input(request, source, config.identity, images=images),

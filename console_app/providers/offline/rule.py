@@ -187,7 +187,6 @@ def count_of(text: str | None) -> int:
 
 
 def unquoted(text: str) -> str:
-    """Return `text` without the quotation marks around it."""
     text = text.strip()
     return text[1:-1].strip() if _IS_QUOTED.fullmatch(text) else text
 

@@ -15,7 +15,6 @@ LARGEST = 200_000  # characters of one text
 
 
 def main() -> None:
-    """Render each conversation."""
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     from jinja2.exceptions import TemplateError

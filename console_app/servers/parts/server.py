@@ -143,7 +143,6 @@ class Tool:
 
 
 def schema(kind: str, description: str = "", **more: Any) -> dict[str, Any]:
-    """Return the JSON Schema of an argument."""
     return {"type": kind, **({"description": description} if description else {}), **more}
 
 

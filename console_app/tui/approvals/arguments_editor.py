@@ -15,7 +15,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.types import CSSPathType
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
@@ -35,11 +34,10 @@ Check = Callable[[str], dict[str, Any]]
 RESULT = "result"  # the name of the field
 
 
-class ArgumentsEditor(Dialog[dict[str, Any] | None]):
+class ArgumentsEditor(Dialog[dict[str, Any] | None], sheets=("../forms/form.tcss", "arguments_editor.tcss")):
     """Gives the arguments that `check` made of the edited JSON, or None when it was left. `check` raises ValueError
     with the fault in one sentence; such arguments can't be accepted."""
 
-    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "../forms/form.tcss", "arguments_editor.tcss"]
     DEFAULT_CLASSES = "dialog form -tall"
     AUTO_FOCUS = None  # of the form or the text, whichever is there
 

@@ -19,7 +19,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.suggester import Suggester
-from textual.types import CSSPathType
 from textual.widgets import Input, Static
 
 from console_app.config.files import disk
@@ -34,7 +33,7 @@ from console_app.tui.lineview import brief_arguments
 from console_app.tui.widgets.dialog import Dialog, DialogBox, Result
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.pick_list import Choice, PickList
-from console_app.tui.widgets.text_dialog import Confirm, ConfirmChoice
+from console_app.tui.widgets.text_dialog import Confirm
 
 
 async def fill_in(
@@ -82,10 +81,8 @@ async def _rest(app: App[int], calls: list[ManualCall]) -> list[ManualCall]:
     if not calls:
         return []
     question = f"{plural(len(calls), 'call')} filled in already and not sent."
-    answer = await app.push_screen_wait(
-        Confirm("Calls", question, [ConfirmChoice("r", "run", "run"), ConfirmChoice("d", "drop", "drop")])
-    )
-    return calls if answer == "run" else []
+    answer = await app.push_screen_wait(Confirm("Calls", question, {"r": "run", "d": "drop"}))
+    return calls if answer == "r" else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +141,9 @@ class FormDialog(Dialog[Result]):
 ANOTHER = "add it, and fill in one more"
 
 
-class CallForm(FormDialog[Filled | None]):
+class CallForm(FormDialog[Filled | None], sheets=("form.tcss", "call_form.tcss")):
     """Fills in a call of one tool; None when it was left. `batch` are calls that wait to be sent with it."""
 
-    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "form.tcss", "call_form.tcss"]
     DEFAULT_CLASSES = "dialog form -tall"
     AUTO_FOCUS = "Input, TextArea, ChoiceLine"
 
@@ -269,10 +265,9 @@ Propose = Callable[[str, str, dict[str, str]], Awaitable[Sequence[str]]]
 """(field, what is typed of it, the other fields) to what the server proposes."""
 
 
-class ValuesForm(FormDialog[dict[str, str] | None]):
+class ValuesForm(FormDialog[dict[str, str] | None], sheets=("form.tcss", "values_form.tcss")):
     """Gives the values that were filled in, those left out left out; None for Escape."""
 
-    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "form.tcss", "values_form.tcss"]
     AUTO_FOCUS = "Input, TextArea"
 
     BINDINGS: ClassVar[list[BindingType]] = [

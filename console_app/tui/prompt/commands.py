@@ -55,7 +55,6 @@ class CommandLine:
             (self._ui.open if command.intent.asks else self._ui.open_beside)(work)
 
     def completions(self, token: Token) -> Sequence[Completion]:
-        """Return everything that can replace `token`, best first."""
         if token.kind == "command":
             return [
                 Completion(f"/{one.intent.name}", f"/{one.intent.name} ", one.intent.about, runs=True)
@@ -68,6 +67,5 @@ class CommandLine:
         return [Completion(name, name, runs=True) for name in names]
 
     def _match(self, query: str) -> list[Bound]:
-        """Return the commands whose name fits `query`, best first."""
         table = self._offered if ":" in query else {one.intent.name: one for one in self}
         return [table[name] for name in best(query, table, MOST_MATCHES)]

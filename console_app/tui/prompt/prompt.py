@@ -228,7 +228,6 @@ class Prompt(TextArea):
         return sent
 
     def remember(self, sent: Submitted) -> None:
-        """Take a text that was sent into the history."""
         self.sent.add(sent.shown, sent.text)
 
     def give_back(self, sent: Submitted) -> None:

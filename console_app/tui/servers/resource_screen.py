@@ -12,7 +12,6 @@ from textual import work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.types import CSSPathType
 from textual.widgets import Static
 
 from console_app.config.machine import page_in_use
@@ -34,10 +33,9 @@ MOST_SHOWN = 1_000_000  # characters: laying out more would be felt at the keybo
 LOOK = 0.3  # seconds between two looks at whether it has changed
 
 
-class ResourceScreen(Dialog[Literal["attach"] | None]):
+class ResourceScreen(Dialog[Literal["attach"] | None], sheets=("resource.tcss",)):
     """Gives "attach" when it is to go into the prompt."""
 
-    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "resource.tcss"]
     DEFAULT_CLASSES = "dialog -tall"
     AUTO_FOCUS = "TextView"
 

@@ -12,7 +12,6 @@ from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.types import CSSPathType
 from textual.widgets import Input, Static, TextArea
 
 from console_app.config.servers import Typed
@@ -39,16 +38,15 @@ from console_app.tui.widgets.dialog import Dialog, DialogBox, HintedInput
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.pick_list import Choice, PickList
 from console_app.tui.widgets.row_list import RowList
-from console_app.tui.widgets.text_dialog import Confirm, ConfirmChoice, TextDialog
+from console_app.tui.widgets.text_dialog import Confirm, TextDialog
 
 LOOK = 0.2  # seconds between two looks at what the servers do
 P = ParamSpec("P")
 
 
-class ServersScreen(Dialog[bool]):
+class ServersScreen(Dialog[bool], sheets=("servers.tcss",)):
     """Gives whether anything was saved."""
 
-    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "servers.tcss"]
     DEFAULT_CLASSES = "dialog -tall"
     AUTO_FOCUS = "ServerTree"
 
@@ -84,14 +82,14 @@ class ServersScreen(Dialog[bool]):
         self,
         switches: HubSwitches,
         clock: Callable[[], float],
-        on_server: str = "",
-        offers: ServerOffers | None = None,
-        searches: Callable[[int], bool] = lambda tokens: False,
+        on_server: str,
+        offers: ServerOffers,
+        searches: Callable[[int], bool],
     ) -> None:
         super().__init__()
         self._switches = switches
         self._offers = offers
-        self._tree = ServerTree(SwitchTree(switches, *([] if offers is None else [offers.mark])), clock)
+        self._tree = ServerTree(SwitchTree(switches, offers.mark), clock)
         self._details = Details(self._tree, searches)
         self._seen: object = None
         self._saved = False
@@ -117,8 +115,7 @@ class ServersScreen(Dialog[bool]):
 
     def _look(self) -> None:
         statuses = tuple(self._switches.statuses())
-        watched = self._offers.watching.revision if self._offers is not None else 0
-        seen = (self._switches.revision, statuses, watched, self._news)
+        seen = (self._switches.revision, statuses, self._offers.watching.revision, self._news)
         moving = any(not status.state.settled for status in statuses)
         if seen != self._seen:
             self._seen = seen
@@ -142,8 +139,7 @@ class ServersScreen(Dialog[bool]):
     @property
     def _news(self) -> str:
         """The words for an mcp.json that is another on disk, or ""."""
-        file = self._offers.file if self._offers is not None else None
-        return file.unread if file is not None else ""
+        return self._offers.file.unread if self._offers.file is not None else ""
 
     @property
     def _search(self) -> Input:
@@ -160,7 +156,7 @@ class ServersScreen(Dialog[bool]):
 
     @property
     def _bench(self) -> Workbench | None:
-        return self._offers.bench if self._offers is not None else None
+        return self._offers.bench
 
     # -- the cursor and the search
 
@@ -226,16 +222,15 @@ class ServersScreen(Dialog[bool]):
 
     def _usable(self, row: Row | None) -> bool:
         """Return whether Enter opens or uses what a server offers. A tool can be looked at while it is off, too."""
-        if self._offers is None or not isinstance(row, ItemRow) or self._tree.switches.changes:
+        if not isinstance(row, ItemRow) or self._tree.switches.changes:
             return False
-        return self._offers.bench is not None if row.item.kind == "tool" else row.on
+        return self._bench is not None if row.item.kind == "tool" else row.on
 
     def action_use(self) -> None:
         if isinstance(row := self._tree.row, ItemRow):
             self.run_worker(partial(self._use, row.item), exclusive=True)
 
     async def _use(self, item: Offered) -> None:
-        assert self._offers is not None
         if await self._offers.use(item):
             self.dismiss(self._saved)
 
@@ -287,11 +282,11 @@ class ServersScreen(Dialog[bool]):
             self.dismiss(self._saved)
 
     async def _ask_and_leave(self) -> None:
-        answers = [ConfirmChoice("s", "save", "save"), ConfirmChoice("d", "discard", "discard")]
-        answer = await self.app.push_screen_wait(Confirm("Servers", "Some switches are not saved.", answers))
-        if answer == "save":
+        asked = Confirm("Servers", "Some switches are not saved.", {"s": "save", "d": "discard"})
+        answer = await self.app.push_screen_wait(asked)
+        if answer == "s":
             self.action_save_and_close()
-        elif answer == "discard":
+        elif answer == "d":
             self.dismiss(self._saved)
 
     # -- keys for one server
@@ -367,8 +362,7 @@ class ServersScreen(Dialog[bool]):
 
     async def _ask_and_remove(self, name: str) -> None:
         question = f"Take {one_line(name, 40)} out of {self._switches.file}? It is ended at once."
-        answer = await self.app.push_screen_wait(Confirm("Remove", question, [ConfirmChoice("y", "remove", "yes")]))
-        if answer == "yes":
+        if await self.app.push_screen_wait(Confirm("Remove", question, {"y": "remove"})):
             self._work(self._switches.remove, name)
 
     def _work(self, work: Callable[P, Coroutine[Any, Any, None]], *args: P.args, **named: P.kwargs) -> None:
@@ -474,10 +468,9 @@ def from_level(text: str, level: Level) -> str:
     return "\n".join(lines)
 
 
-class ServerForm(Dialog[tuple[str, dict[str, Any]] | None]):
+class ServerForm(Dialog[tuple[str, dict[str, Any]] | None], sheets=("../forms/form.tcss",)):
     """Gives (name, entry for mcp.json), or None for Escape. The name of a server that is there can't be changed."""
 
-    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "../forms/form.tcss"]
     DEFAULT_CLASSES = "dialog form"
     AUTO_FOCUS = "Input"
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from textual import on
 from textual.app import ComposeResult
-from textual.types import CSSPathType
 
 from console_app.domain import amounts, one_line, plural
 from console_app.domain import schema as json_schema
@@ -45,10 +44,9 @@ def section(title: str, words: str, below: Callable[[], Sequence[Node]] | None, 
     return Node(lambda ink: [(title, ink.heading), (f"  {words}", ink.muted)], below, open=True, key=key)
 
 
-class TreeDialog(Dialog[Result | None]):
+class TreeDialog(Dialog[Result | None], sheets=("servers.tcss",)):
     """Shows what a server calls `name`. It gives None when it was left."""
 
-    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "servers.tcss"]
     DEFAULT_CLASSES = "dialog -tall workbench"
     AUTO_FOCUS = "FoldingTree"
 

@@ -13,7 +13,6 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.types import CSSPathType
 from textual.widgets import Input, Static
 
 from console_app.console.reports import wire_text
@@ -93,10 +92,9 @@ class WireList(RowList):
         return fit(crop(left, width - 1), width, palette.base)
 
 
-class WireScreen(Dialog[None]):
+class WireScreen(Dialog[None], sheets=("servers.tcss",)):
     """The wire of one server. Exports go to `folder`."""
 
-    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "servers.tcss"]
     DEFAULT_CLASSES = "dialog -tall workbench"
     AUTO_FOCUS = "WireList"
 
@@ -225,10 +223,9 @@ class WireScreen(Dialog[None]):
         return not typing or action in ("leave", "next_place")
 
 
-class MessageScreen(Dialog[None]):
+class MessageScreen(Dialog[None], sheets=("servers.tcss",)):
     """Shows one message as a folding tree."""
 
-    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "servers.tcss"]
     DEFAULT_CLASSES = "dialog -tall workbench"
     AUTO_FOCUS = "FoldingTree"
 

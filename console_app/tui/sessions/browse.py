@@ -13,7 +13,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.types import CSSPathType
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -115,10 +114,9 @@ class Picked:
     query: str
 
 
-class SessionsScreen(Dialog[Picked | None]):
+class SessionsScreen(Dialog[Picked | None], sheets=("sessions.tcss",)):
     """Lists sessions. The result says what to do; nothing is changed here."""
 
-    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "sessions.tcss"]
     DEFAULT_CLASSES = "dialog -tall"
     AUTO_FOCUS = "Input"
 

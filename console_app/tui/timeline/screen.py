@@ -15,7 +15,6 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.strip import Strip
 from textual.timer import Timer
-from textual.types import CSSPathType
 from textual.widget import Widget
 
 from console_app.config.secrets import Redactor
@@ -121,10 +120,9 @@ class Lines(Widget):
         return fit(crop(self._paint(width, palette), width), width, palette.base)
 
 
-class TimelineScreen(Dialog[TimelineResult | None]):
+class TimelineScreen(Dialog[TimelineResult | None], sheets=("timeline.tcss",)):
     """Opens on the selected call, else on the newest turn that called something. Gives the call to go to, or None."""
 
-    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "timeline.tcss"]
     DEFAULT_CLASSES = "dialog -tall"
     AUTO_FOCUS = "TimelineChart"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -46,6 +47,7 @@ class DialogBox(Vertical):
 
 
 Result = TypeVar("Result")
+SHEET = Path(__file__).with_name("dialog.tcss")  # whole: dialogs stand in other folders
 LOW = [(0, "-low"), (ROOMY, "-high")]  # of few rows a dialog may have all
 NARROW = [(0, "-cramped"), (LEAST_COLUMNS, "-fitting")]
 
@@ -53,11 +55,17 @@ NARROW = [(0, "-cramped"), (LEAST_COLUMNS, "-fitting")]
 class Dialog(ModalScreen[Result]):
     """Gives `Result`. No worker of it finds its widgets gone: a file or an endpoint may answer while it closes."""
 
-    CSS_PATH = Path(__file__).with_name("dialog.tcss")  # whole: subclasses stand in other folders
+    CSS_PATH = SHEET
     DEFAULT_CLASSES = "dialog"
     HORIZONTAL_BREAKPOINTS = NARROW
     VERTICAL_BREAKPOINTS = LOW
     app = getters.app(typed_app)
+
+    def __init_subclass__(cls, sheets: Sequence[str] = (), **options: Any) -> None:
+        """Give a dialog more `sheets`, by their paths from its own file."""
+        super().__init_subclass__(**options)
+        if sheets:
+            cls.CSS_PATH = [SHEET, *sheets]  # pyright: ignore[reportConstantRedefinition]
 
     def action_leave(self) -> None:
         self.dismiss(None)

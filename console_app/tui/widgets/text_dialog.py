@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from textual import events, on
@@ -14,20 +14,14 @@ from textual.widgets import Button, Static
 
 from console_app.console import Timing
 from console_app.domain import one_line
-from console_app.records import dataclass
 from console_app.tui.widgets.dialog import Dialog, DialogBox
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE, DisplayedEnd, Moved, SettledKeys, place, tell_moves
 from console_app.tui.widgets.text_view import TextView
 
 
-@dataclass(frozen=True, slots=True)
-class ConfirmChoice:
-    key: str
-    label: str
-    value: str
-
-
 class Confirm(Dialog[str | None]):
+    """Gives the key of one of the `answers`, which are words by their keys."""
+
     AUTO_FOCUS = "Button"
 
     DEFAULT_CSS = """
@@ -47,7 +41,7 @@ class Confirm(Dialog[str | None]):
         Binding("right", "app.focus_next", "next", id="confirm.next", show=False),
     ]
 
-    def __init__(self, title: str, question: str, answers: Sequence[ConfirmChoice]) -> None:
+    def __init__(self, title: str, question: str, answers: Mapping[str, str]) -> None:
         super().__init__()
         self._title = title
         self._question = question
@@ -57,15 +51,13 @@ class Confirm(Dialog[str | None]):
         with DialogBox(self._title, "esc back"):
             yield Static(Content(one_line(self._question, 400)))
             with Horizontal():
-                for answer in self._answers:
-                    label = Content.styled(answer.key, "bold") + Content(f" {answer.label}")
-                    yield Button(label, id=f"answer-{answer.value}", compact=True)
+                for key, words in self._answers.items():
+                    yield Button(Content.styled(key, "bold") + Content(f" {words}"), id=f"answer-{key}", compact=True)
 
     def on_key(self, event: events.Key) -> None:
-        for answer in self._answers:
-            if event.key == answer.key:
-                event.stop()
-                self.dismiss(answer.value)
+        if event.key in self._answers:
+            event.stop()
+            self.dismiss(event.key)
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         event.stop()

@@ -63,7 +63,6 @@ class Sandbox:
 
     @property
     def holds(self) -> bool:
-        """Tell whether there is one."""
         return self.kind != ""
 
     def around(

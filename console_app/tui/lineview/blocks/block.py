@@ -25,7 +25,6 @@ NARROW = 44  # cells below which gutters shrink
 
 
 def gutter_of(width: int) -> int:
-    """The cells before a block's text at this width."""
     return GUTTER if width >= NARROW else 2 if width >= 12 else 0
 
 
@@ -122,7 +121,6 @@ class Block:
         self._version += 1
 
     def select(self, selected: bool) -> None:
-        """Puts the cursor on it, or takes it away."""
         self.selected = selected
 
     def toggle(self) -> None:

@@ -80,7 +80,6 @@ class CallGroup:
 
     @property
     def calls(self) -> list[CallView]:
-        """The calls, in call order."""
         return self.batch.calls
 
     @property

@@ -36,7 +36,6 @@ class TellingApart:
         differs.update({name: True for name in arguments if name not in differs})
 
     def of(self, tool: str) -> tuple[str, ...]:
-        """The names of such arguments of one tool."""
         known = self._tools.get(tool)
         return () if known is None else tuple(name for name, differs in known[1].items() if differs)
 
@@ -56,7 +55,6 @@ class Tally:
         return len(self._known)
 
     def count(self, call: CallView) -> None:
-        """Count a call as it stands now."""
         word, (before, arguments) = state_of(call)[1], self._known.get(id(call), ("", None))
         self._known[id(call)] = word, call.arguments
         if word != before:
@@ -70,11 +68,9 @@ class Tally:
             self.telling = TellingApart(one for found in self._calls.values() for one in found.values())
 
     def word(self, call: CallView) -> str:
-        """The word that a call is counted under."""
         return self._known[id(call)][0]
 
     def of(self, *words: str) -> Iterator[CallView]:
-        """The calls that are counted under these words."""
         return (call for word in words for call in self._calls.get(word, {}).values())
 
     def number(self, *words: str) -> int:
@@ -87,7 +83,6 @@ class Tally:
 
     @property
     def is_open(self) -> bool:
-        """Tell whether a call has not ended yet."""
         return any(self._calls.get(word) for word in OPEN)
 
     def has_namesake(self, call: CallView) -> bool:

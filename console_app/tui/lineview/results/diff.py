@@ -75,7 +75,6 @@ def diff_stat(text: str) -> DiffStat:
 
 
 def stat_pieces(stat: DiffStat, palette: Palette) -> list[Piece]:
-    """`+3 -1` in its colours."""
     return [(f"+{stat.added:,}", palette.success), (" ", palette.base), (f"-{stat.removed:,}", palette.error)]
 
 

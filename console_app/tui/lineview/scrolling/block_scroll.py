@@ -80,7 +80,6 @@ class Found:
         return known[1]
 
     def paint(self, strip: Strip, block: Block, line: int) -> Strip:
-        """Paint a line with the matches in it marked."""
         if self.pattern is None or not block.lines:
             return strip
         if block.unfinished:
@@ -113,7 +112,6 @@ class StuckLine:
         self.row = 0
 
     def watch(self, block: Block) -> None:
-        """This block may stick from now on."""
         self._watched[block] = None
 
     def row_at(self, top: int, height: int) -> int | None:
@@ -178,7 +176,6 @@ class BlockScroll(ScrollView):
 
     @property
     def blocks(self) -> Sequence[Block]:
-        """All blocks, in order."""
         return self._list.blocks
 
     @property
@@ -188,7 +185,6 @@ class BlockScroll(ScrollView):
 
     @property
     def console_app(self) -> App[Any]:
-        """The app, whatever its result type."""
         return cast("App[Any]", self.app)  # pyright: ignore[reportUnknownMemberType]
 
     @property
@@ -198,7 +194,6 @@ class BlockScroll(ScrollView):
 
     @property
     def palette(self) -> Palette:
-        """The styles of the app's theme."""
         if self._palette is None:
             self._palette = palette_of(self.console_app)
             self.frames.live_every = CALM_EVERY if self._palette.still else LIVE_EVERY
@@ -211,7 +206,6 @@ class BlockScroll(ScrollView):
 
     @property
     def top(self) -> int:
-        """The first visible line."""
         return round(self.scroll_y)
 
     # ---------------------------------------------------------------- content
@@ -224,7 +218,6 @@ class BlockScroll(ScrollView):
         self.changed(block)
 
     def remove_block(self, block: Block) -> None:
-        """Takes a block out again."""
         if block.index < 0:
             return
         height, above = self._list.height_of(block), self._list.top_of(block) < self.top
@@ -233,7 +226,6 @@ class BlockScroll(ScrollView):
         self.refresh()
 
     def clear(self) -> None:
-        """An empty conversation."""
         self._list.clear()
         self._follow(True)
         self._settle()
@@ -256,7 +248,6 @@ class BlockScroll(ScrollView):
     # ------------------------------------------------------------------ clock
 
     def on_mount(self) -> None:
-        """Starts the clock at rest, and listens for themes."""
         give_scroll_bar(self, QuickScrollBar)
         self.frames.start()
         self.console_app.theme_changed_signal.subscribe(self, self._theme_changed)
@@ -328,7 +319,6 @@ class BlockScroll(ScrollView):
         self._restick()
 
     def _refresh_changes(self, begin: int, old: Sequence[Line], new: Sequence[Line]) -> None:
-        """Marks the visible lines of a block that are not as they were."""
         start, stop = max(self.top - begin, 0), min(self.top + self.size.height - begin, len(new))
         for y, count in _differences(old, new, start, stop):
             self.refresh_lines(begin + y, count)
@@ -500,7 +490,6 @@ class BlockScroll(ScrollView):
         return (text, "\n") if text else None
 
     def selection_updated(self, selection: Selection | None) -> None:
-        """Paint the screen anew, with the text that is selected now."""
         self.refresh()
 
 
@@ -519,7 +508,6 @@ def _differences(old: Sequence[Line], new: Sequence[Line], start: int, stop: int
 
 
 def set_total(view: ScrollView, width: int, height: int) -> None:
-    """A view has so many lines."""
     size = Size(width, height)
     if size == view.virtual_size:
         return
@@ -536,7 +524,6 @@ class QuickScrollBar(ScrollBar):
     what a streamed answer costs. A bar has five kinds of cells at most, and neither border nor padding."""
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """The bar's cells from top to bottom."""
         bar, (width, height) = self.render(), self.size
         if not isinstance(bar, ScrollBarRender) or not isinstance(bar.style, Style) or crop != Region(0, 0, 1, height):
             return super().render_lines(crop)

@@ -76,7 +76,6 @@ class Cursor:
         return next((block for block in failed if block.index > here), failed[0] if failed else None)
 
     def allows(self, action: str, parameters: tuple[object, ...]) -> bool:
-        """Tell whether a key of the view does something now on the selected block."""
         block = self.at
         match action:
             case "cursor" | "leave":
@@ -101,13 +100,11 @@ class Cursor:
                 return True
 
     def newest_calls(self) -> list[Panel]:
-        """The panels of the newest batch, in call order."""
         group = newest_group(self._blocks())
         return [] if group is None else group.panels
 
 
 def newest_group(blocks: Sequence[Block]) -> CallGroup | None:
-    """The calls that came last."""
     return next((block.group for block in reversed(blocks) if isinstance(block, CallBlock)), None)
 
 

@@ -32,7 +32,6 @@ def span_in(line: Line, selection: Selection, y: int) -> tuple[int, int] | None:
 
 
 def paint_selection(line: Line, selection: Selection | None, y: int, style: Style) -> Strip:
-    """The line with its selected characters marked."""
     span = None if selection is None else span_in(line, selection, y)
     return line if span is None else restyled(line, *span, style)
 
@@ -68,7 +67,6 @@ def ends_in(selection: Selection | None, blocks: Sequence[Block]) -> list[Block]
 
 
 def restyled(line: Strip, start: int, end: int, style: Style) -> Strip:
-    """The line with `style` over its characters from `start` to `end`."""
     segments: list[Segment] = []
     at = 0
     for text, ink, _ in line:

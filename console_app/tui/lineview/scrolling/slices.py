@@ -19,9 +19,7 @@ class Sliced(Protocol):
     """Something with work left."""
 
     @property
-    def unfinished(self) -> bool:
-        """Tell whether some work is left."""
-        ...
+    def unfinished(self) -> bool: ...
 
     def lay_out(self) -> None: ...
 
@@ -38,18 +36,15 @@ class Slices:
 
     @property
     def unfinished(self) -> bool:
-        """Tell whether anything is left to do."""
         return bool(self._waiting)
 
     def add(self, work: Sliced) -> None:
-        """Work with something left."""
         self._waiting[work] = None
         if not self._running:
             self._running = True
             self._widget.run_worker(self._run, group="slices")
 
     async def finish(self, work: Sliced) -> None:
-        """Wait until some work is done, whatever else there is to do."""
         while self._done_some(work, SLICE):  # noqa: ASYNC110 (it works, it does not wait)
             await asyncio.sleep(REST)
 

@@ -17,7 +17,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.timer import Timer
-from textual.types import CSSPathType
 from textual.widgets import Input, OptionList, Static
 from textual.worker import Worker
 
@@ -48,10 +47,9 @@ VENDORS = (
 )
 
 
-class ConnectScreen(Dialog[str | None]):
+class ConnectScreen(Dialog[str | None], sheets=("../../forms/form.tcss", "connect.tcss")):
     """Connects a model. The result says what was kept where, and is None for Escape."""
 
-    CSS_PATH: ClassVar[CSSPathType | None] = ["../../widgets/dialog.tcss", "../../forms/form.tcss", "connect.tcss"]
     DEFAULT_CLASSES = "dialog form"
     AUTO_FOCUS = "#address"
 

@@ -13,7 +13,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.types import CSSPathType
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -30,11 +29,10 @@ KEYS = "enter change · del default · f4 edit the file · esc close"
 WRITING = "enter save · esc cancel"
 
 
-class SettingsScreen(Dialog[None]):
+class SettingsScreen(Dialog[None], sheets=("settings.tcss",)):
     """Shows all settings of `own`. `applied` is awaited with each that was changed and gives when it holds, "" for now;
     `edit` opens a text in the user's editor."""
 
-    CSS_PATH: ClassVar[CSSPathType | None] = ["../../widgets/dialog.tcss", "settings.tcss"]
     DEFAULT_CLASSES = "dialog -tall"
     AUTO_FOCUS = "#filter"
 

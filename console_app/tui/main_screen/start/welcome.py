@@ -101,7 +101,6 @@ class Welcome(Vertical):
         self.set_class(self.screen.size.height <= LOW, "-low")
 
     def tell(self, model: str, provider: str) -> None:
-        """Say what answers, and how to change it."""
         self.runs = provider == "offline"
         name = Content.styled(one_line(model, 40) or "The first model listed", "bold $primary")
         way = "/connect adds a real one." if self.runs else "/model picks another."
