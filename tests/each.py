@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import reprlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import combinations, product
@@ -14,6 +15,9 @@ import pytest
 T = TypeVar("T", bound=Callable[..., Any])
 Ids = Callable[[Any], object] | Iterable[object] | None
 
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 120
+
 
 class _Failures:
     def __init__(self, inputs: int) -> None:
@@ -21,14 +25,17 @@ class _Failures:
         self._failed: list[tuple[str, Exception]] = []
 
     @contextmanager
-    def of(self, label: str) -> Iterator[None]:
+    def of(self, label: Callable[[], str]) -> Iterator[None]:
         """Keeps what fails in here, so that the inputs behind it are tried too."""
         try:
             yield
         except pytest.skip.Exception:
-            raise AssertionError(f"{label}: a skipped input would skip all others") from None
+            raise AssertionError(f"{label()}: a skipped input would skip all others") from None
+        except pytest.fail.Exception as error:  # also that of the time limit, behind which nothing goes on
+            error.add_note(f"with the input {label()}")
+            raise
         except Exception as error:
-            self._failed.append((label, error))
+            self._failed.append((label(), error))
 
     def tell(self) -> None:
         """Raises the first failure, with the names of all inputs that failed."""
@@ -40,26 +47,32 @@ class _Failures:
 
 
 def each(names: str | Sequence[str], inputs: Iterable[Any], ids: Ids = None) -> Callable[[T], T]:
-    """`pytest.mark.parametrize`, for a test of hundreds of inputs without a fixture that one of them could change."""
+    """`pytest.mark.parametrize`, for inputs without a fixture that one of them could change.
+
+    Each input has a `tmp_path` of its own, a folder in that of the test.
+    """
     wanted = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
-    cases = list(_labelled(wanted, list(inputs), ids if ids is None or callable(ids) else list(ids)))
+    cases = [(one,) if len(wanted) == 1 else tuple(one) for one in inputs]
+    named = ids if ids is None or callable(ids) else list(ids)
 
     def decorate(test: T) -> T:
         if inspect.iscoroutinefunction(test):
 
             async def all_of_them(**rest: Any) -> None:
                 failures = _Failures(len(cases))
-                for label, given in cases:
-                    with failures.of(label):
-                        await test(**rest, **given)
+                for number, values in enumerate(cases):
+                    given = dict(zip(wanted, values, strict=True))
+                    with failures.of(functools.partial(_label, number, values, named)):
+                        await test(**_own_folder(rest, number), **given)
                 failures.tell()
         else:
 
             def all_of_them(**rest: Any) -> None:
                 failures = _Failures(len(cases))
-                for label, given in cases:
-                    with failures.of(label):
-                        test(**rest, **given)
+                for number, values in enumerate(cases):
+                    given = dict(zip(wanted, values, strict=True))
+                    with failures.of(functools.partial(_label, number, values, named)):
+                        test(**_own_folder(rest, number), **given)
                 failures.tell()
 
         signature = inspect.signature(test)
@@ -71,14 +84,18 @@ def each(names: str | Sequence[str], inputs: Iterable[Any], ids: Ids = None) -> 
     return decorate
 
 
-def _labelled(wanted: list[str], inputs: list[Any], ids: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    for number, one in enumerate(inputs):
-        values = (one,) if len(wanted) == 1 else tuple(one)
-        if isinstance(ids, list):
-            label = str(ids[number])
-        else:
-            label = "-".join(str(ids(value) if ids else repr(value)) for value in values)
-        yield label[:300], dict(zip(wanted, values, strict=True))
+def _own_folder(fixtures: dict[str, Any], number: int) -> dict[str, Any]:
+    if "tmp_path" not in fixtures:
+        return fixtures
+    folder = fixtures["tmp_path"] / str(number)
+    folder.mkdir()
+    return fixtures | {"tmp_path": folder}
+
+
+def _label(number: int, values: Iterable[Any], ids: Any) -> str:
+    if isinstance(ids, list):
+        return str(ids[number])
+    return "-".join(str(ids(value) if ids else _SHORT.repr(value)) for value in values)[:300]
 
 
 def pairs(*axes: Iterable[Any]) -> list[tuple[Any, ...]]:

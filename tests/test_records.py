@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 
 from console_app import records
 from console_app.records import KW_ONLY
+from tests.each import each
 
 
 @records.dataclass(frozen=True, slots=True)
@@ -66,9 +67,9 @@ def both(**given: Any) -> tuple[type[Any], type[Any]]:
     return records.dataclass(**given)(body()), dataclasses.dataclass(**given)(body())
 
 
-@pytest.mark.parametrize("slots", [True, False])
-@pytest.mark.parametrize("frozen", [True, False])
-@pytest.mark.parametrize("eq", [True, False])
+@each("slots", [True, False])
+@each("frozen", [True, False])
+@each("eq", [True, False])
 def test_a_class_is_the_standard_librarys(frozen: bool, slots: bool, eq: bool) -> None:
     ours, theirs = both(frozen=frozen, slots=slots, eq=eq)
     for made in (ours, theirs):
@@ -94,7 +95,7 @@ def test_a_class_is_the_standard_librarys(frozen: bool, slots: bool, eq: bool) -
     assert list(inspect.signature(ours.__init__).parameters) == list(inspect.signature(theirs.__init__).parameters)
 
 
-@pytest.mark.parametrize(("given", "named"), [((), {}), ((1, 2, (), [], 5), {}), ((1,), {"column": 2, "other": 1})])
+@each(("given", "named"), [((), {}), ((1, 2, (), [], 5), {}), ((1,), {"column": 2, "other": 1})])
 def test_what_an_init_does_not_take_is_a_type_error(given: tuple[Any, ...], named: dict[str, Any]) -> None:
     for _ in range(2):  # the first time makes the method
         with pytest.raises(TypeError):

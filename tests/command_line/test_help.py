@@ -56,7 +56,7 @@ def test_what_an_option_is_for_is_seen_without_scrolling_sideways() -> None:
             assert len(flag.help) <= 48, flag.help
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "prompt"),
     [
         (["what is this"], "what is this"),

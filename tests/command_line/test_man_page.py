@@ -10,6 +10,7 @@ import pytest
 
 from console_app.command_line import COMMANDS
 from console_app.command_line.help_text import pages
+from tests.each import each
 from tests.headless.inside import Inside
 
 PAGES = pages()
@@ -25,7 +26,7 @@ def _read(page: Path) -> str:
 
 
 @pytest.mark.skipif(shutil.which("man") is None, reason="there is no man")
-@pytest.mark.parametrize("name", PAGES)
+@each("name", PAGES)
 def test_man_reads_a_page_without_a_warning_and_shows_every_option(name: str, tmp_path: Path) -> None:
     page = tmp_path / name
     page.write_text(PAGES[name])
@@ -38,7 +39,7 @@ def test_man_reads_a_page_without_a_warning_and_shows_every_option(name: str, tm
 
 
 @pytest.mark.skipif(shutil.which("mandoc") is None, reason="there is no mandoc")
-@pytest.mark.parametrize("name", PAGES)
+@each("name", PAGES)
 def test_mandoc_finds_nothing_wrong_but_the_date_that_is_left_out(name: str, tmp_path: Path) -> None:
     page = tmp_path / name
     page.write_text(PAGES[name])

@@ -12,6 +12,7 @@ import pytest
 
 from console_app.config.secrets import FileCredentials, UserCredentials
 from console_app.domain.errors import ConfigError
+from tests.each import each
 
 
 def test_a_secret_is_kept_in_a_file_only_the_user_can_read(tmp_path: Path) -> None:
@@ -25,7 +26,7 @@ def test_a_secret_is_kept_in_a_file_only_the_user_can_read(tmp_path: Path) -> No
     assert (FileCredentials(path).read("a"), FileCredentials(path).read("b")) == (None, "other")
 
 
-@pytest.mark.parametrize("text", ["", "no json", "[1]", '{"a": 1}', "\xff"])
+@each("text", ["", "no json", "[1]", '{"a": 1}', "\xff"])
 def test_a_broken_file_holds_nothing_and_can_be_written_again(tmp_path: Path, text: str) -> None:
     path = tmp_path / "credentials.json"
     path.write_bytes(text.encode("latin-1"))

@@ -13,6 +13,7 @@ from console_app.config.files.trusted import trust
 from console_app.config.trust import CustomCommand, CustomCommands, ProjectTrust
 from console_app.config.trust.custom_commands import MOST_FILES
 from console_app.domain.errors import ConfigError
+from tests.each import each
 
 WHOLE = """---
 description: "Reviews a change"
@@ -58,7 +59,7 @@ def test_what_is_typed_is_never_filled_in_again(before: str, rest: str) -> None:
     assert command.prompt(rest).endswith(f" {rest}")
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "text", "says"),
     [
         ("a b.md", "x", "name has letters"),
@@ -125,7 +126,7 @@ def test_more_files_than_are_read_are_told(tmp_path: Path) -> None:
     assert [line for line in found.problems if f"only {MOST_FILES} files" in line] == list(found.problems) != []
 
 
-@pytest.mark.parametrize("where", [".fanout", ".claude"])
+@each("where", [".fanout", ".claude"])
 def test_a_link_that_leads_out_of_the_project_is_neither_shown_nor_trusted(tmp_path: Path, where: str) -> None:
     work = tmp_path / "work"
     (work / ".git").mkdir(parents=True)

@@ -11,7 +11,7 @@ from console_app.domain.web_address import is_loopback
 from tests.each import each
 
 
-@pytest.mark.parametrize("url", ["http://localhost:8000/v1", "https://models.example", "http://[::1]:80/v1"])
+@each("url", ["http://localhost:8000/v1", "https://models.example", "http://[::1]:80/v1"])
 def test_a_base_url_is_kept_as_it_is(url: str) -> None:
     assert check_base_url(url) == url
     assert check_base_url(url + "/") == url

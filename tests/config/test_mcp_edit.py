@@ -15,6 +15,7 @@ from console_app.config.files.trusted import Written, is_trusted, trust, trust_e
 from console_app.config.servers import ServerFile, json_positions
 from console_app.config.servers.mcp_edit import with_server, without_server
 from console_app.domain.errors import ConfigError
+from tests.each import each
 
 FILE = Path("mcp.json")
 COMMENTED = """{
@@ -49,7 +50,7 @@ def test_a_server_is_changed_where_it_stands() -> None:
     assert text.endswith(COMMENTED[COMMENTED.index("// first") :])
 
 
-@pytest.mark.parametrize("name", ["a", "b"])
+@each("name", ["a", "b"])
 def test_a_server_is_taken_out(name: str) -> None:
     text = without_server(COMMENTED, name, FILE)
     assert list(servers(text)) == [other for other in "ab" if other != name]
@@ -58,7 +59,7 @@ def test_a_server_is_taken_out(name: str) -> None:
     assert without_server(text, "b" if name == "a" else "a", FILE)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         '{"mcpServers": {}}',

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from console_app.config.servers import json_positions, load_mcp_config, read_mcp_config
 from console_app.config.servers.mcp_servers import McpConfig
 from console_app.domain.errors import ConfigError
+from tests.each import each
 
 FILE = Path("mcp.json")
 ROOT = Path(__file__).parents[2]
@@ -28,7 +29,7 @@ def problems(config: McpConfig) -> list[str]:
     return [str(problem) for problem in config.problems]
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [
         {"mcpServers": {"git": GIT}},
@@ -67,7 +68,7 @@ def test_every_field_of_a_server_is_read() -> None:
     assert "t0p" not in repr(server)
 
 
-@pytest.mark.parametrize(
+@each(
     ("fields", "headers", "auth"),
     [
         ({"auth_type": "api_key", "auth_token": "${KEY}"}, {"X-API-Key": "k"}, "none"),
@@ -85,7 +86,7 @@ def test_the_keys_that_atlas_has_for_signing_in_are_used(fields: Any, headers: A
     assert (dict(server.headers), server.auth, problems(config)) == (headers, auth, [])
 
 
-@pytest.mark.parametrize(
+@each(
     ("fields", "why"),
     [
         ({"auth_type": "api_key"}, "`auth_type` api_key needs an `auth_token`"),
@@ -100,7 +101,7 @@ def test_what_is_refused_of_a_server_says_why(fields: Any, why: str) -> None:
     assert why in server.problem
 
 
-@pytest.mark.parametrize(
+@each(
     ("fields", "key", "why"),
     [
         (
@@ -122,7 +123,7 @@ def test_what_has_no_effect_says_so_and_the_server_is_used(fields: Any, key: str
     assert read({"mcpServers": {"web": {"command": "x", "auth_type": "none"}}}).problems == ()
 
 
-@pytest.mark.parametrize(
+@each(
     ("fields", "disabled"),
     [
         ({"enabled": False}, True),
@@ -181,7 +182,7 @@ def test_variables_of_a_disabled_server_are_filled_in_for_when_it_is_switched_on
     assert (server.env, server.problem) == ({"K": "this"}, "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("fields", "problem"),
     [
         (
@@ -210,7 +211,7 @@ def test_a_server_written_wrongly_is_a_problem_of_that_server_alone(fields: Any,
     assert [bool(server.problem) for server in config.servers] == [True, False]
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "text"),
     [
         ("comand", "unknown key; did you mean `command`?"),
@@ -231,7 +232,7 @@ def test_a_server_given_twice_is_a_warning() -> None:
     assert config.servers[0].command == "y"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "detail"),
     [
         ('{"mcpServers": {\n  "a": {"command": "x"}\n  "b": {}}}', "mcp.json:3:3: Expecting ',' delimiter"),

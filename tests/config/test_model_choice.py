@@ -45,7 +45,7 @@ def test_the_configured_model_beats_a_key() -> None:
     assert choose({"OPENAI_API_KEY": "k"}, model="offline/rehearsal").provider == "offline"
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "provider", "model"),
     [
         ("openai/gpt-x", "openai", "gpt-x"),
@@ -67,7 +67,7 @@ def test_a_name_is_split_at_the_first_slash_only(name: str, provider: str, model
 KEY = "sk-proj-0123456789abcdefghij"
 
 
-@pytest.mark.parametrize("name", [KEY, f"openai/{KEY}", f" {KEY}\n", f"own/x/{KEY}", f"offline/{KEY}", f"Bearer {KEY}"])
+@each("name", [KEY, f"openai/{KEY}", f" {KEY}\n", f"own/x/{KEY}", f"offline/{KEY}", f"Bearer {KEY}"])
 def test_a_key_in_place_of_a_name_is_refused_and_not_repeated(name: str) -> None:
     for more in ({}, {"base_url": "http://127.0.0.1:9/v1"}):
         said = complaint({"OPENAI_API_KEY": "k"}, model=name, providers={"own": OWN}, **more)
@@ -92,7 +92,7 @@ def test_the_vendors_own_variables_set_the_base_url() -> None:
     assert config_of(choose(env, model="anthropic/x")).base_url == "http://other"
 
 
-@pytest.mark.parametrize(
+@each(
     ("host", "expected"),
     [
         ("", "http://127.0.0.1:11434/v1"),
@@ -124,7 +124,7 @@ def test_a_built_in_providers_table_changes_only_what_it_names() -> None:
     assert (choice.name, config_of(choice).api, config_of(choice).api_key) == ("openai/mine", "openai-chat", "k")
 
 
-@pytest.mark.parametrize(
+@each(
     ("settings", "env", "says"),
     [
         ({"model": "openai/x"}, {}, "openai needs a key, and OPENAI_API_KEY is not set"),

@@ -5,9 +5,8 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-import pytest
-
 from console_app.config.files.disk import read_record, texts, write_record
+from tests.each import each
 
 
 def test_what_is_written_is_read_again_and_private(tmp_path: Path) -> None:
@@ -19,7 +18,7 @@ def test_what_is_written_is_read_again_and_private(tmp_path: Path) -> None:
     assert read_record(tmp_path / "none.json") == {}
 
 
-@pytest.mark.parametrize("damaged", [b"", b"{", b"[]", b'{"a": "\xff"}', b"[" * 100_000])
+@each("damaged", [b"", b"{", b"[]", b'{"a": "\xff"}', b"[" * 100_000])
 def test_a_damaged_record_is_set_aside_and_not_overwritten(tmp_path: Path, damaged: bytes) -> None:
     path = tmp_path / "kept.json"
     path.write_bytes(damaged)

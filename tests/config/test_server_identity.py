@@ -6,10 +6,9 @@ import json
 import shlex
 from pathlib import Path
 
-import pytest
-
 from console_app.config.secrets import Redactor
 from console_app.config.servers import ServerConfig, read_mcp_config
+from tests.each import each
 
 
 def command(*words: str, **fields: object) -> ServerConfig:
@@ -28,7 +27,7 @@ def test_it_is_the_command_with_its_arguments_and_never_the_name(tmp_path: Path)
         assert other.identity(tmp_path).digest != one.digest
 
 
-@pytest.mark.parametrize("words", [("./server",), ("python", "server"), ("python", "-u", "server")])
+@each("words", [("./server",), ("python", "server"), ("python", "-u", "server")])
 def test_a_program_of_the_folder_is_another_one_in_another_folder(tmp_path: Path, words: tuple[str, ...]) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     for folder in (here, there):
@@ -70,7 +69,7 @@ WRITTEN: dict[str, tuple[str, ...]] = {
 }
 
 
-@pytest.mark.parametrize("words", WRITTEN.values(), ids=WRITTEN)
+@each("words", WRITTEN.values(), ids=WRITTEN)
 def test_a_secret_of_the_arguments_is_in_no_text_and_known_when_the_server_says_it(
     tmp_path: Path, words: tuple[str, ...]
 ) -> None:
@@ -86,7 +85,7 @@ def test_a_secret_behind_an_address_is_known() -> None:
     assert SECRET in set(ServerConfig(name="web", url=f"https://host/mcp#token={SECRET}").secrets())
 
 
-@pytest.mark.parametrize("name", [f"https://me:{SECRET}@host/mcp", f"https://host/mcp?key={SECRET}"])
+@each("name", [f"https://me:{SECRET}@host/mcp", f"https://host/mcp?key={SECRET}"])
 def test_an_address_with_a_secret_is_no_name(tmp_path: Path, name: str) -> None:
     text = json.dumps({"mcpServers": {name: {"command": "x"}, "other": {"command": "x"}}})
     read = read_mcp_config(text, tmp_path / "mcp.json", {})

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from console_app.config.files import Paths
 from console_app.config.settings import LayeredSettings, read_startup_settings
 from console_app.config.settings.startup_settings import StartupSettings
+from tests.each import each
 
 USER = 'theme = "fjord"\n[keys]\n"prompt.send" = ["enter", "f5"]\n"chat.help" = "f2"\n'
 
@@ -21,10 +20,10 @@ def paths(folder: Path) -> Paths:
     return Paths(folder, folder, folder)
 
 
-@pytest.mark.parametrize("flag", [None, "okabe-dark"])
-@pytest.mark.parametrize("variable", [None, "", "contrast-dark"])
-@pytest.mark.parametrize("project", [None, 'theme = "fanout-light"\n'])
-@pytest.mark.parametrize("user", [None, USER])
+@each("flag", [None, "okabe-dark"])
+@each("variable", [None, "", "contrast-dark"])
+@each("project", [None, 'theme = "fanout-light"\n'])
+@each("user", [None, USER])
 def test_it_is_what_the_settings_say(
     tmp_path: Path, flag: str | None, variable: str | None, project: str | None, user: str | None
 ) -> None:
@@ -44,7 +43,7 @@ def test_it_is_what_the_settings_say(
     assert (found.theme, found.keys) == (settings.theme, settings.keys)
 
 
-@pytest.mark.parametrize("text", [b"theme = [", b"\xff\xfe", b"theme = 3\nkeys = 4", b"[keys]\na = 3\nb = {c = 1}"])
+@each("text", [b"theme = [", b"\xff\xfe", b"theme = 3\nkeys = 4", b"[keys]\na = 3\nb = {c = 1}"])
 def test_what_is_wrong_counts_as_not_said(tmp_path: Path, text: bytes) -> None:
     (tmp_path / "config.toml").write_bytes(text)
     assert look(tmp_path) == StartupSettings()

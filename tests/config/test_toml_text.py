@@ -6,12 +6,12 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.config.files import parse_toml, position
 from console_app.domain.errors import ConfigError
+from tests.each import each
 
 TEXT = '''\
 # model = "in a comment"
@@ -33,7 +33,7 @@ key = 1
 '''
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "place"),
     [
         (("model",), (2, 1)),

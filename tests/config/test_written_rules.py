@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from console_app.config.files import Paths
 from console_app.config.settings import UserRules
 from console_app.domain.errors import ConfigError
+from tests.each import each
 
 RULE = "files.write_file(path=docs/*)"
 
@@ -23,7 +24,7 @@ def paths_in(folder: Path, text: str | None) -> Paths:
     return paths
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "after"),
     [
         (None, '[rules]\nallow = ["%s"]\n'),
@@ -54,7 +55,7 @@ def test_a_rule_is_added_where_its_array_is_and_can_be_removed_again(
     assert "#" not in (before or "") or "#" in paths.settings.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("text", ['rules = { allow = ["a.b"] }\n', "[rules\n"])
+@each("text", ['rules = { allow = ["a.b"] }\n', "[rules\n"])
 def test_a_file_written_otherwise_is_left_alone(tmp_path: Path, text: str) -> None:
     paths = paths_in(tmp_path, text)
     with pytest.raises(ConfigError, match=r"can.t be changed|It has to be TOML"):

@@ -9,8 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from console_app.config.files import Paths
 from console_app.config.machine import child_programs
 from console_app.console.files import read_clipboard
@@ -18,6 +16,7 @@ from console_app.domain.ports import Happening
 from console_app.providers.text_protocol.shown_form import form_of_template
 from console_app.workplace import WorkingFolder
 from tests.console.test_clipboard import environ, program
+from tests.each import each
 from tests.patience import until_so
 
 STEPS = (*range(12), 16, 24, 48, 96)  # turns of the event loop until it is cancelled; the last is long after the start
@@ -71,7 +70,7 @@ def _children() -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("user", USERS)
+@each("user", USERS)
 async def test_whenever_it_is_cancelled(tmp_path: Path, user: str) -> None:
     children, pipes = _children(), _pipes()
     for steps in STEPS:

@@ -18,6 +18,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError, FanoutError
 from console_app.engine import ApprovalGate, Engine
 from tests.console.local_endpoints import MODELS, endpoint
+from tests.each import each
 from tests.tui.parts import Tools
 from tests.wire_bytes import Answer, Text
 from tests.wire_server import Cut, Hang, Reply, Request, WireServer, free_port
@@ -74,8 +75,8 @@ async def test_what_answers_on_this_machine_is_found_and_nothing_else(tmp_path: 
             assert not any(KEY in str(request.headers) for request in server.requests)
 
 
-@pytest.mark.parametrize("kind", MODELS)
-@pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/"])
+@each("kind", MODELS)
+@each("path", ["", "/", "/v1", "/v1/"])
 async def test_each_is_connected_with_and_without_the_path_of_the_api(tmp_path: Path, kind: str, path: str) -> None:
     with WireServer(endpoint(kind)) as server:
         console = Console(tmp_path)
@@ -191,7 +192,7 @@ async def test_anthropics_format_is_known_by_its_address(tmp_path: Path) -> None
         assert console.started().choose().model == "claude-small"
 
 
-@pytest.mark.parametrize(
+@each(
     ("reply", "words"),
     [
         (Reply.json({"error": {"message": "bad key"}}, 401), ("(401)", "Type its key")),
@@ -234,7 +235,7 @@ async def test_an_endpoint_that_has_no_name_yet_is_not_called_by_one(tmp_path: P
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("address", "words"),
     [
         ("", "no address is given"),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.console.files import LineRange, file_mentions, written_path
 from console_app.console.files.mentions import FileMention, Reading
+from tests.each import each
 
 # Names as a disk may have them, bytes that are no UTF-8 included.
 NAMES = st.text(st.characters(exclude_characters="\0/", exclude_categories=["Cs"]), min_size=1, max_size=30)
@@ -18,7 +18,7 @@ def only(text: str, *servers: str) -> FileMention:
     return mention
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "reading"),
     [
         ("see @docs/a.md, please", Reading("docs/a.md")),
@@ -41,7 +41,7 @@ def test_a_name_as_it_stands_is_read_first() -> None:
     assert [one.path for one in only("@a:7,").readings] == ["a:7,", "a:7", "a"]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["me@example.org", "https://x.org/@user/a.md", "`@a.md`", "```\n@a.md\n```", "```\n@a.md", "@ a", '@""'],
 )
@@ -54,7 +54,7 @@ def test_what_is_a_servers_is_no_file() -> None:
     assert only("@other:10", "notes").written == "other:10"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "path"),
     [
         ("@alice", False),

@@ -11,7 +11,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from textual.pilot import Pilot
 
 from console_app.console.permissions import ApprovalDecision, Permissions
@@ -25,6 +24,7 @@ from tests.acp_agent.editor import opened as opened_editor
 from tests.acp_agent.editor import stdio
 from tests.acp_agent.model import Model as Endpoint
 from tests.console.peers import Screen
+from tests.each import each
 from tests.line_console.test_typed_ahead import Shown
 from tests.line_console.test_typed_ahead import opened as opened_lines
 from tests.patience import PATIENCE
@@ -234,8 +234,8 @@ async def on_screen(folder: Path, model: WrittenModel, gate: ApprovalGate, kept:
 Opened = Callable[[Path, WrittenModel, ApprovalGate, Kept], AbstractAsyncContextManager[Face]]
 
 
-@pytest.mark.parametrize("last", list(NEXT))
-@pytest.mark.parametrize(
+@each("last", list(NEXT))
+@each(
     ("face", "waiting"),
     [*((alone, waiting) for waiting in WAITING), (as_lines, WAITING[-1]), (on_screen, WAITING[-1])],
     ids=lambda one: one.__name__ if callable(one) else str(len(one)),
@@ -262,7 +262,7 @@ async def test_a_mode_decides_nothing_that_waits_and_all_that_comes(
             await one.deny_all()
 
 
-@pytest.mark.parametrize("mode", list(NEXT))
+@each("mode", list(NEXT))
 async def test_no_mode_decides_when_rules_are_looked_at_again(tmp_path: Path, mode: str) -> None:
     gate, kept = ApprovalGate(ApprovalMode.ASK), Kept()
     async with alone(tmp_path, WrittenModel(calls(*named(KINDS, 1))), gate, kept) as one:

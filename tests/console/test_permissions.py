@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from console_app.config.files import Paths
 from console_app.config.settings import UserRules
 from console_app.console.permissions import SESSION, ApprovalDecision, Permissions
@@ -15,6 +13,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.events import Decision
 from console_app.engine import Rule
 from tests.console.peers import Screen, consistent
+from tests.each import each
 from tests.engine.peers import Model, Tools, calls, engine_of, outcomes, spec, tool_texts
 
 
@@ -92,7 +91,7 @@ async def test_always_is_written_first_and_holds(tmp_path: Path) -> None:
     await asked.conversation.ended()
 
 
-@pytest.mark.parametrize("rule", ["demo.danger", "demo.danger(", ""])
+@each("rule", ["demo.danger", "demo.danger(", ""])
 async def test_a_rule_that_cannot_be_written_leaves_its_call_waiting(tmp_path: Path, rule: str) -> None:
     asked = Asked(tmp_path)
     asked.file.write_text("this is = no [toml")

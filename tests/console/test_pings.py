@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from console_app.config.servers.mcp_servers import ServerConfig
 from console_app.console.servers.news import Pings
 from console_app.mcp_client import Hub
+from tests.each import each
 from tests.patience import PATIENCE
 
 CALCULATOR = ServerConfig(name="calculator", command="python", args=("-m", "console_app.servers.calculator"))
@@ -19,7 +18,7 @@ SERVERS = (
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("server", "told", "remembered"),
     [
         ("calculator", "calculator answered in ", "ms"),

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import pytest
-
 from console_app.console.console import Console
 from console_app.domain import events as ev
 from console_app.domain.questions import Elicitation
 from console_app.domain.tools import Outcome
 from tests.console.peers import Screen
+from tests.each import each
 from tests.tui.parts import services
 
 ENDS: dict[str, ev.Event] = {
@@ -20,7 +19,7 @@ ENDS: dict[str, ev.Event] = {
 }
 
 
-@pytest.mark.parametrize("over", ENDS.values(), ids=ENDS)
+@each("over", ENDS.values(), ids=ENDS)
 async def test_a_question_of_a_call_that_is_over_is_withdrawn_and_no_other(over: ev.Event, tmp_path: Path) -> None:
     made = services(tmp_path)
     console = Console(made, Screen())

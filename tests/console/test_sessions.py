@@ -23,6 +23,7 @@ from console_app.domain.errors import FanoutError
 from console_app.domain.transcript import Transcript
 from console_app.sessions import Library, SessionInUse, Store
 from tests.console.peers import Screen, consistent
+from tests.each import each
 from tests.engine.peers import Line, Model, engine_of
 
 
@@ -129,7 +130,7 @@ async def test_a_prompt_sent_while_a_session_opens_joins_it(tmp_path: Path) -> N
         assert await here.stored(first) == ["one", "two"]
 
 
-@pytest.mark.parametrize("ticks", range(0, 24, 2))
+@each("ticks", range(0, 24, 2))
 async def test_a_session_opened_at_any_moment_of_a_prompts_way_is_open_or_refused(tmp_path: Path, ticks: int) -> None:
     async with console(tmp_path) as here:
         await here.say("one")
@@ -149,7 +150,7 @@ async def test_a_session_opened_at_any_moment_of_a_prompts_way_is_open_or_refuse
             assert set(here.prompts) <= {"one", "two"}
 
 
-@pytest.mark.parametrize("how", ["fork", "read", None])
+@each("how", ["fork", "read", None])
 async def test_a_session_that_another_console_has(tmp_path: Path, how: str | None) -> None:
     async with console(tmp_path) as other, console(tmp_path) as here:
         await other.say("one")
@@ -211,7 +212,7 @@ async def test_the_newest_turn_is_undone_and_its_prompt_comes_back(tmp_path: Pat
         consistent(here.conversation, here.screen)
 
 
-@pytest.mark.parametrize("ticks", range(8))
+@each("ticks", range(8))
 async def test_a_prompt_sent_while_turns_are_undone_comes_behind_that(tmp_path: Path, ticks: int) -> None:
     async with console(tmp_path) as here:
         await here.say("one", "two", "three")
@@ -234,7 +235,7 @@ CHANGES: dict[str, Callable[[Sessions], Coroutine[Any, Any, None]]] = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
+@each("change", CHANGES)
 async def test_what_is_asked_as_a_turn_tells_its_end_waits_for_what_closes_behind_it(
     tmp_path: Path, change: str
 ) -> None:

@@ -16,6 +16,7 @@ from console_app.domain.chunks import FinishChunk, TextChunk
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.messages import Attachment, UserMessage
 from tests.console.peers import Memory, Screen, consistent
+from tests.each import each
 from tests.engine.peers import Model, Tools, calls, engine_of
 from tests.engine.virtual_time import run
 
@@ -172,7 +173,7 @@ async def test_the_only_prompt_is_taken_back_while_it_waits() -> None:
     assert not conversation.busy
 
 
-@pytest.mark.parametrize("ticks", range(12))
+@each("ticks", range(12))
 async def test_a_prompt_called_off_at_any_moment_begins_no_turn_or_is_stopped(ticks: int) -> None:
     """Whatever is being waited for: readiness, the first event's storing, or nothing more."""
     screen = Screen()
@@ -541,7 +542,7 @@ async def test_a_fault_before_the_turn_is_told_and_gives_the_prompt_back() -> No
     assert (screen.field, screen.prompts, list(conversation.waiting)) == ("hello", [], [])
 
 
-@pytest.mark.parametrize("field", ["", "being written"])
+@each("field", ["", "being written"])
 async def test_calls_by_hand_that_cannot_be_made_are_not_lost(field: str) -> None:
     screen = Screen()
     conversation = Conversation(engine_of(Model()), None, screen)

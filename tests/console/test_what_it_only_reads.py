@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from console_app.console.permissions import helpful_rules
 from console_app.domain.rules import speaks_of
 from console_app.engine import ApprovalGate, Rule
 from console_app.engine.execution.builtin_specs import enable_spec
+from tests.each import each
 from tests.engine.peers import spec
 
 TOOLS = [
@@ -18,7 +17,7 @@ TOOLS = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "server", "tool", "reads", "runs"), TOOLS)
+@each(("rule", "server", "tool", "reads", "runs"), TOOLS)
 def test_a_rule_for_what_reads_means_nothing_else(rule: str, server: str, tool: str, reads: bool, runs: bool) -> None:
     gate = ApprovalGate(rules=[Rule("allow", rule)])
     assert (gate.check(spec(tool, server, read_only=reads), {}).action == "allow") is runs

@@ -7,12 +7,12 @@ import subprocess
 import sys
 
 import jsonschema
-import pytest
 from pydantic import BaseModel
 
 from console_app.command_line.json_outputs import OUTPUTS
 from console_app.config.settings import MEANINGS, AgentSettings, ModelSettings, ProviderSettings, Settings
 from tests.docs.made import FOLDER
+from tests.each import each
 
 
 def test_the_pages_in_the_repository_are_up_to_date() -> None:
@@ -33,6 +33,6 @@ def test_the_schema_files_are_schemas_under_their_own_name_and_version() -> None
         assert kept["$id"] == f"urn:fanout:output:{file.stem.replace('-', ':')}"
 
 
-@pytest.mark.parametrize("model", [Settings, ProviderSettings, ModelSettings, AgentSettings])
+@each("model", [Settings, ProviderSettings, ModelSettings, AgentSettings])
 def test_every_setting_says_what_it_means(model: type[BaseModel]) -> None:
     assert [name for name, field in model.model_fields.items() if not field.description and name not in MEANINGS] == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -80,7 +79,7 @@ def test_a_value_that_does_not_fit_says_why(name: str, value: object, problem: s
     assert found == ({name: problem} if problem else {})
 
 
-@pytest.mark.parametrize(
+@each(
     ("form", "good", "bad"),
     [("date", "2026-02-28", "2026-02-30"), ("date-time", "2026-02-28T10:00:00Z", "noon"), ("uri", "a:b", "nowhere")],
 )

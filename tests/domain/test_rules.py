@@ -12,7 +12,7 @@ from console_app.domain.rules import RuleText, arguments_match, literal, parse_r
 from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "pattern", "arguments"),
     [
         ("files.*", "files.*", {}),
@@ -28,7 +28,7 @@ def test_a_rule_is_read(text: str, pattern: str, arguments: dict[str, str]) -> N
     assert parse_rule(text) == RuleText(pattern, arguments)
 
 
-@pytest.mark.parametrize(
+@each(
     "text", ["", "  ", "(path=x)", "two words", "a.b(", "a.b(x)", "a.b(x=1", "a.b(x=1 y=2", 'a.b(x="1" 2)', 'a.b("x=1)']
 )
 def test_a_rule_that_cant_be_read_says_why(text: str) -> None:
@@ -162,7 +162,7 @@ def test_a_number_that_no_text_holds_is_denied_and_never_allowed() -> None:
         assert arguments_match({"x": "1"}, {"x": value}, strictly=False)
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "arguments", "allowed", "denied"),
     [
         ("edits.0.path", {"edits": [{"path": "docs/a"}, {"path": "src/b"}]}, True, True),

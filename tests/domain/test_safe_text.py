@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,7 +36,7 @@ def test_hostile_text_is_shown_as_marks(text: str, shown: str) -> None:
     assert not is_safe(text)
 
 
-@pytest.mark.parametrize("text", PLAIN)
+@each("text", PLAIN)
 def test_plain_text_stays_as_it_is(text: str) -> None:
     assert visible(text) == text
     assert is_safe(text)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from console_app.domain.schema import forms as fields
 from console_app.domain.schema import reading, words
+from tests.each import each
 
 WORDS = (
     *("type", "properties", "required", "items", "$ref", "$defs", "anyOf", "oneOf", "allOf", "enum", "const", "not"),
@@ -70,7 +70,7 @@ def test_what_is_changed_are_schemas_and_no_values_or_names() -> None:
     assert reading.words_in(schema) == {"type", "properties", "required", "format", "default"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("schema", "kinds"),
     [
         ({"type": "integer"}, ("integer",)),
@@ -89,7 +89,7 @@ def test_the_types_of_a_value_are_found_behind_references_branches_and_choices(
     assert reading.types(schema, {"type": "object", "$defs": {"a": {"type": "array"}}}) == kinds
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "problem"),
     [
         ({"n": 1}, ""),
@@ -107,7 +107,7 @@ def test_arguments_that_do_not_fit_are_told_in_one_sentence(arguments: dict[str,
     assert reading.arguments_problem(schema, arguments) == problem
 
 
-@pytest.mark.parametrize("name", ["password", "api_key", "pin", "token"])
+@each("name", ["password", "api_key", "pin", "token"])
 def test_a_secret_is_one_in_every_form(name: str) -> None:
     schema = reading.object_of({name: {"type": "string"}, "city": {"type": "string"}})
     for form in (fields.form_of(schema).fields, fields.fields_asked(schema)):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +12,7 @@ from console_app.domain.schema.tame_patterns import matches
 from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "value", "found"),
     [
         (r"^[A-Z]{3}-\d+$", "ABC-12", True),

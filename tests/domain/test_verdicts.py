@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript.verdicts import VerdictWord, verdict_of
+from tests.each import each
 
 COMMAND: dict[str, Any] = {"command": "pytest -q"}
 PAGE: dict[str, Any] = {"url": "https://docs.example.org/api"}
 
 
-@pytest.mark.parametrize("outcome", list(Outcome))
+@each("outcome", list(Outcome))
 def test_every_outcome_has_a_verdict_with_a_glyph_and_a_word(outcome: Outcome) -> None:
     verdict = verdict_of(outcome, COMMAND, "exit code: 0", None)
     assert verdict.glyph
@@ -34,7 +34,7 @@ SAYINGS = {
 }
 
 
-@pytest.mark.parametrize("said", SAYINGS)
+@each("said", SAYINGS)
 def test_a_command_that_exits_with_a_failure_said_no_wherever_it_says_so(said: str) -> None:
     content, structured = SAYINGS[said]
     verdict = verdict_of(Outcome.SUCCEEDED, COMMAND, content, structured)
@@ -42,14 +42,14 @@ def test_a_command_that_exits_with_a_failure_said_no_wherever_it_says_so(said: s
     assert verdict.needs_an_eye
 
 
-@pytest.mark.parametrize("status", [400, 404, 500, 503])
-@pytest.mark.parametrize("field", ["status", "status_code", "statusCode"])
+@each("status", [400, 404, 500, 503])
+@each("field", ["status", "status_code", "statusCode"])
 def test_an_address_that_answers_with_a_failure_said_no(status: int, field: str) -> None:
     verdict = verdict_of(Outcome.SUCCEEDED, PAGE, json.dumps({field: status, "body": ""}), None)
     assert (verdict.word, verdict.why) == (VerdictWord.SAID_NO, f"status {status}")
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "content", "structured"),
     [
         (COMMAND, "exit code: 0", None),

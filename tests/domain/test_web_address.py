@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -10,7 +9,7 @@ from console_app.domain.web_address import WebAddress, is_web_page, read_address
 from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "host"),
     [
         ("https://example.com/pay?to=us#now", "example.com"),
@@ -44,7 +43,7 @@ def test_what_can_be_read_in_two_ways_is_no_web_page(url: str) -> None:
     assert read_address(url) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "words"),
     [
         ("https://bank.com@evil.example/", "before the @ says nothing: the page is on evil.example"),

@@ -8,8 +8,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-import pytest
-
 from console_app.domain import ApprovalMode, Decision, ToolSpec
 from console_app.domain import events as ev
 from console_app.domain.agents import AgentHost, AgentKind, AgentOffer, Kinds
@@ -23,6 +21,7 @@ from console_app.domain.transcript import Transcript
 from console_app.engine import ApprovalGate, Engine, Rule, Turn
 from console_app.engine.context import normalise
 from console_app.sessions.repair import closing_events
+from tests.each import each
 from tests.engine.peers import Line, Model, Tools, calls, ending, only, outcomes, play, spec, tool_texts
 from tests.engine.strict_history import check_events, check_messages
 from tests.engine.virtual_time import at_rest, run
@@ -258,7 +257,7 @@ def test_explore_changes_nothing_whatever_a_rule_says() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "says_so"),
     [
         ({"task": "a", "kind": "nobody"}, "there is no kind “nobody”; there are explore, general, review"),
@@ -297,7 +296,7 @@ def test_many_ask_first_and_say_how_many() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize(
+@each(
     ("most", "asks"),
     [(None, ""), (2.0, ""), (0.5, "2 agents, scripted, about 40,000 tokens each, about $0.80 together")],
 )
@@ -477,8 +476,8 @@ class Elsewhere:
         self.closed = True
 
 
-@pytest.mark.parametrize("do", ["", "hang", "die"])
-@pytest.mark.parametrize("background", [False, True])
+@each("do", ["", "hang", "die"])
+@each("background", [False, True])
 def test_an_agent_of_others_is_an_agent_like_any(do: str, background: bool) -> None:
     async def scene() -> None:
         made: list[Elsewhere] = []

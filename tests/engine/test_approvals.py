@@ -6,8 +6,6 @@ import asyncio
 import json
 from collections.abc import Callable
 
-import pytest
-
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.chunks import CallClosed, CallOpened, Chunk, FinishChunk
@@ -109,7 +107,7 @@ def test_edited_arguments_are_what_runs_and_the_model_hears_it() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "says"),
     [
         ({}, "“n” is required"),
@@ -353,7 +351,7 @@ def test_deny_stands_over_ask_over_allow_over_mode(
     assert verdict.why
 
 
-@pytest.mark.parametrize(
+@each(
     ("foreign", "chose", "action"),
     [((), False, "allow"), (("demo",), False, "ask"), (("other",), False, "allow"), (("demo",), True, "allow")],
 )

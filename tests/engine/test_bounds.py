@@ -27,6 +27,7 @@ from console_app.domain.messages import Reasoning
 from console_app.engine.answer import LARGEST_KEPT, LARGEST_SAID
 from console_app.engine.execution.batch import LONGEST_NAME
 from console_app.engine.session import LONGEST_ID
+from tests.each import each
 from tests.engine.peers import (
     Line,
     Model,
@@ -71,7 +72,7 @@ def test_a_turn_with_four_thousand_calls_ends_at_its_limit_with_a_result_for_eac
     run(scene)
 
 
-@pytest.mark.parametrize(("run_of_it", "read"), [(256, 4_096), (5_000, 5_000)])
+@each(("run_of_it", "read"), [(256, 4_096), (5_000, 5_000)])
 def test_an_answer_is_not_read_beyond_four_thousand_calls_unless_more_may_run(run_of_it: int, read: int) -> None:
     async def scene() -> None:
         engine = engine_of(Model(calls(*[{"n": 1}] * 5_500)), max_calls=run_of_it)

@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.chunks import CallClosed, CallDelta, CallOpened, FinishChunk, TextChunk
@@ -16,6 +14,7 @@ from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
 from console_app.engine import ApprovalGate, Engine, Rule, Turn
 from console_app.engine.execution.builtin_specs import as_checklist, read_items
+from tests.each import each
 from tests.engine.peers import (
     Line,
     Model,
@@ -69,7 +68,7 @@ def test_the_to_do_list_is_replaced_whole_and_shown_to_both_sides() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "items"),
     [
         ("[ ] one\n[x] two\n[-] three", "[ ] one\n[x] two\n[-] three"),
@@ -86,7 +85,7 @@ def test_a_list_is_understood_however_it_is_written(written: Any, items: str) ->
     assert as_checklist(read_items(written)) == items
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "says"),
     [
         (7, "must be a list of items"),
@@ -214,7 +213,7 @@ def test_a_question_that_you_cancel_is_told_so() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "says"),
     [({"question": ""}, "“question”"), ({"question": "x", "options": list("abcde")}, "at most 4"), ({}, "required")],
 )
@@ -294,7 +293,7 @@ CUT = [CallOpened(1, "id_1", "demo_do"), CallDelta(1, '{"n')]
 BROKEN = call(1, '{"n": ')
 
 
-@pytest.mark.parametrize(
+@each(
     ("bad", "outcome"),
     [
         (call(1, {"do": "fail"}), "failed"),
@@ -329,7 +328,7 @@ def _refusing(what: str) -> Callable[[Turn, ev.Event], None]:
     return react
 
 
-@pytest.mark.parametrize("what", ["deny", "cancel"])
+@each("what", ["deny", "cancel"])
 def test_what_you_decided_yourself_does_not_block_completion(what: str) -> None:
     async def scene() -> None:
         answer = [*call(0, {}), *call(1, {"n": "b"}), *finished(2), *STOP]
@@ -342,7 +341,7 @@ def test_what_you_decided_yourself_does_not_block_completion(what: str) -> None:
     run(scene)
 
 
-@pytest.mark.parametrize("what", ["deny", "cancel"])
+@each("what", ["deny", "cancel"])
 def test_where_you_let_nothing_run_the_model_has_to_answer_knowing_that(what: str) -> None:
     async def scene() -> None:
         answers = [*call(0, {}), *finished(1, "I deleted it."), *STOP], [*finished(0, "You did not allow it."), *STOP]
@@ -373,7 +372,7 @@ def test_what_you_did_not_wait_for_is_no_failure_and_blocks_nothing() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize(
+@each(
     "written",
     [
         [{"text": "the red one", "mode": "code"}, {"text": "the blue one"}],

@@ -16,6 +16,7 @@ from console_app.domain.tools import Outcome, ToolResult
 from console_app.domain.transcript import MOST_LIMITS, Transcript
 from console_app.engine import Turn
 from console_app.engine.activity import GRACE
+from tests.each import each
 from tests.engine.peers import (
     Line,
     Model,
@@ -357,7 +358,7 @@ def test_esc_while_a_call_waits_for_you() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize("how", ["break", "raise", "cancel"])
+@each("how", ["break", "raise", "cancel"])
 def test_leaving_in_the_middle_cancels_everything(how: str) -> None:
     async def scene() -> None:
         tools = Tools()
@@ -426,7 +427,7 @@ def ticks_of_a_whole_turn() -> int:
     return run(scene)
 
 
-@pytest.mark.parametrize("who", ["user", "console"])
+@each("who", ["user", "console"])
 def test_stopping_at_every_single_moment(who: str) -> None:
     last = ticks_of_a_whole_turn()
     assert last > 40

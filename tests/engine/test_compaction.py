@@ -13,6 +13,7 @@ from console_app.domain.transcript import Transcript
 from console_app.engine import Engine
 from console_app.engine.compaction import REFUSED
 from console_app.engine.context import SUMMARY_OPENS
+from tests.each import each
 from tests.engine.peers import Line, Model, calls, ending, engine_of, only, play
 from tests.engine.strict_history import check_history
 from tests.engine.virtual_time import run
@@ -276,7 +277,7 @@ def test_a_stored_session_goes_on_with_its_summary() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize("known", [True, False])
+@each("known", [True, False])
 def test_a_stored_session_that_was_nearly_full_is_compacted_first(known: bool) -> None:
     async def scene() -> None:
         engine = engine_of(Model(said("one"), said("two", 900)))

@@ -11,8 +11,6 @@ from itertools import product
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-import pytest
-
 from console_app.domain.messages import UserMessage
 from console_app.textcalls.provenance.given import MOST
 from tests.each import each, pairs
@@ -336,7 +334,7 @@ INNOCENT: dict[str, tuple[str, Any, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("given", "of", "arguments"), INNOCENT.values(), ids=INNOCENT.keys())
+@each(("given", "of", "arguments"), INNOCENT.values(), ids=INNOCENT.keys())
 def test_what_stands_in_a_record_or_serves_the_project_asks_nothing(
     given: str, of: Any, arguments: dict[str, Any]
 ) -> None:

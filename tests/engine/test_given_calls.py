@@ -10,6 +10,7 @@ from console_app.domain import events as ev
 from console_app.domain.errors import UsageError
 from console_app.domain.tools import Outcome
 from console_app.engine import ApprovalGate, Engine, ManualCall, Rule
+from tests.each import each
 from tests.tui.parts import Tools, WrittenModel, echo
 
 labels = st.sampled_from(["a.b", "my server.tool", "s.t/u", "x.y"])
@@ -32,7 +33,7 @@ def test_arguments_may_be_left_out() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ['{"x": 1}', 'a.b {"x": }', 'a.b {"x": 1} {"y": 2}'])
+@each("text", ['{"x": 1}', 'a.b {"x": }', 'a.b {"x": 1} {"y": 2}'])
 def test_what_is_no_call_is_said(text: str) -> None:
     with pytest.raises(UsageError):
         ManualCall.read(text, set())

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from console_app.domain import events as ev
 from console_app.domain.tools import ToolSpec
 from console_app.engine.calls.arguments import declared
+from tests.each import each
 from tests.engine.peers import Model, Tools, calls, engine_of, only, play, tool_texts
 from tests.engine.strict_history import check_turn
 from tests.engine.virtual_time import run
@@ -38,7 +37,7 @@ def test_what_a_closed_schema_does_not_declare_is_left_out_and_told() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize(
+@each(
     ("schema", "left"),
     [
         (CLOSED, {"n": 1}),

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
-
 from console_app.domain import events as ev
 from console_app.domain.messages import ToolMessage
 from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import Artifact, Outcome, ToolResult, ToolSpec
+from tests.each import each
 from tests.engine.peers import Model, calls, engine_of, play, spec
 
 
@@ -69,9 +68,7 @@ class Promising:
         return ToolResult(outcome=Outcome.SUCCEEDED, content=self.content, remark="it promised more")
 
 
-@pytest.mark.parametrize(
-    ("content", "read"), [("", "[Fanout: it promised more]"), ("sent", "sent\n[Fanout: it promised more]")]
-)
+@each(("content", "read"), [("", "[Fanout: it promised more]"), ("sent", "sent\n[Fanout: it promised more]")])
 async def test_a_model_is_told_what_is_wrong_with_a_result(content: str, read: str) -> None:
     model = Model(calls({}))
     await play(engine_of(model, Promising(content)))  # pyright: ignore[reportArgumentType]

@@ -14,6 +14,7 @@ from console_app.domain.approvals import CallPolicy
 from console_app.domain.chunks import CallClosed, CallDelta, CallOpened, Chunk
 from console_app.engine import Turn
 from console_app.engine.calls.slots import limited, limits_of
+from tests.each import each
 from tests.engine.peers import Model, Tools, calls, engine_of, only, outcomes, play, spec, tool_texts
 from tests.engine.strict_history import check_turn
 from tests.engine.virtual_time import run
@@ -151,16 +152,14 @@ def test_readers_of_one_file_run_together() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize(
-    "name", ["path", "file", "filename", "file_name", "File_Path", "uri", "resource_uri", "target"]
-)
+@each("name", ["path", "file", "filename", "file_name", "File_Path", "uri", "resource_uri", "target"])
 def test_which_arguments_name_a_file(name: str) -> None:
     assert len(limits_of(spec(read_only=False), {name: "x"}, 16)) == 2
     assert len(limits_of(spec(read_only=False), {name: 3}, 16)) == 1
     assert len(limits_of(spec(read_only=False), {f"{name}_count": "x"}, 16)) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("settings", "most", "why"),
     [
         ({"never_parallel": ("demo.*",)}, 1, "demo.do runs one at a time"),

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from console_app.domain import ApprovalMode, Decision, Message, ToolMessage, ToolSpec
 from console_app.domain import events as ev
 from console_app.domain.schema import object_of
@@ -343,7 +341,7 @@ async def test_stopping_the_turn_ends_the_program_and_all_its_calls() -> None:
     assert len(messages) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("plan", "offered"),
     [("auto", {PROGRAM, "demo_do", "demo_write-it"}), ("off", {"demo_do", "demo_write-it"}), ("only", {PROGRAM})],
 )

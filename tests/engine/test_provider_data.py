@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from pydantic import TypeAdapter
 
 from console_app.domain import events as ev
@@ -10,6 +9,7 @@ from console_app.domain.chunks import FinishChunk, ProviderData, TextChunk
 from console_app.domain.messages import AssistantMessage
 from console_app.domain.settings import ProviderConfig
 from console_app.domain.transcript import Transcript
+from tests.each import each
 from tests.engine.peers import DONE, Model, Tools, call, engine_of, play
 from tests.engine.virtual_time import run
 
@@ -58,7 +58,7 @@ def test_a_model_that_is_reached_nowhere_names_no_endpoint() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "same"),
     [
         (None, True),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript
+from tests.each import each
 from tests.engine.peers import engine_of, play
 from tests.providers.reading import provider_at
 from tests.wire_bytes import Answer, Api, Reasoning, Text
@@ -19,7 +18,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("api", ["anthropic", "openai-responses"])
+@each("api", ["anthropic", "openai-responses"])
 async def test_a_resumed_session_sends_it_no_more(api: Api) -> None:
     with WireServer() as server:
         refusal = Reply.json({"error": {"message": REFUSED[api], "code": "invalid_encrypted_content"}}, 400)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from console_app.config.settings import RuleServers
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.tools import ServerIdentity, ToolSpec
 from console_app.engine import ApprovalGate, Rule, RuleBindings, RuleKey
+from tests.each import each
 from tests.engine.peers import Model, Tools, calls, engine_of, only, outcomes, play, spec
 
 MINE, THEIRS = (ServerIdentity(digest=text, text=text) for text in ("uvx files", "python evil.py"))
@@ -57,7 +56,7 @@ async def test_another_program_under_the_name_that_a_rule_allows_does_not_run(tm
     assert (tools.ran, asked.why) == ([], "allow demo.* is for another demo")
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "own", "action"),
     [
         (FILE, True, "allow"),
@@ -86,9 +85,7 @@ def test_a_rule_of_this_session_is_kept_nowhere(tmp_path: Path) -> None:
     assert not (tmp_path / "rules.json").exists()
 
 
-@pytest.mark.parametrize(
-    "text", ["", "no json", "[]", '{"x": 1}', '{"[1]": []}', '{"[\\"a\\",\\"b\\",\\"c\\"]": [{}]}']
-)
+@each("text", ["", "no json", "[]", '{"x": 1}', '{"[1]": []}', '{"[\\"a\\",\\"b\\",\\"c\\"]": [{}]}'])
 def test_a_record_that_cannot_be_read_binds_nothing(tmp_path: Path, text: str) -> None:
     (tmp_path / "rules.json").write_text(text)
     record = RuleServers(tmp_path / "rules.json")

@@ -20,6 +20,7 @@ from console_app.domain.transcript.results import without_remarks
 from console_app.engine import ApprovalGate, Engine, Rule, Turn
 from console_app.engine.rerun import TWICE
 from console_app.sessions.repair import closing_events
+from tests.each import each
 from tests.engine.peers import Model, Tools, call, calls, engine_of, only, outcomes, play, results_of, spec, tool_texts
 from tests.engine.strict_history import check_history, check_turn
 from tests.engine.test_strategies import QUESTION, STOP, TODO, finished
@@ -259,7 +260,7 @@ def test_completion_waits_for_a_call_that_runs_again() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize("policy", [CallPolicy.SEQUENTIAL, CallPolicy.SINGLE])
+@each("policy", [CallPolicy.SEQUENTIAL, CallPolicy.SINGLE])
 def test_a_call_that_runs_again_keeps_to_the_policy(policy: CallPolicy) -> None:
     async def scene() -> None:
         tools = Tools()
@@ -405,11 +406,11 @@ def effects(**says: bool) -> Tools:
     return Tools([spec().model_copy(update={"annotations": ToolAnnotations(**says)})])
 
 
-@pytest.mark.parametrize(
+@each(
     ("says", "asks"),
     [({}, True), ({"destructive": False}, True), ({"idempotent": True}, False), ({"read_only": True}, False)],
 )
-@pytest.mark.parametrize("do", ["fail", "hang"])
+@each("do", ["fail", "hang"])
 def test_a_call_that_ran_asks_before_it_runs_again_unless_twice_is_known_to_be_as_once(
     says: dict[str, bool], asks: bool, do: str
 ) -> None:
@@ -515,8 +516,8 @@ def test_a_call_of_a_stored_session_runs_again_with_what_the_model_wrote() -> No
     run(scene)
 
 
-@pytest.mark.parametrize("resumed", [False, True])
-@pytest.mark.parametrize("end", ["cut", "stopped", "killed"])
+@each("resumed", [False, True])
+@each("end", ["cut", "stopped", "killed"])
 def test_a_call_whose_arguments_never_came_runs_in_no_later_turn(end: str, resumed: bool) -> None:
     async def scene() -> None:
         tools = Tools()
@@ -558,7 +559,7 @@ def test_a_call_that_stood_in_the_text_runs_again_after_resuming() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize("rules", [[], [Rule("allow", "demo.*")]])
+@each("rules", [[], [Rule("allow", "demo.*")]])
 def test_a_call_of_an_earlier_turn_asks_each_time_whatever_allows_it(rules: list[Rule]) -> None:
     async def scene() -> None:
         tools = Tools()
@@ -625,7 +626,7 @@ def test_a_stricter_mode_holds_for_a_call_that_runs_again_in_its_turn() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize("change", [_tightened, _changed])
+@each("change", [_tightened, _changed])
 def test_what_a_mode_let_run_asks_where_mode_or_tool_are_no_more_the_same(
     change: Callable[[Engine, Tools], None],
 ) -> None:
@@ -654,7 +655,7 @@ def _redefined(engine: Engine, tools: Tools) -> None:
     tools.specs[:] = [spec(read_only=False, definition="another")]
 
 
-@pytest.mark.parametrize("change", [_replaced, _redefined, _changed])
+@each("change", [_replaced, _redefined, _changed])
 def test_who_edits_a_call_does_not_approve_of_what_its_tool_has_become(
     change: Callable[[Engine, Tools], None],
 ) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.events import Decision
 from console_app.engine import Turn
+from tests.each import each
 from tests.engine.peers import Model, Tools, calls, engine_of, only, outcomes, play, spec, tool_texts
 from tests.engine.strict_history import check_turn
 from tests.engine.virtual_time import run
@@ -19,7 +18,7 @@ def names(tools: Tools) -> list[str]:
     return [str(invocation.arguments.get("n")) for invocation in tools.ran]
 
 
-@pytest.mark.parametrize("policy", ["parallel", "sequential"])
+@each("policy", ["parallel", "sequential"])
 def test_equal_calls_of_an_answer_run_once_and_all_get_the_result(policy: str) -> None:
     async def scene() -> None:
         tools = Tools()
@@ -71,7 +70,7 @@ def test_with_dedupe_off_every_call_runs() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize("how", ["cancel", "deny", "edit"])
+@each("how", ["cancel", "deny", "edit"])
 def test_a_call_whose_like_did_not_run_as_written_runs_by_itself(how: str) -> None:
     async def scene() -> None:
         tools = Tools()

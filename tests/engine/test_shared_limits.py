@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import pytest
-
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import Outcome, ToolSpec
 from console_app.engine import ApprovalGate, Engine, Slots
+from tests.each import each
 from tests.engine.peers import DONE, Model, Tools, calls, play, results_of, spec
 from tests.patience import until_so
 
@@ -25,7 +24,7 @@ def engine(tools: Tools, slots: Slots, arguments: list[dict[str, Any]], **settin
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("tool", "settings", "most"),
     [
         (spec(), {"max_parallel": 3}, 3),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from console_app.domain.transcript import Transcript
 from console_app.engine import Engine
 from console_app.engine.compaction import LEAST, WORTH, shorten
 from console_app.engine.session import Session
+from tests.each import each
 from tests.engine.peers import Line, Model, Tools, calls, ending, engine_of, only, play, spec
 from tests.engine.strict_history import check_history
 from tests.engine.virtual_time import run
@@ -142,7 +142,7 @@ def session_of(engine: Engine) -> Session:
     return engine._session
 
 
-@pytest.mark.parametrize("api", APIS)
+@each("api", APIS)
 async def test_each_wire_is_asked_again_with_less(api: Api) -> None:
     status, refusal = REFUSALS[api]
 

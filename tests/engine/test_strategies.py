@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.chunks import Chunk, FinishChunk, TextChunk, TextReplaced, UsageChunk
@@ -15,6 +13,7 @@ from console_app.domain.messages import AssistantMessage, UserMessage
 from console_app.domain.transcript import Transcript
 from console_app.engine import ApprovalGate, Engine, Turn
 from console_app.engine.strategies import STRATEGIES
+from tests.each import each
 from tests.engine.peers import (
     Line,
     Model,
@@ -100,7 +99,7 @@ def test_finished_beside_other_calls_drops_none_of_them() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize("policy", ["parallel", "sequential", "single"])
+@each("policy", ["parallel", "sequential", "single"])
 def test_finished_first_in_its_answer_never_waits_for_ever(policy: str) -> None:
     async def scene() -> None:
         engine = engine_of(
@@ -136,7 +135,7 @@ def test_finished_of_an_answer_that_was_cut_completes_nothing() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "says"),
     [
         ({}, "“final_answer”: field required"),
@@ -166,7 +165,7 @@ def test_the_answer_given_to_finished_is_not_said_twice() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize("strategy", ["agentic", "act", "think-act", "react"])
+@each("strategy", ["agentic", "act", "think-act", "react"])
 def test_text_without_calls_ends_a_turn_under_every_strategy(strategy: str) -> None:
     async def scene() -> None:
         thinking = [said("Hm.")] if strategy in ("think-act", "react") else []
@@ -194,7 +193,7 @@ def test_act_says_once_that_a_call_ends_the_turn() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize(
+@each(
     ("strategy", "tool_choice", "sent"),
     [
         ("agentic", None, ["auto", "auto", "auto"]),
@@ -374,7 +373,7 @@ def test_an_error_while_it_thinks_ends_the_turn() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+@each("strategy", sorted(STRATEGIES))
 def test_a_model_that_never_stops_meets_the_step_limit_under_every_strategy(strategy: str) -> None:
     async def scene() -> None:
         model = Model(*(calls({"n": str(n)}, {"n": f"{n}b"}) for n in range(30)))
@@ -402,7 +401,7 @@ def test_without_any_tool_the_turn_is_a_plain_chat_and_says_so() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize("strategy", ["agentic", "think-act", "react"])
+@each("strategy", ["agentic", "think-act", "react"])
 def test_thoughts_between_do_not_hide_that_a_call_repeats_itself(strategy: str) -> None:
     async def scene() -> None:
         phases = [phase.label for phase in STRATEGIES[strategy].phases]
@@ -449,7 +448,7 @@ def test_what_you_type_while_it_finishes_is_answered_in_the_same_turn() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize(
+@each(
     ("limits", "says"),
     [
         ({"max_price": 0.05}, "Price limit: this turn has cost $0.0600 of $0.0500 (max_price)."),

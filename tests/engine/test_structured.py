@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from console_app.domain import events as ev
 from console_app.domain.tools import Outcome, ToolResult
 from console_app.engine.calls.results import MOST_STRUCTURED, structured_beside
+from tests.each import each
 
 DEEP: dict[str, Any] = {}
 at = DEEP
@@ -16,7 +15,7 @@ for _ in range(5000):
     at["a"] = at = {}
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "structured", "told"),
     [
         ("It is warm.", {"degrees": 21.5}, {"degrees": 21.5}),

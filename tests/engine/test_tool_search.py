@@ -9,12 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from console_app.domain import ToolSpec
 from console_app.domain.schema import object_of
 from console_app.domain.settings import ToolOffer
 from console_app.engine import Engine
+from tests.each import each
 from tests.engine.peers import DONE, Model, Tools, calls, engine_of, outcomes, play, spec, tool_texts
 from tests.engine.strict_history import check_turn
 from tests.engine.virtual_time import run
@@ -91,7 +90,7 @@ def test_a_tool_that_was_found_can_be_called_and_what_stood_before_it_in_the_lis
     run(scene)
 
 
-@pytest.mark.parametrize("name", ["lab_work_3", "lab.work_3"])
+@each("name", ["lab_work_3", "lab.work_3"])
 def test_a_call_of_a_tool_that_was_not_searched_for_is_answered_with_its_definition(name: str) -> None:
     async def scene() -> None:
         model = Model(calls({"n": 1}, name=name), calls({"n": 1}, name="lab_work_3"))
@@ -121,7 +120,7 @@ def test_what_was_found_is_there_in_the_next_turn() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize(
+@each(
     ("plan", "count", "window", "server", "searched"),
     [
         ("auto", 200, None, "auto", True),

@@ -28,6 +28,7 @@ from console_app.domain.chunks import (
 from console_app.domain.errors import AnswerInterrupted, ProviderError
 from console_app.domain.messages import AssistantMessage, Reasoning, UserMessage
 from console_app.domain.tools import ToolCall
+from tests.each import each
 from tests.engine.peers import (
     DONE,
     Model,
@@ -103,7 +104,7 @@ def test_a_call_starts_while_the_answer_still_streams() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize("how", ["batch setting", "not sure"])
+@each("how", ["batch setting", "not sure"])
 def test_calls_that_are_only_sure_at_the_end_wait_for_it(how: str) -> None:
     async def scene() -> None:
         tools = Tools()
@@ -158,7 +159,7 @@ def test_an_unknown_tool_gets_a_result_that_names_the_nearest() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "says"),
     [
         ('{"a": 1', "not valid JSON"),
@@ -223,7 +224,7 @@ def test_text_cut_by_the_token_limit_is_kept_marked_and_said() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize("error", [None, AnswerInterrupted("connection reset"), ValueError("a bug")])
+@each("error", [None, AnswerInterrupted("connection reset"), ValueError("a bug")])
 def test_a_lost_connection_in_the_middle_of_the_text_keeps_it_and_ends_the_turn(error: Exception | None) -> None:
     async def scene() -> None:
         engine = engine_of(Model([TextChunk("Once"), *([error] if error else [])]))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from console_app.domain.tools import CallState, Outcome, ToolResult
 from console_app.domain.transcript import BatchView, StepView, TurnView
 from console_app.engine.calls import results
 from console_app.line_console.wording import came_of, turn_lines
+from tests.each import each
 from tests.tui.lineview.test_blocks import a_call
 
 
-@pytest.mark.parametrize(
+@each(
     ("result", "logged", "said"),
     [
         (results.cancelled(["step 1", "step 2"], started=True), 2, "stopped after 2.0 s: It had sent 2 lines."),

@@ -17,6 +17,7 @@ from console_app.providers.formats.openai_responses_answer import ResponsesAnswe
 from console_app.providers.formats.placed_blocks import APART
 from console_app.providers.stream.answer import WireAnswer as Decoder
 from console_app.providers.stream.reading import SseReader, read_answer
+from tests.each import each
 from tests.examples import EXPLORING, examples
 from tests.providers.reading import TOOLS, assert_well_formed, calls_of, text_of
 from tests.wire_bytes import APIS, DONE, KEEP_ALIVE, Answer, Api, Call, Reasoning, Text, chat_call, chat_chunk
@@ -84,7 +85,7 @@ async def test_every_single_split_point(api: Api, body: bytes) -> None:
         assert await chunks_of(api, [body[:at], body[at:]]) == whole, body[at - 20 : at + 20]
 
 
-@pytest.mark.parametrize("api", APIS)
+@each("api", APIS)
 async def test_many_random_splits(api: Api) -> None:
     body, chance = GOLDEN.body(api), random.Random(20_26)
     whole = await chunks_of(api, [body])

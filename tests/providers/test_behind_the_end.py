@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from console_app.providers.formats.openai_chat_answer import ChatAnswer
+from tests.each import each
 from tests.providers.reading import TOOLS, answer_to, calls_of, finish_of, text_of, usage_of
 from tests.providers.test_any_split import DECODERS, Pieces
 from tests.providers.test_half_read_calls import read_body
@@ -14,7 +13,7 @@ from tests.wire_server import Hang, Reply, WireServer
 NAME = TOOLS[0].name
 
 
-@pytest.mark.parametrize("alone", [False, True], ids=["with the end mark", "in a piece of its own"])
+@each("alone", [False, True], ids=["with the end mark", "in a piece of its own"])
 async def test_usage_behind_the_end_mark_is_read_and_nothing_else_is(alone: bool) -> None:
     behind = [chat_chunk({"content": "More."}), b"data: not JSON\n\n", chat_usage((7, 3, 1)), chat_call(0, name=NAME)]
     events = [chat_chunk({"content": "Four."}), chat_chunk({}, "stop"), DONE, *behind]

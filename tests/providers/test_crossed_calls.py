@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.each import each
 from tests.providers.reading import TOOLS, broken_of, calls_of
 from tests.providers.test_any_split import chunks_of
 from tests.wire_bytes import (
@@ -21,7 +20,7 @@ from tests.wire_bytes import (
 NAME = TOOLS[0].name
 
 
-@pytest.mark.parametrize("in_one_event", [False, True])
+@each("in_one_event", [False, True])
 async def test_only_the_first_choice_is_read(in_one_event: bool) -> None:
     def delta(index: int, text: str) -> dict[str, object]:
         call = {"index": 0, "id": f"id_{index}", "function": {"name": NAME, "arguments": text}}

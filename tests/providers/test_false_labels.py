@@ -11,12 +11,12 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain.chunks import CallClosed, Chunk
 from console_app.providers.stream.calls_in_pieces import PAIRED
+from tests.each import each
 from tests.examples import examples
 from tests.providers.reading import TOOLS, assert_well_formed, broken_of, calls_of
 from tests.providers.test_any_split import DECODERS, Pieces
@@ -178,9 +178,9 @@ def test_with_true_labels_exactly_the_calls_that_were_written_run(
     assert not [chunk for chunk in chunks if isinstance(chunk, CallClosed) and chunk.must_ask]
 
 
-@pytest.mark.parametrize("api", APIS)
-@pytest.mark.parametrize("first", [False, True])
-@pytest.mark.parametrize("size", [3, 100])
+@each("api", APIS)
+@each("first", [False, True])
+@each("size", [3, 100])
 def test_one_call_alone_runs_without_labels(api: Api, first: bool, size: int) -> None:
     text = written(0, 2)
     events, end = events_of(api, [text], size, ends=False)
@@ -189,7 +189,7 @@ def test_one_call_alone_runs_without_labels(api: Api, first: bool, size: int) ->
     assert calls_of(read(api, events, end)) == [(NAME, text)]
 
 
-@pytest.mark.parametrize("api", APIS)
+@each("api", APIS)
 def test_a_name_under_one_label_and_its_arguments_under_another_belong_together_and_ask(api: Api) -> None:
     text = written(0, 2)
     events, end = events_of(api, [text], 3, ends=False)
@@ -200,7 +200,7 @@ def test_a_name_under_one_label_and_its_arguments_under_another_belong_together_
     assert [chunk.must_ask for chunk in chunks if isinstance(chunk, CallClosed)] == [PAIRED]
 
 
-@pytest.mark.parametrize("api", APIS)
+@each("api", APIS)
 def test_of_two_streams_without_an_owner_no_call_runs(api: Api) -> None:
     events, end = events_of(api, [written(0, 1), written(1, 1)], 100, ends=False)
     for event in filter(is_piece, events):

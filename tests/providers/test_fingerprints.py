@@ -19,6 +19,7 @@ from console_app.domain.ports import ModelRequest
 from console_app.domain.settings import ProviderConfig, Sampling
 from console_app.domain.tools import ToolCall, ToolSpec
 from console_app.providers import open_provider, probe
+from tests.each import each
 from tests.providers.live_endpoint import LiveEndpoint
 from tests.providers.reading import TOOLS, read
 from tests.wire_bytes import APIS, DONE, Answer, Api, chat_call, chat_chunk, chat_usage
@@ -230,7 +231,7 @@ async def test_an_answer_that_fills_its_limit_is_cut_where_a_test_saw_that_hidde
     assert ends == ["stop", "length", "stop", "stop"]
 
 
-@pytest.mark.parametrize("written", ["[]", "{", '{"KEY": 3}', '{"KEY": {"version": "1", "refused": {"sees": "no"}}}'])
+@each("written", ["[]", "{", '{"KEY": 3}', '{"KEY": {"version": "1", "refused": {"sees": "no"}}}'])
 def test_a_fingerprint_that_is_none_is_passed_over(tmp_path: Path, written: str) -> None:
     (tmp_path / "endpoints.json").write_text(written)
     assert started(tmp_path).of("KEY") == Refusals()

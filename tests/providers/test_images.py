@@ -20,6 +20,7 @@ from console_app.domain.tools import Outcome, ToolCall
 from console_app.engine.context import normalise
 from console_app.providers.formats.openai_chat import chat_messages
 from console_app.providers.pictures import LARGEST, pictures_of
+from tests.each import each
 from tests.providers import strict_wire
 from tests.providers.reading import TOOLS, notices_of, provider_at, read, text_of
 from tests.wire_bytes import APIS, Answer, Api, Text
@@ -276,8 +277,8 @@ async def test_a_large_picture_is_made_small(server: WireServer, tmp_path: Path,
         assert small.size == (2000, 1000)
 
 
-@pytest.mark.parametrize("sides", [(6001, 3333), (2001, 7), (1234, 4321), (2000, 2000)])
-@pytest.mark.parametrize("orientation", [0, 6])
+@each("sides", [(6001, 3333), (2001, 7), (1234, 4321), (2000, 2000)])
+@each("orientation", [0, 6])
 def test_a_picture_is_as_large_as_people_are_told(tmp_path: Path, sides: tuple[int, int], orientation: int) -> None:
     from PIL import Image
 

@@ -9,6 +9,7 @@ import pytest
 
 from console_app.providers.stream import reading as answer_stream
 from console_app.providers.stream.reading import OnlyKeepAlives, read_answer
+from tests.each import each
 from tests.providers.reading import TOOLS, failure_of, finish_of, retries_of, text_of
 from tests.providers.test_any_split import DECODERS
 from tests.providers.test_half_read_calls import read_body
@@ -31,8 +32,8 @@ class Endless:
             yield self._alive
 
 
-@pytest.mark.parametrize("alive", [KEEP_ALIVE, PING, b"\n"], ids=["comments", "pings", "blank lines"])
-@pytest.mark.parametrize("api", APIS)
+@each("alive", [KEEP_ALIVE, PING, b"\n"], ids=["comments", "pings", "blank lines"])
+@each("api", APIS)
 async def test_an_answer_that_never_goes_on(api: Api, alive: bytes) -> None:
     events = Answer(Text("Well, then.")).events(api)
     some = next(number for number, event in enumerate(events) if b"Well" in event)

@@ -10,11 +10,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 from console_app.domain.chunks import CallBroken, CallClosed, CallOpened, Chunk
 from console_app.providers.stream.calls_in_pieces import PAIRED, UNOWNED
 from console_app.providers.stream.labelled_calls import NEVER_BEGUN, NOT_MARKED
+from tests.each import each
 from tests.providers.reading import TOOLS, assert_well_formed, broken_of, calls_of, notices_of, text_of
 from tests.providers.test_any_split import DECODERS, Pieces
 from tests.providers.test_half_read_calls import read_body
@@ -91,7 +90,7 @@ def one_lost(api: Api) -> Iterator[tuple[bytes, list[bytes]]]:
     yield from ((event, events[:at] + events[at + 1 :]) for at, event in enumerate(events))
 
 
-@pytest.mark.parametrize("api", APIS)
+@each("api", APIS)
 def test_an_event_that_was_lost_runs_nothing_half_read_and_is_told(api: Api) -> None:
     for lost, events in one_lost(api):
         chunks, of = read(api, events), whose(api, lost)
@@ -118,7 +117,7 @@ def test_an_event_that_was_lost_runs_nothing_half_read_and_is_told(api: Api) -> 
                     assert of == id, lost
 
 
-@pytest.mark.parametrize("api", APIS)
+@each("api", APIS)
 def test_an_event_that_came_twice_runs_no_call_twice_and_no_other(api: Api) -> None:
     events = GOLDEN.events(api)
     for at, event in enumerate(events):
@@ -142,7 +141,7 @@ async def test_a_block_that_was_never_stopped_does_not_run_at_a_normal_end() -> 
     assert broken_of(chunks) == ["the endpoint never sent the end of this call (content_block_stop)"]
 
 
-@pytest.mark.parametrize("api", ["openai-responses", "anthropic"])
+@each("api", ["openai-responses", "anthropic"])
 async def test_where_nothing_is_closed_a_person_is_asked_and_what_holds_nothing_does_not_run(api: Api) -> None:
     events = Answer(Call(NAMES[0], '{"a":1}'), Call(NAMES[1], ""), Call(NAMES[2], '{"b":')).events(api)
     kept = [event for event in events if not any(end in str(event) for end in ENDS)]

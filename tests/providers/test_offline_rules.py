@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from console_app.providers.offline.arithmetic import expressions
 from tests.each import each
 from tests.providers.offline_play import ask
@@ -173,7 +171,7 @@ async def test_arguments_written_out_run_byte_for_byte() -> None:
     assert reply.calls[0].arguments == written
 
 
-@pytest.mark.parametrize(
+@each(
     ("prompt", "said"),
     [
         ('demo.fail {"message": "x}', "its arguments are not JSON"),
@@ -196,7 +194,7 @@ async def test_the_good_one_of_two_written_calls_still_runs() -> None:
     assert "not JSON" in reply.text
 
 
-@pytest.mark.parametrize(
+@each(
     ("prompt", "said"),
     [
         ("what is 2^64?", "I can't work out `2^64`"),

@@ -14,6 +14,7 @@ from console_app.domain.settings import Sampling
 from console_app.domain.tools import ToolCall
 from console_app.providers.formats.cache_marks import MARK, forwards_marks, mark_anthropic, mark_chat
 from console_app.providers.formats.openai_chat import chat_messages
+from tests.each import each
 from tests.prompt_cache import Counted, PromptCache, as_messages
 from tests.providers import strict_wire
 from tests.providers.reading import TOOLS, answer_to, message_of, notices_of, provider_at, read
@@ -129,7 +130,7 @@ def test_claude_behind_a_router_is_marked_in_content_parts() -> None:
     assert shares(counted) == [1.0] * 3
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "model", "marked"),
     [
         ("https://openrouter.ai/api/v1", "anthropic/claude-sonnet-5", True),

@@ -18,6 +18,7 @@ from console_app.providers.formats.anthropic import anthropic_messages
 from console_app.providers.formats.openai_chat import chat_messages
 from console_app.providers.formats.openai_responses import responses_input
 from console_app.providers.formats.request_parts import legal_id, tool_schema, wire_name
+from tests.each import each
 from tests.examples import examples
 from tests.providers import strict_wire
 from tests.providers.reading import ASK, TOOLS, message_of, provider_at, read
@@ -75,7 +76,7 @@ def test_anthropic_gets_one_user_message_that_opens_with_all_results() -> None:
     }
 
 
-@pytest.mark.parametrize("arguments", ["", "{broken", "[1]", "null", '{"a": NaN}', '{"a": "\\ud83d"}', "{" * 5000])
+@each("arguments", ["", "{broken", "[1]", "null", '{"a": NaN}', '{"a": "\\ud83d"}', "{" * 5000])
 def test_arguments_that_could_not_be_read_go_out_as_none(arguments: str) -> None:
     strict_wire.check_history(
         request(UserMessage(content="x"), AssistantMessage(tool_calls=(call("a", arguments),)), result("a"))
@@ -175,7 +176,7 @@ async def test_reasoning_goes_back_only_to_the_endpoint_that_wrote_it(server: Wi
         strict_wire.check(other, server.requests[-1].body)
 
 
-@pytest.mark.parametrize("api", APIS)
+@each("api", APIS)
 def test_what_only_the_vendor_itself_is_asked_for(api: Api) -> None:
     """Other servers might refuse these fields, or know them by another name."""
     for base_url in (None, "http://127.0.0.1:1/v1"):

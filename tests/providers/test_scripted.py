@@ -30,6 +30,7 @@ from console_app.domain.ports import ModelRequest, Provider
 from console_app.domain.tools import ToolSpec
 from console_app.providers import ScriptedProvider, read_script
 from console_app.providers.scripted import parse_script
+from tests.each import each
 from tests.patience import PATIENCE
 
 SCRIPTS = Path(__file__).parent / "scripts"
@@ -217,7 +218,7 @@ steps = [{ text = "no {{use}}" }]
     assert [text_of(await play(always)) for _ in range(3)] == ["1", "2", "3"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "line", "what"),
     [
         ("x = ", 1, "not TOML"),

@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.events import Decision
@@ -111,7 +109,7 @@ async def test_a_template_tells_the_form_and_a_hostile_one_nothing(template: str
     assert await form_of_template(template) == form
 
 
-@pytest.mark.parametrize(("path", "key", "template"), SHOWN.values(), ids=SHOWN.keys())
+@each(("path", "key", "template"), SHOWN.values(), ids=SHOWN.keys())
 async def test_what_the_endpoint_shows_licenses_the_first_call_of_a_model(path: str, key: str, template: str) -> None:
     with WireServer() as server:
         server.shows[path] = {key: template}
@@ -153,7 +151,7 @@ async def test_a_model_that_takes_no_tools_is_asked_to_write_its_own_form() -> N
     assert not [event for event in events if isinstance(event, ev.ApprovalRequested)]
 
 
-@pytest.mark.parametrize("more", [{"official": True}, {"mode": "native"}, {"dialect": "hermes_json"}])
+@each("more", [{"official": True}, {"mode": "native"}, {"dialect": "hermes_json"}])
 async def test_no_template_is_asked_for_where_none_is_needed(more: dict[str, Any]) -> None:
     with WireServer() as server:
         server.script(Answer(Text(MARKED)), DONE)

@@ -11,12 +11,12 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain.chunks import CallClosed
 from console_app.providers.stream.loose_json import arr, obj
+from tests.each import each
 from tests.examples import examples
 from tests.providers.reading import TOOLS, assert_well_formed, broken_of, calls_of
 from tests.providers.test_any_split import DECODERS, Pieces
@@ -215,9 +215,9 @@ def test_no_call_runs_empty_while_its_arguments_went_astray(
     assert not [text for _, text in ran if text.strip() in ("", "null", "{}")], broken_of(chunks)
 
 
-@pytest.mark.parametrize("value", [written(0, 1), json.loads(written(0, 1))], ids=["text", "object"])
-@pytest.mark.parametrize("field", ["parameters", "args", "tool_input"])
-@pytest.mark.parametrize("api", APIS)
+@each("value", [written(0, 1), json.loads(written(0, 1))], ids=["text", "object"])
+@each("field", ["parameters", "args", "tool_input"])
+@each("api", APIS)
 def test_a_call_that_begins_with_its_arguments_in_another_field_does_not_run_empty(
     api: Api, field: str, value: Any
 ) -> None:
@@ -273,8 +273,8 @@ ELSEWHERE: dict[Api, dict[str, Callable[[Any], Event]]] = {
 }
 
 
-@pytest.mark.parametrize("value", [written(0, 1), json.loads(written(0, 1))], ids=["text", "object"])
-@pytest.mark.parametrize(("api", "where"), [(api, where) for api in APIS for where in ELSEWHERE[api]])
+@each("value", [written(0, 1), json.loads(written(0, 1))], ids=["text", "object"])
+@each(("api", "where"), [(api, where) for api in APIS for where in ELSEWHERE[api]])
 def test_a_call_does_not_run_empty_beside_arguments_in_the_form_of_another_place(
     api: Api, where: str, value: Any
 ) -> None:
@@ -282,8 +282,8 @@ def test_a_call_does_not_run_empty_beside_arguments_in_the_form_of_another_place
     assert not calls_of(read(api, [*events, ELSEWHERE[api][where](value)], end))
 
 
-@pytest.mark.parametrize("again", ["{}", ""])
-@pytest.mark.parametrize("first", ["{}", ""])
+@each("again", ["{}", ""])
+@each("first", ["{}", ""])
 def test_a_call_told_of_twice_under_one_id_is_no_second_call_without_arguments(first: str, again: str) -> None:
     told = [(0, first), (1, again or written(0, 1))]
     body = [*(chat_call(n, id="a", name=NAME, arguments=text) for n, text in told), chat_chunk({}, "tool_calls"), DONE]
@@ -291,8 +291,8 @@ def test_a_call_told_of_twice_under_one_id_is_no_second_call_without_arguments(f
     assert [text for _, text in calls_of(chunks)] == ([] if again else [written(0, 1)])
 
 
-@pytest.mark.parametrize("ends", [["{}", "{}"], ["", "{}"], ["{}", ""]], ids=str)
-@pytest.mark.parametrize("begun", [False, True], ids=["arguments first", "call first"])
+@each("ends", [["{}", "{}"], ["", "{}"], ["{}", ""]], ids=str)
+@each("begun", [False, True], ids=["arguments first", "call first"])
 def test_a_call_whose_end_takes_its_arguments_back_is_not_run_unasked(ends: list[str], begun: bool) -> None:
     events, end = events_of("openai-responses", [written(0, 2)], 4, ends=False)
     added, *pieces, done, item = events
@@ -412,8 +412,8 @@ BESIDE: dict[Api, list[bytes]] = {
 }
 
 
-@pytest.mark.parametrize("api", APIS)
-@pytest.mark.parametrize("arguments", ["", "{}"])
+@each("api", APIS)
+@each("arguments", ["", "{}"])
 def test_a_call_without_arguments_runs_beside_all_that_is_none_of_a_call(api: Api, arguments: str) -> None:
     events, end = events_of(api, [arguments, written(1, 1)], 100, ends=True)
     body = b"".join([*BESIDE[api], *(sse(e, e.get("type", "")) for e in events), *end])

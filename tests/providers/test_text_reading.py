@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from console_app.domain.chunks import Chunk, ReasoningChunk, TextChunk, TextReplaced
 from console_app.domain.tools import ToolSpec
 from console_app.providers.text_protocol.reading import AnswerReader, ReadingRule
@@ -14,7 +12,7 @@ from tests.textcalls.answers import TOOLS
 from tests.textcalls.test_quotations import CALLS
 
 
-@pytest.mark.parametrize("size", [1, 4, 100])
+@each("size", [1, 4, 100])
 def test_reasoning_that_nothing_opened_is_taken_from_the_text_when_it_ends(size: int) -> None:
     reader = AnswerReader([], ReadingRule())
     text, shown, thought = "I wonder.\n</think>\n\nYes, it is.", "", ""

@@ -15,6 +15,7 @@ from console_app import textcalls
 from console_app.domain.chunks import FinishChunk, TextChunk
 from console_app.domain.tools import ToolSpec
 from console_app.providers import TextProtocol
+from tests.each import each
 from tests.providers.reading import provider_at, request_with
 from tests.textcalls.test_work import MOST_ENDED
 from tests.wire_bytes import Answer, Text
@@ -29,8 +30,8 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize("piece", ANSWERS.values(), ids=ANSWERS.keys())
-@pytest.mark.parametrize("official", [False, True])
+@each("piece", ANSWERS.values(), ids=ANSWERS.keys())
+@each("official", [False, True])
 async def test_others_have_their_turn_between_any_two_slices_of_one_long_piece(piece: str, official: bool) -> None:
     turns = [0]
 

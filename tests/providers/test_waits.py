@@ -204,7 +204,7 @@ class Held(Waits):
         self.now = max(self.now, until)
 
 
-@pytest.mark.parametrize("api", APIS)
+@each("api", APIS)
 async def test_one_wait_is_shared_by_all_who_ask_there(api: Api) -> None:
     at: list[float] = []
     shared = Held()
@@ -235,7 +235,7 @@ async def test_one_wait_is_shared_by_all_who_ask_there(api: Api) -> None:
     assert min(at[1:]) >= 120
 
 
-@pytest.mark.parametrize("api", APIS)
+@each("api", APIS)
 async def test_a_long_wait_is_told_to_the_others_without_asking(api: Api) -> None:
     with WireServer(lambda _: REFUSED["error"](Said({"resets_in_seconds": 9568}))) as server:
         shared = Waits()
@@ -281,7 +281,7 @@ async def test_who_alone_asks_is_told_why_it_waits(server: WireServer, api: Api)
 # -- what is no wait
 
 
-@pytest.mark.parametrize(
+@each(
     "message",
     [
         "timed out waiting 30 seconds for the upstream",
@@ -298,7 +298,7 @@ def test_words_that_ask_for_no_wait(message: str) -> None:
     assert waits.in_words(message) is None
 
 
-@pytest.mark.parametrize("value", ["", "soon", "-5", "nan", "inf", "Tue, 99 Foo 2026", True, None, [], {}, -1, 10**20])
+@each("value", ["", "soon", "-5", "nan", "inf", "Tue, 99 Foo 2026", True, None, [], {}, -1, 10**20])
 def test_values_that_are_no_wait(value: Any) -> None:
     assert waits.seconds(value) is None
     assert waits.in_headers({"retry-after": value}) is None

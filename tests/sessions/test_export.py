@@ -14,6 +14,7 @@ from console_app.domain import events as ev
 from console_app.domain.messages import Attachment, UserMessage
 from console_app.domain.tools import Outcome
 from console_app.sessions.export import ImportFailed, exported, imported
+from tests.each import each
 from tests.sessions.test_store import TURN, numbered
 
 HOSTILE = "<script>alert(1)</script> ```\nfence ```` \x1b]52;c;aGk=\x07 \u202e"
@@ -57,7 +58,7 @@ def test_markdown_tells_the_conversation_in_order() -> None:
     assert places == sorted(places)
 
 
-@pytest.mark.parametrize("form", ["md", "html"])
+@each("form", ["md", "html"])
 def test_thoughts_steering_summaries_and_cuts_are_exported_where_they_came(form: str) -> None:
     events = numbered(
         ev.TurnStarted(prompt="Look at it.", turn=1),
@@ -78,7 +79,7 @@ def test_thoughts_steering_summaries_and_cuts_are_exported_where_they_came(form:
     assert places == sorted(places)
 
 
-@pytest.mark.parametrize("form", ["md", "html", "jsonl", "trace"])
+@each("form", ["md", "html", "jsonl", "trace"])
 def test_an_answer_that_is_not_finished_is_exported_as_that(form: str) -> None:
     """And what each of its calls was at: what runs does not look as if it had come to nothing."""
     asked = [ev.TurnStarted(prompt="Look.", turn=1), ev.StepStarted(turn=1)]
@@ -121,7 +122,7 @@ def test_json_lines_come_back_as_another_session() -> None:
     assert [event.seq for event in again] == list(range(1, len(again) + 1))
 
 
-@pytest.mark.parametrize("lines", [['{"type":"notice","text":"ok"}', "{"], ['{"type":"what"}'], ["[]"]])
+@each("lines", [['{"type":"notice","text":"ok"}', "{"], ['{"type":"what"}'], ["[]"]])
 def test_a_broken_line_is_named(lines: list[str]) -> None:
     with pytest.raises(ImportFailed, match=rf"file\.jsonl, line {len(lines)}: not an event \([A-Z]") as raised:
         imported(lines, "file.jsonl", "new")
@@ -212,7 +213,7 @@ def test_markdown_fetches_and_runs_nothing_whatever_was_said(first: str, second:
     assert acts(exported(events, "md", other)) == []
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "# Head\n\nSome *words*, `a < b` and ``x ` <y>``.\n\n- [a page](https://a.test/x)\n- 2 > 1\n\n> quoted",

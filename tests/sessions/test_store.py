@@ -250,7 +250,7 @@ def killed_after(path: Path, lines: int) -> int:
         return lines + len(process.stdout.read().split())
 
 
-@pytest.mark.parametrize("lines", [1, 7, 40])
+@each("lines", [1, 7, 40])
 async def test_kill_9_loses_nothing_that_was_shown(tmp_path: Path, lines: int) -> None:
     path = tmp_path / "sessions.db"
     shown = killed_after(path, lines)

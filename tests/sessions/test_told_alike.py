@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-import pytest
-
 from console_app import page
 from console_app.console.reports.call_report import call_text
 from console_app.domain import events as ev
@@ -14,6 +12,7 @@ from console_app.domain.tools import Outcome, ToolCall
 from console_app.domain.transcript import Transcript
 from console_app.sessions import Replay
 from console_app.sessions.export import exported
+from tests.each import each
 
 TEXT = "I look at both."
 ASKED = ev.ApprovalRequested(call_id="c0", why="not pre-approved")
@@ -68,7 +67,7 @@ def session(state: str) -> list[ev.Event]:
     ]
 
 
-@pytest.mark.parametrize("state", STATES)
+@each("state", STATES)
 async def test_the_text_of_an_answer_stands_before_its_calls_whatever_tells_it(state: str) -> None:
     events = session(state)
     played = Transcript()
@@ -82,7 +81,7 @@ async def test_the_text_of_an_answer_stands_before_its_calls_whatever_tells_it(s
         assert text.index(TEXT) < text.index("peek") < text.index("Done.")
 
 
-@pytest.mark.parametrize("state", STATES)
+@each("state", STATES)
 def test_what_people_did_with_a_call_is_told_once_by_every_export(state: str) -> None:
     events, (_, words) = session(state), STATES[state]
     markdown, html = exported(events, "md", "t"), page.of_conversation(events, "t")

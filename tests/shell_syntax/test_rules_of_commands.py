@@ -45,7 +45,7 @@ ALLOWED = {
 }
 
 
-@pytest.mark.parametrize("rule", ALLOWED)
+@each("rule", ALLOWED)
 def test_a_rule_allows_what_it_says(rule: str) -> None:
     for command in ALLOWED[rule]:
         assert action(command, f"allow {rule}") == "allow", command
@@ -643,7 +643,7 @@ def _quoted(text: str) -> bool:
     return "'" in text or '"' in text
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "rule"),
     [
         ("pytest -x", "pytest *"),

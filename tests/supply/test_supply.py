@@ -9,8 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests.each import each
 from tests.supply.audit import ending
 from tests.supply.lock import LOCK, OURS, ROOT, names, of_the_wheel
 from tests.supply.sbom import document
@@ -83,7 +82,7 @@ def test_the_licence_of_all_that_always_goes_along_is_known_and_not_of_the_gpl_f
         assert "GPL" not in said, one
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "said", "ends", "says"),
     [
         (0, "No known vulnerabilities found", 0, "No known vulnerability"),

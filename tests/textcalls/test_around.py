@@ -1,7 +1,5 @@
 """The text right before, behind and around a call decides where the protocol is text: quotations ask, own forms run."""
 
-import pytest
-
 from console_app.textcalls import ReadingLevel, parse
 from console_app.textcalls.mentions import unread
 from tests.each import each
@@ -38,16 +36,16 @@ def test_a_call_in_a_fence_longer_than_its_dialect_writes_is_text_and_told_of(fe
     assert len(parse(behind, TOOLS).calls) == 1, "it stands behind the fence, not in it"
 
 
-@pytest.mark.parametrize("prompt", [">>> ", "A: ", "Assistant: ", "> ", "NOTE: "])
-@pytest.mark.parametrize("size", [1, 1000])
+@each("prompt", [">>> ", "A: ", "Assistant: ", "> ", "NOTE: "])
+@each("size", [1, 1000])
 def test_a_label_behind_a_prompt_starts_no_line_and_is_told_of(prompt: str, size: int) -> None:
     result, screen, _ = watched(prompt + REACT, TOOLS, [size])
     assert (result.calls, screen.text) == ((), prompt + REACT)
     assert [one.name for one in result.problems] == [CALL.name]
 
 
-@pytest.mark.parametrize("call", [FENCED, REACT, f"Action:\n{OBJECT}", CALLS["command_r"].strip()])
-@pytest.mark.parametrize("size", [1, 1000])
+@each("call", [FENCED, REACT, f"Action:\n{OBJECT}", CALLS["command_r"].strip()])
+@each("size", [1, 1000])
 def test_words_behind_a_labelled_call_on_its_line_make_it_part_of_a_sentence(call: str, size: int) -> None:
     for words in (" and so on.", " That is it.", ", say"):
         result, screen, _ = watched(call + words, TOOLS, [size])
@@ -56,7 +54,7 @@ def test_words_behind_a_labelled_call_on_its_line_make_it_part_of_a_sentence(cal
     assert called(parse(f"{call}\nThat is it.", TOOLS)) == READ
 
 
-@pytest.mark.parametrize("size", [1, 1000])
+@each("size", [1, 1000])
 def test_words_in_the_fence_of_a_labelled_call_make_it_text(size: int) -> None:
     text = f"Action:\n```json\n{OBJECT}\nand so on\n```"
     result, screen, _ = watched(text, TOOLS, [size])
@@ -87,8 +85,8 @@ def test_a_call_in_the_brackets_of_prose_asks_or_is_told_of(text: str, size: int
     assert result.calls or ([one.name for one in result.problems], screen.text) == ([CALL.name], text)
 
 
-@pytest.mark.parametrize("tag", ["call", "tool_use", "action", "answer"])
-@pytest.mark.parametrize("size", [1, 1000])
+@each("tag", ["call", "tool_use", "action", "answer"])
+@each("size", [1, 1000])
 def test_a_call_in_an_element_asks_whatever_its_name(tag: str, size: int) -> None:
     for text in (
         f"<{tag}>\n{OBJECT}\n</{tag}>",
@@ -101,7 +99,7 @@ def test_a_call_in_an_element_asks_whatever_its_name(tag: str, size: int) -> Non
         assert screen.text.strip() == result.content
 
 
-@pytest.mark.parametrize("size", [1, 1000])
+@each("size", [1, 1000])
 def test_a_call_that_such_tags_hold_on_one_line_is_told_of(size: int) -> None:
     text = f"<call>{OBJECT}</call>"
     result, screen, _ = watched(text, TOOLS, [size])
@@ -111,7 +109,7 @@ def test_a_call_that_such_tags_hold_on_one_line_is_told_of(size: int) -> None:
 END = "<｜tool▁call▁end｜>"
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         f"read_file{END}",
@@ -121,20 +119,18 @@ END = "<｜tool▁call▁end｜>"
         '{"path": "b"}</tool_call><|im_end|>',
     ],
 )
-@pytest.mark.parametrize("level", ["marked", "all"])
+@each("level", ["marked", "all"])
 def test_the_end_of_a_call_alone_is_known_wherever_it_stands(text: str, level: ReadingLevel) -> None:
     assert parse(text, TOOLS, level=level).calls == ()
     assert unread(text, ["read_file"]) is not None
 
 
-@pytest.mark.parametrize(
-    "text", [f"`{END}` ends it.", f'"{END}" ends it.', f"```\nx{END}\n```", "See </tool_call> there."]
-)
+@each("text", [f"`{END}` ends it.", f'"{END}" ends it.', f"```\nx{END}\n```", "See </tool_call> there."])
 def test_the_end_of_a_call_that_is_quoted_is_none(text: str) -> None:
     assert unread(text, ["read_file"]) is None
 
 
-@pytest.mark.parametrize(("written", "meant"), [("\nx", "\nx"), ("\r\nx", "\r\nx"), ("\nx\n", "x"), ("x\n", "x\n")])
+@each(("written", "meant"), [("\nx", "\nx"), ("\r\nx", "\r\nx"), ("\nx\n", "x"), ("x\n", "x\n")])
 def test_the_first_value_of_seed_that_only_begins_with_a_line_break_is_kept_whole(written: str, meant: str) -> None:
     text = (
         f"<seed:tool_call>\n<function=read_file>\n<parameter=path>{written}</parameter>\n</function>\n</seed:tool_call>"

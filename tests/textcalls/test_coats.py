@@ -3,7 +3,6 @@
 import re
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,7 +56,7 @@ def test_the_newest_families_are_read(text: str, size: int) -> None:
     assert [one.asks for one in result.calls] == [None]
 
 
-@pytest.mark.parametrize("text", ["functions.x()", "[functions.x()]", "```tool_code\nfunctions.x()\n```"])
+@each("text", ["functions.x()", "[functions.x()]", "```tool_code\nfunctions.x()\n```"])
 def test_a_tool_may_bear_a_prefix_as_its_name(text: str) -> None:
     assert called(parse(text, [ToolSignature("functions.x", schema())])) == [("functions.x", {})]
 
@@ -120,9 +119,7 @@ def test_a_coat_may_have_brackets_of_its_own(coat: str, size: int) -> None:
     assert (called(result), result.error, screen.text) == ([WRITE], None, "")
 
 
-@pytest.mark.parametrize(
-    "text", ["<phone_calls>5</phone_calls>", "<calls>\nx\n</calls>", "a <tool caller> b", "a << b >> c"]
-)
+@each("text", ["<phone_calls>5</phone_calls>", "<calls>\nx\n</calls>", "a <tool caller> b", "a << b >> c"])
 def test_what_is_no_marker_is_text(text: str) -> None:
     result = parse(text, TOOLS)
     assert (result.calls, result.problems, result.content) == ((), (), text)

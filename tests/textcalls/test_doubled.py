@@ -1,6 +1,5 @@
 """Several calls in one answer of which one is quoted: the others are quoted with it, or ask."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,7 +22,7 @@ def test_an_unmarked_call_behind_a_quoted_one_is_text(dialect: str, between: str
         assert not runs_unasked(parse(text, TOOLS, level="all"), "all"), f"{name}:\n{text}"
 
 
-@pytest.mark.parametrize("dialect", ["hermes_json", "gemma4", "qwen3_coder_xml"])
+@each("dialect", ["hermes_json", "gemma4", "qwen3_coder_xml"])
 def test_a_marked_call_that_words_part_from_a_quoted_one_asks(dialect: str) -> None:
     for name, machine in MACHINES.items():
         text = machine(WORDS_BETWEEN.join([CALLS[dialect].strip("\n")] * 2))
@@ -31,8 +30,8 @@ def test_a_marked_call_that_words_part_from_a_quoted_one_asks(dialect: str) -> N
         assert not runs_unasked(result, "all"), f"{name}:\n{text}"
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("between", ["\n", "\n\n", WORDS_BETWEEN], ids=["a line break", "a blank line", "words"])
+@each("level", LEVELS)
+@each("between", ["\n", "\n\n", WORDS_BETWEEN], ids=["a line break", "a blank line", "words"])
 def test_behind_a_backtick_that_nothing_closes_no_call_runs(between: str, level: ReadingLevel) -> None:
     for dialect, call in CALLS.items():
         for times in (1, 2, 3):
@@ -104,8 +103,8 @@ def test_an_unmarked_call_that_no_other_is_shown_beside_counts(dialect: str, tex
     assert [(one.name, one.asks) for one in result.calls] == [("read_file", None)] * text.count("{}")
 
 
-@pytest.mark.parametrize("cell", ["| a |\n|---|\n| {}\n|", "| {}\n |\n", "| a |\n|---|\n| x |\n{}\n|"])
-@pytest.mark.parametrize("level", LEVELS)
+@each("cell", ["| a |\n|---|\n| {}\n|", "| {}\n |\n", "| a |\n|---|\n| x |\n{}\n|"])
+@each("level", LEVELS)
 def test_a_call_in_a_cell_whose_end_has_a_line_of_its_own_does_not_run(cell: str, level: ReadingLevel) -> None:
     for dialect, call in CALLS.items():
         text = cell.replace("{}", call)

@@ -4,8 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from console_app.textcalls import FAMILIES, ToolSignature, parse
 from console_app.textcalls.dialects.coats import PLAIN_THINKING, THINKING
 from console_app.textcalls.dialects.table import DIALECTS
@@ -189,7 +187,7 @@ def test_a_tool_may_bear_the_name_of_a_tag_of_reasoning() -> None:
     assert called(parse("<analysis>\n<of>it</of>\n</analysis>", tools)) == [("analysis", {"of": "it"})]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         '<tool_call>\n{"name": "functions.intersect", "arguments": {"a": "x"}}\n</tool_call>',
@@ -225,7 +223,7 @@ STRAY = {
 }
 
 
-@pytest.mark.parametrize("text", STRAY.values(), ids=STRAY.keys())
+@each("text", STRAY.values(), ids=STRAY.keys())
 def test_what_is_no_parameter_is_never_part_of_the_value_before_it(text: str) -> None:
     result = parse(f"{HERMES}\n{text}", TOOLS)
     assert called(result) == [PING]

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from console_app.textcalls import Scanner, parse
 from console_app.textcalls.model import ReadingLevel
 from tests.each import each
@@ -74,7 +72,7 @@ def test_unmarked_calls_count_only_where_they_fit_and_ask(text: str, count: int,
     assert count or result.content == text.strip()
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "why"),
     [
         ('{"name": "no_such", "arguments": {}}', "no tool has this name"),
@@ -123,7 +121,7 @@ def test_code_in_a_tag_is_told_of() -> None:
     assert [(problem.kind, problem.name) for problem in result.problems] == [("ignored", "ping")]
 
 
-@pytest.mark.parametrize("tag", ["tool_code", "tool_call", "function", "call", "invoke"])
+@each("tag", ["tool_code", "tool_call", "function", "call", "invoke"])
 def test_a_stray_tag_of_calls_leaves_the_call_after_it_one(tag: str) -> None:
     for text in (f"<{tag}>\n[TOOL_CALLS][{P}]", f"</{tag}>\n<|tool_call>call:ping{{}}<tool_call|>"):
         assert [call.name for call in parse(text, TOOLS, level="marked").calls] == ["ping"], text

@@ -6,13 +6,13 @@ import re
 import subprocess
 import sys
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.textcalls import ToolSignature, parse
 from console_app.textcalls.openings.openers import HELD, KIND_OF, LABELS, LEAD, PLAIN, TOKEN
 from console_app.textcalls.patterns import any_of
+from tests.each import each
 
 COUNTED = """
 import re
@@ -54,7 +54,7 @@ def test_where_something_opens_or_may_open_the_quick_search_stops(text: str, cut
             assert PLAIN.match(text, at), text[at:]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "<read><path>a</path></read>",

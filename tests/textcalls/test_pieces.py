@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -154,7 +153,7 @@ def test_a_call_of_a_list_that_began_stays_whatever_comes_of_the_list(
 CORES = ['"b"', "[1]", '{"c": [2, "d"]}', '{"c": {"d": {"e": [{"f": 1}]}}}']
 
 
-@pytest.mark.parametrize(("core", "levels"), zip(CORES, (0, 1, 2, 5), strict=True), ids=CORES)
+@each(("core", "levels"), zip(CORES, (0, 1, 2, 5), strict=True), ids=CORES)
 def test_a_value_nests_as_deep_as_may_be_and_no_deeper_whatever_is_passed_over_at_once(core: str, levels: int) -> None:
     for more in (0, 1):
         deep = DEPTH_CAP - len("{{") - levels + more

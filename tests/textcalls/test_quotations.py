@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,8 +53,8 @@ def test_a_quoted_call_of_any_dialect_does_not_run(machine: str) -> None:
         assert not runs_unasked(parse(text, TOOLS, level=level), level), f"{dialect}:\n{text}"
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("between", ["", "\n", "\n\n"], ids=["nothing", "a line break", "a blank line"])
+@each("level", LEVELS)
+@each("between", ["", "\n", "\n\n"], ids=["nothing", "a line break", "a blank line"])
 def test_no_quoted_call_runs_where_several_stand_one_behind_the_other(between: str, level: ReadingLevel) -> None:
     for name, machine in MACHINES.items():
         for dialect in sorted(MARKED):
@@ -105,7 +104,7 @@ def test_a_block_of_textile_stays_one_in_any_other_quotation(outer: str) -> None
         assert not runs_unasked(parse(text, TOOLS, level="marked"), "marked"), text
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@each("level", LEVELS)
 def test_a_call_of_python_within_a_line_is_told_of(level: ReadingLevel) -> None:
     result = parse('I will do that now.[read_file(path="a")]', TOOLS, level=level)
     assert (result.calls, [problem.name for problem in result.problems]) == ((), ["read_file"])
@@ -177,7 +176,7 @@ def test_whatever_stands_behind_a_marked_call_makes_it_ask(behind: str, level: R
         assert [one.asks for one in result.calls] == ["maybe quoted: text follows it"], dialect
 
 
-@pytest.mark.parametrize("text", ['if (x) {{ name: "ping", arguments: {{}} }}', '{{ name: "ping", arguments: {{}} }}'])
+@each("text", ['if (x) {{ name: "ping", arguments: {{}} }}', '{{ name: "ping", arguments: {{}} }}'])
 def test_an_object_of_javascript_is_no_call(text: str) -> None:
     assert parse(text.format(), TOOLS).calls == ()
 
@@ -186,7 +185,7 @@ def test_definitions_that_are_echoed_are_no_calls() -> None:
     assert parse('<tools>\n{"name": "ping", "parameters": {}}\n</tools>', TOOLS).calls == ()
 
 
-@pytest.mark.parametrize("dialect", ["hermes_json", "qwen3_coder_xml", "fenced_json", "roo_xml", "longcat", "kimi_k2"])
+@each("dialect", ["hermes_json", "qwen3_coder_xml", "fenced_json", "roo_xml", "longcat", "kimi_k2"])
 def test_what_reasoning_may_still_take_back_is_provisional(dialect: str) -> None:
     result, _, _ = watched(f"{CALLS[dialect]}\nno\n</think>\nDone.", TOOLS, [3])
     assert (result.calls, result.content) == ((), "Done.")
@@ -210,7 +209,7 @@ def test_an_unmarked_call_with_words_after_it_on_its_line_is_part_of_a_sentence(
     assert screen.text == f"{CALLS[dialect]}{after}"
 
 
-@pytest.mark.parametrize("dialect", ["gemma4", "lfm2"])
+@each("dialect", ["gemma4", "lfm2"])
 def test_text_right_after_the_token_that_ends_a_call_is_what_the_model_says_next(dialect: str) -> None:
     result, _, _ = watched(f"{CALLS[dialect]}Done, as asked.", TOOLS, [2])
     assert (len(result.calls), result.content) == (1, "Done, as asked.")

@@ -1,7 +1,5 @@
 """Where the form of a model is known, its calls are final as soon as each has its own end."""
 
-import pytest
-
 from console_app.textcalls import FAMILIES, Scanner
 from console_app.textcalls.model import CallFinal, CallRetracted, ParsedCall, ScanResult
 from tests.each import each
@@ -67,7 +65,7 @@ def test_a_call_in_another_form_is_not_final() -> None:
         assert (final, len(result.calls)) == ([], 1), dialect
 
 
-@pytest.mark.parametrize("reasoned", [False, True])
+@each("reasoned", [False, True])
 def test_where_the_prompt_opened_reasoning_nothing_is_final_before_its_end(reasoned: bool) -> None:
     text = f"Perhaps this.\n{HERMES}\n</think>\n{HERMES}\nMore.\n"
     final, result = read(text, "hermes_json", thinks=True)

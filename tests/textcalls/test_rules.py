@@ -93,8 +93,8 @@ def test_no_word_behind_the_ticks_of_a_fence_hides_its_calls_or_runs_them(
     assert result.calls[0].asks == "maybe quoted: it stands in a fence"
 
 
-@pytest.mark.parametrize("info", ["python", "json", "", "html"])
-@pytest.mark.parametrize("body", ["import os\n", "print(1)\n", "{'a': 1}\n", "<html>\n<body>\n", '{"name": 1, "b": {'])
+@each("info", ["python", "json", "", "html"])
+@each("body", ["import os\n", "print(1)\n", "{'a': 1}\n", "<html>\n<body>\n", '{"name": 1, "b": {'])
 def test_a_fence_that_begins_with_no_call_is_shown_as_it_comes(info: str, body: str) -> None:
     scanner = Scanner(TOOLS)
     events = scanner.feed(f"```{info}\n{body}" + "more of it " * 20)
@@ -228,7 +228,7 @@ CUT = {
 }
 
 
-@pytest.mark.parametrize(("text", "reason"), CUT.values(), ids=CUT.keys())
+@each(("text", "reason"), CUT.values(), ids=CUT.keys())
 def test_what_was_cut_off_does_not_run(text: str, reason: str | None) -> None:
     result = parse(text, TOOLS, finish_reason=reason)
     assert result.calls == ()
@@ -283,7 +283,7 @@ def test_entities_are_resolved_only_where_they_were_meant() -> None:
     assert command("http://h/?a=1&b=2") == "http://h/?a=1&b=2"
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         tagged('{"name": "read_file", "arguments": {"path": "' + "b" * 50 + '"}}'),

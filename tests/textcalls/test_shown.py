@@ -1,7 +1,5 @@
 """A call that is shown, quoted or made up does not run, and one that stands beside it does."""
 
-import pytest
-
 from console_app.textcalls import parse, render_calls
 from tests.each import each
 from tests.textcalls.answers import TOOLS, called, watched
@@ -35,7 +33,7 @@ def test_what_is_only_shown_stays_text_or_asks(text: str) -> None:
         assert result.calls or result.content == text
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         f"The log looks like an error. Again:\n{TAGGED}",
@@ -50,7 +48,7 @@ def test_a_call_that_is_meant_still_runs(text: str) -> None:
     assert called(parse(text, TOOLS)) == [("ping", {})]
 
 
-@pytest.mark.parametrize(
+@each(
     "made_up",
     [
         '<tool_response id="1" tool="ping" status="ok">',
@@ -82,7 +80,7 @@ def test_an_argument_without_a_name_after_one_with_a_name_is_refused() -> None:
     assert result.error == "invalid"
 
 
-@pytest.mark.parametrize("size", [1, 4, 1000])
+@each("size", [1, 4, 1000])
 def test_where_calls_were_taken_out_no_heap_of_blank_lines_stays(size: int) -> None:
     result, screen, _ = watched(f"A.\n\n{TAGGED}\n\n{TAGGED}\n{TAGGED}\n\n\nB.\n\n\nC", TOOLS, [size])
     assert len(result.calls) == 3

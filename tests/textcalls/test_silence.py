@@ -3,8 +3,6 @@
 import json
 from collections.abc import Callable
 
-import pytest
-
 from console_app.textcalls import ReadingLevel, Scanner, parse, render_calls, unread
 from tests.each import each
 from tests.textcalls.answers import TOOLS
@@ -58,7 +56,7 @@ def test_a_broken_call_of_any_marked_dialect_runs_or_is_told_of(
         assert result.calls or told, f"{dialect}:\n{broken(call)}"
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "<read_file",
@@ -109,8 +107,8 @@ def test_half_an_unmarked_call_behind_words_is_told_of(words: str, cutting: str,
             assert result.calls or any(one.name or one.kind == "truncated" for one in result.problems), dialect
 
 
-@pytest.mark.parametrize("lead", ["To call a tool, I write:\n", "To call a tool, I write:\n\n", "I write this: "])
-@pytest.mark.parametrize("level", ["none", "marked", "all"])
+@each("lead", ["To call a tool, I write:\n", "To call a tool, I write:\n\n", "I write this: "])
+@each("level", ["none", "marked", "all"])
 def test_a_call_that_an_explanation_leads_to_is_told_of(lead: str, level: ReadingLevel) -> None:
     """At the level `none` an unmarked shape is text as any other: only what has a marker is told of (see the table)."""
     for dialect, call in CALLS.items():
@@ -161,7 +159,7 @@ def test_a_call_that_only_looks_like_one_of_an_unmarked_dialect_is_told_of(text:
     assert (result.calls, [one.name for one in result.problems], result.content) == ((), [TOOL], text)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "The action = read_file here.",
@@ -194,7 +192,7 @@ def test_a_marked_call_that_was_only_thought_is_told_of(dialect: str, level: Rea
         assert [one.name for one in within.problems] == [TOOL]
 
 
-@pytest.mark.parametrize(
+@each(
     "thought",
     [
         "I could use <tool_call> with read_file, or [TOOL_CALLS] read_file.",
@@ -245,7 +243,7 @@ def test_a_tool_that_is_named_with_its_parameters_in_whatever_form_is_read_or_to
             assert result.calls or seems or unread(written, [TOOL]), written
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "`read_file(path)` reads a file, `read_file(path: string)` too.",

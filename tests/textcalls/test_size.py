@@ -22,13 +22,13 @@ def repeated(piece: str, length: int = MEGABYTE) -> str:
     return (piece * (length // len(piece) + 1))[:length]
 
 
-@pytest.mark.parametrize("chunk", [None, 64])
+@each("chunk", [None, 64])
 def test_a_megabyte_of_words_stays_words(chunk: int | None) -> None:
     text = repeated("Some words of prose, with a < b and {x} and [a link](url).\n")
     assert parse(text, TOOLS, chunk).content == text.strip()
 
 
-@pytest.mark.parametrize("chunk", [None, 64])
+@each("chunk", [None, 64])
 def test_one_argument_of_a_megabyte_comes_whole(chunk: int | None) -> None:
     content = repeated("if a < b: </x> {}\n").rstrip()
     text = (
@@ -43,7 +43,7 @@ def test_a_json_string_of_a_megabyte_comes_whole() -> None:
     assert parse(text, TOOLS).calls[0].arguments == {"path": repeated("abc ")}
 
 
-@pytest.mark.parametrize(
+@each(
     "call",
     [
         '<tool_call>\n{"name": "read_file", "arguments": {"path": "f"}}\n</tool_call>',
@@ -60,7 +60,7 @@ def test_thousands_of_calls_in_one_answer_are_all_read(call: str) -> None:
     assert result.error is None
 
 
-@pytest.mark.parametrize("call", ['read_file(path="f")', '{"name": "read_file", "arguments": {"path": "f"}}'])
+@each("call", ['read_file(path="f")', '{"name": "read_file", "arguments": {"path": "f"}}'])
 def test_the_panels_of_calls_that_are_complete_are_not_fed_again(call: str) -> None:
     def reading(count: int) -> int:
         text, found = f"[{', '.join([call] * count)}]", list[ScanResult]()
@@ -126,7 +126,7 @@ def problems(text: str, chunk: int | None = None) -> list[str]:
     return [problem.message for problem in parse(text, TOOLS, chunk).problems]
 
 
-@pytest.mark.parametrize("chunk", [None, 100_000])
+@each("chunk", [None, 100_000])
 def test_an_answer_without_end_is_read_for_calls_up_to_a_length(chunk: int | None) -> None:
     call = '<tool_call>\n{"name": "ping", "arguments": {}}\n</tool_call>\n'
     text = call + repeated("words ", LONGEST_ANSWER) + "\n" + call
@@ -137,7 +137,7 @@ def test_an_answer_without_end_is_read_for_calls_up_to_a_length(chunk: int | Non
     assert "longer than" in result.problems[0].message
 
 
-@pytest.mark.parametrize("opening", ["", "<think>\n", '<tool_call>\n{"name": "read_file", "arguments": {"path": "'])
+@each("opening", ["", "<think>\n", '<tool_call>\n{"name": "read_file", "arguments": {"path": "'])
 def test_what_goes_beyond_the_longest_answer_is_shown_as_it_comes(opening: str) -> None:
     scanner = Scanner(TOOLS)
     scanner.feed(opening + repeated("words ", LONGEST_ANSWER))
@@ -166,9 +166,7 @@ def test_an_answer_of_too_many_calls_runs_those_that_were_read_and_says_so() -> 
     assert result == parse(text, TOOLS)
 
 
-@pytest.mark.parametrize(
-    "form", ["<TOOLCALL>[{}]</TOOLCALL>", "```json\n[{}]\n```", "<tool_call>[{}]</tool_call>", "[TOOL_CALLS][{}]"]
-)
+@each("form", ["<TOOLCALL>[{}]</TOOLCALL>", "```json\n[{}]\n```", "<tool_call>[{}]</tool_call>", "[TOOL_CALLS][{}]"])
 def test_too_many_calls_in_one_place_run_not_at_all_and_are_told_of(form: str) -> None:
     member = '{"name": "ping", "arguments": {}}'
     text = form.format(", ".join([member] * (MOST_CALLS + 1)))
@@ -225,7 +223,7 @@ WIDE: dict[str, tuple[str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("head", "piece", "end"), WIDE.values(), ids=WIDE.keys())
+@each(("head", "piece", "end"), WIDE.values(), ids=WIDE.keys())
 def test_what_a_decision_looks_at_is_gone_through_once(head: str, piece: str, end: str) -> None:
     narrow, wide = (seconds(repeated(head + piece * width + end, 20_000), 16) for width in (30, 480))
     assert wide < 4 * max(narrow, 0.004), f"{narrow:.3f} s, then {wide:.3f} s"

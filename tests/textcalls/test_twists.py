@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from console_app.textcalls import ToolSignature, parse
 from tests.each import each
 from tests.textcalls.answers import TOOLS as COMMON
@@ -121,7 +119,7 @@ REFUSED: dict[str, tuple[str, list[tuple[str, dict[str, Any]]]]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "others"), REFUSED.values(), ids=REFUSED.keys())
+@each(("text", "others"), REFUSED.values(), ids=REFUSED.keys())
 def test_a_mistake_costs_the_call_it_is_in_and_no_other(text: str, others: list[tuple[str, dict[str, Any]]]) -> None:
     whole = parse(text, TOOLS)
     assert called(whole) == others
@@ -139,7 +137,7 @@ def test_a_value_that_was_cut_off_runs_nothing_that_stands_in_it() -> None:
     assert called(whole) == [("write_file", {"path": "b", "content": value})]
 
 
-@pytest.mark.parametrize("half", ["<tool_ca", "[TOOL_C", "<｜tool▁call", '\n{"na', "</tool_ca", "<|im_e"])
+@each("half", ["<tool_ca", "[TOOL_C", "<｜tool▁call", '\n{"na', "</tool_ca", "<|im_e"])
 def test_half_a_token_after_a_call_is_not_shown(half: str) -> None:
     result = parse(f"<tool_call>{R}</tool_call>{half}", TOOLS)
     assert called(result) == [READ]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from console_app.textcalls import ToolSignature, parse
 from console_app.textcalls.mentions import IS_CODE, MISSPELT, NO_SUCH, unread
+from tests.each import each
 
 TOOLS = ["python", "run", "search", "get", "files_read_file", "readFile"]
 ORDINARY = [
@@ -28,7 +27,7 @@ LOST = [
 ]
 
 
-@pytest.mark.parametrize("text", ORDINARY)
+@each("text", ORDINARY)
 def test_settings_and_lists_with_the_name_of_a_tool_are_no_call(text: str) -> None:
     assert unread(text, TOOLS) is None
     assert parse(text, [ToolSignature(name) for name in TOOLS]).problems == ()
@@ -38,7 +37,7 @@ def test_people_with_the_name_of_a_tool_are_no_call() -> None:
     assert unread('[{"name": "Python", "age": 35}, {"name": "Rust", "age": 11}]', TOOLS) is None
 
 
-@pytest.mark.parametrize(("text", "name", "why"), LOST)
+@each(("text", "name", "why"), LOST)
 def test_a_call_of_a_tool_with_such_a_name_is_told_of(text: str, name: str, why: str) -> None:
     found = unread(text, TOOLS)
     assert found is not None

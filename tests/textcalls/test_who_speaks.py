@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from itertools import product
 
-import pytest
-
 from console_app.textcalls import ReadingLevel, Scanner, parse
 from console_app.textcalls.model import ScanResult
 from tests.each import each, pairs
@@ -100,10 +98,8 @@ def test_no_word_before_a_call_hides_it_or_lets_it_run_before_other_text(machine
         assert ["maybe quoted" in (one.asks or "") for one in behind.calls] == [True], text
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize(
-    "result", ["Observation: done\n", "<tool_response>\nok\n</tool_response>", "```tool_output\nok\n```"]
-)
+@each("level", LEVELS)
+@each("result", ["Observation: done\n", "<tool_response>\nok\n</tool_response>", "```tool_output\nok\n```"])
 def test_a_call_before_results_that_the_model_made_up_asks(result: str, level: ReadingLevel) -> None:
     for dialect, call in CALLS.items():
         answer = read(f"{call.rstrip()}\n{result}\nThat is all.", dialect, level)
@@ -111,8 +107,8 @@ def test_a_call_before_results_that_the_model_made_up_asks(result: str, level: R
         assert answer.calls or [one.name for one in answer.problems if one.name] == [CALL.name], dialect
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("lead", ["For example:", "Example:", "You write, for instance:", "It would be:", "e.g."])
+@each("level", LEVELS)
+@each("lead", ["For example:", "Example:", "You write, for instance:", "It would be:", "e.g."])
 def test_a_marked_call_that_is_called_an_example_asks(lead: str, level: ReadingLevel) -> None:
     for dialect, call in MARKED_CALLS.items():
         for behind in ("", "\n\nSo it goes."):
@@ -120,9 +116,9 @@ def test_a_marked_call_that_is_called_an_example_asks(lead: str, level: ReadingL
             assert ["maybe quoted" in (one.asks or "") for one in result.calls] == [True], dialect
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("info", ["", "xml", "json", "tool_call"])
-@pytest.mark.parametrize("before", ["", "Here it is.\n\n", "It says:\n\n"])
+@each("level", LEVELS)
+@each("info", ["", "xml", "json", "tool_call"])
+@each("before", ["", "Here it is.\n\n", "It says:\n\n"])
 def test_a_fence_around_a_call_with_text_behind_it_never_runs_unasked(
     before: str, info: str, level: ReadingLevel
 ) -> None:
@@ -134,7 +130,7 @@ def test_a_fence_around_a_call_with_text_behind_it_never_runs_unasked(
                 assert result.calls or [one.name for one in result.problems if one.name] == [CALL.name], dialect
 
 
-@pytest.mark.parametrize("end", ["\nObservation:", "\nObservation: "])
+@each("end", ["\nObservation:", "\nObservation: "])
 def test_an_action_that_the_word_for_its_result_ends_runs(end: str) -> None:
     result = read(f"Thought: I look.\n{CALLS['react'].strip()}{end}", "react", "all")
     assert [(one.arguments, one.asks) for one in result.calls] == [(CALL.arguments, None)]

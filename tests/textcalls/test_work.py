@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-import pytest
-
 from console_app.providers.text_protocol.reading import SLICE
 from console_app.textcalls import Scanner, ToolSignature, parse
 from console_app.textcalls.openings.position import Structure
@@ -42,7 +40,7 @@ def test_a_slice_of_openers_is_little_work(opener: str) -> None:
 MANY = [ToolSignature(f"a_server_with_a_long_name_{n:04d}_reads_a_file") for n in range(3000)]
 
 
-@pytest.mark.parametrize("text", ["<tool_calls>\n<{}>\n", ">>>{}\n{{}}", "<{}><path>a</path></{}>", "<tool_call>x\n"])
+@each("text", ["<tool_calls>\n<{}>\n", ">>>{}\n{{}}", "<{}><path>a</path></{}>", "<tool_call>x\n"])
 def test_a_mark_is_little_work_where_there_are_thousands_of_tools(text: str) -> None:
     assert most_at_once(text.replace("{}", MANY[-1].name), MANY) < MOST
 
@@ -57,7 +55,7 @@ ENDED = {
 }
 
 
-@pytest.mark.parametrize(("head", "piece", "end"), ENDED.values(), ids=ENDED.keys())
+@each(("head", "piece", "end"), ENDED.values(), ids=ENDED.keys())
 def test_what_is_read_as_a_whole_is_little_work_or_much_by_its_own_account(head: str, piece: str, end: str) -> None:
     assert most_at_once(head + repeated(piece, UNREAD - SLICE - len(head)) + end) < MOST_ENDED
     scanner = Scanner(TOOLS)

@@ -15,6 +15,7 @@ from console_app.domain import ApprovalMode, ConfigError
 from console_app.domain import events as ev
 from console_app.engine import ApprovalGate, Engine, Rule
 from console_app.workplace import WorkingFolder
+from tests.each import each
 from tests.engine.peers import Model, Tools, calls, engine_of, only, outcomes, play, spec, tool_texts
 from tests.engine.strict_history import check_turn
 from tests.patience import PATIENCE, until_so
@@ -77,8 +78,8 @@ DENIALS = {
 }
 
 
-@pytest.mark.parametrize("how", DENIALS)
-@pytest.mark.parametrize("mode", [ApprovalMode.YOLO, ApprovalMode.ASK, ApprovalMode.AUTO])
+@each("how", DENIALS)
+@each("mode", [ApprovalMode.YOLO, ApprovalMode.ASK, ApprovalMode.AUTO])
 async def test_a_hook_denies_a_call_in_every_mode(tmp_path: Path, how: str, mode: ApprovalMode) -> None:
     commands = [DENIALS[how]] + ([decides("allow")] if "beside" in how else [])
     tools = Tools()
@@ -130,7 +131,7 @@ ALLOWED = [
 ]
 
 
-@pytest.mark.parametrize(("mode", "rules", "tool", "outcome"), ALLOWED)
+@each(("mode", "rules", "tool", "outcome"), ALLOWED)
 async def test_a_hook_allows_only_what_the_mode_alone_asks_for(
     tmp_path: Path, mode: ApprovalMode, rules: list[Rule], tool: dict[str, Any], outcome: str
 ) -> None:
@@ -221,7 +222,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("what", FAULTS)
+@each("what", FAULTS)
 async def test_a_faulty_hook_is_told_and_lets_nothing_through_by_silence(tmp_path: Path, what: str) -> None:
     command, notice, outcome = FAULTS[what]
     limit = 0.3 if what == "no answer" else 30
@@ -274,14 +275,14 @@ BROKEN: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("table", BROKEN)
+@each("table", BROKEN)
 def test_a_table_of_yours_that_can_not_be_read_is_an_error(tmp_path: Path, table: Any) -> None:
     with pytest.raises(ConfigError) as raised:
         WorkingFolder(Paths.find({"FANOUT_HOME": str(tmp_path)}), tmp_path, {}, table)
     assert "\n" not in raised.value.line
 
 
-@pytest.mark.parametrize(
+@each(
     ("tool", "given", "name", "told"),
     [
         ("run", {"command": "ls"}, "Bash", {"command": "ls"}),
@@ -313,7 +314,7 @@ THEIR_NAMES = {
 }
 
 
-@pytest.mark.parametrize("server", THEIR_NAMES)
+@each("server", THEIR_NAMES)
 async def test_hooks_for_tools_of_others_concern_those_that_come_along(tmp_path: Path, server: str) -> None:
     with StdioClient(f"console_app.servers.{server}") as client:
         assert {tool["name"] for tool in client.request("tools/list")["tools"]} == THEIR_NAMES[server].keys()

@@ -10,6 +10,7 @@ import pytest
 
 from console_app.domain import errors
 from console_app.workplace import Worktree
+from tests.each import each
 from tests.workplace.test_place import checkout, git
 
 __all__ = ["checkout"]
@@ -116,9 +117,7 @@ def no_commit(folder: Path) -> Path:
     return folder / "empty"
 
 
-@pytest.mark.parametrize(
-    ("where", "says"), [(no_repository, "is in no git repository"), (no_commit, "the repository has no commit yet")]
-)
+@each(("where", "says"), [(no_repository, "is in no git repository"), (no_commit, "the repository has no commit yet")])
 def test_without_a_commit_to_begin_at_it_says_so(tmp_path: Path, where: Callable[[Path], Path], says: str) -> None:
     with pytest.raises(errors.ToolError, match=says):
         Worktree.open(where(tmp_path), tmp_path / "kept", "one")
