@@ -78,12 +78,12 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
 
 
 def calls(turn: int) -> Answer:
-    made = [Call("demo_do", json.dumps({"n": f"{turn}.{n}"}), id=f"call_{turn}{n}") for n in (0, 1)]
+    made = [Call("demo_do", json.dumps({"n": f"{turn}.{n}"}), id=f"call_{turn}{n}") for n in range(4)]
     return Answer(Text("Working."), *made)
 
 
 @pytest.mark.parametrize("api", APIS)
-async def test_two_turns_with_two_calls(proxy: Proxy, api: Api) -> None:
+async def test_two_turns_with_four_calls(proxy: Proxy, api: Api) -> None:
     name = f"two-turns-{api}"
     proxy.answers[name] = [one for turn in (1, 2) for one in (calls(turn), Answer(Text(f"Done {turn}.")))]
     tools = Tools([spec()])
@@ -92,12 +92,12 @@ async def test_two_turns_with_two_calls(proxy: Proxy, api: Api) -> None:
         for turn in (1, 2):
             seen = await play(engine, f"{name}, turn {turn}")
             assert ending(seen).outcome == "completed", ending(seen).error
-            assert sorted(str(one.arguments["n"]) for one in tools.ran) == [f"{turn}.0", f"{turn}.1"]
+            assert sorted(str(one.arguments["n"]) for one in tools.ran) == [f"{turn}.{n}" for n in range(4)]
             assert engine.history[-1].content == f"Done {turn}."
             assert only(seen, ev.Notice) == []
             tools.ran.clear()
     sent = [request.raw for request in proxy.behind.requests if name.encode() in request.raw][-1].decode()
-    assert all(f"result of {turn}.{n}" in sent for turn in (1, 2) for n in (0, 1))
+    assert all(f"result of {turn}.{n}" in sent for turn in (1, 2) for n in range(4))
 
 
 @pytest.mark.parametrize("api", APIS)

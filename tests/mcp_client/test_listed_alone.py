@@ -175,3 +175,17 @@ async def test_odd_fields_of_every_kind_cost_neither_a_server_nor_their_neighbou
         '[a part that can\'t be read (its text is not a text): {"uri": "a://b", "text": 7}]',
         "sound",
     ]
+
+
+def test_a_reason_says_all_that_would_do() -> None:
+    tool = {"name": "do", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "whenever"}}
+    resource = {"name": "page", "uri": "a://b", "size": "large"}
+    told = [
+        dropped.reason
+        for method, thing in (("tools/list", tool), ("resources/list", resource))
+        for dropped in clean(method, "2025-11-25", answer(method, "2025-11-25", thing))[2]
+    ]
+    assert told == [
+        "its execution.taskSupport is not 'forbidden', 'optional' or 'required'",
+        "its size is not an integer",
+    ]
