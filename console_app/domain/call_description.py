@@ -171,6 +171,8 @@ def refusal(call: CallView, act: Act, *, siblings_run: bool = False) -> str:
         case Act.BACKGROUND:
             if call.is_own and not call.is_agent:
                 return "This is Fanout's own call: its answer needs it."
+            if call.parent:
+                return "What made this call waits for it."
             return "This call runs in the background already." if call.detached else ""
         case Act.EDIT | Act.RETRY if call.detached and call.state is CallState.RUNNING:
             return "This call runs in the background: it can run again once it has ended."

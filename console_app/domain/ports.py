@@ -431,9 +431,11 @@ class ProgramPlace:
 
 @dataclass(frozen=True, slots=True)
 class ProgramHost:
-    """The outside of a program: `call` makes a call and returns its value, or raises ToolError."""
+    """The outside of a program: `call` makes a call and returns its value, or raises ToolError. `ended` is told how
+    many have."""
 
     call: Callable[[ProgramCall], Awaitable[Any]]
+    ended: Callable[[int], None]
     printed: Callable[[str], None]
     stands: Callable[[ProgramPlace], None]
 

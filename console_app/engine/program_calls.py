@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import itertools
 import keyword
 import re
 import sys
@@ -77,13 +76,12 @@ async def run_program(
     session_id: str,
 ) -> ToolResult:
     """Run a program, or let one go on that was cut; `made` runs a call of it as one of its own."""
-    functions, lines, ended = functions_of(tools), code.splitlines(), itertools.count(1)
+    functions, lines = functions_of(tools), code.splitlines()
 
     async def call(asked: ports.ProgramCall) -> Any:
         if (spec := functions.get(asked.name)) is None:
             raise errors.ToolError(f"{asked.name} is not there any more")
         result = await made(invocation.call_id, spec, asked)
-        reporter.progress(next(ended), None, None)
         if result.outcome is not Outcome.SUCCEEDED:
             raise errors.ToolError(result.content)
         structured = result.structured
@@ -104,7 +102,13 @@ async def run_program(
     }
     program = ports.ProgramToRun(code, parameters, key_of(session_id, invocation.call_id), goes_on=invocation.taken_up)
     return await runner.run(
-        program, ports.ProgramHost(call, lambda text: reporter.log("info", text.rstrip("\n")), stands)
+        program,
+        ports.ProgramHost(
+            call,
+            lambda ended: reporter.progress(ended, None, None),
+            lambda text: reporter.log("info", text.rstrip("\n")),
+            stands,
+        ),
     )
 
 

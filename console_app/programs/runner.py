@@ -118,7 +118,8 @@ class _Run:
         self._room_taken = self._left_out = 0
         self._made: dict[int, dict[str, Any]] = {}  # its calls, by the interpreter's number
         self._calls: set[asyncio.Task[None]] = set()
-        self._unsent: list[str] = []
+        self._unsent: list[dict[str, Any]] = []
+        self._ended = 0  # calls
 
     async def result(self, program: ports.ProgramToRun) -> ToolResult:
         kept = _read(self._path) if program.goes_on and self._path is not None else {}
@@ -133,7 +134,7 @@ class _Run:
             "open": [one["id"] for one in earlier],
             "made": kept.get("made", 0),
         }
-        self._send(given)
+        self._in.write(f"{json.dumps(given)}\n".encode())
         self._begin(earlier, earlier=True)
         try:
             last = await self._followed()
@@ -196,16 +197,14 @@ class _Run:
             answer = {"id": id, "value": await self._host.call(call)}
         except errors.ToolError as error:
             answer = {"id": id, "error": error.detail}
-        self._send(answer)
-
-    def _send(self, message: dict[str, Any]) -> None:
-        """Send a message, with all others of this round of the loop: each write wakes the interpreter."""
-        if not self._unsent:
+        if not self._unsent:  # one write and one word for all of this round of the loop: each wakes others
             asyncio.get_running_loop().call_soon(self._flush)
-        self._unsent.append(json.dumps(message))
+        self._unsent.append(answer)
 
     def _flush(self) -> None:
-        self._in.write("\n".join((*self._unsent, "")).encode())
+        self._ended += len(self._unsent)
+        self._host.ended(self._ended)
+        self._in.write(f"{json.dumps(self._unsent)}\n".encode())
         self._unsent.clear()
 
     def _print(self, text: str) -> None:

@@ -311,6 +311,21 @@ async def test_a_call_of_a_program_is_stopped_and_run_again_while_the_program_wa
     assert len(there.ran) == 2
 
 
+@pytest.mark.parametrize("after", [None, 0.05])
+async def test_a_call_of_a_program_is_not_put_in_the_background_as_its_program_waits_for_it(
+    after: float | None,
+) -> None:
+    there = tools()
+
+    def react(turn: Turn, event: ev.Event) -> None:
+        if isinstance(event, ev.CallStarted) and event.call_id != "call_1_1_0":
+            assert not turn.detach_call(event.call_id)
+            asyncio.get_running_loop().call_later(0.2, there.event("1").set)
+
+    text = await result_of("await demo_do(n='1', do='wait')", react, there=there, background_after=after)
+    assert text == "result of 1"
+
+
 async def test_events_name_the_program_and_a_replay_has_its_calls_behind_it() -> None:
     engine = engine_for("await demo_do(n='1')\nawait demo_do(n='2')")
     events = await play(engine)

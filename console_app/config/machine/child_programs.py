@@ -41,9 +41,10 @@ async def end(process: asyncio.subprocess.Process) -> None:
     """End a program, if it hasn't ended, and all that it left running; close its pipes, whoever else holds them."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
+    pause = 0.0005
     try:
         while process.returncode is None:  # noqa: ASYNC110  (`wait` may wait for its pipes too, perhaps for ever)
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(pause := min(2 * pause, 0.01))
     finally:
         process._transport.close()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] # no public name
     await asyncio.sleep(0)  # its pipes are closed by the loop

@@ -76,7 +76,8 @@ class Batch:
         ]
 
     def find(self, call_id: str) -> CallExecution | None:
-        return next((call for call in self.all_calls if call.id == call_id), None)
+        made = self.made.get(call_id)
+        return made or next((call for call in self._by_index.values() if call.id == call_id), None)
 
     # While the answer streams
 

@@ -165,7 +165,7 @@ class Executor:
     def detach(self, call: CallExecution) -> bool:
         if not call.ran or call.result is not None or call.detached or call.task is None:
             return False
-        if call.spec is None or (call.spec.builtin and not is_agent(call.spec)):
+        if call.awaited or call.parent or call.spec is None or (call.spec.builtin and not is_agent(call.spec)):
             return False
         call.detached = True
         self._activity.release(call.task)

@@ -55,7 +55,7 @@ class MadeCalls:
         return result
 
     def _anew(self, id: str, parent: CallExecution, spec: ToolSpec, made: ports.ProgramCall) -> str:
-        call = CallExecution(id, parent.index, spec.name, spec, parent=parent.id, closed=True)
+        call = CallExecution(id, parent.index, spec.name, spec, parent=parent.id, closed=True, awaited=True)
         if made.earlier and spec.annotations.may_do_twice:
             call.must_ask = TWICE  # it may have run before anything of it was stored
         self.by_id[id] = call
@@ -71,6 +71,7 @@ class MadeCalls:
 
     def _again(self, seen: CallView, spec: ToolSpec, made: ports.ProgramCall) -> str:
         old = CallExecution(seen.id, seen.index, spec.name, spec, parent=seen.parent, closed=True, attempt=seen.attempt)
+        old.awaited = True
         _take(old, spec, made.arguments)
         old.started_at, old.result = seen.started_at, results.interrupted()
         fresh = old.again()
