@@ -9,7 +9,6 @@ Arguments: TypeAlias = dict[str, Any]
 """Arguments of a call: JSON values, whose shape only the tool's own schema knows."""
 
 Schema: TypeAlias = Mapping[str, Any]
-"""A JSON schema as the tool's server wrote it."""
 
 ErrorKind: TypeAlias = Literal["truncated", "invalid"]
 ReadingLevel: TypeAlias = Literal["none", "marked", "all"]

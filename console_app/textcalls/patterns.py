@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
 IDENT = r"\w[\w.\-]*"
-"""A pattern of a name, as calls have them."""
 _USES = ("match", "search", "fullmatch", "findall", "finditer", "split", "sub", "pattern")
 _DEEPEST = 100  # characters of a literal of a trie: a server may name its parameters as it likes
 _WAITING: "list[_Later]" = []

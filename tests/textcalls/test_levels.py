@@ -58,7 +58,7 @@ ALONE: dict[str, tuple[str, int]] = {
     "one that lacks an argument": ('{"name": "get_weather", "arguments": {"days": 3}}', 0),
     "one with an argument of another type": ('{"name": "get_weather", "arguments": {"city": ["A"]}}', 0),
     "one that was cut off": (P[:-1], 0),
-    "a name and words that go on": ("<ping></ping> is the tag.", 0),
+    "a name and words that go on": ("<ping></ping> is the tag.", 1),
 }
 
 

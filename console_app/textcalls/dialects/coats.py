@@ -13,7 +13,6 @@ _SIGN = r"[^\w\s<>\"'={}()\[\]\\`]"
 P = rf"(?![|｜]{{0,2}}/)(?:{_PART}{{0,30}}?(?:{_SIGN}|_))?[ ]?"
 """A pattern of the signs between the bracket of a tag and its core word: a prefix that a sign ends, a blank."""
 S = rf"[ ]?(?:(?:{_SIGN}|_){_PART}{{0,30}})?"
-"""A pattern of the signs behind the core word of a tag."""
 _WORD = r"(?:(?i:(?:tool|function)[ _▁-](?:call|request)s?|(?<=[:|｜ ])calls)|TOOLCALLS?)"
 _BRACKETED = r"(?:TOOL|FUNCTION|tool|function)_(?:CALL|call)[Ss]?"
 
@@ -57,9 +56,7 @@ HALF = (
 )
 """A pattern of the end of a text that may become a closing marker."""
 HALF_MARK = rf"<<[^<>\s]{{0,60}}>|[<◁⟨]{{1,2}}{_PART}{{0,60}}(?:[ ]{_PART}{{0,40}})?|\[/?[A-Za-z_]{{0,15}}"
-"""A pattern of the end of a text that may become a marker."""
 SPECIAL = rf"(?!{CLOSE})<[|｜][^<>|｜\n]{{1,48}}[|｜]>"
-"""A token between bars that ends nothing."""
 _NAMED = r"[^<>]{0,80}?name\s*="
 BEGIN = (
     rf"<{P}(?:function\s*=(?=[^<>\n]*>)|(?:invoke\s|function\s*(?=name)){_NAMED}|(?:tool|function)_call\s{_NAMED}|invoke>)"
@@ -104,7 +101,6 @@ THINKING = {f"<{name}>": f"</{name}>" for name in _THINKING_TAGS} | {
     "<|inner_prefix|>": "<|inner_suffix|>",
     "◁think▷": "◁/think▷",
 }
-"""How reasoning opens and closes."""
 
 INNER = ("<|inner_prefix|>", "<|inner_suffix|>")
 """Reasoning in which calls may stand, between their own tokens."""
@@ -113,7 +109,6 @@ PLAIN_THINKING = frozenset({"<scratchpad>", "<analysis>", "<reflection>"})
 """Tags that other text has too: reasoning only at the start of a line, and where no tool has the name."""
 
 FINAL = "[BEGIN FINAL RESPONSE]"
-"""Marks that end reasoning which nothing opened."""
 
 FABRICATED = (
     "<tool_response>", "<tool_response ", "<tool_result>", "<tool_results>", "<|tool_response>",
@@ -133,7 +128,6 @@ SILENT = (
     "[END FINAL RESPONSE]", "<|begin_assistant|>", "<SPECIAL_11>Assistant", "]~b]ai",
     "<｜Assistant｜>", "<seed:bos>assistant", "<｜hy_Assistant｜>", "<｜hy_Assistant:opensource｜>",
 )  # fmt: skip
-"""Tokens that mean nothing to a reader."""
 
 CHAT_TOKENS = (
     "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|eot|>", "<|eom|>", "<|end_of_text|>", "<|endoftext|>",

@@ -27,6 +27,7 @@ _CALL_KEY = lazily(
     rf"\s*+(?:\[\s*+)?\{{\s*(?:[\"']type[\"']\s*:\s*[\"']function[\"']\s*,\s*)?"
     rf"[\"']?(?:{'|'.join((*shapes.LIST_KEYS, *shapes.WRAPPER_KEYS, *shapes.ARGUMENT_KEYS))})[\"']?\s*:"
 )
+_LIST_ENDS = lazily(r"[^\n]*\)\s*\]")
 _LISTED = lazily(rf"\s*+\{{\s*[\"'](?:{'|'.join(shapes.LIST_KEYS)})[\"']\s*:{shapes.NAMED.pattern}")
 _TURN_END = lazily(r"(?:\s*<[|/｜][^<>]*>)*\s*")
 
@@ -34,11 +35,10 @@ _TURN_END = lazily(r"(?:\s*<[|/｜][^<>]*>)*\s*")
 def read_object(state: ScanState, key: str) -> Reading[None]:
     """Read an object in running text: calls, all that it holds, or data, of which nothing within counts."""
     src, start = state.src, state.src.at
-    why, tool = "no call", None
-    if known := state.tools.resolve(key) if key not in shapes.CALL_KEYS else None:
-        why, tool = state.place().withheld, known
-    elif key in shapes.CALL_KEYS:
-        why = state.place().withheld
+    tool = state.tools.resolve(key) if key not in shapes.CALL_KEYS else None
+    why = state.place().withheld if tool else "no call"
+    if key in shapes.CALL_KEYS:
+        why = state.place().quoted
         named = (yield from src.match(shapes.NAMED, 200)) or (yield from src.match(_LISTED, 200))
         tool = state.tools.resolve(named.group(1)) if named else None
         if named and not tool and state.output.has_text and named.group(1) not in shapes.NO_CALL:
@@ -46,19 +46,18 @@ def read_object(state: ScanState, key: str) -> Reading[None]:
     if why:
         state.held = False
         yield from frame(src, JSON_DATA)
-        src.pos += src.at == start
         if tool:
             state.output.note_text(start, src.at, why, tool)
         return
-    draft = state.new_draft("bare_json_lines")
-    span = yield from frame(src, JSON, draft.follow)
+    draft, in_line = state.new_draft("bare_json_lines"), not state.structure.lines(start).line_start
+    span = yield from frame(src, JSON_DATA if in_line else JSON, draft.follow)
     closed = span.state == "closed"
     if closed or span.state == "cut" or (yield from Region(start).at_turn_end(src)):
         whole = _take(state, draft, span, closed=closed, tool=tool)
         if whole is not None:
             yield from state.conclude_in_line(draft, alone=whole)
             yield from pass_separator(state)
-    elif tool and span.members and src.text(span.end, span.end + 1).isalpha():
+    elif tool and (in_line or (span.members and src.text(span.end, span.end + 1).isalpha())):
         state.refuse(draft, IN_SENTENCE, tool)
     elif tool:
         if span.string_at is not None:
@@ -162,8 +161,9 @@ def _cut(state: ScanState, draft: Draft, begun: int, end: int) -> None:
 def read_list(state: ScanState, callee: str) -> Reading[None]:
     """Read a list of Python calls, of which `callee` is the first: all of known tools, alone on its lines."""
     src, start = state.src, state.src.at
-    if why := state.place().withheld:
-        state.output.note_text(start, start + 1, why, state.tools.resolve(callee))
+    place = state.place()
+    if place.withheld and (place.quoted or not (yield from src.match(_LIST_ENDS))):
+        state.output.note_text(start, start + 1, place.withheld, state.tools.resolve(callee))
         src.pos += 1
         return
     draft = state.new_draft("pythonic_list")
@@ -230,17 +230,19 @@ _HALF_CLOSING = lazily(r"\n[ \t]*[`~]{1,2}$")
 _BULLET = lazily(r"\s*(?:[-*+]|\d{1,3}[.)])?\s*")
 _LONGEST_CODE = 8
 _RUNS = {"`": lazily("`*"), "~": lazily("~*")}
-_SPAN = lazily(r"`[^`\n]++`(?=[^`])")
-"""A pattern of code in a line between two backticks, as most is: it is seen at once where it has come whole."""
+_NESTED = lazily(r"\s*(?:```|~~~)[^\n]*\w")
+_SPAN = lazily(r"(?:(?<=\S)|(?<=\S ))`[^`\n]++`(?=[^`])")
+"""A pattern of code within a line between two backticks, as most is: it is seen at once where it has come whole."""
 _CODE_ENDS = lazily(r"`|\n[ \t]{0,30}(?=[^ \t])")
 _PARAGRAPH_ENDS = lazily(r"\n[ \t]{0,30}(?:\r?\n|```|~~~)")
+_WORDS_BEHIND = lazily(r"[^\S\n]*[^\s<]")
 _LINE_END = lazily(r"[^\n]*\n")
 
 
 def read_ticks(state: ScanState, ticks: str) -> Reading[None]:
     src = state.src
     char, start = ticks[0], src.at
-    if span := _SPAN.match(src.buf, src.pos):
+    if start > state.structure.floor + 1 and (span := _SPAN.match(src.buf, src.pos)):
         src.pos = span.end()
         state.structure.skip(start, src.at, floor=False)
         return
@@ -254,8 +256,13 @@ def read_ticks(state: ScanState, ticks: str) -> Reading[None]:
             state.structure.skip(start, src.at, floor=False)
             return
     if char == "`" and len(ticks) <= _LONGEST_CODE:
+        begin, may_be = src.at, place.line_start and state.level != "none" and not state.in_fence
+        may_be = may_be and not state.output.unfenced and (yield from _may_call(state))
+        src.rewind(begin)
         if not (yield from _inline(state, len(ticks))):
             state.structure.backtick = start
+        elif may_be and not state.structure.at(start).quoted and not (yield from src.match(_WORDS_BEHIND)):
+            _judge_fence(state, "`", "", src.text(begin, src.at - len(ticks)), begin, closed=True)
         state.structure.skip(start, src.at, floor=False)
 
 
@@ -287,7 +294,10 @@ def _fence(state: ScanState, ticks: str, start: int, opening: Match, place: Plac
     if info in _RESULTS and output.attempts and src.rewind(start):
         yield from state.cut(ticks + info, place)
         return
-    readable = state.level != "none" and not state.in_fence and len(ticks) == len("```")
+    readable = state.level != "none" and not state.in_fence
+    if len(ticks) == len("```") and readable and (yield from src.ahead()) in _RUNS and (yield from src.match(_NESTED)):
+        output.suspect("it stands in a fence")  # in another fence
+        return
     may_be, told = readable and not output.unfenced, readable and info == "tool_code"
     if may_be:
         src.pos += 1
@@ -296,12 +306,12 @@ def _fence(state: ScanState, ticks: str, start: int, opening: Match, place: Plac
     if (may_be or told or output.unfenced) and state.structure.at(start).quoted:
         readable = may_be = told = False
     state.held = may_be
-    closed = yield from _to_end(state, ticks)
+    closed = yield from _to_end(state, ticks, loosely=may_be)
     body = src.text(body_start, max(body_start, src.at)) if may_be or told else ""
     src.pos += closed or 0
     if may_be:
         whole = body if closed is not None else _HALF_CLOSING.sub("", body)
-        _judge_fence(state, info, whole, body_start, closed is not None)
+        _judge_fence(state, ticks, info, whole, body_start, closed=closed is not None)
         noted = output.notes and output.notes[-1][0] >= start
         told = told and output.segments[-1].kind == "text" and not noted
     else:
@@ -333,7 +343,8 @@ def _may_call(state: ScanState) -> Reading[bool]:
     return found["ticks"] is None and (name is None or tools.resolve(name) is not None)
 
 
-def _to_end(state: ScanState, ticks: str) -> Reading[int | None]:
+def _to_end(state: ScanState, ticks: str, *, loosely: bool) -> Reading[int | None]:
+    """Move to the line that ends a fence and return how long its end is; `loosely`: words may stand behind that."""
     src, char = state.src, ticks[0]
     closing = compiled(rf"\n[ \t]{{0,30}}{char}{{{len(ticks)}}}")
     half = compiled(rf"\n[ \t]{{0,30}}{char}{{0,{len(ticks) - 1}}}\Z")
@@ -342,13 +353,14 @@ def _to_end(state: ScanState, ticks: str) -> Reading[int | None]:
         src.pos += width
         yield from src.match(_LINE_END, 100)
         rest = src.buf[src.pos : src.pos + 100].partition("\n")[0]
-        if not rest.strip(" \t\r" + char):
+        blank = not rest.strip(" \t\r" + char)
+        if blank or (loosely and not (rest[0].isalnum() or rest[0] in char)):
             src.pos -= width
-            return width + len(rest)
+            return width + (len(rest) if blank else 0)
     return None
 
 
-def _judge_fence(state: ScanState, info: str, body: str, offset: int, closed: bool) -> None:
+def _judge_fence(state: ScanState, ticks: str, info: str, body: str, offset: int, *, closed: bool) -> None:
     """Take the calls of a fence that holds nothing but calls of known tools, the last of which may be cut off."""
     inner = state.read_inner(state, body)
     attempts = [_moved(attempt, offset, info) for segment in inner.segments for attempt in segment.attempts]
@@ -369,8 +381,9 @@ def _judge_fence(state: ScanState, info: str, body: str, offset: int, closed: bo
         if not closed:
             draft.unclosed()
     opening = f"```{info}\n" if info else "```"
-    own = all(FAMILIES[attempt.dialect].opening.startswith(opening) for attempt in draft.attempts)
-    state.conclude(draft, fenced=True, doubt="" if own else "it stands in a fence")
+    own = ticks == "```" and all(FAMILIES[one.dialect].opening.startswith(opening) for one in draft.attempts)
+    code = "a fence" if len(ticks) >= len("```") else "inline code"
+    state.conclude(draft, fenced=True, doubt="" if own else f"it stands in {code}")
 
 
 def _moved(attempt: CallAttempt, offset: int, info: str) -> CallAttempt:

@@ -141,17 +141,17 @@ def read_tool_tag(state: ScanState, token: str) -> Reading[None]:
     opening = re.escape(token)
     if not token.endswith("/>"):
         opening += rf"\s*(?:<args>\s*)?(?:<(?:{keys})>|</{re.escape(name)}>|\{{\s*[\"}}])"
-    withheld = state.place().withheld
+    place = state.place()
     if (yield from src.match(compiled(opening))) is None:
         rest = src.tail(len(token))
-        if rest is not None and not withheld and re.fullmatch(r"\s*(?:<[\w/.-]*)?", rest):
+        if rest is not None and not place.withheld and re.fullmatch(r"\s*(?:<[\w/.-]*)?", rest):
             state.cut_off(row.name, "where its parameters should begin", src.at, name)
         else:
             src.pos += len(token)
         return
     region = Region(src.at, token)
     draft = yield from state.read_body(row, region)
-    yield from state.conclude_in_line(draft, withheld)
+    yield from state.conclude_in_line(draft, place.quoted)
 
 
 def _channel(state: ScanState) -> Reading[None]:
@@ -187,21 +187,20 @@ def _channel(state: ScanState) -> Reading[None]:
 
 
 def read_label(state: ScanState, token: str) -> Reading[None]:
-    """Read what a label announces; anywhere but at the start of a line it is only shown."""
+    """Read what a label announces; anywhere but at the start of a line a whole call asks, and half of one is text."""
     src, place = state.src, state.place()
     if token == ">>>":
-        anywhere = state.last_row is ROWS["functionary_v32"]
-        yield from _recipient(state, place.quoted if anywhere else place.withheld)
+        yield from _recipient(state, place)
     elif "observation" not in token.lower():
-        yield from _action(state, place.withheld)
+        yield from _action(state, place)
     elif place.line_start and not place.blockquote and (yield from src.match(_OBSERVATION, 24)):
         yield from state.cut(token, place)
     else:
         src.pos += len(token)
 
 
-def _action(state: ScanState, shown: str) -> Reading[None]:
-    src, start = state.src, state.src.at
+def _action(state: ScanState, place: Place) -> Reading[None]:
+    src, start, shown = state.src, state.src.at, place.quoted
     starts = [_OBJECTS, _NAMED, _NO_INPUT]
     chosen = yield from src.match_first(starts)
     found = starts[chosen or 0].match(src.buf, src.pos)
@@ -210,9 +209,9 @@ def _action(state: ScanState, shown: str) -> Reading[None]:
         rest = src.tail(limit=LOOKAHEAD) or ""
         half = _HALF.match(rest)
         if _HALF_OBJECT.match(rest):
-            state.cut_off("smol_action", "inside the call", start, shown=shown)
+            state.cut_off("smol_action", "inside the call", start, shown=place.withheld)
         elif half and state.tools.begins(half[1]):
-            state.cut_off("react", "before the input of the action", start, half[1], shown)
+            state.cut_off("react", "before the input of the action", start, half[1], place.withheld)
         else:
             src.pos = after.end() if after else src.pos + 1
         return
@@ -221,7 +220,7 @@ def _action(state: ScanState, shown: str) -> Reading[None]:
         src.pos = found.end()
         draft = state.new_draft(row.name)
         draft.done_loosely(found["name"], None, start, src.at)
-        state.conclude(draft, shown)
+        yield from state.conclude_in_line(draft, shown)
         return
     label_read = "" if chosen or after is None else after.group()
     src.pos += len(label_read)
@@ -237,7 +236,7 @@ def _action(state: ScanState, shown: str) -> Reading[None]:
     yield from pass_separator(state)
 
 
-def _recipient(state: ScanState, shown: str = "") -> Reading[None]:
+def _recipient(state: ScanState, place: Place) -> Reading[None]:
     src, row, start = state.src, ROWS["functionary_v32"], state.src.at
     starts = [_TO_ALL, tag_pattern(row.body.start)]
     chosen = yield from src.match_first(starts)
@@ -247,10 +246,14 @@ def _recipient(state: ScanState, shown: str = "") -> Reading[None]:
         state.output.drop(src.at)
         state.last_row = row
     elif named and state.tools.resolve(named["name"]):
-        state.last_row = row
-        state.conclude((yield from state.read_body(row, Region(start, pretty=True))), shown=shown)
+        goes_on, state.last_row = state.last_row is row, row
+        draft = yield from state.read_body(row, Region(start, pretty=True))
+        if goes_on:
+            state.conclude(draft, place.quoted)
+        else:
+            yield from state.conclude_in_line(draft, place.quoted)
     elif (half := _HALF_RECIPIENT.match(src.tail() or "")) and state.tools.begins(half[1]):
-        state.cut_off(row.name, "before the arguments", start, half[1], shown)
+        state.cut_off(row.name, "before the arguments", start, half[1], place.withheld)
     else:
         src.pos += len(">>>")
 
@@ -283,5 +286,5 @@ def read_opening(state: ScanState) -> Reading[None]:
             state.output.drop(src.at, "thought")
     elif ((found := _NAME.match(src.buf, src.pos)) and found["name"] in names) or _TO_ALL.match(src.buf, src.pos):
         state.held = True
-        yield from _recipient(state)
+        yield from _recipient(state, state.place())
     state.held = False

@@ -76,7 +76,6 @@ looked up when one is found."""
 HALF_WORD = lazily(lambda: held_back(_leads()[1])[3:-1])  # no group, so that the engine knows the first characters
 """Finds, at the end of a text, what may become a token that begins with no rare character."""
 PLAIN = lazily(lambda: f"{LEAD.pattern}|{HALF_WORD.pattern}")
-"""Finds both."""
 TOKEN = lazily(
     lambda: (
         rf"(?P<literal>{any_of(KIND_OF)})"
@@ -89,7 +88,6 @@ TOKEN = lazily(
         rf"|{_object('key')}"
     )
 )
-"""Whatever may open something."""
 HELD = lazily(
     lambda: (
         rf"{held_back([*KIND_OF, *LABELS])}"

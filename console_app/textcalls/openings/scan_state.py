@@ -479,11 +479,17 @@ class ScanState:
                 self.output.drop(self.src.at, replacement=draft.answer)
 
     def conclude_in_line(self, draft: Draft, shown: str = "", *, alone: bool = False) -> Reading[None]:
-        """As `conclude`, but unmarked calls with words behind them on their line are text, unless a value goes on."""
-        if not shown and not draft.marked and draft.reopening is None:
-            found = yield from self.src.match(_BEHIND)
-            shown = IN_SENTENCE if found and found["words"] else ""
-        self.conclude(draft, alone=alone, shown=shown)
+        """As `conclude`, but unmarked calls with words beside them on their line ask; between words, or broken, they
+        are text."""
+        place, doubt = self.structure.at(self.output.mark), ""
+        if not shown and not draft.marked:
+            found = None if draft.reopening else (yield from self.src.match(_BEHIND))  # else a value may go on
+            words = (found and found["words"]) or ""
+            if words or not place.line_start:
+                doubt = IN_SENTENCE
+                between = not place.line_start and words and not words.startswith("</")
+                shown = doubt if between or any(one.failure for one in draft.attempts) else ""
+        self.conclude(draft, shown, doubt, alone=alone, place=place)
 
     def start_calls(self) -> Reading[None]:
         """Make the newest calls final, if they are in the model's form, with an end of their own, at a clean place, and

@@ -49,7 +49,6 @@ _ELSEWHERE = lazily(
     r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w.])(?!127\.|0\.0\.)(?:\d{1,3}\.){3}\d{1,3}(?![\w.])",
     re.IGNORECASE,
 )
-"""An address of another machine, or of a mailbox."""
 _REACHES = lazily(
     r"\|\s*\w|\s>>?\s*[\w~/.$]|`|\$[({A-Z]|~/|(?:^|[\s=:])/(?:(?:etc|home|root|usr|var|tmp|dev|bin|opt)\b|:)|\.ssh\b|%\w+%|--force\b"
     r"|\s-\w*r\w*f\b|\b(?:drop|truncate|alter|grant|revoke|delete|destroy)\s+\w|\binsert\s+into\b|\bupdate\s+\w+\s+set\b"
