@@ -311,7 +311,7 @@ async def test_a_call_of_a_program_is_stopped_and_run_again_while_the_program_wa
     assert len(there.ran) == 2
 
 
-@pytest.mark.parametrize("after", [None, 0.05])
+@each("after", [None, 0.05])
 async def test_a_call_of_a_program_is_not_put_in_the_background_as_its_program_waits_for_it(
     after: float | None,
 ) -> None:

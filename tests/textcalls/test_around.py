@@ -35,15 +35,9 @@ def test_a_call_in_a_fence_longer_than_its_dialect_writes_asks(fence: str, diale
     assert len(parse(behind, TOOLS).calls) == 1, "it stands behind the fence, not in it"
 
 
-<<<<<<< HEAD
 @each("prompt", [">>> ", "A: ", "Assistant: ", "> ", "NOTE: "])
 @each("size", [1, 1000])
-def test_a_label_behind_a_prompt_starts_no_line_and_is_told_of(prompt: str, size: int) -> None:
-=======
-@pytest.mark.parametrize("prompt", [">>> ", "A: ", "Assistant: ", "> ", "NOTE: "])
-@pytest.mark.parametrize("size", [1, 1000])
 def test_a_label_behind_a_prompt_starts_no_line_and_asks_or_is_told_of(prompt: str, size: int) -> None:
->>>>>>> w/text43
     result, screen, _ = watched(prompt + REACT, TOOLS, [size])
     if ">" in prompt:
         assert (result.calls, screen.text) == ((), prompt + REACT)
@@ -52,17 +46,11 @@ def test_a_label_behind_a_prompt_starts_no_line_and_asks_or_is_told_of(prompt: s
         assert [one.asks for one in result.calls] == ["maybe quoted: other text stands before it on its line"]
 
 
-<<<<<<< HEAD
 @each("call", [FENCED, REACT, f"Action:\n{OBJECT}", CALLS["command_r"].strip()])
 @each("size", [1, 1000])
-def test_words_behind_a_labelled_call_on_its_line_make_it_part_of_a_sentence(call: str, size: int) -> None:
-=======
-@pytest.mark.parametrize("call", [FENCED, REACT, f"Action:\n{OBJECT}", CALLS["command_r"].strip()])
-@pytest.mark.parametrize("size", [1, 1000])
 def test_words_behind_a_labelled_call_on_its_line_make_it_ask_and_words_around_it_make_it_text(
     call: str, size: int
 ) -> None:
->>>>>>> w/text43
     for words in (" and so on.", " That is it.", ", say"):
         result, _, _ = watched(call + words, TOOLS, [size])
         assert [one.asks for one in result.calls] == ["maybe quoted: it is part of a sentence"]
@@ -117,18 +105,10 @@ def test_a_call_in_an_element_asks_whatever_its_name(tag: str, size: int) -> Non
         assert screen.text.strip() == result.content
 
 
-<<<<<<< HEAD
 @each("size", [1, 1000])
-def test_a_call_that_such_tags_hold_on_one_line_is_told_of(size: int) -> None:
-    text = f"<call>{OBJECT}</call>"
-    result, screen, _ = watched(text, TOOLS, [size])
-    assert (result.calls, screen.text, [one.name for one in result.problems]) == ((), text, [CALL.name])
-=======
-@pytest.mark.parametrize("size", [1, 1000])
 def test_a_call_that_such_tags_hold_on_one_line_asks(size: int) -> None:
     result, _, _ = watched(f"<call>{OBJECT}</call>", TOOLS, [size])
     assert [one.asks for one in result.calls] == ["maybe quoted: it stands in an element that is open"]
->>>>>>> w/text43
 
 
 END = "<｜tool▁call▁end｜>"

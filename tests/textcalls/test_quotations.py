@@ -104,15 +104,6 @@ def test_a_block_of_textile_stays_one_in_any_other_quotation(outer: str) -> None
         assert not runs_unasked(parse(text, TOOLS, level="marked"), "marked"), text
 
 
-<<<<<<< HEAD
-@each("level", LEVELS)
-def test_a_call_of_python_within_a_line_is_told_of(level: ReadingLevel) -> None:
-    result = parse('I will do that now.[read_file(path="a")]', TOOLS, level=level)
-    assert (result.calls, [problem.name for problem in result.problems]) == ((), ["read_file"])
-
-
-=======
->>>>>>> w/text43
 @each("machine", MACHINES.values(), ids=MACHINES.keys())
 def test_a_quoted_call_of_a_tool_that_exists_asks_or_is_told_of(machine: Machine) -> None:
     text = machine(CALLS["hermes_json"].replace("\n", " "))

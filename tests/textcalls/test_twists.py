@@ -2,14 +2,8 @@
 
 from typing import Any
 
-<<<<<<< HEAD
-from console_app.textcalls import ToolSignature, parse
-=======
-import pytest
-
 from console_app.textcalls import FAMILIES, ToolSignature, parse, render_calls
 from console_app.textcalls.model import WrittenCall
->>>>>>> w/text43
 from tests.each import each
 from tests.textcalls.answers import TOOLS as COMMON
 from tests.textcalls.answers import called, folded, identical, schema
