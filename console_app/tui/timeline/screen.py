@@ -241,11 +241,12 @@ class TimelineScreen(Dialog[TimelineResult | None], sheets=("timeline.tcss",)):
             return []
         pieces: list[Piece] = [
             (f" {one_line(call.label, 50)}", palette.strong),
-            (f" {state_of(call)[1]}", palette.muted),
-            (f"  {brief_of(call, max(width // 3, 16))}", palette.base),
+            (f" {state_of(call)[1]}  ", palette.muted),
         ]
         failed = [(" · ", palette.faint), (one_line(call.error, 200), palette.error)] if call.error else []
         spans = [] if self.query_one("#spent").display else self._spans(call, palette)
+        rest = width // 3 if spans or failed else width - pieces_width(pieces)
+        pieces.append((brief_of(call, max(rest, 16)), palette.base))
         while spans and pieces_width([*pieces, *spans, *failed]) > width:
             del spans[:SPAN]  # what came first says least: how its arguments arrived
         return [*pieces, *spans, *failed]

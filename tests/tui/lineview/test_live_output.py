@@ -67,6 +67,13 @@ async def test_bars_are_written_over_and_an_endless_one_costs_one_line() -> None
             offset += len(text)
         await painted(pilot)
         assert [line.split(" #")[0] for line in lines(app, "of 3000")] == ["2999 of 3000"]
+        app.story.send(ev.CallProgress, 1.5, call_id=call_id, progress=5, message="\r\x1b[2K[## ] 40 %\r[###] 60 %")
+        await painted(pilot)
+        (row,) = lines(app, "60 %")
+        assert row.split(" · ")[1].startswith("5  [###] 60 %")
+        app.story.finish(call_id, 2.0, "\r".join(f"[{'#' * (n % 9):<9}] {n} %" for n in range(5000)))
+        await painted(pilot)
+        assert "4999 %" in lines(app, "look_up")[0], "a result is one line too: the last one"
 
 
 @each("hostile", PAYLOADS)

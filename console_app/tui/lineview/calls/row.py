@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.color import Color
 from rich.style import Style
 
-from console_app.domain import CallState, Outcome, amounts, call_description, one_line, plural
+from console_app.domain import CallState, Outcome, amounts, call_description, one_line, plural, safe_text
 from console_app.domain.transcript import BatchView, CallView, results, verdicts
 from console_app.records import dataclass, fields
 from console_app.tui.lineview.calls.detail import CallDetail
@@ -167,7 +167,7 @@ def news(
 
 def _running(call: CallView, room: int, palette: Palette, now: float, said: str) -> list[Piece]:
     pieces: list[Piece] = []
-    message = AnsiPainter(palette.base, palette).line(said[-400:].replace("\n", " ")) if said else []
+    message = AnsiPainter(palette.base, palette).line(" ".join(safe_text.written_lines(said[-400:]))) if said else []
     if (done := share_done(call)) is not None and call.progress is not None and call.total is not None:
         pieces.append((f"{int(done * 100)} %", palette.base))
         if (said or not call.message) and (

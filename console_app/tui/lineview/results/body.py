@@ -422,7 +422,10 @@ def _size(value: object) -> str:
 
 
 def _first_line(text: str) -> str:
-    return next((line.strip() for line in safe_text.written_lines(text[:_SOURCE])), "")
+    head = text[:_SOURCE]
+    if "\r" in head and "\n" not in head.strip():  # a line that was written over is what its end left of it
+        head = text.lstrip().split("\n", 1)[0][-_SOURCE:]
+    return next(iter(safe_text.written_lines(head)), "").strip()
 
 
 def _command(text: str, fields: Mapping[str, Any] | None, palette: Palette, ink: Style) -> list[Piece]:
