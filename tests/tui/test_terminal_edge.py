@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import select
 import threading
+import tty
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -69,9 +72,18 @@ def test_a_line_keeps_its_width_and_loses_what_is_not_text(texts: list[str]) -> 
     assert sum(segment.cell_length for segment in kept) == sum(segment.cell_length for segment in segments)
 
 
-def test_a_terminal_that_stops_reading_never_holds_the_console_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def terminal() -> tuple[int, int]:
+    reader, writing_end = os.openpty()
+    tty.setraw(writing_end)
+    return reader, writing_end
+
+
+@each("ends", [os.pipe, terminal])
+def test_a_terminal_that_stops_reading_never_holds_the_console_up(
+    ends: Callable[[], tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(driver, "FULL", 300_000)
-    reader, writing_end = os.pipe()
+    reader, writing_end = ends()
     recovered = threading.Event()
     writer = TerminalWriter(writing_end, recovered=recovered.set, lost=lambda: None)
     writer.start()
@@ -83,6 +95,19 @@ def test_a_terminal_that_stops_reading_never_holds_the_console_up(monkeypatch: p
         got += os.read(reader, 65_536)
     assert recovered.wait(PATIENCE)
     assert 200_000 < len(got) < 500_000
+    writer.stop()
+    os.close(reader)
+    os.close(writing_end)
+
+
+def test_what_a_terminal_takes_at_once_waits_for_no_thread() -> None:
+    reader, writing_end = terminal()
+    writer = TerminalWriter(writing_end, recovered=lambda: None, lost=lambda: None)
+    writer.start()
+    for frame in ("one", "two"):
+        writer.write(frame)
+        assert select.select([reader], [], [], 0)[0]
+        assert os.read(reader, 100).decode() == frame
     writer.stop()
     os.close(reader)
     os.close(writing_end)
