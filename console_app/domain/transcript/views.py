@@ -373,11 +373,7 @@ class TurnView:
 
     @property
     def without_success(self) -> list[CallView]:
-<<<<<<< HEAD
-        """The calls that did not succeed, if no call of the turn did or no answer follows that would speak of them."""
-=======
         """The calls that did not succeed, where no call of the turn did or no answer follows to speak of them."""
->>>>>>> w/screen43
         calls = self.calls
         wrong = [one for one in calls if one.verdict is not None and not (one.verdict.is_good or one.by_user)]
         return wrong if len(wrong) == len(calls) or self.steps[-1].batch.calls else []
