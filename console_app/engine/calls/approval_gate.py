@@ -232,7 +232,9 @@ class ApprovalGate:
                 return Ruling("allow", "mode yolo runs everything", ev.DecidedBy.MODE)
             case ApprovalMode.AUTO | ApprovalMode.PLAN if self.only_reads(spec, arguments):
                 if self.mode is ApprovalMode.AUTO and not self.chose and spec.server in self.bindings.foreign:
-                    return Ruling("ask", "its server is not in your own mcp.json, and you chose no mode", ev.DecidedBy.MODE)
+                    return Ruling(
+                        "ask", "its server is not in your own mcp.json, and you chose no mode", ev.DecidedBy.MODE
+                    )
                 return Ruling("allow", f"mode {self.mode.value} runs what only reads", ev.DecidedBy.MODE)
             case ApprovalMode.PLAN:
                 return Ruling("deny", PLANS, ev.DecidedBy.MODE)

@@ -306,7 +306,9 @@ def _in_our_words(message: str) -> str:
     wanted = message.removeprefix("Input should be ")
     if wanted == message:
         return f"doesn't fit the protocol ({message})"
-    kind = wanted if wanted.startswith("'") else re.sub(r"^a valid dictionary.*", "an object", wanted.partition(", ")[0])
+    kind = (
+        wanted if wanted.startswith("'") else re.sub(r"^a valid dictionary.*", "an object", wanted.partition(", ")[0])
+    )
     return f"is not {kind.replace('a valid string', 'a text').replace('a valid i', 'an i').replace('valid ', '')}"
 
 

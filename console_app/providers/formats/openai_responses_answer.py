@@ -225,9 +225,8 @@ class ResponsesAnswer(WireAnswer):
             case "reasoning":
                 self._reasoning_done(known, item)
             case _ if kind in RESPONSES_CALLS:
-                if not known.kept:
-                    self._item_added(where, item)
-                    self._keep_once(known, item, responses_finished(item, _panel_id(known)))
+                self._item_added(where, item)
+                self._keep_once(known, item, responses_finished(item, _panel_id(known)))
             case _ if kind in RESPONSES_ASKED:
                 if not known.kept:
                     self._asked.setdefault(text(item.get("call_id")) or where.item, (known, item))
