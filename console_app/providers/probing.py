@@ -244,8 +244,7 @@ def _of_one_call(one: _Played, api: str) -> list[Observation]:
     if not calls:
         breaks = "tools can't be called natively: try /protocol text"
         return [Observation("one call", _text_of(one) or "no call came", breaks)]
-    word = calls[0][1]
-    found = [Observation("one call", f"arguments {one.line(word, 60)}" if not one.of(ch.CallBroken) else seen)]
+    found = [Observation("one call", seen if one.of(ch.CallBroken) else f"arguments {one.line(calls[0][1], 60)}")]
     found += [_labels(one, api, "labels of one call"), _ends(one, api)]
     usage = [
         f"{chunk.input_tokens} in, {chunk.output_tokens} out" for chunk in one.of(ch.UsageChunk) if chunk.input_tokens
@@ -290,8 +289,7 @@ def _with_results(answer: AssistantMessage, endpoint: str) -> ports.ModelRequest
 
 
 def _of_given_back(answer: AssistantMessage, back: _Played) -> Observation:
-    results = len(answer.tool_calls)
-    given = ", ".join(filter(None, [plural(results, "result"), "reasoning" if answer.reasoning else ""]))
+    given = plural(len(answer.tool_calls), "result") + (", reasoning" if answer.reasoning else "")
     if back.error is not None:
         return Observation("given back", f"{given}: {back.problem}", "a turn ends at its first call")
     return Observation("given back", "; ".join(filter(None, (f"{given}: taken", back.notices))))
@@ -414,9 +412,8 @@ def _ends(one: _Played, api: str) -> Observation:
     ]
     marks = [kind for kind in ("[DONE]", "message_stop", "response.completed") if kind in kinds]
     closings = {"openai-responses": "response.function_call_arguments.done", "anthropic": "content_block_stop"}
-    closing = closings.get(api, "")
     words = [f"reason {', '.join(dict.fromkeys(said)) or 'none'}", *marks]
-    if closing:
+    if closing := closings.get(api):
         words.append(f"calls end with {closing}" if closing in kinds else f"calls without {closing}")
     calls = [chunk for chunk in one.of(ch.CallClosed) if chunk.sure]
     late = "" if calls or not one.calls else "a call waits for the end of the answer, or asks"

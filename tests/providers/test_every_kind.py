@@ -15,7 +15,7 @@ from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageToolCall
 from openai.types.chat.chat_completion_chunk import ChoiceDelta
 from openai.types.responses import Response, ResponseOutputItem, ResponseStreamEvent, ToolParam
 
-from console_app.domain.chunks import Chunk, ProviderCallFinished, ReasoningFinished
+from console_app.domain.chunks import Chunk, ProviderCallFinished, ProviderCallStarted, ReasoningFinished
 from console_app.domain.messages import UserMessage
 from console_app.domain.ports import ModelRequest
 from console_app.providers.formats import openai_chat_answer, openai_responses_answer
@@ -191,6 +191,20 @@ async def test_what_somebody_else_gave_an_output_goes_back_with_it(server: WireS
     kept = kept_in(chunks)
     assert kept == list(items)
     assert not notices_of(chunks)
+
+
+@pytest.mark.parametrize("answered", [False, True])
+async def test_a_search_of_tools_that_its_client_is_to_make_goes_back_only_with_what_was_found(
+    server: WireServer, answered: bool
+) -> None:
+    search = item_of("tool_search_call") | {"execution": "client"}
+    found = item_of("tool_search_output") | {"execution": "client", "call_id": search["call_id"]}
+    items = [search, found] if answered else [search]
+    ends = [event for event in response_events(*items) if b"output_item.added" not in event]
+    chunks = await answer_to(server, "openai-responses", Reply(ends))
+    assert kept_in(chunks) == (items if answered else [])
+    assert [notice for notice in notices_of(chunks) if "tool_search_call" in notice] or answered
+    assert not any(isinstance(one, ProviderCallStarted) for one in chunks)
 
 
 async def test_an_item_that_nobody_knows_goes_back_as_it_came(server: WireServer) -> None:

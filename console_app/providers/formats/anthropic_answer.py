@@ -25,7 +25,7 @@ _EVENT = frozenset(("index", "type"))
 _GIVEN_BACK = ("caller", "toolset_name")  # of a call
 _CALL = frozenset(("cache_control", "id", "input", "name", "type", *_GIVEN_BACK))
 _INPUT = "partial_json"  # the text of a delta that adds up to the input of a tool
-_OF_ONE = ("citations_delta", "compaction_delta", "signature_delta")  # deltas of one kind of block
+_OF = {"citations_delta": "text", "compaction_delta": "compaction", "signature_delta": "thinking"}  # one kind of block
 
 
 @dataclass(slots=True)
@@ -157,7 +157,7 @@ class AnthropicAnswer(WireAnswer):
             case "citations_delta" if block is not None and block.kind == "text":
                 block.fields["citations"] = cited = arr(block.fields.get("citations"))
                 cited.append(obj(delta.get("citation")))
-            case _ if block is not None and _grows(block.kind, text(kind)):
+            case _ if block and block.kind not in ("text", *THINKING) and _OF.get(text(kind), block.kind) == block.kind:
                 # An unknown block goes back as it is: its texts grow, its other fields are set.
                 for name, value in delta.items():
                     if isinstance(value, str) and isinstance(block.fields.get(name), str) and name != "type":
@@ -256,11 +256,6 @@ def seconds_left(container: dict[str, Any], now: float) -> float:
         return datetime.fromisoformat(text(container.get("expires_at"))).timestamp() - now
     except (ValueError, OverflowError):
         return math.inf
-
-
-def _grows(block: str, delta: str) -> bool:
-    """Tell whether a block that goes back as it is takes such deltas: its own, and those that nobody knows."""
-    return delta == f"{block}_delta" or not (delta in _OF_ONE or block in ("text", *THINKING))
 
 
 def _index(data: dict[str, Any]) -> int | None:

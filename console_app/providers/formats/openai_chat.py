@@ -13,7 +13,7 @@ from console_app.domain.settings import ProviderConfig
 from console_app.providers.faults.concessions import refused_field, without
 from console_app.providers.faults.fault import Fault
 from console_app.providers.formats.cache_marks import forwards_marks, mark_chat, with_mark
-from console_app.providers.formats.openai_chat_answer import FORMAT, TEXT_FIELDS, ChatAnswer, content_of
+from console_app.providers.formats.openai_chat_answer import FORMAT, OPAQUE, TEXT_FIELDS, ChatAnswer, content_of
 from console_app.providers.formats.request_parts import (
     arguments_text,
     call_fields,
@@ -169,15 +169,10 @@ _OPTIONAL: dict[str, tuple[str, ...]] = {
     "stream_options": ("include_usage",),
     "parallel_tool_calls": ("disable_parallel_tool_use",),
     "reasoning_effort": ("effort", "reasoning.effort"),
-    "temperature": (),
-    "stop": (),
-    "tool_choice": (),
-    "messages.reasoning_content": (),
-    "messages.reasoning_details": (),
-    "messages.reasoning": (),
-    "messages.reasoning_text": (),
-    "messages.reasoning_opaque": (),
-    "messages.extra_content": (),
+    **dict.fromkeys(("temperature", "stop", "tool_choice"), ()),
+    **dict.fromkeys(
+        (f"messages.{field}" for field in (*TEXT_FIELDS, OPAQUE, "reasoning_details", "extra_content")), ()
+    ),
     "cache_control": ("content",),  # with the marks it is a list
 }
 

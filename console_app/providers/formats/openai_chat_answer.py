@@ -94,10 +94,8 @@ class KeptFields:
         google = dict(obj(extra.get("google")))
         thought = google.pop("thought", None) is True
         for name, value in ({**extra, "google": google} if "google" in extra else extra).items():
-            if not isinstance(value, dict):
-                self._extra[name] = value
-            elif value:
-                self._extra[name] = obj(self._extra.get(name)) | obj(value)
+            if value or not isinstance(value, dict):
+                self._extra[name] = obj(self._extra.get(name)) | obj(value) if isinstance(value, dict) else value
         return thought
 
     def chunks(self, *, calls: bool) -> list[ch.Chunk]:

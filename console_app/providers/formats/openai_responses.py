@@ -185,14 +185,8 @@ _OPTIONAL: dict[str, tuple[str, ...]] = {
     LATE: (),
     PROGRAMS: ("programmatic_tool_calling", "programmatic", "Programmatic Tool Calling", "Programmatic tool calling"),
     "include": ("encrypted_content", "Encrypted content"),
-    "reasoning.summary": (),
-    "reasoning.effort": (),
-    "reasoning": (),
-    "parallel_tool_calls": (),
-    "temperature": (),
-    "tool_choice": (),
-    "store": (),
-    "prompt_cache_key": (),
+    **dict.fromkeys(("reasoning.summary", "reasoning.effort", "reasoning", "parallel_tool_calls", "temperature"), ()),
+    **dict.fromkeys(("tool_choice", "store", "prompt_cache_key"), ()),
 }
 
 

@@ -201,7 +201,7 @@ class ResponsesAnswer(WireAnswer):
         known = self._items.at(where, self._now)
         if kind == "message":
             known.phase = text(item.get("phase"))
-        elif kind in RESPONSES_CALLS and not known.started:
+        elif kind in RESPONSES_CALLS and item.get("execution") != "client" and not known.started:
             known.started = True
             self.chunks.append(responses_started(item, _panel_id(known)))
 
@@ -224,10 +224,9 @@ class ResponsesAnswer(WireAnswer):
                 self._message_done(known, item)
             case "reasoning":
                 self._reasoning_done(known, item)
-            case _ if kind in RESPONSES_CALLS:
-                if not known.kept:
-                    self._item_added(where, item)
-                    self._keep_once(known, item, responses_finished(item, _panel_id(known)))
+            case _ if kind in RESPONSES_CALLS and item.get("execution") != "client":
+                self._item_added(where, item)
+                self._keep_once(known, item, responses_finished(item, _panel_id(known)))
             case _ if kind in RESPONSES_ASKED:
                 if not known.kept:
                     self._asked.setdefault(text(item.get("call_id")) or where.item, (known, item))
@@ -362,8 +361,7 @@ class ResponsesAnswer(WireAnswer):
         self._listed(arr(response.get("output")), complete=status == "completed")
         for known, item in self._asked.values():
             self._leave_out(known, item, "asks for what Fanout doesn't do")
-        reason = text(obj(response.get("incomplete_details")).get("reason"))
-        self.finish(status if status == "completed" else reason or status)
+        self.finish((status != "completed" and text(obj(response.get("incomplete_details")).get("reason"))) or status)
         self.over = True
 
     def take_usage(self, event: dict[str, Any]) -> None:

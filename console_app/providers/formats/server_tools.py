@@ -33,6 +33,7 @@ RESPONSES_ASKED = frozenset(
         "local_shell_call",
         "mcp_approval_request",
         "shell_call",
+        "tool_search_call",  # that its client is to make: `execution` says so
     )
 )
 # Items beside these that the API wants back as they came; none of their text is the arguments of a call.
