@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from console_app.shell_syntax.matching import allows as allows
     from console_app.shell_syntax.matching import beginning as beginning
+    from console_app.shell_syntax.matching import hides as hides
     from console_app.shell_syntax.matching import mentions as mentions
     from console_app.shell_syntax.reading_commands import only_reads as only_reads
     from console_app.shell_syntax.words import plain_words as plain_words

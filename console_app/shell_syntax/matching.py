@@ -6,9 +6,10 @@ programs that run others, and options that do, are allowed only by a rule that h
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -107,6 +108,44 @@ _NAMED_AS: Final = {"gmake": "make", "cc": "gcc", "g++": "gcc", "clang": "gcc", 
     **dict.fromkeys(("pdflatex", "xelatex", "lualatex"), "latex"),
     "apt-get": "apt",
 }
+_SHELLS: Final = frozenset("sh bash dash zsh ksh mksh fish csh tcsh ash rbash".split())  # noqa: SIM905
+_TELLERS: Final = frozenset("printf test [ awk gawk mawk nawk sqlite3 psql mysql".split())  # noqa: SIM905
+_GIT_RUNS: Final = frozenset({"bisect", "difftool", "filter-branch", "mergetool", "rebase", "submodule"})
+# What an interpreter is given: by words, each with a NUL behind it. A shell reads its input without `-c` and a file, or
+# with `-s`; another has no file, or other options than those before one.
+_KERNELS: Final = r"//?(?:dev|proc)/"
+_FROM_INPUT: Final = re.compile(
+    r"(?:[-+]\w*[oO]\0[^\0]*\0|--(?:rcfile|init-file)\0[^\0]*\0|--(?!version|help)[^\0]*\0|[-+](?!\w*c)\w+\0)*"
+    rf"(?:$|-\0|{_KERNELS})|(?:[-+][^\0]*\0)*-\w*s\w*\0"
+)
+_FROM_FILE: Final = re.compile(
+    r"(?:-(?:u|B|O+|s|v|q|w|b)\0|--[abdf-hjkmnoqs-z][^\0]*\0)*"
+    rf"(?:(?!eval\0|repl\0|{_KERNELS})[^-\0]|-m\0(?!timeit|code|pdb|c?[pP]rofile|trace|asyncio|IPython)|"
+    r"(?:-V|-h|-v|--version|--help)\0$)"
+)
+_AS_FILE: Final = rf"(?:^|\0)(?:-f\0?+|--(?:make)?file[=\0])(?:-?\0|{_KERNELS})"
+_SED: Final = r"(?:^|[\0;{}\n\d$/!])\s*e(?:\s|\0)|[^\w\s\0-][gpiImM\d]*e[gpiImMw\d]*\s*[\0;}\n]"
+_HARMLESS: Final = r"(?:user|color|advice|init|commit|push|pull)\.\w+=[^!\0]*"
+_GIVEN: Final = {
+    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), re.compile(rf"system|\||getline|@load|{_AS_FILE}")),
+    **dict.fromkeys(("sed", "gsed"), re.compile(rf"{_SED}|{_AS_FILE}")),
+    "git": re.compile(
+        rf"^(?:-C\0[^\0]*\0|-c\0{_HARMLESS}\0|--(?!config-env|exec-path=)[^\0]*\0|-[^cC\0]\0)*+"
+        r"(?:-c|--config-env|--exec-path=)"
+    ),
+    "make": re.compile(_AS_FILE),
+    "bc": re.compile(r"(?!)"),
+    "xargs": re.compile(r"(?:^|\0)(?:-[IJ]\0?|--replace=)([^\0]+)\0(?:-[^\0]*\0)*+\1"),
+    "crontab": re.compile(r"^(?!-l\0)"),
+    **dict.fromkeys((".", "source"), re.compile(rf"^(?:-\0|{_KERNELS})")),
+}
+_TAKE_PROGRAMS: Final = frozenset(
+    "ed ex vi vim view nvim sqlite3 psql mysql gdb lldb at batch expect tclsh wish osascript parallel socat".split()  # noqa: SIM905
+)
+_RUN_BY_OPTION: Final = frozenset("tar rsync split rg make go gcc zip cpio latex mvn cmake".split())  # noqa: SIM905
+_SPACED, _ODD = re.compile(r"\s|;"), re.compile(r"[^\w./=:@%+,-]")  # of a word that may be a command, and for a shell
+_DEFINED: Final = {"alias": re.compile(r"^[^=]*="), "git": re.compile(r"^(?:[^!]*=)?!")}  # what stands before a program
+_Test = Callable[[tuple[str | None, ...], int, str | None], bool]
 _EXECUTING: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir", "--exec", "-x", "-X"})
 _MOST_NESTED: Final = 5  # commands within words of commands
 _TWO: Final = frozenset(
@@ -127,29 +166,72 @@ def allows(pattern: str, command: str) -> bool:
 
 def mentions(pattern: str, command: str) -> bool:
     """Tell whether a command may be, or may run, what the pattern of a rule that asks or denies means."""
-    return _mentions(pattern, command, 0)
+    wanted = _words_of(pattern)
+    return wanted is None or _any(command, lambda argv, at, text: _may_fit(wanted, argv[at:]), unknown=True)
 
 
-def _mentions(pattern: str, command: str, depth: int) -> bool:
-    wanted, root = _words_of(pattern), syntax.tree(command)
-    if wanted is None or root is None or depth > _MOST_NESTED:
+def hides(command: str) -> bool:
+    """Tell whether a command gives an interpreter a program that can't be judged: by its words or by its input."""
+    return _any(command, _is_given_program, unknown=False)
+
+
+def _any(command: str, test: _Test, depth: int = 0, *, unknown: bool) -> bool:
+    """Test what is run by a command, also by the words and the input of it; `unknown` is what an unknown word says."""
+    root = syntax.tree(command)
+    if root is None or depth > _MOST_NESTED:
         return True
-    for argv in syntax.commands(root, command):
+    for argv, text in syntax.commands(root, command):
         if not argv or argv[0] is None:
             return True
-        if _may_fit(wanted, argv):
+        runs = _starts(argv)
+        if any(argv[at] is not None and test(argv, at, text) for at in runs):
             return True
-        if _name(argv[0]) in _RUNNERS or _INTERPRETERS.fullmatch(_name(argv[0])) or _name(argv[0]) in _RUNS:
-            if any(_may_fit(wanted, argv[at:]) for at in range(1, len(argv))):
-                return True
-            scripts = [word for word in argv if word is not None and re.search(r"\s|;", word)]
-            if any(_mentions(pattern, script, depth + 1) for script in scripts):
-                return True
-            if None in argv:
-                return True
-        elif not _EXECUTING.isdisjoint(argv) and any(_may_fit(wanted, argv[at:]) for at in range(1, len(argv))):
+        name, words = _name(argv[0]), [word for word in argv[1:] if word not in (None, ";")]
+        if unknown and len(runs) > 1 and None in argv and name != "git":
+            return True
+        shell = next((at for at in runs if _name(argv[at] or "") in _SHELLS), -1)
+        scripts = [word for word in words if (_SPACED if shell < 0 else _ODD).search(word)] if len(runs) > 1 else []
+        if name == "alias" or (name == "git" and not {"-c", "config"}.isdisjoint(words)):
+            scripts = [script for word in words if (script := _DEFINED[name].sub("", word)) != word]
+        if text is not None and shell >= 0 and _FROM_INPUT.match(_line(argv, shell)):
+            scripts.append(text)
+        if any(_any(script, test, depth + 1, unknown=unknown) for script in scripts):
             return True
     return False
+
+
+def _starts(argv: Sequence[str | None]) -> range:
+    """Return where in its words a command may begin: at the first alone, unless that runs others."""
+    name = _name(argv[0] or "")
+    runs = (
+        (name in _RUNNERS and name not in _TELLERS)
+        or name in _RUNS
+        or not _EXECUTING.isdisjoint(argv)
+        or (name == "git" and len(argv) > 1 and argv[1] in _GIT_RUNS)
+    )
+    return range(len(argv) if runs and not (name == "command" and argv[1:2] in (("-v",), ("-V",))) else 1)
+
+
+def _is_given_program(argv: Sequence[str | None], at: int, text: str | None) -> bool:
+    """Tell whether the interpreter at a place among words takes its program from others of them, or from its input."""
+    name = _name(argv[at] or "")
+    name, words, line = _NAMED_AS.get(name, name), [word or "" for word in argv[at + 1 :]], _line(argv, at)
+    if name in _SHELLS:
+        return text is None and bool(_FROM_INPUT.match(line))
+    if name in _TAKE_PROGRAMS or (name in _GIVEN and _GIVEN[name].search(line)):
+        return True
+    if name == "xargs" and (_name((words or [""])[-1]) in _RUNNERS or any(_name(word) in _SHELLS for word in words)):
+        return True
+    if name not in _GIVEN and _INTERPRETERS.fullmatch(name):
+        return not _FROM_FILE.match(line)
+    return name in _RUN_BY_OPTION and _runs_others([name, *words], 1)
+
+
+def _line(argv: Sequence[str | None], at: int) -> str:
+    """The words behind one, each with a NUL behind it and a path as it leads from the root; `find` ends them by `;`."""
+    words = (word or "" for word in argv[at + 1 :] if word != ";")
+    paths = (posixpath.normpath(word) if word.startswith("/") else word for word in words)
+    return "".join(f"{path}\0" for path in paths)
 
 
 def beginning(command: str) -> str:

@@ -93,17 +93,39 @@ def _word(node: Node, source: bytes) -> str | None:
             return None
 
 
-def commands(root: Node, command: str) -> Iterator[tuple[str | None, ...]]:
-    """Yield the words of every command below a root; None stands for one that can't be told before it runs."""
+def commands(root: Node, command: str) -> Iterator[tuple[tuple[str | None, ...], str | None]]:
+    """Yield the words of every command below a root, and the text that is its input, None without one.
+
+    A word that can't be told before it runs is None; in a text a line with such a word stands for it. What a variable
+    is set to for one command counts as a word of `env`.
+    """
     source = command.encode()
     waiting = [root]
     while waiting:
         node = waiting.pop()
         waiting += node.children
         if node.type == "command":
-            yield tuple(_told(child, source) for child in node.children if child.type not in _BESIDE)
+            above = node.parent.children if node.parent and node.parent.type == "redirected_statement" else []
+            texts = [text for one in (*node.children, *above) if (text := _input(one, source)) is not None]
+            words = tuple(_told(one, source) for one in node.children if one.type not in _BESIDE)
+            yield words, "\n".join(texts) if texts else None
+            values = [one.children[-1] for one in node.children if one.type == "variable_assignment" and one.children]
+            for told in (_told(one, source) for one in values):
+                if told is not None:
+                    yield ("env", told), None
         elif node.type in ("declaration_command", "unset_command", "test_command"):
-            yield (source[node.start_byte : node.end_byte].decode().split(maxsplit=1)[0],)
+            yield (source[node.start_byte : node.end_byte].decode().split(maxsplit=1)[0],), None
+
+
+def _input(node: Node, source: bytes) -> str | None:
+    """Return the text of a here-document or a here-string."""
+    if node.type == "herestring_redirect":
+        return _told(node.children[-1], source) or "$_"
+    for one in node.children if node.type == "heredoc_redirect" else ():
+        if one.type == "heredoc_body":
+            text = source[one.start_byte : one.end_byte].decode()
+            return f"{text}\n$_" if one.children else text
+    return None
 
 
 _BESIDE: Final = ("variable_assignment", "file_redirect", "herestring_redirect", "heredoc_redirect")
@@ -115,7 +137,7 @@ def _told(node: Node, source: bytes) -> str | None:
     word = _word(node, source)
     if word is None and node.type in ("word", "string", "concatenation"):
         text = source[node.start_byte : node.end_byte].decode()
-        if not re.search(r"[$`{}*?\[\]~]", text):
+        if not re.search(r"[$`{}*?\[\]~]", text.replace("{}", "")):  # which bash leaves as it is
             try:
                 word = "".join(shlex.split(text.replace("\\\n", "")))
             except ValueError:

