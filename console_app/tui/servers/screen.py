@@ -86,13 +86,13 @@ class ServersScreen(Dialog[bool]):
         clock: Callable[[], float],
         on_server: str = "",
         offers: ServerOffers | None = None,
-        searches: Callable[[int], bool] = lambda tokens: False,
+        in_requests: Callable[[int], int] = lambda taken: taken,
     ) -> None:
         super().__init__()
         self._switches = switches
         self._offers = offers
         self._tree = ServerTree(SwitchTree(switches, *([] if offers is None else [offers.mark])), clock)
-        self._details = Details(self._tree, searches)
+        self._details = Details(self._tree, in_requests)
         self._seen: object = None
         self._saved = False
         self._first = on_server
