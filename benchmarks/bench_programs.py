@@ -58,6 +58,10 @@ async def played(answers: Sequence[Sequence[Line]], folder: Path) -> list[ev.Eve
     return await play(engine)
 
 
+def ms(seconds: float) -> str:
+    return f"{seconds * 1000:,.{2 if seconds < 0.001 else 1}f} ms"
+
+
 def at(events: Sequence[ev.Event], kind: type[ev.Event], *, inside: bool = False) -> list[float]:
     return [
         one.at for one in events if isinstance(one, kind) and (getattr(one, "call_id", "") != "call_1_1_0") is inside
@@ -86,14 +90,9 @@ async def measured(folder: Path) -> list[str]:
     missed: list[str] = []
 
     def told(what: str, seconds: list[float], most: float) -> None:
-        row(
-            what,
-            f"{median(seconds) * 1000:,.2f} ms",
-            f"most {max(seconds) * 1000:,.2f} ms",
-            f"wanted {most * 1000:,.2f} ms",
-        )
+        row(what, ms(median(seconds)), f"most {ms(max(seconds))}", f"wanted {ms(most)}")
         if median(seconds) > most:
-            missed.append(f"{what}: {median(seconds):.3f} s")
+            missed.append(f"{what.strip()}: {ms(median(seconds))}")
 
     halves = [await in_program(GATHER.format(0.5, 32), folder) for _ in range(TIMES)]
     told("32 calls of half a second in one program", [one[1] for one in halves], 0.6)
@@ -110,12 +109,10 @@ async def measured(folder: Path) -> list[str]:
             inside.append((every - one) / (MANY - 1))
             first.append(one)
             whole.append(every / MANY)
-        row(
-            f"{MANY} calls of a model {how}, each", f"{median(plain) * 1000:.2f} ms", f"most {max(plain) * 1000:.2f} ms"
-        )
+        row(f"{MANY} calls of a model {how}, each", ms(median(plain)), f"most {ms(max(plain))}")
         told("  in a program, each", inside, median(plain))
-        row("  a program of one call", f"{median(first) * 1000:.1f} ms", f"most {max(first) * 1000:.1f} ms")
-        row("  with the start, each", f"{median(whole) * 1000:.2f} ms", f"most {max(whole) * 1000:.2f} ms")
+        row("  a program of one call", ms(median(first)), f"most {ms(max(first))}")
+        row("  with the start, each", ms(median(whole)), f"most {ms(max(whole))}")
     before = psutil.Process().memory_info().rss
     _, took, events = await in_program(GATHER.format(0, 10_000), folder)
     grown = (psutil.Process().memory_info().rss - before) / 2**20

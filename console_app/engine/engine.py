@@ -30,7 +30,7 @@ from console_app.engine.program_calls import PROGRAM_SPEC
 from console_app.engine.rerun import Rerun, prepare, take_up, why_again
 from console_app.engine.session import EventT, Session, Stamper
 from console_app.engine.strategies import STRATEGIES
-from console_app.engine.tool_search import Offer, searched
+from console_app.engine.tool_search import Offer, find_spec, searched, tokens
 from console_app.engine.turn import ManualTurn, Turn, as_message
 
 Activities = Turn | Rerun | Compacting
@@ -268,8 +268,12 @@ class Engine:
         """The servers' tools that the next request holds, and those behind a search."""
         return self._session.offer(self.settings.tools)
 
-    def searches(self, tokens: int) -> bool:
-        return searched(self.settings.tools, self.window(), tokens)
+    def in_each_request(self, taken: int) -> int:
+        """Return the tokens of tools that each request holds where the tools that are on take `taken`."""
+        offer = self.offer
+        if searched(self.settings.tools, self.window(), taken):
+            return tokens(offer.shown.values() if offer.behind else [find_spec(())])
+        return max(taken - tokens(one for one in offer.behind.values() if one.offer == "search"), 0)
 
     def _with_builtins(self, offer: Offer) -> Mapping[str, ToolSpec]:
         settings, session = self.settings, self._session

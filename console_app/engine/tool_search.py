@@ -60,11 +60,10 @@ class Offer:
     def saving(self) -> str:
         if not self.behind:
             return ""
-        shown, behind = tokens(self.shown.values()), tokens(self.behind.values())
-        count = len(self.shown) + len(self.behind)
+        all_of_them = [*self.behind.values(), *(spec for spec in self.shown.values() if not spec.builtin)]
         return (
-            f"{plural(count, 'tool')}, {shown:,} tokens in each request instead of {shown + behind:,}: "
-            f"the model searches for {len(self.behind):,} of them."
+            f"{plural(len(all_of_them), 'tool')}, {tokens(self.shown.values()):,} tokens in each request instead of "
+            f"{tokens(all_of_them):,}: the model searches for {len(self.behind):,} of them."
         )
 
 

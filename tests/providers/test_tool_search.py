@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -14,7 +15,7 @@ from tests.engine.test_tool_search import FIND, many
 from tests.providers import strict_wire
 from tests.providers.reading import notices_of, provider_at, read
 from tests.providers.test_server_tools import message_events, response_events
-from tests.wire_bytes import Answer, Api, Text
+from tests.wire_bytes import Answer, Api, Call, Text
 from tests.wire_server import Reply, Request, WireServer
 
 NATIVE: list[Api] = ["anthropic", "openai-responses"]
@@ -56,6 +57,11 @@ def sent(request: Request) -> tuple[list[str], list[str], list[str]]:
         [one["name"] for one in named if one["name"] not in later],
         [t["type"] for t in tools if t not in named],
     )
+
+
+def same_at_the_start(before: str, now: str) -> int:
+    differing = (place for place, (old, new) in enumerate(zip(before, now, strict=False)) if old != new)
+    return next(differing, min(len(before), len(now)))
 
 
 @pytest.mark.parametrize("api", NATIVE)
@@ -110,3 +116,39 @@ async def test_elsewhere_nothing_is_deferred(server: WireServer, api: Api) -> No
     assert error is None
     assert notices_of(chunks) == []
     assert b"defer_loading" not in server.requests[0].raw
+
+
+@pytest.mark.parametrize(
+    ("api", "native"),
+    [("openai-chat", False), ("openai-responses", False), ("anthropic", False)] + [(api, True) for api in NATIVE],
+)
+async def test_an_endpoints_cache_has_95_in_a_hundred_of_what_was_sent_before(
+    server: WireServer, api: Api, native: bool
+) -> None:
+    """Forty requests, three of them behind a search. What an endpoint can take from its cache is what a request begins
+    with as the one before it did: tools, then the system prompt, then messages."""
+    answers: list[Answer] = []
+    for number in range(39):
+        found = number // 13
+        if number % 13 == 0 and not native:
+            answers.append(Answer(Call(FIND, json.dumps({"query": f"number{found}"}))))
+        else:
+            order = f"{number} " + "and what is to be done with it, at some length " * 10
+            answers.append(Answer(Call(f"lab_work_{found}", json.dumps({"n": order}))))
+    server.script(*answers, Answer(Text("Done.")))
+    provider = provider_at(server, api, tool_search=native)
+    engine = engine_of(provider, Tools(many(200)), builtin_tools=frozenset(), max_steps=50)
+    assert ending(await play(engine)).outcome == "completed"
+    await provider.close()
+    sent = [
+        json.dumps(
+            [body["tools"], body.get("system"), body.get("instructions"), body.get("input", body.get("messages"))]
+        )
+        .replace(', "cache_control": {"type": "ephemeral"}', "")
+        .rstrip("]")
+        for body in (request.body for request in server.requests)
+    ]
+    assert len(sent) == 40
+    kept = sum(same_at_the_start(before, now) for before, now in itertools.pairwise(sent))
+    share = kept / sum(map(len, sent[:-1]))
+    assert share >= (0.999 if native else 0.95)

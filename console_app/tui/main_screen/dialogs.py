@@ -154,7 +154,9 @@ class Dialogs:
             return
         if (files := self._console.server_files) is not None:
             self._ui.open_beside(files.look)  # the keys behind this one are for the dialog
-        if await self._ui.push(ServersScreen(switches, clock, name, self._offers, self._services.engine.searches)):
+        if await self._ui.push(
+            ServersScreen(switches, clock, name, self._offers, self._services.engine.in_each_request)
+        ):
             self._ui.changed()
 
     async def call(self, label: str, arguments: Mapping[str, Any] | None = None) -> bool:

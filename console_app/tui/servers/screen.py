@@ -84,13 +84,13 @@ class ServersScreen(Dialog[bool], sheets=("servers.tcss",)):
         clock: Callable[[], float],
         on_server: str,
         offers: ServerOffers,
-        searches: Callable[[int], bool],
+        in_requests: Callable[[int], int],
     ) -> None:
         super().__init__()
         self._switches = switches
         self._offers = offers
         self._tree = ServerTree(SwitchTree(switches, offers.mark), clock)
-        self._details = Details(self._tree, searches)
+        self._details = Details(self._tree, in_requests)
         self._seen: object = None
         self._saved = False
         self._first = on_server

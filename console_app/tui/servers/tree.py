@@ -368,16 +368,16 @@ def _wrapped(pieces: list[Piece], width: int, most: int) -> list[list[Piece]]:
     return rows[: max(most, 0)]
 
 
-def _summary(tree: SwitchTree, searches: Callable[[int], bool], width: int, palette: Palette) -> Line:
+def _summary(tree: SwitchTree, in_requests: Callable[[int], int], width: int, palette: Palette) -> Line:
     """Sum up what is on and what it costs, how many servers failed, and what is not saved."""
     tools, tokens = tree.totals()
     _, before = tree.totals(saved=True)
     counted: list[Piece] = [
         (f" {plural(tools, 'tool')} on", palette.strong),
         (" · ", palette.faint),
-        (f"~{tokens:,} tokens", palette.base),
+        (f"~{(held := in_requests(tokens)):,} tokens", palette.base),
     ]
-    every: list[Piece] = [(" behind the model's search" if searches(tokens) else " in every request", palette.muted)]
+    every: list[Piece] = [(" in every request" + (f" instead of ~{tokens:,}" if held < tokens else ""), palette.muted)]
     if tokens != before:
         every.append((f" ({tokens - before:+,})", palette.success if tokens < before else palette.warning))
     unsaved: list[Piece] = []
@@ -429,16 +429,16 @@ class Details(Widget):
 
     DEFAULT_CSS = "Details { height: 5; width: 1fr; border-top: solid $panel; }"
 
-    def __init__(self, tree: ServerTree, searches: Callable[[int], bool]) -> None:
+    def __init__(self, tree: ServerTree, in_requests: Callable[[int], int]) -> None:
         super().__init__()
         self._tree = tree
-        self._searches = searches
+        self._in_requests = in_requests
 
     def render_line(self, y: int) -> Strip:
         width, height = self.content_size
         palette = self._tree.palette
         if y == height - 1:
-            return _summary(self._tree.switches, self._searches, width, palette)
+            return _summary(self._tree.switches, self._in_requests, width, palette)
         if y == 0 and not self._tree.rows:
             known = self._tree.switches.statuses
             nothing = "Nothing fits the search." if known else "No server is configured; a adds one."
