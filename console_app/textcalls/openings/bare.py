@@ -21,7 +21,6 @@ from console_app.textcalls.tool_schemas import stripped
 
 _REST_OF_LINE = lazily(r"[^\n]*")
 _PRINTED = lazily(r"[ \t]*\r?\n\s*print\(\s*\w+\s*\)")
-"""Ways in which code in a fence uses the result that it named."""
 _SEPARATOR = lazily(r"\s*[,;](?=\s*[{\[])")
 _CALL_KEY = lazily(
     rf"\s*+(?:\[\s*+)?\{{\s*(?:[\"']type[\"']\s*:\s*[\"']function[\"']\s*,\s*)?"
