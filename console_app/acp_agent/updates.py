@@ -69,7 +69,7 @@ class Updates:
             case ev.UsageReported():
                 self._usage()
             case ev.Notice():
-                self.note(event.to_user, grave=event.level in _GRAVE)
+                self.note(event.to_user(), grave=event.level in _GRAVE)
             case ev.RetryScheduled():
                 self.note(f"{event.why}. The request is sent again in {event.delay:.0f} s.")
             case ev.HistoryCompacted():

@@ -460,10 +460,10 @@ class Notice(BaseEvent):
     shortened: dict[str, int] = Field(default_factory=dict)
     shown: ShownCall | None = None
 
-    @property
-    def to_user(self) -> str:
+    def to_user(self, key: str = "/run") -> str:
+        """Return the text, and where it is of a call that can be run, the `key` that does so."""
         runs = self.shown is not None and self.shown.arguments is not None
-        return f"{self.text} /run runs it: it asks first." if runs else self.text
+        return f"{self.text} {key} runs it: it asks first." if runs else self.text
 
 
 class TurnFinished(BaseEvent):

@@ -171,7 +171,7 @@ class LineUi(UiPort):
                 self._say(f"Retrying in {event.delay:.0f} seconds, {event.attempt}{of}: {one_line(event.why, 300)}")
             case ev.Notice():
                 if event.level != "debug":
-                    self._say(f"{event.level.capitalize()}: {event.to_user}")
+                    self._say(f"{event.level.capitalize()}: {event.to_user()}")
             case ev.TodoChanged():
                 self._todo(event)
             case ev.HistoryCompacted():

@@ -128,6 +128,19 @@ async def test_what_the_endpoint_shows_licenses_the_first_call_of_a_model(path: 
     assert all(request.headers["authorization"] == "Bearer k" for request in server.looked)
 
 
+async def test_that_a_form_is_known_by_the_models_name_is_said_once() -> None:
+    with WireServer() as server:
+        server.script(Answer(Text(MARKED)), DONE, Answer(Text(MARKED)), DONE)
+        engine = engine_of(server, model="qwen3:8b")
+        events = [*await play(engine), *await play(engine)]
+        await engine.provider.close()
+        assert not server.looked
+    assert [event.text for event in events if isinstance(event, ev.Notice)] == [
+        "lab/qwen3:8b writes calls as hermes_json: by the model's name."
+    ]
+    assert [event.outcome for event in events if isinstance(event, ev.CallFinished)] == ["succeeded", "succeeded"]
+
+
 async def test_another_form_than_that_of_the_template_asks() -> None:
     with WireServer() as server:
         server.shows["/props"] = {"chat_template": TAGS}

@@ -32,6 +32,7 @@ async def test_a_key_runs_a_call_that_was_only_shown_and_asks_first(tmp_path: Pa
     async with console.run_test(size=(100, 30)) as pilot:
         await pilot.press(*"Go", "enter")
         await see(pilot, "It was not run.")
+        await see(pilot, "alt+r runs it")
         await pilot.press("alt+r")
         await see(pilot, "an answer only showed it")
         assert tool.ran == []

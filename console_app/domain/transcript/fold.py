@@ -185,7 +185,7 @@ class Transcript:
                 case ev.CallAnnounced():
                     work.calls += 1
                 case ev.Notice() if deep == len(names) and event.level in ("warning", "error"):
-                    call.message = one_line(event.to_user, _TAIL)
+                    call.message = one_line(event.to_user(), _TAIL)
                 case ev.TextDelta() | ev.ReasoningDelta() if deep == len(names):
                     work.tail = (work.tail + event.text)[-_TAIL:]
                     call.message = _MARKS.sub("", work.tail.rstrip().rpartition("\n")[2])

@@ -137,6 +137,7 @@ def _readable(call: ToolCall) -> WrittenCall | str:
     return WrittenCall(call.name, arguments)  # pyright: ignore[reportUnknownArgumentType]
 
 
+BY_NAME, BY_TEMPLATE = "by the model's name", "from the endpoint's template"
 NATIVELY = "Call tools by the API's own tool calls: what you write as text is not run."
 BY_TEXT = "Write a call as you were told to ({dialect}), at the end of your answer and with nothing behind it."
 AT_ONCE = 64  # chunks of an answer's end that are handed on without a turn for others
@@ -182,7 +183,7 @@ class TextProtocol(ports.Forwarding):
         elif kept is not None:
             self._licence = ports.Licence(kept, "as you said")
         elif (named := form_of_model(self.model)) is not None:
-            self._licence = ports.Licence(named, "by the model's name")
+            self._licence = ports.Licence(named, BY_NAME)
         else:
             self._licence = None
 
@@ -210,16 +211,17 @@ class TextProtocol(ports.Forwarding):
             self._known.keep(self._place, form)
 
     async def _learn(self) -> list[ch.NoticeChunk]:
-        """Look once at the template of the endpoint, where nothing else says how calls are written; return notices."""
+        """Say once how calls are written, by the model's name or, where nothing else says it, by the template that the
+        endpoint shows: return notices."""
         if not self._reads_text or (self._called_natively and not self._by_text):
             return []
         looked, self._looked = self._looked, True
-        if looked or self._official or self._licence is not None or not ports.speaks(self._inner, ports.ShowsForm):
+        if not looked and not self._official and self._licence is None and ports.speaks(self._inner, ports.ShowsForm):
+            form = await self._inner.shown_form()
+            self._licence = self._licence or (ports.Licence(form, BY_TEMPLATE) if form is not None else None)
+        if looked or self._licence is None or self._licence.source not in (BY_NAME, BY_TEMPLATE):
             return []
-        if (form := await self._inner.shown_form()) is None or self._licence is not None:
-            return []
-        self._licence = ports.Licence(form, "from the endpoint's template")
-        return [ch.NoticeChunk(f"{self._key} writes calls as {form}: {self._licence.source}.")]
+        return [ch.NoticeChunk(f"{self._key} writes calls as {self._licence.form}: {self._licence.source}.")]
 
     def _called(self) -> None:
         """Note that the model made a native call: it has no need of text."""
@@ -377,7 +379,8 @@ class TextProtocol(ports.Forwarding):
 
     async def _end(self, reader: AnswerReader, finish: ch.FinishChunk) -> list[ch.Chunk]:
         chunks, asked = await _finished(reader, finish.reason)
-        learnt = await self._learn() if reader.in_doubt else []
+        named = asked and self._licence is not None and self._licence.source == BY_NAME
+        learnt = await self._learn() if reader.in_doubt or named else []
         return [*learnt, *chunks, ch.FinishChunk("tool_calls" if asked and finish.reason == "stop" else finish.reason)]
 
 

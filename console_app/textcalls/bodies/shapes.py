@@ -24,7 +24,6 @@ _KINDS: dict[type, str] = {
 PARALLEL = "multi_tool_use.parallel"
 """The name of a tool that no one has: its arguments are calls."""
 NO_CALL = frozenset({"directly_answer", "directly-answer", "Final Answer"})
-"""Names by which a model says that it calls nothing."""
 _SIDE = r"(?:[\"'](?:id|type|index|tool_call_id)[\"']\s*:\s*(?:\"[^\"\\]*\"|'[^'\\]*'|\d+)\s*,\s*)*+"
 _BEFORE_NAME = (
     r"\s*+(?:\[\s*+)?\{{1,2}\s*" + _SIDE + rf"(?:[\"'](?:{'|'.join(WRAPPER_KEYS)})[\"']\s*:\s*\{{\s*)?" + _SIDE

@@ -32,7 +32,6 @@ OTHER_OPENS = (
     "<|python_start|>", "<|tools_prefix|>", "<|message_model|>", "function call<|role_sep|>", "functools",
     "<tools>", "<tool>",
 )  # fmt: skip
-"""Markers that are no coat of a core word."""
 OTHER_CLOSES = (
     "[unused12]", "<|action_end|>", "<|END_ACTION|>", "<|eom_id|>", "<|eot_id|>", "<|python_end|>", "<|tools_suffix|>",
     "<|end_message|>", "</tools>", "</tool>", "<|plamo:end_tool_arguments:plamo|>",
@@ -54,7 +53,6 @@ HALF = (
     r"(?:<\|close\|>\w{0,8}(?:<[|\w]{0,6})?|<<[^<>\n]{0,70}>|[<◁⟨]{1,2}[^<>▷⟩\n]{0,70}|\[/?[A-Za-z_]{0,15}|\[unused\d*"
     r"|\](?:<(?:\](?:\w*(?:\[(?:>(?:\[(?:<[^<>\n]*)?)?)?)?)?)?)?)"
 )
-"""A pattern of the end of a text that may become a closing marker."""
 HALF_MARK = rf"<<[^<>\s]{{0,60}}>|[<◁⟨]{{1,2}}{_PART}{{0,60}}(?:[ ]{_PART}{{0,40}})?|\[/?[A-Za-z_]{{0,15}}"
 SPECIAL = rf"(?!{CLOSE})<[|｜][^<>|｜\n]{{1,48}}[|｜]>"
 _NAMED = r"[^<>]{0,80}?name\s*="

@@ -14,14 +14,13 @@ from console_app.textcalls.dialects.table import FAMILIES
 from console_app.textcalls.model import IS_PYTHON, Unreadable, is_list, is_object
 from console_app.textcalls.openings.openers import EXTENDABLE, HALF_KEPT, HALF_LINE, HELD, LINE, LONGEST, TOKEN
 from console_app.textcalls.openings.position import Place
-from console_app.textcalls.openings.scan_state import IN_SENTENCE, ScanState
+from console_app.textcalls.openings.scan_state import BEHIND, IN_SENTENCE, ScanState
 from console_app.textcalls.patterns import compiled, lazily
 from console_app.textcalls.source import LOOKAHEAD, Match, Reading
 from console_app.textcalls.tool_schemas import stripped
 
 _REST_OF_LINE = lazily(r"[^\n]*")
 _PRINTED = lazily(r"[ \t]*\r?\n\s*print\(\s*\w+\s*\)")
-"""Ways in which code in a fence uses the result that it named."""
 _SEPARATOR = lazily(r"\s*[,;](?=\s*[{\[])")
 _CALL_KEY = lazily(
     rf"\s*+(?:\[\s*+)?\{{\s*(?:[\"']type[\"']\s*:\s*[\"']function[\"']\s*,\s*)?"
@@ -50,9 +49,12 @@ def read_object(state: ScanState, key: str) -> Reading[None]:
             state.output.note_text(start, src.at, why, tool)
         return
     draft, in_line = state.new_draft("bare_json_lines"), not state.structure.lines(start).line_start
-    span = yield from frame(src, JSON_DATA if in_line else JSON, draft.follow)
+    span = yield from (frame(src, JSON_DATA) if in_line else frame(src, JSON, draft.follow))
     closed = span.state == "closed"
-    if closed or span.state == "cut" or (yield from Region(start).at_turn_end(src)):
+    behind = (yield from src.match(BEHIND)) if in_line and closed else None
+    if behind and behind["words"] and not behind["words"].startswith("</"):  # as `conclude_in_line` would say of it
+        state.refuse(draft, IN_SENTENCE, tool or "")
+    elif closed or span.state == "cut" or (yield from Region(start).at_turn_end(src)):
         whole = _take(state, draft, span, closed=closed, tool=tool)
         if whole is not None:
             yield from state.conclude_in_line(draft, alone=whole)

@@ -368,7 +368,7 @@ _LINE_ENDS = lazily(
     )
 )
 """A pattern of the text behind a call on its line: the end of the line or another call; or words."""
-_BEHIND = lazily(
+BEHIND = lazily(
     lambda: (
         rf"(?:\s*+{CLOSE})*+[ \t]*+(?:[,;|}}\]][ \t]*+)*"
         rf"(?:(?P<words>[^\s<\[\]{{}},;|]|\][^<]|<[-!=]|\[\^?\d|(?!{_ENDS}|{CLOSE})</[\w:.-]{{1,40}}[\s>])"
@@ -483,7 +483,7 @@ class ScanState:
         are text."""
         place, doubt = self.structure.at(self.output.mark), ""
         if not shown and not draft.marked:
-            found = None if draft.reopening else (yield from self.src.match(_BEHIND))  # else a value may go on
+            found = None if draft.reopening else (yield from self.src.match(BEHIND))  # else a value may go on
             words = (found and found["words"]) or ""
             if words or not place.line_start:
                 doubt = IN_SENTENCE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from console_app.domain import amounts, event_news
@@ -54,6 +54,7 @@ class EventRouter:
         self._unreported: list[CallGroup] = []  # of them, those that no answer followed yet
         self._newest: CallGroup | None = None
         self._retry: RetryBlock | None = None  # of a request that is tried again, until its answer begins
+        self.key_of: Callable[[str], str] = "/{}".format  # what to press or write for a command
         self.unpainted = 0  # characters of answers since whoever paints them last set it to 0
         self._prompt: UserBlock | None = None  # of the turn, until its message has joined the history
         self._sent: UserBlock | None = None  # a prompt whose turn has not begun
@@ -120,7 +121,7 @@ class EventRouter:
             case ev.RetryScheduled():
                 self._retrying(event)
             case ev.Notice():
-                self._view.add_notice(event.level, event.to_user)
+                self._view.add_notice(event.level, event.to_user(self.key_of("run")))
             case ev.TurnFinished():
                 self._turn_finished(event)
             case ev.TurnUndone():

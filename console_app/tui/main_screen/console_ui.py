@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from textual import getters
 from textual.app import App, ComposeResult
@@ -124,6 +124,7 @@ class ShownConversation:
     def _begin(self) -> None:
         self.transcript = Transcript()
         self._router = EventRouter(self.view, self.transcript)
+        self._router.key_of = lambda intent: _key_of(self.view.screen, intent)
         self.boards.follow(self.transcript, self._prompt)
 
     def sending(self, text: str | None, waits: Waits) -> None:
@@ -437,11 +438,7 @@ class ConsoleUi(Ui):
             self.tell_notices()
 
     def key_of(self, intent: str) -> str:
-        """Return the key that does what a slash command does, or the command itself where none is bound."""
-        for one in self._screen.active_bindings.values():
-            if one.binding.action == f"command('{intent}')":
-                return key_name(one.binding.key)
-        return f"/{intent}"
+        return _key_of(self._screen, intent)
 
     def tell_notices(self) -> None:
         self._screen.welcome.notices(self._notices)
@@ -550,3 +547,11 @@ def read_status(services: Services, transcript: Transcript, states: Sequence[str
         cost=transcript.usage.cost,
         storage=storage,
     )
+
+
+def _key_of(screen: Screen[Any], intent: str) -> str:
+    """Return the key that does what a slash command does, or the command itself where none is bound."""
+    for one in screen.active_bindings.values():
+        if one.binding.action == f"command('{intent}')":
+            return key_name(one.binding.key)
+    return f"/{intent}"
