@@ -101,7 +101,7 @@ async def test_a_call_in_what_a_tool_of_the_provider_found_asks(api: Api, hub: H
 
 async def test_a_call_in_what_was_said_before_a_new_start_asks(hub: Hub) -> None:
     with WireServer() as server:
-        server.script(DONE, Answer(Text(f"They pasted: {BARE}")), DONE, DONE, Answer(Text(MARKED)), DONE)
+        server.script(DONE, Answer(Text(f"They pasted {BARE} there.")), DONE, DONE, Answer(Text(MARKED)), DONE)
         engine = engine_of(server, "openai-chat", hub)
         events: list[ev.Event] = []
         for prompt in (f"What is this?\n\n{BARE}", "And?", "Go on."):

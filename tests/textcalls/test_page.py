@@ -7,7 +7,7 @@ from tests.textcalls.answers import CORPUS
 
 def test_every_family_is_on_the_page() -> None:
     for name in FAMILIES:
-        assert f"`{name}`" in page()
+        assert f"\n### {name}\n" in page()
 
 
 def test_the_formats_of_the_corpus_are_dialects_or_variants_of_one() -> None:

@@ -373,10 +373,11 @@ class TurnView:
 
     @property
     def without_success(self) -> list[CallView]:
-        """The calls that did not succeed, where no call of the turn did or no answer follows to speak of them."""
+        """The calls that did not succeed, where all of the turn failed or no answer follows to speak of them."""
         calls = self.calls
         wrong = [one for one in calls if one.verdict is not None and not (one.verdict.is_good or one.by_user)]
-        return wrong if len(wrong) == len(calls) or self.steps[-1].batch.calls else []
+        failed = all(one.outcome is not None and one.outcome.is_error for one in calls)
+        return wrong if (failed and len(wrong) == len(calls)) or self.steps[-1].batch.calls else []
 
     @property
     def broke_off(self) -> bool:
