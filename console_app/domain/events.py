@@ -461,7 +461,7 @@ class Notice(BaseEvent):
     shown: ShownCall | None = None
 
     def to_user(self, key: str = "/run") -> str:
-        """Return the text, and where it is of a call that can be run, the `key` that does so."""
+        """Return the text; where a call can be run, it names the `key` that runs it."""
         runs = self.shown is not None and self.shown.arguments is not None
         return f"{self.text} {key} runs it: it asks first." if runs else self.text
 

@@ -176,7 +176,7 @@ def hides(command: str) -> bool:
 
 
 def _any(command: str, test: _Test, depth: int = 0, *, unknown: bool) -> bool:
-    """Test what is run by a command, also by the words and the input of it; `unknown` is what an unknown word says."""
+    """Test each command that a command runs, by its words or its input. `unknown` is the answer for an unknown word."""
     root = syntax.tree(command)
     if root is None or depth > _MOST_NESTED:
         return True
@@ -201,7 +201,7 @@ def _any(command: str, test: _Test, depth: int = 0, *, unknown: bool) -> bool:
 
 
 def _starts(argv: Sequence[str | None]) -> range:
-    """Return where in its words a command may begin: at the first alone, unless that runs others."""
+    """Return the places at which a command may begin: the first word, and later ones if the first runs others."""
     name = _name(argv[0] or "")
     runs = (
         (name in _RUNNERS and name not in _TELLERS)
@@ -213,7 +213,7 @@ def _starts(argv: Sequence[str | None]) -> range:
 
 
 def _is_given_program(argv: Sequence[str | None], at: int, text: str | None) -> bool:
-    """Tell whether the interpreter at a place among words takes its program from others of them, or from its input."""
+    """Tell whether the interpreter at this place takes its program from the words behind it, or from its input."""
     name = _name(argv[at] or "")
     name, words, line = _NAMED_AS.get(name, name), [word or "" for word in argv[at + 1 :]], _line(argv, at)
     if name in _SHELLS:

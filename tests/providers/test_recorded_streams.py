@@ -26,7 +26,7 @@ def results_of(body: Fields) -> list[Any]:
 
 
 def parts_of(body: Fields) -> list[Fields]:
-    """What of a request the model wrote: messages, items or blocks."""
+    """Return the messages, items or blocks of a request that the model wrote."""
     given = body.get("messages") or body["input"]
     blocks = [block for one in given for block in (one["content"] if isinstance(one.get("content"), list) else [])]
     return [*given, *blocks]

@@ -86,7 +86,7 @@ class Rule:
     arguments: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def matches(self, spec: ToolSpec, arguments: Mapping[str, Any], *, hidden: bool = False) -> bool:
-        """Tell whether the rule is for a call; with `hidden` also what a command gives an interpreter may be meant."""
+        """Tell whether the rule matches a call. With `hidden`, also a command whose interpreter may do the same."""
         if not self.speaks_of(spec):
             return False
         strictly = self.action == "allow"

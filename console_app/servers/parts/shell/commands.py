@@ -132,7 +132,7 @@ class RunningCommand:
             self.code = int(told[0]) if told and told[0].isdigit() else 137
 
     async def _ran(self) -> bool:
-        """Hear of it until its end. Tell whether it may start anew, since it never began."""
+        """Wait for the end of the command. Tell whether it never began, so that it may start anew."""
         loop = asyncio.get_running_loop()
         last = self._started
         while not self._gone.is_set():

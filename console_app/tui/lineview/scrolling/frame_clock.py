@@ -60,7 +60,7 @@ class FrameClock:
                     await self._looked.wait()
 
     def took(self, seconds: float) -> None:
-        """Count processor time of the newest frame."""
+        """Add to the processor time that the newest frame took."""
         self._resting_until += seconds * (1 + REST)
 
     def _tick(self) -> None:
