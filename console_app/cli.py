@@ -201,7 +201,7 @@ def _on_screen(parsed: Namespace) -> int:
     from console_app.config.files import Paths
     from console_app.config.machine import page_in_use
     from console_app.config.settings import read_startup_settings
-    from console_app.tui.app import FanoutApp, StartupParts
+    from console_app.tui import FanoutApp, StartupParts
 
     for name in ("COLUMNS", "LINES"):  # as they were when the shell set them; the terminal knows its size
         os.environ.pop(name, None)

@@ -25,7 +25,7 @@ from console_app.sessions import NoSuchSession
 from console_app.wiring import Setup
 
 if TYPE_CHECKING:
-    from console_app.acp_agent.session import SessionParts
+    from console_app.acp_agent import SessionParts
     from console_app.config.servers import ServerConfig
     from console_app.engine import Engine
     from console_app.mcp_client import Hub
@@ -39,8 +39,7 @@ async def acp(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> Ru
     except ModuleNotFoundError as error:
         missing = f"an agent of an editor needs {error.name}, which is not installed"
         raise UsageError(missing, extras.how_to_install("acp")) from None
-    from console_app.acp_agent.agent import EditorAgent
-    from console_app.acp_agent.json_lines import JsonLines
+    from console_app.acp_agent import EditorAgent, JsonLines
 
     lines = JsonLines(output)
     agent = EditorAgent(OpenedSessions(setup, interrupts.to_end), wiring.stored_sessions(setup), lines)
@@ -71,7 +70,7 @@ class OpenedSessions:
     async def __call__(
         self, folder: Path, servers: Sequence[ServerConfig], session_id: str | None = None
     ) -> SessionParts:
-        from console_app.acp_agent.session import SessionParts
+        from console_app.acp_agent import SessionParts
 
         setup = await asyncio.to_thread(self._setup_in, folder)
         chosen, foreign = await asyncio.to_thread(self._servers, setup, servers)

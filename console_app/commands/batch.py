@@ -395,7 +395,7 @@ class _Command:
         return os.isatty(0) and os.isatty(1) and os.isatty(2) and term not in ("", "dumb") and not self.arguments.plain
 
     async def _shown(self, run: BatchRun, telling: Telling) -> batch.BatchSnapshot:
-        from console_app.tui.batch import BatchApp  # with Textual, 0.2 s, which a pipe doesn't need
+        from console_app.tui import BatchApp  # with Textual, 0.2 s, which a pipe doesn't need
 
         theme_dirs = self.setup.paths.theme_dirs
         settings = self.setup.settings

@@ -90,7 +90,7 @@ def _change_config(arguments: Namespace) -> int:
 
 
 def _check_theme(name: str, paths: Paths) -> None:
-    from console_app.tui.themes import load_themes
+    from console_app.tui import load_themes
 
     there = [entry.theme.name for entry in load_themes(paths.theme_dirs)[0]]
     if name not in there:

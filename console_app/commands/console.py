@@ -41,7 +41,7 @@ from console_app.domain import events as ev
 from console_app.domain.tools import OWN_SERVER
 from console_app.engine import Engine
 from console_app.mcp_client import ServerState, ServerStatus
-from console_app.tui.main_screen.start.warm_up import WarmUp
+from console_app.tui import WarmUp
 from console_app.wiring import Setup
 
 if TYPE_CHECKING:
@@ -71,14 +71,14 @@ def open_services(arguments: Namespace, environ: Mapping[str, str] = os.environ)
 
 def run_in_lines(arguments: Namespace) -> int:
     """Run the console as lines until it is left; return the exit code. Raises FanoutError as `open_services` does."""
-    from console_app.line_console.console import run
+    from console_app.line_console import run
 
     return asyncio.run(run(open_services(arguments), arguments.prompt))
 
 
 def replay_session(arguments: Namespace) -> int:
     from console_app.sessions import Replay
-    from console_app.tui.app import FanoutApp
+    from console_app.tui import FanoutApp
 
     setup = wiring.prepare(arguments)
     info, events = asyncio.run(_stored(setup, arguments.words))
@@ -88,18 +88,17 @@ def replay_session(arguments: Namespace) -> int:
 def record_session(arguments: Namespace) -> int:
     from console_app.commands.sessions import moving_format
     from console_app.sessions import export
-    from console_app.tui.recording import recorder
-    from console_app.tui.recording.svg import as_cast, as_svg
+    from console_app.tui.recording import LONGEST, as_cast, as_svg, record
 
     setup = wiring.prepare(arguments)
     info, events = asyncio.run(_stored(setup, arguments.words))
     # Known secrets are left out, as in every export.
     events = export.imported(export.as_json_lines(events, setup.redactor).split("\n"), info.id, info.id)
-    size = arguments.size or recorder.SIZE
-    recording = asyncio.run(recorder.record(events, partial(_replaying, setup, info), size=size, speed=arguments.speed))
+    replaying = partial(_replaying, setup, info)
+    recording = asyncio.run(record(events, replaying, size=arguments.size, speed=arguments.speed))
     text = as_svg(recording) if moving_format(arguments) == "svg" else as_cast(recording)
     if recording.cut:
-        sys.stderr.write(f"fanout: the recording ends after {recorder.LONGEST:g} seconds; --speed makes it shorter.\n")
+        sys.stderr.write(f"fanout: the recording ends after {LONGEST:g} seconds; --speed makes it shorter.\n")
     if not arguments.output:
         write_out(text)
         return 0

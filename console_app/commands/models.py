@@ -62,7 +62,7 @@ def _entries(models: Sequence[str], base_url: str | None) -> Iterator[json_outpu
 
 
 def themes(setup: Setup) -> int:
-    from console_app.tui.themes import load_themes  # with Textual's Theme, 0.2 s
+    from console_app.tui import load_themes  # with Textual's Theme, 0.2 s
 
     entries, problems = load_themes(setup.paths.theme_dirs)
     found = [

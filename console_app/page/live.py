@@ -44,7 +44,7 @@ from console_app.domain import (
 )
 from console_app.domain.schema import forms
 from console_app.domain.transcript import CallView, Transcript
-from console_app.line_console.dialogue import fill_in
+from console_app.line_console import fill_in
 from console_app.page.calls import CallEvents, CallsOnPage, argument_block
 from console_app.page.conversation import blocks_of
 from console_app.page.document import PageBlock, PageFrame, document

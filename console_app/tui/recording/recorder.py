@@ -107,10 +107,11 @@ async def record(
     events: Sequence[Event],
     services: Callable[[Replay, Timing], Services],
     *,
-    size: tuple[int, int] = SIZE,
+    size: tuple[int, int] | None = None,
     speed: float = 1.0,
 ) -> Recording:
-    """Play `events` in a console on `services`; columns and rows of `size`. Raises what ends the console."""
+    """Play `events` in a console on `services`; `size` is columns and rows. Raises what ends the console."""
+    size = size or SIZE
     time = SteppedTime()
     app = FanoutApp(services(SteppedReplay(events, speed, time), time))
     screens: list[Screen] = []
