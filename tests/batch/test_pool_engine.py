@@ -16,6 +16,7 @@ from console_app.domain.batch import BatchProgress, ItemCall, WorkItem
 from tests.batch import changing_server
 from tests.batch.conftest import results
 from tests.batch.pool_engine import PoolEngine, PoolWorker, pool_of, run_item
+from tests.each import each
 from tests.headless.inside import process_restored
 
 SCRIPT = """
@@ -53,7 +54,7 @@ def threads(words: list[str], environ: dict[str, str], folder: Path) -> Iterator
             worker.end()
 
 
-@pytest.mark.parametrize("opened", [processes, threads])
+@each("opened", [processes, threads])
 async def test_a_pool_runs_items_with_their_calls_and_changes_nothing_that_nobody_noted(
     tmp_path: Path, opened: Opening
 ) -> None:

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from console_app.providers.endpoint.rate_limiter import RateLimiter
+from tests.each import each
 from tests.tui.quiet import quiet
 
 
@@ -68,7 +69,7 @@ async def test_after_a_refusal_half_as_many_run_and_each_end_lets_in_more() -> N
     await asyncio.gather(*second)
 
 
-@pytest.mark.parametrize(
+@each(
     ("headers", "paused"),
     [
         ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m3s"}, 60),

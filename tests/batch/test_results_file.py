@@ -17,6 +17,7 @@ from console_app.domain.batch import ItemResult, ItemUsage, WorkItem
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import json_line
 from tests.batch.harms import remove, remove_folder
+from tests.each import each
 from tests.patience import until_so
 
 ITEMS = [WorkItem(id=str(n), prompt=f"p{n}", source=f"items.jsonl:{n}") for n in range(4)]
@@ -47,7 +48,7 @@ async def test_what_was_written_is_known_the_next_time(tmp_path: Path) -> None:
     await again.close()
 
 
-@pytest.mark.parametrize("harm", [remove, remove_folder])
+@each("harm", [remove, remove_folder])
 async def test_what_was_removed_is_there_again_though_nothing_more_is_written(
     tmp_path: Path, harm: Callable[[Path], None]
 ) -> None:
@@ -82,7 +83,7 @@ async def test_a_line_that_was_torn_anywhere_is_cut_off_and_the_rest_stays(
     await again.close()
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "says"),
     [
         ("my notes\n", ":1 is no result of a batch"),

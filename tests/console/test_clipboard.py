@@ -133,5 +133,5 @@ async def test_a_tmux_that_takes_nothing_and_leaves_its_pipes_open_is_ended(
         async with asyncio.timeout(PATIENCE):
             await copy_in_tmux("x" * 5_000_000, environ(tmp_path, TMUX="/tmp/tmux-1/default,1,0"))
     finally:
-        if (pid := tmp_path / "clip.pid").exists():
-            os.kill(int(pid.read_text()), signal.SIGKILL)
+        if (pid := tmp_path / "clip.pid").exists() and (number := pid.read_text()):  # made before it is written
+            os.kill(int(number), signal.SIGKILL)

@@ -17,6 +17,7 @@ from console_app.domain import ApprovalMode
 from console_app.domain.chunks import Chunk, FinishChunk
 from console_app.domain.transcript import CallView, Transcript
 from console_app.engine import ApprovalGate, Engine
+from tests.each import each
 from tests.engine.peers import Model, call
 from tests.mcp_client.conftest import Bench, start_hub
 from tests.servers.conftest import bundled
@@ -106,7 +107,7 @@ def _words(process: psutil.Process) -> list[str]:
         return []
 
 
-@pytest.mark.parametrize(
+@each(
     "change",
     [
         {"path": "/etc/passwd", "before": None, "after": "0" * 64},

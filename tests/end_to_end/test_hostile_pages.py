@@ -186,7 +186,7 @@ async def test_what_the_model_makes_of_a_page_that_says_it_otherwise_does_not_ru
     await quoted(desk, page, [*quotations, *(lead(HARMFUL[dialect]) for lead in LEADS.values())], mode, False)
 
 
-@pytest.mark.parametrize("dialect", DIALECTS_OF_ALL_SORTS)
+@each("dialect", DIALECTS_OF_ALL_SORTS)
 async def test_the_same_call_runs_where_it_is_the_models_own(dialect: str, tmp_path: Path) -> None:
     """With a server of its own: one that wrote the file before refuses to write it when it was removed since."""
     async with serving(tmp_path) as desk:

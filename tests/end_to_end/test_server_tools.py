@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
-
 from console_app.console.intents.reports import context_report
 from console_app.domain import events as ev
 from console_app.domain.messages import AssistantMessage
@@ -14,6 +12,7 @@ from console_app.domain.transcript import Transcript
 from console_app.engine import Engine
 from console_app.engine.strategies import MOST_PAUSES
 from console_app.sessions.repair import closing_events
+from tests.each import each
 from tests.engine.peers import Tools, ending, engine_of, only, play, results_of, spec
 from tests.providers import strict_wire
 from tests.providers.reading import provider_at
@@ -51,7 +50,7 @@ async def played(api: Api, *replies: Any, prompts: Sequence[str] = ("go",)) -> t
     return engine, seen, bodies
 
 
-@pytest.mark.parametrize("api", ["anthropic", "openai-responses"])
+@each("api", ["anthropic", "openai-responses"])
 async def test_the_providers_own_call_has_a_panel_and_no_result_of_ours(api: Api) -> None:
     events = (
         message_events(THOUGHT, SEARCH, FOUND, CITED)

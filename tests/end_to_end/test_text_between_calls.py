@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from console_app import page
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript
 from console_app.line_console.wording import turn_lines
 from console_app.sessions import Replay, Store, export
 from console_app.tui.lineview import EventRouter
+from tests.each import each
 from tests.end_to_end.test_server_tools import played
 from tests.engine.peers import only
 from tests.providers.test_server_tools import (
@@ -85,7 +84,7 @@ def once(marks: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(marks))
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@each("name", ANSWERS)
 async def test_the_state_has_text_and_calls_as_they_stood(name: str, tmp_path: Path) -> None:
     seen, order = await of_the_wire(name)
     for events in (seen, await of_the_store(tmp_path, seen)):
@@ -97,7 +96,7 @@ async def test_the_state_has_text_and_calls_as_they_stood(name: str, tmp_path: P
         ).replace("\n", ""), "no word is lost or said twice"
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@each("name", ANSWERS)
 async def test_exports_have_them_so(name: str, tmp_path: Path) -> None:
     seen, order = await of_the_wire(name)
     stored = await of_the_store(tmp_path, seen)
@@ -108,7 +107,7 @@ async def test_exports_have_them_so(name: str, tmp_path: Path) -> None:
     assert once(found("\n".join(line for turn in turns for line in turn_lines(turn, numbers)), order)) == order
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@each("name", ANSWERS)
 async def test_a_replay_tells_them_so_as_it_goes_on(name: str, tmp_path: Path) -> None:
     seen, order = await of_the_wire(name)
     told: list[str] = []
@@ -126,7 +125,7 @@ async def test_a_replay_tells_them_so_as_it_goes_on(name: str, tmp_path: Path) -
     assert once(found(" ".join(told), order)) == order
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@each("name", ANSWERS)
 async def test_they_stand_so_on_the_screen_live_replayed_and_joined_later(name: str, tmp_path: Path) -> None:
     seen, order = await of_the_wire(name)
     stored = await of_the_store(tmp_path, seen)

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, cast
 
-import pytest
-
 from console_app.domain import ApprovalMode, Decision, Outcome, ToolMessage, ToolResult
 from console_app.domain import events as ev
 from console_app.domain.ports import CallReporter, Invocation
@@ -18,6 +16,7 @@ from console_app.domain.schema import object_of
 from console_app.domain.transcript import CallView, Transcript
 from console_app.engine import Engine, Turn
 from console_app.sessions.repair import closing_events
+from tests.each import each
 from tests.engine.peers import Reaction, Tools, ending, engine_of, only, play, spec
 from tests.engine.strict_history import check_events
 from tests.providers import strict_wire
@@ -143,7 +142,7 @@ def said(body: dict[str, Any]) -> list[dict[str, Any]]:
     return [{name: value for name, value in block.items() if name != "cache_control"} for block in blocks]
 
 
-@pytest.mark.parametrize("api", NATIVE)
+@each("api", NATIVE)
 async def test_calls_of_a_program_stand_below_it_and_all_goes_back_as_it_came(api: Api) -> None:
     played = Played()
     replies = begun(api, call(1), call(2)), begun(api, call(3), first=False), ended(api), Answer(Text("Yes."))
@@ -180,7 +179,7 @@ def offer(body: dict[str, Any]) -> tuple[list[str] | None, bool]:
     return tool.get("allowed_callers"), bool({KIND, "programmatic_tool_calling"} & kinds)
 
 
-@pytest.mark.parametrize("api", NATIVE)
+@each("api", NATIVE)
 async def test_tools_are_offered_by_the_setting(api: Api) -> None:
     own = KIND if api == "anthropic" else "programmatic"
     for programs, runs, callers in (
@@ -195,7 +194,7 @@ async def test_tools_are_offered_by_the_setting(api: Api) -> None:
         assert offer(played.bodies[0]) == (callers, callers is not None)
 
 
-@pytest.mark.parametrize("api", NATIVE)
+@each("api", NATIVE)
 async def test_an_endpoint_that_refuses_programs_is_told_once(api: Api) -> None:
     words = {
         "anthropic": "tools.1: code_execution_20260521 is not supported by this model",
@@ -208,7 +207,7 @@ async def test_an_endpoint_that_refuses_programs_is_told_once(api: Api) -> None:
     assert len(only(played.events, ev.Notice)) == 1
 
 
-@pytest.mark.parametrize("told_in", ["added", "done"])
+@each("told_in", ["added", "done"])
 async def test_a_call_stands_below_its_program_whichever_event_names_the_caller(told_in: str) -> None:
     events = [part for part in begun("openai-responses", call(1)).parts if isinstance(part, bytes)]
     silent = [
@@ -239,7 +238,7 @@ def without_caller(value: Any) -> Any:
     return value
 
 
-@pytest.mark.parametrize("api", NATIVE)
+@each("api", NATIVE)
 async def test_each_call_asks_and_a_no_reaches_its_program_alone(api: Api) -> None:
     def react(turn: Turn, event: ev.Event) -> None:
         if isinstance(event, ev.ApprovalRequested):
@@ -253,7 +252,7 @@ async def test_each_call_asks_and_a_no_reaches_its_program_alone(api: Api) -> No
     assert ending(played.events).outcome == "completed"
 
 
-@pytest.mark.parametrize("api", NATIVE)
+@each("api", NATIVE)
 async def test_one_call_is_stopped_and_one_runs_again_while_the_program_waits(api: Api) -> None:
     played = Played()
     again: list[str] = []
@@ -281,7 +280,7 @@ async def test_one_call_is_stopped_and_one_runs_again_while_the_program_waits(ap
     assert len(results) == 2
 
 
-@pytest.mark.parametrize("api", NATIVE)
+@each("api", NATIVE)
 async def test_a_program_that_nobody_goes_on_with_leaves_a_history_that_is_accepted(api: Api) -> None:
     """The turn was stopped while a call ran: its program has ended, and the call is one of the model's."""
 
@@ -296,7 +295,7 @@ async def test_a_program_that_nobody_goes_on_with_leaves_a_history_that_is_accep
         assert not [one for one in said(played.bodies[1]) if one["type"] == "server_tool_use" or "caller" in one]
 
 
-@pytest.mark.parametrize("api", NATIVE)
+@each("api", NATIVE)
 async def test_a_console_that_died_beside_a_program_is_repaired_with_the_calls_of_each_answer(api: Api) -> None:
     played = Played()
     await played.of(api, begun(api, call(1)), begun(api, call(2), first=False), ended(api))
@@ -339,7 +338,7 @@ async def test_a_program_reads_the_data_that_the_tools_schema_promises() -> None
     assert json.loads(output["output"]) == {"value": "1"}
 
 
-@pytest.mark.parametrize("api", NATIVE)
+@each("api", NATIVE)
 async def test_a_call_of_a_program_that_has_ended_runs_again_and_its_new_result_goes_back(api: Api) -> None:
     with WireServer() as server:
         server.script(begun(api, call(1, do="fail")), ended(api), Answer(Text("Yes.")))

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
 from textual.pilot import Pilot
 
 from console_app.acp_agent.session import editor_ways
@@ -21,6 +20,7 @@ from console_app.domain.transcript import Transcript
 from console_app.line_console.wording import came_of
 from console_app.sessions.export import exported
 from console_app.tui.lineview import CallBlock
+from tests.each import each
 from tests.line_console.test_typed_ahead import Shown, opened
 from tests.tui.parts import NOW, Tools, WrittenModel, app, at_rest, chat, echo, say, until
 
@@ -152,8 +152,8 @@ async def _taken(lines: Shown, command: str) -> bool:
     return not any(words in lines.text[before:] for words in REFUSED)
 
 
-@pytest.mark.parametrize("face", [on_screen, in_lines])
-@pytest.mark.parametrize("state", STATES)
+@each("face", [on_screen, in_lines])
+@each("state", STATES)
 async def test_every_face_offers_the_same_acts_on_a_call(face: Any, state: str, tmp_path: Path) -> None:
     found = await face(tmp_path, state)
     if face is on_screen and "result" in STATES[state][1]:  # it has no key of its own: the form of `e` leads there

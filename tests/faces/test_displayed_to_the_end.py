@@ -22,6 +22,7 @@ from console_app.domain.settings import Sampling
 from console_app.domain.tools import ServerIdentity, ToolSpec
 from console_app.engine import ApprovalGate, Rule, RuleBindings, RuleKey
 from console_app.tui.approvals.arguments_editor import ArgumentsEditor
+from tests.each import each
 from tests.faces.faces import EditorFace, OneTool, answer
 from tests.line_console.test_typed_ahead import opened as lines_opened
 from tests.tui.parts import WrittenModel, app, chat, decide, pass_by, say, see, seen, until
@@ -162,8 +163,8 @@ async def is_accepted_at_its_end(watched: Watched, text: str) -> None:
     assert was_shown, text
 
 
-@pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.parametrize("what", CALLS)
+@each("text", TEXTS)
+@each("what", CALLS)
 async def test_in_lines_a_call_is_accepted_when_all_of_it_was_printed(what: str, text: str, tmp_path: Path) -> None:
     tool, gate = tool_and_gate(what, TEXTS[text])
     model = WrittenModel(answer(tool.spec, arguments_of(what, TEXTS[text])), say("Over."))
@@ -186,8 +187,8 @@ async def test_in_lines_a_call_is_accepted_when_all_of_it_was_printed(what: str,
     assert tool.ran == [json.loads(arguments_of(what, TEXTS[text]))]
 
 
-@pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.parametrize("what", QUESTIONS)
+@each("text", TEXTS)
+@each("what", QUESTIONS)
 async def test_in_lines_a_question_is_printed_whole_before_its_answer(what: str, text: str, tmp_path: Path) -> None:
     desk = QuestionQueue(None)
     async with lines_opened(tmp_path, WrittenModel(), human=desk) as lines:
@@ -210,8 +211,8 @@ async def test_in_lines_a_question_is_printed_whole_before_its_answer(what: str,
         assert is_whole(lines.text)
 
 
-@pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.parametrize("what", ["arguments", "server's command"])
+@each("text", TEXTS)
+@each("what", ["arguments", "server's command"])
 async def test_an_editor_is_given_all_of_a_call(what: str, text: str, tmp_path: Path) -> None:
     tool, gate = tool_and_gate(what, TEXTS[text])
     editor = EditorFace(tmp_path, tool, answer(tool.spec, arguments_of(what, TEXTS[text])), gate)
@@ -221,8 +222,8 @@ async def test_an_editor_is_given_all_of_a_call(what: str, text: str, tmp_path: 
     assert re.search(r"[ \u2800]{3}", call.title or "") is None
 
 
-@pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.parametrize("what", ["sampling", "elicitation", "URL page"])
+@each("text", TEXTS)
+@each("what", ["sampling", "elicitation", "URL page"])
 async def test_an_editor_is_given_all_of_a_question(what: str, text: str) -> None:
     said: list[str] = []
 

@@ -13,6 +13,7 @@ from console_app.domain import ApprovalMode
 from console_app.domain.tools import ToolSpec
 from console_app.engine import ApprovalGate
 from console_app.workplace import WorkingFolder
+from tests.each import each
 from tests.faces.faces import EditorFace, OneTool, answer, written
 from tests.headless.conftest import fanout as fanout
 from tests.headless.inside import Inside
@@ -37,7 +38,7 @@ def place(folder: Path) -> WorkingFolder:
     return WorkingFolder(Paths.find(environ), folder, environ, {"PreToolUse": [hook]})
 
 
-@pytest.mark.parametrize("face", ["screen", "lines", "editor"])
+@each("face", ["screen", "lines", "editor"])
 async def test_what_a_hook_denies_is_denied_where_a_model_calls(tmp_path: Path, face: str) -> None:
     tool, gate = OneTool(SUMS), ApprovalGate(ApprovalMode.YOLO)
     model = written(answer(SUMS, ARGUMENTS))

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-import pytest
-
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.events import Decision
 from console_app.domain.ports import Licence, licence_of
 from console_app.domain.tools import ServerIdentity, ToolAnnotations, ToolSpec
 from console_app.engine import ApprovalGate, Rule, RuleBindings, RuleKey
 from console_app.providers import TextProtocol
+from tests.each import each
 from tests.faces.faces import FACES, Answered, EditorFace, OneTool, answer
 from tests.tui.parts import WrittenModel, say
 
@@ -66,8 +65,8 @@ class Case:
         return ApprovalGate(ApprovalMode.ASK, [Rule("allow", "lab.*")], bindings=RuleBindings(bound))
 
 
-@pytest.mark.parametrize("face", FACES)
-@pytest.mark.parametrize("traits", CASES, ids=lambda traits: "+".join(sorted(traits)) or "plain")
+@each("face", FACES)
+@each("traits", CASES, ids=lambda traits: "+".join(sorted(traits)) or "plain")
 async def test_every_face_offers_the_same_for_the_same_call(face: str, traits: frozenset[str], tmp_path: Path) -> None:
     case = Case(traits)
     tool = OneTool(case.spec())
@@ -85,7 +84,7 @@ async def test_every_face_offers_the_same_for_the_same_call(face: str, traits: f
             assert bool(tool.ran) == case.reads
 
 
-@pytest.mark.parametrize("trait", ["must ask", "changed tool", "require_approval"])
+@each("trait", ["must ask", "changed tool", "require_approval"])
 async def test_an_answer_that_makes_a_rule_is_refused_for_a_call_that_always_asks(trait: str, tmp_path: Path) -> None:
     case = Case(frozenset((trait,)))
     tool, gate = OneTool(case.spec()), case.gate()
@@ -98,8 +97,8 @@ async def test_an_answer_that_makes_a_rule_is_refused_for_a_call_that_always_ask
     assert [one.decision for one in resolved] == [Decision.DENY]
 
 
-@pytest.mark.parametrize("face", [*FACES])
-@pytest.mark.parametrize("answered", ["once", "form", "deny"])
+@each("face", [*FACES])
+@each("answered", ["once", "form", "deny"])
 async def test_every_face_has_the_three_answers_to_a_call_in_a_form_that_is_not_known(
     face: str, answered: Answered, tmp_path: Path
 ) -> None:

@@ -7,13 +7,12 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
-import pytest
-
 from console_app.domain import events as ev
 from console_app.domain.errors import FanoutError
 from console_app.domain.messages import UserMessage
 from console_app.headless import Interrupts, OutputStreams, RunEnding, run_turn
 from console_app.sessions import Library
+from tests.each import each
 from tests.engine.peers import Model, Tools, calls, engine_of
 
 
@@ -49,7 +48,7 @@ async def test_a_run_that_was_interrupted_before_its_turn_begins_none() -> None:
     assert json.loads(printed)["messages"] == []
 
 
-@pytest.mark.parametrize("prompt", ["/call demo.do {}", UserMessage(content="/call demo.do {}")])
+@each("prompt", ["/call demo.do {}", UserMessage(content="/call demo.do {}")])
 async def test_a_prompt_is_never_a_call_by_hand(prompt: str | UserMessage) -> None:
     model, tools = Model(), Tools()
     ending, printed = await ran(model, prompt, tools=tools)
@@ -73,7 +72,7 @@ class Refusing:
             raise FanoutError("the session can't be kept")
 
 
-@pytest.mark.parametrize("takes", [0, 1, 2])
+@each("takes", [0, 1, 2])
 async def test_a_turn_that_cannot_be_kept_fails_with_the_reason(takes: int) -> None:
     model = Model(calls({"do": "chatty"}))
     ending, printed = await ran(model, library=Refusing(takes))  # type: ignore[arg-type]

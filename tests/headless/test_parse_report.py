@@ -5,6 +5,7 @@ import json
 import pytest
 
 from console_app.commands.parse import UnusableInput, report_line, report_text, signatures
+from tests.each import each
 from tests.textcalls.answers import CORPUS, identical
 from tests.textcalls.answers import TOOLS as READERS
 
@@ -32,7 +33,7 @@ def test_every_case_of_the_corpus_is_answered_by_its_line() -> None:
         assert answer["error"] == case["expected"]["error"]
 
 
-@pytest.mark.parametrize("line", ["", "{", "[]", "3", '{"id": 7}', '{"id": 7, "text": "x", "tools": 5}', "[" * 100_000])
+@each("line", ["", "{", "[]", "3", '{"id": 7}', '{"id": 7, "text": "x", "tools": 5}', "[" * 100_000])
 def test_a_line_that_is_no_case_is_answered_with_what_is_wrong(line: str) -> None:
     answer = report_line(line)
     assert answer["error"] == "invalid"
@@ -45,13 +46,13 @@ def test_tools_may_be_written_as_openai_or_mcp_do() -> None:
     assert [tool.name for tool in signatures([*openai, *mcp])] == ["a", "b"]
 
 
-@pytest.mark.parametrize("tools", [{}, [3], [{"parameters": {}}], [{"name": "a", "parameters": []}]])
+@each("tools", [{}, [3], [{"parameters": {}}], [{"name": "a", "parameters": []}]])
 def test_tools_of_another_form_are_refused_with_a_reason(tools: object) -> None:
     with pytest.raises(UnusableInput):
         signatures(tools)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "told"),
     [
         ('{"path": "a"}\n</tool_call>', "the end of a call"),

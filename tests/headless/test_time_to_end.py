@@ -10,11 +10,11 @@ import time
 from pathlib import Path
 
 import psutil
-import pytest
 
 from console_app.headless import Interrupts, OutputStreams, TimeToEnd, run_turn, servers
 from console_app.headless.interrupts import HURRIED
 from console_app.mcp_client import Hub, ServerState
+from tests.each import each
 from tests.engine.peers import Model, calls, engine_of
 from tests.mcp_client.conftest import faulty
 from tests.patience import until_so
@@ -45,7 +45,7 @@ async def test_servers_end_at_once_when_the_work_was_ended_from_outside(tmp_path
     await until_so(lambda: not any(map(psutil.pid_exists, pids)), "the end of what ignores signals")
 
 
-@pytest.mark.parametrize(("limit", "code", "hurried"), [(0.2, 124, True), (None, 0, False)])
+@each(("limit", "code", "hurried"), [(0.2, 124, True), (None, 0, False)])
 async def test_a_time_limit_begins_the_end_and_an_answer_does_not(
     limit: float | None, code: int, hurried: bool
 ) -> None:

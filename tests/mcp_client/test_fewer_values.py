@@ -15,6 +15,7 @@ from console_app.domain.tools import Outcome
 from console_app.mcp_client.tools.cleaning import MOST_BLOCKS
 from console_app.mcp_client.tools.schemas import OutputSchemas
 from console_app.mcp_client.transport.cutting import DEEPEST, MOST_VALUES, cut_of, fewer, forgiven
+from tests.each import each
 from tests.mcp_client.conftest import StartHub
 from tests.mcp_client.test_http import http
 from tests.mcp_client.test_http_floods import Peer
@@ -55,7 +56,7 @@ def test_what_is_left_is_whole_json_that_begins_as_it_did(result: dict[str, Any]
     }
 
 
-@pytest.mark.parametrize(
+@each(
     "make",
     [
         lambda: {"content": [{"type": "text", "text": "a"}] * 300_000},
@@ -78,7 +79,7 @@ def test_a_message_of_too_many_values_is_read_to_a_number_of_them(make: Callable
         assert read["result"]["isError"] is True
 
 
-@pytest.mark.parametrize(
+@each(
     "end",
     [b'"' + b'\\"' * 1_000_000, b"[" * 200_000, b"]" * 200_000, b"," * 200_000, b'{"a":' * 9],
     ids=["quotes", "opened", "closed", "commas", "half"],
@@ -121,7 +122,7 @@ async def test_structured_content_that_was_cut_says_so_and_is_not_judged(start_h
         await bench.hub.close()
 
 
-@pytest.mark.parametrize(("last", "marked"), [(f"{MARK}9 bytes]", False), ("another text", True)])
+@each(("last", "marked"), [(f"{MARK}9 bytes]", False), ("another text", True)])
 async def test_words_in_place_of_what_was_cut_are_no_fault_of_the_tool(last: str, marked: bool) -> None:
     schemas = OutputSchemas()
     said = {"type": "object", "properties": {"rows": {"items": {"type": "integer"}}}}

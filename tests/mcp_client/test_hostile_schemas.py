@@ -16,6 +16,7 @@ from console_app.mcp_client.offering.reading import MOST_LISTED
 from console_app.mcp_client.tools.schemas import judged
 from console_app.textcalls.model import ToolSignature
 from console_app.textcalls.tool_schemas import ToolSchemas
+from tests.each import each
 from tests.mcp_client.conftest import StartHub, faulty
 from tests.mcp_client.fixtures.hostile_schemas import EVIL, GIVEN, OUTPUTS, TOOLS
 from tests.patience import PATIENCE
@@ -84,7 +85,7 @@ def test_what_a_schema_says_of_a_value_is_judged_as_the_library_does() -> None:
     assert judged({"patternProperties": {"^a": {"type": "null"}}}, {"ab": 1}) == "1 is not of type 'null'"
 
 
-@pytest.mark.parametrize("name", OFFERED)
+@each("name", OFFERED)
 def test_every_reader_of_a_schema_is_done_with_it(name: str) -> None:
     schema = TOOLS[name]["inputSchema"]
 

@@ -9,13 +9,12 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import pytest
-
 from console_app.mcp_client.connecting.server_log import ServerLog
 from console_app.mcp_client.transport import Guard, MessagesIn, Program
 from console_app.mcp_client.transport.lines import Oversized, weight
 from console_app.mcp_client.transport.process import READ_AHEAD, ServerProcess
 from console_app.mcp_client.transport.stdio import REST, StdioConversation
+from tests.each import each
 from tests.patience import PATIENCE, until_so
 
 FLOODS = {
@@ -64,7 +63,7 @@ async def test_lines_that_nobody_takes_wait_in_the_pipe(tmp_path: Path) -> None:
         assert most < 8 * READ_AHEAD
 
 
-@pytest.mark.parametrize("line", FLOODS.values(), ids=FLOODS)
+@each("line", FLOODS.values(), ids=FLOODS)
 async def test_others_have_their_turn_between_lines_that_came_at_once(tmp_path: Path, line: bytes) -> None:
     # One message first: what never sends any is given up after 200 lines. And one line that is none.
     first = b'{"jsonrpc":"2.0","method":"notifications/message","params":{}}\nstray\n'

@@ -21,6 +21,7 @@ from console_app.domain.questions import Elicitation, ElicitationAnswer
 from console_app.mcp_client import Asking, ServerState
 from console_app.mcp_client.connecting.oauth import Callback
 from console_app.mcp_client.connecting.sign_in import SignInRefused, plan_of
+from tests.each import each
 from tests.mcp_client.conftest import FIXTURES, Bench, Reports, StartHub
 from tests.mcp_client.oauth_site import Browser, Site, running_site
 from tests.mcp_client.people import Person
@@ -253,7 +254,7 @@ async def test_the_page_that_the_browser_comes_back_to_takes_one_answer() -> Non
     await callback.close()
 
 
-@pytest.mark.parametrize(
+@each(
     "asked",
     [
         "code=x&state=y",

@@ -8,7 +8,6 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types import CallToolResult, Tool
@@ -18,6 +17,7 @@ from console_app.mcp_client.connecting.server_log import LARGEST_FILE, ServerLog
 from console_app.mcp_client.hub import WireNames
 from console_app.mcp_client.tools.cleaning import clean
 from console_app.mcp_client.tools.convert import MOST_FILES, ResultFiles, annotations_of, result_of
+from tests.each import each
 from tests.work import work
 
 
@@ -42,7 +42,7 @@ def test_structured_content_is_kept_beside_the_text_and_read_where_there_is_none
     assert (alone.content, alone.structured) == ('{\n  "degrees": 21\n}', {"degrees": 21})
 
 
-@pytest.mark.parametrize(("said", "error"), [("no\nluck", "no luck"), ("", "the tool gave no reason")])
+@each(("said", "error"), [("no\nluck", "no luck"), ("", "the tool gave no reason")])
 def test_a_failure_is_one_line_for_people_and_whole_for_the_model(tmp_path: Path, said: str, error: str) -> None:
     converted = result_of(result(text(said), isError=True), ResultFiles(tmp_path))
     assert converted.outcome is Outcome.FAILED
@@ -50,7 +50,7 @@ def test_a_failure_is_one_line_for_people_and_whole_for_the_model(tmp_path: Path
     assert converted.content == f"Tool execution failed: {said or error}"
 
 
-@pytest.mark.parametrize(
+@each(
     ("structured", "error"),
     [
         ({"is_error": True, "error": "no\nsuch order"}, "no such order"),
@@ -61,7 +61,7 @@ def test_a_failure_is_one_line_for_people_and_whole_for_the_model(tmp_path: Path
         ({"is_error": True}, "said"),
     ],
 )
-@pytest.mark.parametrize("as_text", [False, True])
+@each("as_text", [False, True])
 def test_a_failure_that_a_server_says_in_band_is_one(
     tmp_path: Path, structured: dict[str, Any], error: str, as_text: bool
 ) -> None:
@@ -77,7 +77,7 @@ def test_a_failure_that_a_server_says_in_band_is_one(
     assert converted.content == f"Tool execution failed: {told}"
 
 
-@pytest.mark.parametrize(
+@each(
     "structured",
     [
         {"is_error": False, "error": "none"},
@@ -93,7 +93,7 @@ def test_what_only_looks_like_a_failure_is_none(tmp_path: Path, structured: dict
     assert result_of(result(text(quoted)), ResultFiles(tmp_path)).outcome is Outcome.SUCCEEDED
 
 
-@pytest.mark.parametrize(
+@each(
     ("mime", "uri", "name"),
     [
         ("image/png", "file:///../../etc/passwd", "passwd.png"),
@@ -122,7 +122,7 @@ def test_bytes_that_can_not_be_kept_are_a_note_and_not_a_failure(tmp_path: Path)
     assert blocked.outcome is garbled.outcome is Outcome.SUCCEEDED
 
 
-@pytest.mark.parametrize(
+@each(
     ("hints", "annotations"),
     [
         (None, ToolAnnotations()),

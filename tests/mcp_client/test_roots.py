@@ -7,10 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from console_app.config.servers import ServerConfig
 from console_app.mcp_client import Asking
+from tests.each import each
 from tests.mcp_client.conftest import FIXTURES, StartHub
 
 
@@ -43,7 +42,7 @@ async def test_mcp_json_says_which_folders_a_server_is_told_of(start_hub: StartH
     assert (await allowed(start_hub, server(roots="none"), tmp_path)) == ([], "roots none")
 
 
-@pytest.mark.parametrize(
+@each(
     ("args", "named"),
     [
         (["-y", "server", "FOLDER"], True),

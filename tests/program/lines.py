@@ -28,9 +28,9 @@ def typed(terminal: Terminal, line: str, *patterns: str) -> str:
         shown = echo.search(text, above)
         return text[shown.end() :] if shown is not None else ""
 
-    if not terminal.wait_until(lambda text: wanted.search(below(text))):
+    if (text := terminal.first(lambda text: wanted.search(below(text)))) is None:
         raise NotSeen(f"{line}: {patterns} never came\n{terminal.text()}")
-    return below(terminal.text())
+    return below(text)
 
 
 def ended(terminal: Terminal) -> None:

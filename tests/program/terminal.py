@@ -235,31 +235,35 @@ class Terminal:
 
     def wait_until(self, seen: Callable[[str], object]) -> bool:
         """Tell whether `seen(screen text)` became true."""
+        return self.first(seen) is not None
+
+    def first(self, seen: Callable[[str], object]) -> str | None:
+        """Return the screen's text for which `seen` was true: the next look may find another. None if it never was."""
         end = time.monotonic() + PATIENCE
         while True:
             with self._more:
                 count = len(self.raw)
-            if seen(self.text()):
-                return True
+            if seen(text := self.text()):
+                return text
             left = end - time.monotonic()
             if left <= 0:
-                return False
+                return None
             with self._more:
                 self._more.wait_for(lambda: len(self.raw) > count, min(left, 0.5))  # noqa: B023
 
     def expect(self, pattern: str) -> str:
         """The screen once it matches `pattern` (multi-line); fails with the screen when it never does."""
         regex = re.compile(pattern, re.MULTILINE)
-        if self.wait_until(regex.search):
-            return self.text()
+        if (text := self.first(regex.search)) is not None:
+            return text
         state = "running" if self.process.poll() is None else f"ended with {self.process.returncode}"
         raise NotSeen(f"never seen: {pattern} (the program is {state})\n{self.text()}")
 
     def expect_gone(self, pattern: str) -> str:
         """The screen once it no longer matches `pattern`."""
         regex = re.compile(pattern, re.MULTILINE)
-        if self.wait_until(lambda text: not regex.search(text)):
-            return self.text()
+        if (text := self.first(lambda text: not regex.search(text))) is not None:
+            return text
         raise NotSeen(f"still there: {pattern}\n{self.text()}")
 
     def decide(self, key: str, named: str) -> None:

@@ -20,7 +20,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 
@@ -81,7 +80,7 @@ def test_an_internal_is_as_it_was_read(row: str) -> None:
     assert not problem, f"{row}: {problem}. It is used here: {INTERNALS[row]}"
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "problem"),
     [
         ("textual._moved:App", "No module named 'textual._moved'"),
@@ -156,7 +155,7 @@ def test_only_the_modules_of_internals_import_private_modules() -> None:
     assert not found
 
 
-@pytest.mark.parametrize("name", MODULES)
+@each("name", MODULES)
 def test_the_module_says_in_which_version_it_was_read(name: str) -> None:
     pinned = PINS["python-pptx" if name == "pptx" else name]
     assert f"read in {pinned}." in (MODULES[name].__doc__ or ""), f"{name} is pinned at {pinned}: read it again"
@@ -168,7 +167,7 @@ def test_the_installed_version_lies_within_the_bounds(dependency: Requirement) -
     assert dependency.specifier.contains(PINS[dependency.name], prereleases=True)
 
 
-@pytest.mark.parametrize("name", [*NOT_BEYOND_A_MINOR, *NOT_BEYOND_A_MAJOR])
+@each("name", [*NOT_BEYOND_A_MINOR, *NOT_BEYOND_A_MAJOR])
 def test_an_installation_meets_no_version_that_was_never_tried(name: str) -> None:
     (bounds,) = [dependency.specifier for dependency in DEPENDENCIES if dependency.name == name]
     pinned = Version(PINS[name])

@@ -54,8 +54,7 @@ def test_what_the_terminal_shows_of_ctrl_c_stands_on_a_line_of_its_own(console: 
         terminal.type("half a li")
         terminal.expect("half a li")
         terminal.type("\x03")
-        terminal.expect(r"^Press Ctrl\+C again to leave\.$")
-        lines = terminal.text().splitlines()
+        lines = terminal.expect(r"^Press Ctrl\+C again to leave\.$").splitlines()
         assert "Press Ctrl+C again to leave." in lines
         assert lines[lines.index("Press Ctrl+C again to leave.") - 1].endswith("^C")
         terminal.type("\x03")

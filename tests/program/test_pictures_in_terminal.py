@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 from console_app.domain.safe_text import PLACEHOLDER
+from tests.each import each
 from tests.escape_reader import read
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
@@ -119,7 +120,7 @@ def test_a_console_without_a_window_is_not_asked(tmp_path: Path) -> None:
         assert NAME.search(it.raw) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("details", "cell"),
     [([(COLOURS, b"\x1b[?1;0;256S"), (SIZE, b"\x1b[6;9;9t")], (10, 20)),
      ([(COLOURS, b"\x1b[?1;3S"), (SIZE, b"\x1b[6;20;10t")], (0, 0))],
@@ -149,7 +150,7 @@ def test_a_terminal_that_takes_sixels_gets_a_strip_for_each_row(
         assert it.left_to_read() == b""
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "cell", "environment"),
     [(b"?63;4", (0, 0), {}), (b"?63;4", (10, 20), {"TMUX": "/tmp/none,1,0"}), (b"?63;4", (10, 20), {"NO_COLOR": "1"})],
 )  # fmt: skip

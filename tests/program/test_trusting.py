@@ -10,13 +10,14 @@ import pytest
 
 from console_app.config.files import Paths
 from console_app.config.files.trusted import is_trusted
+from tests.each import each
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 
 SERVER = Path(__file__).parents[1] / "mcp_client" / "fixtures" / "faulty_server.py"
 
 
-@pytest.mark.parametrize(("typed", "code"), [("y\r", 0), ("n\r", 1), ("\r", 1)])
+@each(("typed", "code"), [("y\r", 0), ("n\r", 1), ("\r", 1)])
 def test_only_a_yes_trusts_a_file(tmp_path: Path, typed: str, code: int) -> None:
     fanout = Fanout(tmp_path)
     file = fanout.cwd / "mcp.json"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.each import each
 from tests.headless.inside import Inside, process_restored
 from tests.program.process import Done, Fanout
 from tests.program.terminal import Terminal
@@ -124,7 +125,7 @@ def test_no_command_ends_of_it_and_the_file_is_named(
                 assert done.code == asked.get(command, code), (command, done.err)
 
 
-@pytest.mark.parametrize("kind", ["keys", "bad TOML", "a pipe"])
+@each("kind", ["keys", "bad TOML", "a pipe"])
 def test_the_console_opens_and_says_it(tmp_path: Path, kind: str) -> None:
     fanout = Fanout(tmp_path)
     put(fanout.cwd / ".fanout/config.toml", BROKEN[kind])
@@ -135,9 +136,7 @@ def test_the_console_opens_and_says_it(tmp_path: Path, kind: str) -> None:
         terminal.expect("A scripted model answers")
 
 
-@pytest.mark.parametrize(
-    "kind", [kind for kind, content in BROKEN.items() if content is not None and kind != "tiny limits"]
-)
+@each("kind", [kind for kind, content in BROKEN.items() if content is not None and kind != "tiny limits"])
 def test_a_users_own_file_that_is_broken_is_one_line(tmp_path: Path, kind: str) -> None:
     fanout = Fanout(tmp_path)
     put(fanout.home / "config.toml", f"{BROKEN[kind]}theme = = 5\n" if kind == "keys" else BROKEN[kind])

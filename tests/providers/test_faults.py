@@ -36,7 +36,7 @@ from tests.wire_bytes import (
     responses_event,
     sse,
 )
-from tests.wire_server import Cut, Hang, Pause, Reply, WireServer
+from tests.wire_server import Cut, Hang, Pause, Reply, WireServer, free_port
 
 every_api = pytest.mark.parametrize("api", APIS)
 
@@ -51,9 +51,7 @@ def refusal(status: int, message: str, headers: dict[str, str] | None = None, **
 
 @every_api
 async def test_refused_connection(api: Api, server: WireServer) -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        port = unused.getsockname()[1]
+    port = free_port()
     waits = Waits()
     provider = provider_at(server, api, waits, base_url=f"http://127.0.0.1:{port}/v1")
     chunks, error = await read(provider)

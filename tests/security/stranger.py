@@ -1,7 +1,7 @@
 """Another user of this machine, who does what can be done with a socket. Started as root, it becomes that user first.
 
-`python -m tests.security.stranger USER FORGED ADDRESS ...` prints as JSON what was done at each address, nothing where
-it was refused. FORGED is a list in JSON of what a page would show to `fanout serve`, one after the other.
+`python -m tests.security.stranger USER WAITS FORGED ADDRESS ...` prints as JSON what was done at each address, nothing
+where it was refused. FORGED is a list in JSON of what a page would show to `fanout serve`, one after the other.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from distributed.protocol.pickle import dumps
 from websockets.exceptions import WebSocketException
 from websockets.typing import Origin
 
-WAITS = 2.0  # seconds for an answer of what never answers
+WAITS = float(sys.argv[2])  # seconds for an answer
 
 
 def console(address: str, forged: str) -> str:
@@ -91,7 +91,7 @@ def tried(attempt: Callable[..., str], address: str, *forged: str) -> str:
 
 
 def main() -> None:
-    user, forged, addresses = int(sys.argv[1]), [json.dumps(one) for one in json.loads(sys.argv[2])], sys.argv[3:]
+    user, forged, addresses = int(sys.argv[1]), [json.dumps(one) for one in json.loads(sys.argv[3])], sys.argv[4:]
     os.setgroups([])
     os.setgid(user)
     os.setuid(user)

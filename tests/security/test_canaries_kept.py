@@ -18,6 +18,7 @@ from console_app.config.secrets import secret_sources as ss
 from console_app.config.servers import ServerConfig, read_mcp_config
 from console_app.config.settings import Settings
 from console_app.sessions.export import FORMATS, MOVING
+from tests.each import each
 from tests.program.process import Fanout
 from tests.providers.live_endpoint import LiveEndpoint
 from tests.security.canaries import (
@@ -45,7 +46,7 @@ from tests.wire_bytes import Answer, Call, Text
 from tests.wire_server import Reply, Request, WireServer
 
 
-@pytest.mark.parametrize("name", servers(Path("x"), "h"))
+@each("name", servers(Path("x"), "h"))
 def test_the_text_of_an_identity_holds_no_secret_and_its_digest_knows_each_word(tmp_path: Path, name: str) -> None:
     def found(text: str) -> tuple[str, str]:
         (server,) = read_mcp_config(text, tmp_path / "mcp.json", {}).servers

@@ -50,14 +50,12 @@ async def test_an_address_near_to_us_is_refused_however_it_is_written(address: s
         await PageFetcher(look_up=look_up).text("http://pages.test/")
 
 
-@pytest.mark.parametrize("address", PUBLIC)
+@each("address", PUBLIC)
 def test_a_public_address_is_not(address: str) -> None:
     assert is_public(ip_address(address))
 
 
-@pytest.mark.parametrize(
-    "url", ["http://2130706433/", "http://0x7f.1/", "http://127.1/", "http://[::ffff:7f00:1]/", "http://0/"]
-)
+@each("url", ["http://2130706433/", "http://0x7f.1/", "http://127.1/", "http://[::ffff:7f00:1]/", "http://0/"])
 async def test_odd_ways_to_write_this_machine_are_refused(url: str) -> None:
     with pytest.raises(PageError, match=r"private network|not known"):
         await PageFetcher().text(url)
@@ -143,7 +141,7 @@ async def test_a_proxy_is_asked_for_the_address_that_was_judged(monkeypatch: pyt
         assert len(proxy.heads) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("environ", "allowed"),
     [
         ({}, False),
@@ -185,9 +183,7 @@ async def test_redirects_in_a_circle_end() -> None:
         assert len(served.heads) == 4
 
 
-@pytest.mark.parametrize(
-    ("packing", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress), ("X-GZIP", gzip.compress)]
-)
+@each(("packing", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress), ("X-GZIP", gzip.compress)])
 async def test_a_packed_page_is_unpacked_no_further_than_it_is_read(
     packing: str, pack: Callable[[bytes], bytes]
 ) -> None:
@@ -204,7 +200,7 @@ async def test_a_packed_page_is_unpacked_no_further_than_it_is_read(
         assert most < 10 * LARGEST_PAGE
 
 
-@pytest.mark.parametrize(
+@each(
     ("head", "body", "why"),
     [
         ("Content-Encoding: br", b"x", r"packed in a way that was not asked for \(br\)"),
@@ -219,7 +215,7 @@ async def test_a_packing_that_was_not_asked_for_is_refused(head: str, body: byte
             await PageFetcher(anything).text(f"http://127.0.0.1:{served.port}/")
 
 
-@pytest.mark.parametrize(
+@each(
     ("charset", "text"),
     [
         *((name, "é") for name in ("utf-8", "UTF8", "nonsense", "zlib_codec", "rot13", "undefined", "idna")),

@@ -7,7 +7,6 @@ import hashlib
 import json
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -108,7 +107,7 @@ PEMS = {
 }
 
 
-@pytest.mark.parametrize("kind", PEMS)
+@each("kind", PEMS)
 def test_a_private_key_is_hidden_as_it_is_and_in_json(kind: str) -> None:
     for text in (PEMS[kind], json.dumps({"private_key": PEMS[kind]}), json.dumps(json.dumps(PEMS[kind]))):
         cleaned = Redactor().clean(f"loaded {text} and on")
@@ -168,7 +167,7 @@ def test_words_are_no_keys_however_they_are_joined(parts: list[tuple[str, str, l
     assert Redactor().clean(text) == text
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "pip install sk-learn-contrib-plotting-extensions",

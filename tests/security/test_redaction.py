@@ -98,9 +98,7 @@ def test_bytes_that_are_no_text_stay_what_they_were() -> None:
     assert out.encode("utf-8", "surrogateescape") == b"\xff\xfe (hidden) \xc3\xa4\n"
 
 
-@pytest.mark.parametrize(
-    "value", ["", "x", "12345", "true", "production", "localhost", "/tmp", "/usr/bin", "~", "a\0b"]
-)
+@each("value", ["", "x", "12345", "true", "production", "localhost", "/tmp", "/usr/bin", "~", "a\0b"])
 def test_what_is_too_short_or_too_common_is_no_secret(value: str) -> None:
     text = f"level={value} /tmp/a true production localhost 12345"
     assert Redactor([value]).clean(text) == text

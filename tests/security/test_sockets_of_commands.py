@@ -116,12 +116,15 @@ def fanout(tmp_path: Path) -> Fanout:
     return program
 
 
-def stranger(addresses: Iterable[str], *forged: object) -> dict[str, list[str]]:
-    """Return the acts of another user at each, who shows `fanout serve` each of `forged`."""
+def stranger(addresses: Iterable[str], *forged: object, waits: float = 2.0) -> dict[str, list[str]]:
+    """Return the acts of another user at each, who shows `fanout serve` each of `forged`.
+
+    What refuses often never answers: a test that wants an answer `waits` longer.
+    """
     if os.geteuid() != 0:
         pytest.skip("only root can become another user")
     user = str(pwd.getpwnam("nobody").pw_uid)
-    argv = [sys.executable, "-m", "tests.security.stranger", user, json.dumps(forged or [{}]), *addresses]
+    argv = [sys.executable, "-m", "tests.security.stranger", user, str(waits), json.dumps(forged or [{}]), *addresses]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, check=False, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr.decode()
     return json.loads(done.stdout)
@@ -195,7 +198,7 @@ def test_a_console_in_a_browser_is_nobody_elses(fanout: Fanout) -> None:
         found = {one.address for one in watch.now()}
         assert found == {link.removeprefix("http://").rstrip("/")}, "one port, on loopback"
         shown = {one: [f"was shown something at ws://{one}/{at}" for at in ("socket", "page-socket")] for one in found}
-        assert stranger(found, {"token": TOKEN}) == shown, "who has the token"
+        assert stranger(found, {"token": TOKEN}, waits=PATIENCE / 4) == shown, "who has the token"
         forged = ({}, {"token": "", "ticket": ""}, {"token": "wrong" * 4}, {"console": "x", "size": [80, 24]})
         assert stranger(found, *forged) == {one: [] for one in found}
         assert {one.address for one in watch.now()} == found, "nor does its console listen"
@@ -248,7 +251,7 @@ def runs(pid: int, server: str) -> bool:
 def test_the_stranger_does_what_nothing_forbids(fanout: Fanout, tmp_path: Path) -> None:
     with cluster_of(fanout, tmp_path, 1) as cluster:
         address = cluster.address.removeprefix("dask://")
-        assert stranger([address]) == {address: [f"ran in a Scheduler as {os.getuid()}"]}
+        assert stranger([address], waits=PATIENCE / 4) == {address: [f"ran in a Scheduler as {os.getuid()}"]}
 
 
 LISTENER = """
@@ -275,7 +278,7 @@ def test_what_the_system_tells_of_is_every_kind_of_socket(tmp_path: Path) -> Non
         found = {one.address for one in watch.now()}
         assert len(found) == 5
         assert {f"@{name}", "named"} <= found
-        assert stranger([f"@{name}"]) == {f"@{name}": ["connected"]}
+        assert stranger([f"@{name}"], waits=PATIENCE / 4) == {f"@{name}": ["connected"]}
     finally:
         watch.end()
         process.communicate(timeout=PATIENCE)

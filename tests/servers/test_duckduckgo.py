@@ -13,6 +13,7 @@ from console_app.domain.messages import ToolMessage
 from console_app.domain.tools import Outcome
 from console_app.engine import ApprovalGate, Engine
 from console_app.servers.parts.web_pages import PageError, PageFetcher, plain_text
+from tests.each import each
 from tests.engine.peers import Model, calls
 from tests.mcp_client.conftest import Bench, Reports
 from tests.patience import PATIENCE
@@ -82,7 +83,7 @@ async def test_without_a_network_the_error_says_so_in_one_line(serve: Serve) -> 
     assert result.error == "The search for “anything” failed at 127.0.0.1:9: connection refused."
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "why"),
     [
         ("http://127.0.0.1:9/", "private network"),
@@ -101,7 +102,7 @@ async def test_a_result_never_leads_into_a_private_network(url: str, why: str) -
         await PageFetcher().text(url)
 
 
-@pytest.mark.parametrize(
+@each(
     ("html", "text"),
     [
         ("a<br>b", "a\nb"),

@@ -20,6 +20,7 @@ from console_app.config.servers import load_mcp_config
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine import ApprovalGate, Engine
 from console_app.providers import OfflineProvider
+from tests.each import each
 from tests.patience import PATIENCE
 from tests.servers.conftest import Serve
 from tests.servers.stdio_client import StdioClient
@@ -164,7 +165,7 @@ def test_what_changes_things_or_needs_a_network_is_off_until_switched_on() -> No
     assert all(server.description for server in config.servers)
 
 
-@pytest.mark.parametrize("name", ALL)
+@each("name", ALL)
 def test_a_bundled_server_loads_neither_the_console_nor_anything_heavy(name: str) -> None:
     heavy = "{'mcp', 'pydantic', 'openai', 'anthropic', 'textual', 'pptx', 'ddgs', 'httpx2', 'markdown_it', 'sqlite3'}"
     ours = "{m.split('.')[1] for m in sys.modules if m.startswith('console_app.')}"

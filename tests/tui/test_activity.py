@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
 from textual.pilot import Pilot
 
 from console_app.config.files import Paths
@@ -21,6 +20,7 @@ from console_app.engine import ApprovalGate
 from console_app.tui.app import FanoutApp
 from console_app.tui.main_screen.bars.activity_line import ActivityLine
 from console_app.workplace import WorkingFolder
+from tests.each import each
 from tests.tui.parts import NOW, Answer, Tools, WrittenModel, app, calls, chat, echo, say, see, seen, until
 
 
@@ -237,7 +237,7 @@ async def test_a_summary_in_the_middle_of_a_turn_is_said(tmp_path: Path) -> None
         await see(pilot, "Five.")
 
 
-@pytest.mark.parametrize(("size", "left_out"), [((100, 24), ""), ((60, 15), "$0.030")])
+@each(("size", "left_out"), [((100, 24), ""), ((60, 15), "$0.030")])
 async def test_what_fits_by_importance(tmp_path: Path, size: tuple[int, int], left_out: str) -> None:
     clock, over = Clock(), asyncio.Event()
     answer: Answer = [TextChunk("w"), UsageChunk(12_000, 400, cost=0.03), over, FinishChunk("stop")]

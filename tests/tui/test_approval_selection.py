@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from console_app.domain.tools import DANGEROUS, CallState, Risk, ToolAnnotations
 from console_app.domain.transcript import CallView
 from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection
 from console_app.tui.widgets.settled_keys import ALONE, MOVED, SETTLE
+from tests.each import each
 
 NOT_KNOWN = Risk()
 
@@ -310,7 +310,7 @@ def test_one_key_allows_all_that_only_read_and_nothing_else() -> None:
 READS = {"read_only": True, "destructive": False}
 
 
-@pytest.mark.parametrize(
+@each(
     ("tool", "arguments", "notes", "risk"),
     [
         ("t", {}, READS, "reads"),
@@ -334,7 +334,7 @@ def test_the_risk_is_of_the_call_and_no_hint_makes_it_smaller_than_what_is_shown
     assert Risk.of(None, {}).word == "changes"
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "marked"),
     [
         ("rm -rf build", ["rm"]),

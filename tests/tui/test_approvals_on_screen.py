@@ -21,6 +21,7 @@ from console_app.engine import ApprovalGate, Rule
 from console_app.providers import TextProtocol
 from console_app.tui.approvals.arguments_editor import ArgumentsEditor
 from console_app.tui.approvals.board import ApprovalBoard, ArgumentsView
+from tests.each import each
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, echo, pass_by, say, see, seen, until
 from tests.tui.test_reaching_calls import told
 
@@ -342,7 +343,7 @@ async def test_that_it_cant_be_shown_is_said_behind_reading_in_the_conversation_
         await see(pilot, "can't be shown")
 
 
-@pytest.mark.parametrize(("limit", "shows"), [(90.0, "denied in 90 s"), (0.01, "All decided.")])
+@each(("limit", "shows"), [(90.0, "denied in 90 s"), (0.01, "All decided.")])
 async def test_a_time_limit_of_waiting_is_counted_down_and_denies(tmp_path: Path, limit: float, shows: str) -> None:
     model = WrittenModel(calls(THREE[0]), say("All decided."))
     tools = Tools({("files", "write"): echo}, read_only=False)

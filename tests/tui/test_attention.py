@@ -23,6 +23,7 @@ from console_app.tui.terminal.attention import (
 )
 from console_app.tui.terminal.edge import cleaned
 from console_app.tui.textual_internals import driver_of
+from tests.each import each
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, echo, say, see, until
 
 ALL = AttentionSettings(("bell", "osc9", "osc777"), title=True)
@@ -46,7 +47,7 @@ def test_whatever_the_model_is_called_the_title_is_one_title(model: str, state: 
     assert is_safe(written[0][4:-1])
 
 
-@pytest.mark.parametrize(
+@each(
     "foreign",
     ["\x1b]2;another\x07", "\x1b]9;4;1;50\x07", "\x1b]0;x\x07", "\x1bPtmux;\x1b\x1b]52;c;eA==\x07\x1b\\", "\x1b[21t"],
 )

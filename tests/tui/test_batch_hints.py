@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from textual.binding import Binding
 
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports import CallReporter, Invocation
 from console_app.tui.lineview.view import KEYS
 from console_app.tui.main_screen.over.help import key_sections
+from tests.each import each
 from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, echo, say, see, seen, until
 from tests.tui.test_reaching_calls import selected
 
@@ -20,7 +20,7 @@ async def boom(_invocation: Invocation, _reporter: CallReporter) -> str:
     raise RuntimeError("no")
 
 
-@pytest.mark.parametrize("width", [60, 80, 120])
+@each("width", [60, 80, 120])
 async def test_a_call_has_five_hints_and_a_menu_with_all_that_can_be_done(tmp_path: Path, width: int) -> None:
     """And each key is in help."""
     tools = Tools({("lab", "echo"): echo, ("lab", "boom"): boom})

@@ -20,6 +20,7 @@ from console_app.tui.terminal import canvas as canvas_module
 from console_app.tui.terminal.canvas import Canvas, Placed
 from console_app.tui.terminal.edge import EDGE, INK, LOW_BYTES, MARKS, cells, cleaned
 from console_app.tui.terminal.questions import NAME_ANSWER, PICTURES_ANSWER, ExpectedAnswer, draws_cells, may_be_asked
+from tests.each import each
 
 NAME, TAKES = "\x1bP>|kitty(0.35.2)\x1b\\", "\x1b_Gi=31;OK\x1b\\"
 SENT = re.compile(r"\x1b_G([^;]*);([^\x1b]*)\x1b\\")
@@ -51,7 +52,7 @@ def number(sent: str) -> str:
     return found[1]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "draws"),
     [("kitty(0.28.0)", True), ("kitty(1.0.0)", True), ("kitty(0.26.5)", False), ("ghostty 1.1.3", True),
      ("Konsole 24.1", False), ("WezTerm 20240203", False), ("tmux 3.4", False), ("XTerm(379)", False), ("", False)],
@@ -60,7 +61,7 @@ def test_only_terminals_that_know_the_cells_are_asked_for_pictures(name: str, dr
     assert draws_cells(name) is draws
 
 
-@pytest.mark.parametrize(
+@each(
     ("environ", "asked"),
     [({"TERM": "xterm-kitty"}, True), ({"TERM": "xterm-256color"}, True), ({"TERM": "linux"}, False),
      ({"TERM": "dumb"}, False), ({"TERM": "vt100"}, False), ({}, False), ({"TERM": "tmux-256color"}, False),
@@ -171,7 +172,7 @@ def test_what_the_terminal_keeps_and_what_waits_is_bounded(monkeypatch: pytest.M
     assert canvas.place(bytes(2_000), 1, 4, 2) is None
 
 
-@pytest.mark.parametrize("colours", ["standard", "windows", None])
+@each("colours", ["standard", "windows", None])
 def test_without_colours_to_name_a_picture_by_none_is_placed(colours: str | None) -> None:
     assert a_canvas(colours).place(b"png", 100, 4, 2) is None
 
@@ -190,7 +191,7 @@ def test_a_cell_names_its_picture_row_and_column() -> None:
     assert triplet.red << 16 | triplet.green << 8 | triplet.blue == LOW_BYTES["truecolor"]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         cells(7, 3, 107),

@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 from console_app.console.reports.copies import as_csv, copies_of_answer
 from console_app.domain.ports import CallReporter, Invocation
 from console_app.tui.lineview import AssistantBlock, UserBlock
+from tests.each import each
 from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, decide, say, see, seen, until
 
 ANSWER = """Two ways:
@@ -151,7 +152,7 @@ async def test_a_message_that_was_clicked_is_copied_with_c(tmp_path: Path) -> No
         await until(pilot, lambda: pilot.app.clipboard == 'print("one")\nprint("two")')
 
 
-@pytest.mark.parametrize("turns", [1, 2, 250])
+@each("turns", [1, 2, 250])
 async def test_every_message_is_reached_and_copied_by_key(tmp_path: Path, turns: int) -> None:
     said_of = [(f"question {number}", f"Answer {number}.") for number in range(turns)]
     async with app(tmp_path, WrittenModel()).run_test(size=(80, 24), notifications=True) as pilot:

@@ -9,12 +9,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-import pytest
 from textual import events
 from textual.pilot import Pilot
 
 from console_app.sessions import Library, Opened, PromptDraft, PromptDrafts
 from console_app.sessions.drafts import MOST
+from tests.each import each
 from tests.tui.parts import WrittenModel, chat, say, see, until
 from tests.tui.test_sessions_on_screen import console, library
 
@@ -100,7 +100,7 @@ async def test_a_draft_with_a_long_paste_outlives_the_console_and_ends_when_it_i
         await until(pilot, lambda: chat(pilot.app).prompt.text == "more")
 
 
-@pytest.mark.parametrize("why", ["gone", "open elsewhere"])
+@each("why", ["gone", "open elsewhere"])
 async def test_a_draft_is_kept_as_it_is_written_where_the_session_that_was_asked_for_cant_be_opened(
     tmp_path: Path, why: str
 ) -> None:

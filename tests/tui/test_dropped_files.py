@@ -10,6 +10,7 @@ from textual import events
 
 from console_app.tui.prompt import prompt
 from console_app.tui.prompt.prompt import looks_dropped, mentions_of
+from tests.each import each
 from tests.patience import PATIENCE
 from tests.tui.parts import WrittenModel, app, chat, say, see, until
 
@@ -20,7 +21,7 @@ def made(folder: Path, name: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a name.txt", "it's.txt", "ä%20.txt"])
+@each("name", ["a.txt", "a name.txt", "it's.txt", "ä%20.txt"])
 def test_every_way_that_terminals_write_a_dropped_path(tmp_path: Path, name: str) -> None:
     path = made(tmp_path, name)
     escaped = "".join(f"\\{c}" if c in " '%" else c for c in str(path))

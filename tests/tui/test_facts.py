@@ -14,6 +14,7 @@ from textual.pilot import Pilot
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports import CallReporter, Invocation
 from console_app.engine import ApprovalGate
+from tests.each import each
 from tests.tui.parts import (
     Server,
     Tools,
@@ -77,7 +78,7 @@ def console(folder: Path, bench: Bench) -> Any:
     return app(folder, batch(), bench.tools, gate=gate)
 
 
-@pytest.mark.parametrize("size", SIZES)
+@each("size", SIZES)
 async def test_of_a_batch_that_runs_and_asks_each_fact_is_told_once(tmp_path: Path, size: tuple[int, int]) -> None:
     bench = Bench()
     async with console(tmp_path, bench).run_test(size=size) as pilot:
@@ -125,8 +126,8 @@ async def test_of_an_open_call_its_arguments_and_its_error_are_told_once(tmp_pat
                 await see(pilot, "o close")
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("total", [None, 8])
+@each("size", SIZES)
+@each("total", [None, 8])
 async def test_what_a_running_call_says_and_writes_stands_once(
     tmp_path: Path, size: tuple[int, int], total: int | None
 ) -> None:

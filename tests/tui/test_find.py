@@ -15,6 +15,7 @@ from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import ToolResult
 from console_app.tui.lineview import AssistantBlock, CallBlock, Finder, UserBlock
 from console_app.tui.main_screen.bars.find_bar import FindBar
+from tests.each import each
 from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, painted, say, see, seen, until
 
 LONG = "\n".join(f"line {n} of the report" for n in range(900)) + "\nhere is the needle"
@@ -220,7 +221,7 @@ async def test_enter_stays_at_a_match_that_is_far_down_in_a_panel(tmp_path: Path
         assert marked(pilot) == ["line 60 of"]
 
 
-@pytest.mark.parametrize("which", ["far", "wide"])
+@each("which", ["far", "wide"])
 async def test_a_match_beyond_what_an_open_result_shows_is_gone_to(tmp_path: Path, which: str) -> None:
     made = WrittenModel(calls(("lab_report", f'{{"{which}": true}}')), say("Read."))
     async with app(tmp_path, made, TOOLS).run_test(size=(80, 24)) as pilot:
@@ -258,9 +259,7 @@ async def test_a_match_in_a_folded_node_of_json_unfolds_the_tree(tmp_path: Path)
         await see(pilot, "1 of 1")
 
 
-@pytest.mark.parametrize(
-    ("which", "words", "last"), [("rows", "part 25", "part 259 of it"), ("deep", '"number": 7', '"number": 79')]
-)
+@each(("which", "words", "last"), [("rows", "part 25", "part 259 of it"), ("deep", '"number": 7', '"number": 79')])
 async def test_a_result_is_found_in_as_what_it_is_though_most_matches_are_further_down(
     tmp_path: Path, which: str, words: str, last: str
 ) -> None:
@@ -292,7 +291,7 @@ PARTS = [{"number": n, "of": {"name": f"part {n} of it"}} for n in range(300)]
 ROWS = [{"number": n, "name": f"part {n} of it", "place": "barn"} for n in range(900)]
 
 
-@pytest.mark.parametrize("structured", [{"parts": PARTS, "all": 300}, {"rows": ROWS}], ids=["tree", "table"])
+@each("structured", [{"parts": PARTS, "all": 300}, {"rows": ROWS}], ids=["tree", "table"])
 async def test_what_stands_in_structured_content_beside_a_text_is_found(tmp_path: Path, structured: Any) -> None:
     made = WrittenModel(calls(("lab_report", json.dumps(structured))), say("Read."))
     async with app(tmp_path, made, Measured({("lab", "report"): report})).run_test(size=(80, 24)) as pilot:

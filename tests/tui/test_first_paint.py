@@ -24,6 +24,7 @@ from console_app.tui.main_screen.screen import ChatScreen
 from console_app.tui.main_screen.start.startup_screen import StartupScreen
 from console_app.tui.servers.screen import ServersScreen
 from tests.console.test_clipboard import X11, copied, environ, program
+from tests.each import each
 from tests.patience import PATIENCE
 from tests.tui.parts import THEMES, Server, WrittenModel, chat, seen, services, until
 from tests.tui.quiet import quiet
@@ -253,7 +254,7 @@ async def test_no_example_is_offered_before_it_is_known_which_fits(slow: Slow) -
         await slow.loaded(pilot)
 
 
-@pytest.mark.parametrize(
+@each(
     "keys",
     [
         [*"one", "enter", *"two", "left", "enter", *"/keys", "escape", *"thr"],

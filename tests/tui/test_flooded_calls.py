@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from console_app.console.reports.call_report import log_lines
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.tools import Outcome
 from console_app.engine import ApprovalGate
 from console_app.mcp_client import Hub
 from console_app.tui.app import FanoutApp
+from tests.each import each
 from tests.mcp_client.conftest import faulty
 from tests.patience import PATIENCE
 from tests.tui.parts import WrittenModel, calls, chat, decide, say, see, services, until
@@ -19,7 +18,7 @@ from tests.tui.parts import WrittenModel, calls, chat, decide, say, see, service
 LINES = 3_000
 
 
-@pytest.mark.parametrize("size", [(120, 40), (80, 24)], ids=str)
+@each("size", [(120, 40), (80, 24)], ids=str)
 async def test_a_flood_of_log_lines_shows_the_newest_and_counts_what_it_left_out(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -171,7 +170,7 @@ async def test_whole_screens_of_hostile_text_are_only_text(tmp_path: Path) -> No
 EVIL = " ".join(PAYLOADS)
 
 
-@pytest.mark.parametrize(
+@each(
     ("keys", "shown"),
     [
         ("", "Ask"),

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from console_app.tui.app import FanoutApp
+from tests.each import each
 from tests.tui.parts import Server, Tools, WrittenModel, app, calls, chat, echo, say, see, seen, until
 
 MARKUP = "[/red][@click=app.quit]x[/]"
@@ -67,7 +66,7 @@ async def test_a_turn_its_approval_and_its_queue(tmp_path: Path) -> None:
         clean(gate_console)
 
 
-@pytest.mark.parametrize(
+@each(
     ("keys", "text"),
     [
         (("ctrl+l",), SHOWN),

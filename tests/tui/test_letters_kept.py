@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 from textual import events
 from textual.widgets import Input
 
@@ -14,6 +13,7 @@ from console_app.tui.main_screen.screen import ChatScreen
 from console_app.tui.servers.screen import ServersScreen
 from console_app.tui.terminal.key_order import KeysInOrder
 from console_app.tui.widgets.pick_list import PickList
+from tests.each import each
 from tests.patience import until_so
 from tests.tui.parts import Server, app, chat, pass_by, until
 from tests.tui.test_key_order import Ask, Writing
@@ -38,7 +38,7 @@ async def comes(console: KeysInOrder[Any], holds: Callable[[], bool]) -> None:
     await until_so(look, f"what is typed, with {console.held} held up")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "then", "stays"),
     [("/new", "hello", "hello"), ("hello", "more", "more"), ("/nothing", "more", "/nothingmore"), ("/cle", "x", "x")],
 )
@@ -131,7 +131,7 @@ async def test_on_a_busy_machine_a_dialog_closes_before_the_keys_behind_it(tmp_p
         assert console.sent == ["one"]
 
 
-@pytest.mark.parametrize("key", ["alt+q", "alt+t"])
+@each("key", ["alt+q", "alt+t"])
 async def test_alt_and_a_letter_write_nothing(tmp_path: Path, key: str) -> None:
     console = app(tmp_path)
     async with console.run_test() as pilot:

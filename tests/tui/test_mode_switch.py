@@ -7,7 +7,6 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, cast
 
-import pytest
 from textual.pilot import Pilot
 
 from console_app.console.permissions import MODES, Permissions
@@ -18,6 +17,7 @@ from console_app.tui.approvals.mode_switch import ModeSwitch
 from console_app.tui.main_screen.bars.status_bar import StatusBar
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE
 from tests.console.peers import Screen
+from tests.each import each
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, echo, pass_by, say, see, seen, until
 
 
@@ -78,8 +78,8 @@ def switch(mode: ApprovalMode) -> tuple[Time, ApprovalGate, ModeSwitch, Any]:
     return time, gate, ModeSwitch(permissions, asked, Driven(time), time.later, lambda _: None), asked
 
 
-@pytest.mark.parametrize("mode", list(ApprovalMode))
-@pytest.mark.parametrize("presses", range(1, 9))
+@each("mode", list(ApprovalMode))
+@each("presses", range(1, 9))
 def test_a_mode_holds_when_the_key_was_let_go_and_none_before(mode: ApprovalMode, presses: int) -> None:
     time, gate, modes, _ = switch(mode)
     for _ in range(presses):

@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -16,6 +15,7 @@ from console_app.tui.app import FanoutApp
 from console_app.tui.lineview.scrolling.frame_clock import CALM_EVERY, FRAME, LIVE_EVERY
 from console_app.tui.lineview.wording import SPINNER, STILL
 from console_app.tui.widgets.motion import use_motion
+from tests.each import each
 from tests.tui.parts import NOW, Server, Tools, WrittenModel, app, calls, chat, say, see, seen, until
 from tests.tui.test_activity import Clock
 
@@ -53,7 +53,7 @@ async def pictures(pilot: Pilot[Any], clock: Clock) -> list[str]:
     return shown
 
 
-@pytest.mark.parametrize("motion", [True, False])
+@each("motion", [True, False])
 async def test_figures_are_all_that_changes_while_calls_run(tmp_path: Path, motion: bool) -> None:
     work, clock = Work(), Clock()
     running = console(tmp_path, work, clock, motion=motion)

@@ -17,6 +17,7 @@ from console_app.tui.main_screen.start.welcome import DEMO
 from console_app.tui.prompt.completion import Completion, Completions, Token
 from console_app.tui.prompt.prompt import Pastes, Prompt
 from console_app.tui.prompt.prompt_box import Later, PromptBox
+from tests.each import each
 from tests.patience import PATIENCE
 from tests.tui.parts import Server, Tools, WrittenModel, app, calls, chat, echo, say, see, until
 
@@ -30,7 +31,7 @@ async def test_enter_sends_and_the_answer_comes(tmp_path: Path) -> None:
         assert chat(pilot.app).prompt.text == ""
 
 
-@pytest.mark.parametrize("key", ["shift+enter", "ctrl+j", "alt+enter"])
+@each("key", ["shift+enter", "ctrl+j", "alt+enter"])
 async def test_a_new_line_is_written_and_nothing_sent(tmp_path: Path, key: str) -> None:
     async with app(tmp_path).run_test(size=(100, 30)) as pilot:
         await pilot.press("a", key, "b")
@@ -257,7 +258,7 @@ class Writing(App[None]):
         yield PromptBox(self._folder / "history", self._folder, lambda _: (), self._servers)
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "now", "may_be"),
     [
         ("read a @rep", "read @rep", ["read @rep", "read @report.md "]),
@@ -366,7 +367,7 @@ async def test_a_letter_is_painted_without_waiting_for_the_next_frame(tmp_path: 
                 await painted.wait()  # not `until`, which paints what is owed
 
 
-@pytest.mark.parametrize("offline", [True, False])
+@each("offline", [True, False])
 async def test_enter_on_the_opening_page_sends_an_example_or_writes_one_where_that_would_cost(
     tmp_path: Path, offline: bool
 ) -> None:

@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from textual import events
 from textual.pilot import Pilot
 
@@ -16,6 +15,7 @@ from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.transcript import CallView
 from console_app.engine import ApprovalGate
 from console_app.tui.lineview import CallBlock
+from tests.each import each
 from tests.tui.parts import (
     Answer,
     Tools,
@@ -242,7 +242,7 @@ async def test_the_menu_of_a_running_call_has_what_can_be_done_with_it(tmp_path:
         await until(pilot, lambda: any(call.detached for call in running(pilot)))
 
 
-@pytest.mark.parametrize("word", ["is it done?", "xerox", "no idea", "rerun", "open"])
+@each("word", ["is it done?", "xerox", "no idea", "rerun", "open"])
 async def test_two_letters_right_behind_each_other_are_typing(tmp_path: Path, word: str) -> None:
     bench = Bench()
     async with app(tmp_path, WrittenModel(batch("wait", 0, 2)), bench.tools).run_test(size=(100, 30)) as pilot:

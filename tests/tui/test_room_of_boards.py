@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from textual.pilot import Pilot
 
 from console_app.domain.approvals import ApprovalMode
@@ -15,6 +14,7 @@ from console_app.engine import ApprovalGate
 from console_app.tui.main_screen.prompt_area import PromptArea
 from console_app.tui.prompt.prompt_box import AttachmentChips
 from console_app.tui.widgets.key_hints import KeyHints
+from tests.each import each
 from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, echo, pass_by, see, seen, until
 from tests.tui.questions.stage import stage
 from tests.tui.test_questions_and_todo import talking
@@ -72,7 +72,7 @@ async def test_a_servers_page(tmp_path: Path) -> None:
         await whole(s.pilot, chat(s.console).boards.human, "to answer", "esc later")
 
 
-@pytest.mark.parametrize("options", [[], ["One of them", "Another", "A third", "None of these"]], ids=["open", "four"])
+@each("options", [[], ["One of them", "Another", "A third", "None of these"]], ids=["open", "four"])
 async def test_a_question_of_the_model(tmp_path: Path, options: list[str]) -> None:
     asked = ("fanout_ask_followup_question", json.dumps({"question": LONG, "options": options}))
     async with talking(tmp_path, calls(asked), size=SIZES[0]) as pilot:
@@ -81,7 +81,7 @@ async def test_a_question_of_the_model(tmp_path: Path, options: list[str]) -> No
         await whole(pilot, chat(pilot.app).boards.questions, "to answer", way_out)
 
 
-@pytest.mark.parametrize("count", [1, 20])
+@each("count", [1, 20])
 async def test_calls_that_wait(tmp_path: Path, count: int) -> None:
     waiting = [("files_write", json.dumps({"path": f"{n}.md", "content": "word\n" * 40})) for n in range(count)]
     console = app(
@@ -157,7 +157,7 @@ async def read_beside_at(size: tuple[int, int], pilot: Pilot[Any], board: Any, w
     await until(pilot, lambda: view.has_focus and reads(), "the calls again")
 
 
-@pytest.mark.parametrize("count", [1, 12])
+@each("count", [1, 12])
 async def test_what_is_read_in_the_conversation_has_the_lines_of_the_calls_that_wait(
     tmp_path: Path, count: int
 ) -> None:
@@ -169,7 +169,7 @@ async def test_what_is_read_in_the_conversation_has_the_lines_of_the_calls_that_
         await read_beside(pilot, chat(pilot.app).boards.approvals, "tab to review", "write  0.md")
 
 
-@pytest.mark.parametrize("options", [[], ["One", "Another"]], ids=["open", "two"])
+@each("options", [[], ["One", "Another"]], ids=["open", "two"])
 async def test_what_is_read_in_the_conversation_has_the_lines_of_a_question(tmp_path: Path, options: list[str]) -> None:
     asked = ("fanout_ask_followup_question", json.dumps({"question": LONG, "options": options}))
     async with talking(tmp_path, calls(asked), size=min(ROOM)) as pilot:
@@ -222,7 +222,7 @@ async def test_the_prompt_names_its_keys_only_while_it_has_them(tmp_path: Path) 
         await see(pilot, "enter queue")
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+@each("size", [(80, 24), (120, 40)])
 async def test_the_board_stays_as_high_as_it_was_from_row_to_row(tmp_path: Path, size: tuple[int, int]) -> None:
     """Its height was that of the selected call, and its rows jumped under the keys that go through them."""
     texts = ["word", "line\n" * 30, "one\ntwo\nthree", "word"]

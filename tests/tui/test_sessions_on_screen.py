@@ -24,6 +24,7 @@ from console_app.sessions import Library, Replay, Store
 from console_app.tui.lineview import CallBlock
 from console_app.tui.main_screen import console_ui
 from console_app.tui.main_screen.screen import ChatScreen
+from tests.each import each
 from tests.sessions.test_told_alike import TEXT, session
 from tests.tui.parts import (
     NOW,
@@ -191,7 +192,7 @@ async def test_a_fork_goes_on_from_a_message_and_leaves_the_other_alone(tmp_path
         assert any(getattr(event, "content", "") == "Two." for event in await kept.store.load(session))
 
 
-@pytest.mark.parametrize("form", ["md", "html", "jsonl"])
+@each("form", ["md", "html", "jsonl"])
 async def test_export_writes_a_file_that_was_not_there(tmp_path: Path, form: str) -> None:
     running = console(tmp_path, WrittenModel(say("One.")))
     async with running.run_test(size=(100, 40)) as pilot:
@@ -430,9 +431,7 @@ async def test_a_replay_shows_the_key_that_was_pressed(
         assert seen(pilot.app).index(TEXT) < seen(pilot.app).index("peek")
 
 
-@pytest.mark.parametrize(
-    ("name", "last"), [("lab_echo", "approval.requested"), ("fanout_ask_followup_question", "question.asked")]
-)
+@each(("name", "last"), [("lab_echo", "approval.requested"), ("fanout_ask_followup_question", "question.asked")])
 async def test_what_waited_is_no_question_to_you_in_a_replay(tmp_path: Path, name: str, last: str) -> None:
     kept, asked = library(tmp_path), json.dumps({"question": "Which of them?", "options": ["this one", "that one"]})
     model = WrittenModel(calls((name, asked)), say("Done so."))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from rich.text import Text
 
 from console_app.domain.chunks import FinishChunk, TextChunk, UsageChunk
@@ -14,6 +13,7 @@ from console_app.domain.tools import ToolCall, ToolResult
 from console_app.engine.calls.results import cancelled, denied, interrupted, not_approved
 from console_app.sessions import SessionInfo
 from console_app.tui.sessions.browse import plain, preview_lines
+from tests.each import each
 from tests.tui.parts import Tools, WrittenModel, calls, see, seen
 from tests.tui.test_sessions_on_screen import console, talk
 from tests.work import work
@@ -51,7 +51,7 @@ async def test_of_a_failed_call_its_own_words_stand_behind_failed(tmp_path: Path
         assert "execut" not in seen(pilot.app)
 
 
-@pytest.mark.parametrize(
+@each(
     ("result", "shown"),
     [
         (cancelled(["one of two"], started=True), "  cancelled by you"),

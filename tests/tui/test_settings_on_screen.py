@@ -20,6 +20,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError
 from console_app.tui.app import FanoutApp
 from console_app.tui.widgets.motion import is_still
+from tests.each import each
 from tests.patience import PATIENCE
 from tests.tui.parts import WrittenModel, app, at_rest, chat, say, see, seen, services, until
 
@@ -154,7 +155,7 @@ async def test_del_goes_back_to_the_default_and_an_unset_text_is_emptied(tmp_pat
     assert tomllib.loads(file.read_text()) == {}
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "typed", "shown"),
     [("max_tokens", "400", "400"), ("max_price", "1.5", "1.5"), ("fallback", "a/b", "a/b"), ("groups", "x, y", "x, y")],
 )
@@ -223,7 +224,7 @@ def _never(_name: str, _settings: Settings) -> bool:
     return False
 
 
-@pytest.mark.parametrize(("added", "says"), [("max_stepps = 3\n", "max_stepps"), ("max_steps 3\n", "expected '='")])
+@each(("added", "says"), [("max_stepps = 3\n", "max_stepps"), ("max_steps 3\n", "expected '='")])
 def test_a_file_that_was_edited_wrong_is_not_kept(tmp_path: Path, added: str, says: str) -> None:
     paths = Paths.find({"FANOUT_HOME": str(tmp_path)})
 

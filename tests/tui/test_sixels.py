@@ -15,6 +15,7 @@ from console_app.tui.terminal import canvas as sixels
 from console_app.tui.terminal.canvas import Canvas, Placed, Strips, drawn, strips
 from console_app.tui.terminal.edge import cells, cleaned
 from console_app.tui.terminal.questions import CELL_ANSWER, COLOURS_ANSWER, ExpectedAnswer, takes_sixels
+from tests.each import each
 
 CELL = (4, 10)
 COLOURS = [(0, 0, 0), (255, 255, 255), (255, 0, 0), (0, 51, 255), (0, 255, 102)]
@@ -75,7 +76,7 @@ def test_what_a_terminal_draws_is_the_picture(data: st.DataObject) -> None:
     ]
 
 
-@pytest.mark.parametrize("colours", [2, 16, 256, 100_000])
+@each("colours", [2, 16, 256, 100_000])
 def test_no_more_colours_than_the_terminal_has(colours: int) -> None:
     picture = Image.radial_gradient("L").convert("RGBA")
     for strip in made(picture, 20, 20, colours).sharp:
@@ -109,7 +110,7 @@ def frame(row: str, line: int = 3) -> str:
     return f"\x1b[{line};5H\x1b[1mab語\x1b[0m{INK}{row}\x1b[0mrest\x1b[{line + 1};1Hnext"
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "is_read", "first", "sharp"),
     [(3, True, 0, True), (3, False, 0, False), (9, True, 0, False), (3, True, 1, False)],
 )
@@ -178,7 +179,7 @@ def test_letters_of_another_size_take_the_pictures_away_and_so_does_giving_back(
     assert canvas.with_strips(frame(other.cells(0)), 9, is_read=True)[0] == frame("    ")
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "takes"),
     [("63;1;2;4;6;9", True), ("62;4;22", True), ("1;2", False), ("4", False), ("4;6", False), ("64;14;40", False),
      ("", False)],

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
 from textual.app import App
 
+from tests.each import each
 from tests.tui.parts import at_rest, painted, see
 from tests.tui.rooms import furnished
 
@@ -21,8 +21,8 @@ def underlined(console: App[Any]) -> list[str]:
     return [line.strip() for line in lines if line]
 
 
-@pytest.mark.parametrize("theme", ["terminal", "terminal-light"])
-@pytest.mark.parametrize(
+@each("theme", ["terminal", "terminal-light"])
+@each(
     ("keys", "shows", "chosen", "next_one"),
     [
         (("slash",), "/help", "/help", "/keys"),

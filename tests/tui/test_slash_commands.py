@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual.widgets import Static
@@ -16,6 +15,7 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.settings import Effort
 from console_app.tui.main_screen.over.help import KeySection, help_lines
 from console_app.tui.prompt.prompt_box import CompletionPopup
+from tests.each import each
 from tests.tui.parts import Server, WrittenModel, app, chat, say, see, seen, until
 
 
@@ -128,7 +128,7 @@ async def test_help_is_made_from_the_live_bindings(tmp_path: Path) -> None:
             assert f"/{command.intent.name}" in seen(pilot.app)
 
 
-@pytest.mark.parametrize("size", [(60, 15), (80, 24), (120, 40), (200, 60)])
+@each("size", [(60, 15), (80, 24), (120, 40), (200, 60)])
 async def test_help_begins_with_what_matters_and_is_filtered_by_typing(tmp_path: Path, size: tuple[int, int]) -> None:
     async with app(tmp_path).run_test(size=size) as pilot:
         await pilot.press("f1")
@@ -156,7 +156,7 @@ def test_no_line_of_help_is_wider_than_its_room(keys: list[tuple[str, str]], wan
         assert line.cell_length <= width
 
 
-@pytest.mark.parametrize("width", [110, 126, 144])
+@each("width", [110, 126, 144])
 async def test_no_line_of_help_goes_on_in_the_column_of_another(tmp_path: Path, width: int) -> None:
     console = app(tmp_path)
     async with console.run_test(size=(width, 40)) as pilot:

@@ -6,7 +6,6 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -23,6 +22,7 @@ from console_app.tui.terminal.key_names import key_name
 from console_app.tui.widgets.dialog import fitted
 from console_app.tui.widgets.text_dialog import ConsentDialog, TextDialog
 from console_app.tui.widgets.text_view import TextView, _chop, _Piece  # pyright: ignore[reportPrivateUsage]
+from tests.each import each
 from tests.tui.parts import (
     NOW,
     Tools,
@@ -106,7 +106,7 @@ async def test_no_word_of_a_tool_stands_under_the_scroll_bar(tmp_path: Path) -> 
         assert set(words) <= set(seen(console).split()), seen(console)
 
 
-@pytest.mark.parametrize("rows", [15, 24, 40])
+@each("rows", [15, 24, 40])
 async def test_a_short_text_leaves_no_empty_rows_in_its_frame(tmp_path: Path, rows: int) -> None:
     said = ["one line"]
     console = app(tmp_path, WrittenModel())
@@ -167,7 +167,7 @@ async def test_the_fields_of_connect_say_what_they_are(tmp_path: Path) -> None:
         assert isinstance(console.screen, ConnectScreen)
 
 
-@pytest.mark.parametrize("size", [(60, 15), (80, 24), (120, 40)], ids=str)
+@each("size", [(60, 15), (80, 24), (120, 40)], ids=str)
 async def test_toasts_cover_nothing_that_is_written_in(tmp_path: Path, size: tuple[int, int]) -> None:
     tools = Tools({("lab", "echo"): echo}, read_only=False)
     model = WrittenModel(calls(*(("lab_echo", f'{{"n": {n}}}') for n in range(3))))
@@ -195,7 +195,7 @@ async def clear_of(pilot: Pilot[Any], *selectors: str) -> None:
     await until(pilot, lambda: not console.screen.query("Toast"))
 
 
-@pytest.mark.parametrize("size", [(60, 15), (80, 24)], ids=str)
+@each("size", [(60, 15), (80, 24)], ids=str)
 async def test_what_was_said_before_a_board_came_does_not_lie_over_it(tmp_path: Path, size: tuple[int, int]) -> None:
     tools = Tools({("lab", "echo"): echo}, read_only=False)
     model = WrittenModel(calls(*(("lab_echo", f'{{"n": {n}}}') for n in range(9))))
@@ -293,7 +293,7 @@ async def nothing_is_pushed_out(pilot: Pilot[Any], *words: str) -> None:
     assert "? help" in hints or " esc " in f" {hints}", seen(pilot.app)
 
 
-@pytest.mark.parametrize("size", [(60, 15), (80, 15), (60, 19), (80, 24)], ids=str)
+@each("size", [(60, 15), (80, 15), (60, 19), (80, 24)], ids=str)
 async def test_a_board_with_its_keys_leaves_the_hints_on_the_page(tmp_path: Path, size: tuple[int, int]) -> None:
     tools = Tools({("lab", "write_file"): echo}, read_only=False)
     text = "one\\ntwo\\nthree"
@@ -327,7 +327,7 @@ async def test_a_board_with_its_keys_leaves_the_hints_on_the_page(tmp_path: Path
         await until(pilot, lambda: chat(console).prompt.region.height == 3)
 
 
-@pytest.mark.parametrize("key", ["c", "f"])
+@each("key", ["c", "f"])
 async def test_the_words_for_an_edit_that_no_longer_fits_leave_the_hints_on_the_page(tmp_path: Path, key: str) -> None:
     (tmp_path / "a.txt").write_text("one\n")
     edit = '{"path": "a.txt", "old_text": "nowhere", "new_text": "two"}'
@@ -346,7 +346,7 @@ async def test_the_words_for_an_edit_that_no_longer_fits_leave_the_hints_on_the_
         await nothing_is_pushed_out(pilot, "not in the file", "later")
 
 
-@pytest.mark.parametrize("size", [(60, 15), (60, 19), (80, 24)], ids=str)
+@each("size", [(60, 15), (60, 19), (80, 24)], ids=str)
 async def test_a_list_of_completions_leaves_the_hints_on_the_page(tmp_path: Path, size: tuple[int, int]) -> None:
     console = app(tmp_path, WrittenModel(say("Said.")))
     async with console.run_test(size=size) as pilot:
@@ -382,7 +382,7 @@ async def test_what_a_command_does_is_whole_at_eighty_columns(tmp_path: Path) ->
         assert [line for line in seen(console).splitlines() if "…" in line] == []
 
 
-@pytest.mark.parametrize("columns", [60, 80, 100])
+@each("columns", [60, 80, 100])
 async def test_a_toast_of_any_length_is_whole(tmp_path: Path, columns: int) -> None:
     console = app(tmp_path, WrittenModel())
     async with console.run_test(size=(columns, 24), notifications=True) as pilot:

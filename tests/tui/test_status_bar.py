@@ -6,8 +6,6 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from console_app.domain.amounts import tokens
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine import ApprovalGate
@@ -16,7 +14,7 @@ from tests.each import each
 from tests.tui.parts import Server, Tools, WrittenModel, app, calls, echo, pass_by, say, see, seen
 
 
-@pytest.mark.parametrize(
+@each(
     ("count", "text"),
     [(0, "0"), (999, "999"), (1000, "1k"), (12_400, "12.4k"), (128_000, "128k"), (999_900, "1M"), (1_250_000, "1.2M")],
 )
@@ -41,7 +39,7 @@ def test_yolo_is_red_and_a_failed_server_has_its_own_glyph() -> None:
     assert parts[3].plain.startswith("✗ 1/2 servers")
 
 
-@pytest.mark.parametrize(
+@each(
     ("ready", "starting", "failed", "said"),
     [(3, 0, 0, "● 10 tools"), (0, 0, 0, "○ 10 tools"), (1, 2, 0, "◌ 1/3 servers"), (2, 0, 1, "✗ 2/3 servers")],
 )
@@ -78,7 +76,7 @@ def test_an_address_is_whole_where_there_is_room_and_a_context_is_named_at_every
         assert not any("tokens" in part for part in parts), "tokens are what was spent"
 
 
-@pytest.mark.parametrize("width", [60, 80, 100, 120])
+@each("width", [60, 80, 100, 120])
 async def test_model_mode_and_context_are_said_at_every_width(tmp_path: Path, width: int) -> None:
     model = WrittenModel(say("Hi."), model="qwen3-coder")
     console = app(tmp_path, model, server_statuses=lambda: [Server("a"), Server("b")], context_window=128_000)
@@ -94,8 +92,8 @@ async def test_model_mode_and_context_are_said_at_every_width(tmp_path: Path, wi
         assert not line.endswith("·")
 
 
-@pytest.mark.parametrize("model", ["gpt-4o", "the-longest-name-of-a-model-that-anybody-gave-one"])
-@pytest.mark.parametrize("width", [60, 80])
+@each("model", ["gpt-4o", "the-longest-name-of-a-model-that-anybody-gave-one"])
+@each("width", [60, 80])
 async def test_the_mode_is_always_said(tmp_path: Path, width: int, model: str) -> None:
     gate = ApprovalGate(ApprovalMode.YOLO)
     console = app(tmp_path, WrittenModel(model=model), gate=gate)
@@ -131,7 +129,7 @@ async def test_from_the_second_step_on_the_steps_are_counted(tmp_path: Path) -> 
         await see(pilot, "✓ done")
 
 
-@pytest.mark.parametrize("size", [(59, 30), (80, 14), (20, 5)])
+@each("size", [(59, 30), (80, 14), (20, 5)])
 async def test_a_small_terminal_is_told_what_it_takes(tmp_path: Path, size: tuple[int, int]) -> None:
     console = app(tmp_path)
     async with console.run_test(size=size) as pilot:

@@ -14,6 +14,7 @@ from console_app.tui.lineview.blocks.notices import NoticeBlock
 from console_app.tui.lineview.lines import Line
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.main_screen.base import MANY, Survival
+from tests.each import each
 from tests.tui.parts import app, chat, see
 
 
@@ -71,7 +72,7 @@ def test_reports_are_private_few_and_without_values(tmp_path: Path) -> None:
     assert "hunter2" not in text
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "clean"),
     [
         ("Authorization: Bearer abc.def-123456", "Authorization: Bearer (hidden)"),

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.chunks import Chunk, FinishChunk, TextChunk
 from console_app.domain.ports import CallReporter, Invocation, ModelRequest
 from console_app.engine import ApprovalGate, Rule
 from console_app.providers import TextProtocol
 from console_app.textcalls import ToolSignature, render_calls
+from tests.each import each
 from tests.tui.parts import Tools, WrittenModel, app, at_rest, chat, say, see, seen, until
 
 
@@ -37,7 +36,7 @@ def gate() -> ApprovalGate:
     return ApprovalGate(ApprovalMode.YOLO, [Rule("allow", "*")])
 
 
-@pytest.mark.parametrize("dialect", ["gemma4", "harmony", "llama4_pythonic"])
+@each("dialect", ["gemma4", "harmony", "llama4_pythonic"])
 async def test_two_calls_run_beside_each_other_when_the_answer_has_ended(dialect: str, tmp_path: Path) -> None:
     running: set[str] = set()
     ready, last = asyncio.Event(), asyncio.Event()
@@ -64,9 +63,7 @@ async def test_two_calls_run_beside_each_other_when_the_answer_has_ended(dialect
         assert [call.dialect for call in chat(console).ui.shown.transcript.calls.values()] == [dialect] * 2
 
 
-@pytest.mark.parametrize(
-    "dialect", ["qwen3_coder_xml", "deepseek_v3", "harmony", "glm45", "gemma4", "kimi_k3_xtml", "minimax_m3"]
-)
+@each("dialect", ["qwen3_coder_xml", "deepseek_v3", "harmony", "glm45", "gemma4", "kimi_k3_xtml", "minimax_m3"])
 async def test_no_frame_shows_markup(dialect: str, tmp_path: Path) -> None:
     async def run(_: Invocation, __: CallReporter) -> str:
         return "done"
@@ -107,7 +104,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN.keys())
+@each("text", BROKEN.values(), ids=BROKEN.keys())
 async def test_a_broken_call_is_told_of_and_the_model_hears_it(text: str, tmp_path: Path) -> None:
     ran: list[str] = []
 

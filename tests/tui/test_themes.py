@@ -5,7 +5,6 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-import pytest
 from textual.color import Color
 
 from console_app.tui.themes import LoadedTheme, load_themes, themes_named
@@ -86,7 +85,7 @@ def test_one_theme_is_found_by_name_as_among_all(tmp_path: Path) -> None:
     assert found["fjord"] == "#ffffff"
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "words"),
     [
         (('error = "#ff8095"', 'error = "redd"'), ("colors.error", "is no colour", "'redd'")),

@@ -18,6 +18,7 @@ from console_app.tui.main_screen import console_ui
 from console_app.tui.main_screen.bars.status_bar import StatusBar
 from console_app.tui.main_screen.console_ui import MOST_UNPAINTED
 from console_app.tui.prompt.prompt_box import QueueStrip
+from tests.each import each
 from tests.patience import PATIENCE
 from tests.tui.parts import (
     Answer,
@@ -396,7 +397,7 @@ async def test_where_nothing_stands_below_nothing_is_said_to(tmp_path: Path) -> 
         await see(pilot, "↓ more below · pgdn")
 
 
-@pytest.mark.parametrize("written", ["short", "of\nfour\nlong\nlines"])
+@each("written", ["short", "of\nfour\nlong\nlines"])
 async def test_a_toast_covers_no_line_that_is_written_in(tmp_path: Path, written: str) -> None:
     console = app(tmp_path)
     async with console.run_test(size=(80, 24), notifications=True) as pilot:
@@ -409,7 +410,7 @@ async def test_a_toast_covers_no_line_that_is_written_in(tmp_path: Path, written
         assert chat(console).prompt_area.region.y - 3 <= toast < chat(console).prompt_area.region.y
 
 
-@pytest.mark.parametrize(
+@each(
     ("keys", "done"),
     [
         ([*"/new", "enter"], "many tool calls at once"),

@@ -22,6 +22,7 @@ from console_app.sessions import Library, Replay, Store
 from console_app.sessions.export import exported, imported
 from console_app.sessions.repair import OtherResult
 from console_app.tui.sessions.compare import CompareScreen
+from tests.each import each
 from tests.tui.parts import Answer, Tools, WrittenModel, app, chat, decide, echo, pass_by, say, see, seen, until
 
 YOURS = "result changed by you"
@@ -80,7 +81,7 @@ def told() -> list[ev.Event]:
     ]
 
 
-@pytest.mark.parametrize("call", ["c0", "c1", "c2"])
+@each("call", ["c0", "c1", "c2"])
 def test_a_copy_ends_with_the_results_of_the_answer_and_has_the_other_one_marked(call: str) -> None:
     before, copy = told(), OtherResult(call, MINE).put_into(told())
     transcript = Transcript.of(copy)
@@ -102,7 +103,7 @@ def test_no_copy_is_made_of_a_call_whose_result_nobody_read() -> None:
         OtherResult("elsewhere", MINE).put_into(told())
 
 
-@pytest.mark.parametrize("call", ["c0", "c1", "c2"])
+@each("call", ["c0", "c1", "c2"])
 async def test_every_way_of_telling_a_session_says_whose_result_it_is(call: str) -> None:
     copy = OtherResult(call, MINE).put_into(told())
     assert exported(copy, "md", "t").count(YOURS) == 1

@@ -39,7 +39,7 @@ def test_a_host_is_one_that_the_server_goes_by(addresses: Addresses, host: str, 
     assert addresses.knows_host(host) is known
 
 
-@pytest.mark.parametrize(
+@each(
     ("addresses", "origin", "host", "known"),
     [
         (LOCAL, "http://127.0.0.1:8021", "127.0.0.1:8021", True),
@@ -86,7 +86,7 @@ def test_what_reaches_this_machine_alone_is_known() -> None:
     assert [is_loopback_host(host) for host in ("0.0.0.0", "::", "10.0.0.1", "localhost.evil.example")] == [False] * 4
 
 
-@pytest.mark.parametrize("url", ["fanout.example", "ftp://a", "https://", "https://user:pw@a/", "javascript:alert(1)"])
+@each("url", ["fanout.example", "ftp://a", "https://", "https://user:pw@a/", "javascript:alert(1)"])
 def test_what_is_no_web_address_is_no_origin(url: str) -> None:
     with pytest.raises(ValueError, match=r".*"):
         origin_of(url)

@@ -12,6 +12,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.typing import Origin
 
 from console_app.web.server import SERVED
+from tests.each import each
 from tests.patience import PATIENCE
 from tests.web.parts import browsing, serving
 
@@ -35,7 +36,7 @@ async def test_a_name_that_is_not_ours_gets_nothing(tmp_path: Path) -> None:
             assert (await client.get("/", headers={"Host": host})).status_code == 421
 
 
-@pytest.mark.parametrize("listens", ["127.0.0.1", "::1", "localhost", "0.0.0.0", "::"])
+@each("listens", ["127.0.0.1", "::1", "localhost", "0.0.0.0", "::"])
 async def test_localhost_is_sent_on_to_the_address_since_another_user_may_listen_at_that_name(
     tmp_path: Path, listens: str
 ) -> None:
@@ -57,7 +58,7 @@ async def test_localhost_is_sent_on_to_the_address_since_another_user_may_listen
                 pass
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     ["/static", "/static/", "/static/../server.py", "/static/..%2fserver.py", "/static/%2e%2e/server.py",
      "/static/page.html", "/static/LICENSE-xterm.txt", "/files/", "/files/x", "/docs", "/openapi.json", "/.git/config"],

@@ -18,6 +18,7 @@ import pytest
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
+from tests.each import each
 from tests.headless.inside import Inside, process_restored
 from tests.patience import PATIENCE
 from tests.program.process import Fanout
@@ -128,7 +129,7 @@ def test_the_link_it_prints_works_and_nothing_outlives_it(tmp_path: Path, how: s
     assert b"Traceback" not in told
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@each("how", [signal.SIGINT, signal.SIGKILL])
 def test_no_server_of_the_shared_conversation_outlives_it(tmp_path: Path, how: signal.Signals) -> None:
     fanout = Fanout(tmp_path)
     serving = fanout.start("serve", "--port", "0", "--", "-m", "offline/rehearsal")
@@ -163,7 +164,7 @@ def test_keys_of_providers_and_what_is_named_reach_the_console_and_nothing_else(
         assert serving.stdout is not None
         link = serving.stdout.readline().decode().strip()
         with console_at(link):
-            (console,) = [one for one in psutil.Process(serving.pid).children() if one.terminal()]
+            (console,) = [one for one in psutil.Process(serving.pid).children() if "offline/rehearsal" in one.cmdline()]
             found = console.environ()
         wanted = {
             "OPENAI_API_KEY": env["OPENAI_API_KEY"],

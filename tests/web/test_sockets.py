@@ -13,6 +13,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from console_app.web.server import WebServer
+from tests.each import each
 from tests.escape_reader import read
 from tests.patience import PATIENCE
 from tests.web.parts import OFFLINE, TOKEN, Page, console_processes, gone, page_of, serving
@@ -20,7 +21,7 @@ from tests.web.parts import OFFLINE, TOKEN, Page, console_processes, gone, page_
 TO_PROMPT = "Ask, or / for commands"
 
 
-@pytest.mark.parametrize(
+@each(
     "headers",
     [
         {"Origin": "http://evil.example"},
@@ -41,8 +42,8 @@ async def test_a_page_from_elsewhere_starts_nothing_whatever_it_shows(tmp_path: 
 NO_PROOF: list[Any] = ["", None, 5, True, [], {}, ["x"], "x", "é", "\ud800", "x" * 100_000]
 
 
-@pytest.mark.parametrize("token", [None, TOKEN])
-@pytest.mark.parametrize("field", ["ticket", "token"])
+@each("token", [None, TOKEN])
+@each("field", ["ticket", "token"])
 async def test_a_forged_origin_without_the_token_starts_nothing(tmp_path: Path, token: str | None, field: str) -> None:
     async with serving(tmp_path, token=token) as server, serving(tmp_path) as other:
         for value in [*NO_PROOF, other.door.ticket, other.door.token]:

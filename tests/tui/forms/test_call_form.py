@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
@@ -17,6 +16,7 @@ from console_app.domain.schema.forms import form_of, parse_scalar
 from console_app.domain.tools import ToolSpec
 from console_app.tui.app import FanoutApp
 from console_app.tui.forms.dialogs import CallForm, EarlierCalls
+from tests.each import each
 from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, echo, say, see, seen, until
 
 FORECAST = {
@@ -226,7 +226,7 @@ async def test_a_hostile_schema_is_shown_as_text(tmp_path: Path) -> None:
         assert ran(console_app) == [{HOSTILE: HOSTILE, "content": HOSTILE}]
 
 
-@pytest.mark.parametrize("size", [(80, 24), (60, 15)])
+@each("size", [(80, 24), (60, 15)])
 async def test_the_form_scrolls_in_a_small_terminal(tmp_path: Path, size: tuple[int, int]) -> None:
     console_app = console(tmp_path)
     async with console_app.run_test(size=size) as pilot:
@@ -271,7 +271,7 @@ def test_a_schema_that_contains_itself_ends_in_json() -> None:
     assert [field.kind for field in form.fields[0].fields] == ["json", "text"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("schema", "text", "problem"),
     [
         ({"type": "integer"}, "1.5", "must be a whole number"),

@@ -7,7 +7,6 @@ import re
 import unicodedata
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.style import Style
@@ -87,7 +86,7 @@ def test_every_outcome_is_a_sentence_that_says_no_word_for_what_went_well(
     assert "demo" not in text, "no other server has a tool of that name"
 
 
-@pytest.mark.parametrize("error", ["interrupted", "Interrupted before completion."])
+@each("error", ["interrupted", "Interrupted before completion."])
 def test_that_a_call_was_interrupted_is_said_once(error: str) -> None:
     call = a_call(
         CallState.FINISHED, outcome=Outcome.INTERRUPTED, content="Interrupted before completion.", error=error
@@ -95,7 +94,7 @@ def test_that_a_call_was_interrupted_is_said_once(error: str) -> None:
     assert shown(panel(call)).lower().count("interrupted") == 1
 
 
-@pytest.mark.parametrize("outcome", [Outcome.CANCELLED, Outcome.DENIED])
+@each("outcome", [Outcome.CANCELLED, Outcome.DENIED])
 def test_what_you_declined_is_neutral_and_what_failed_is_in_the_error_colour(outcome: Outcome) -> None:
     def inks(outcome: Outcome) -> set[object]:
         block = panel(a_call(CallState.FINISHED, outcome=outcome, content="x", error="x"))
@@ -111,7 +110,7 @@ def test_a_running_panel_shows_percent_count_and_newest_line() -> None:
     assert "2.5 s" in shown(panel(call))
 
 
-@pytest.mark.parametrize("message", ["step 3 of 40", "part 3/40: fetching"])
+@each("message", ["step 3 of 40", "part 3/40: fetching"])
 def test_how_far_a_call_is_is_said_once(message: str) -> None:
     call = a_call(progress=3, total=40, message=message, news_at=START)
     text = shown(panel(call))
@@ -262,7 +261,7 @@ def test_an_open_panel_shows_arguments_output_result_files_and_id() -> None:
         assert part in text
 
 
-@pytest.mark.parametrize(
+@each(
     ("error", "content"),
     [
         (None, "no such city"),

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 import console_app
 from console_app.console.pending import Pending
 from console_app.domain.tools import CallState, Outcome, Risk
@@ -18,12 +16,13 @@ from console_app.tui.approvals.board import keys
 from console_app.tui.approvals.selection import ApprovalSelection
 from console_app.tui.lineview import state_style
 from console_app.tui.lineview.wording import COUNTED, state_of
+from tests.each import each
 from tests.tui.lineview.scenes import PALETTE
 
 CALL = CallView("a", 0, "demo_do", "demo", "do", "native", 1.0)
 
 
-@pytest.mark.parametrize("call", [replace(CALL, state=state) for state in CallState if state != CallState.FINISHED])
+@each("call", [replace(CALL, state=state) for state in CallState if state != CallState.FINISHED])
 def test_every_state_has_a_glyph_a_word_a_colour_and_is_counted(call: CallView) -> None:
     glyph, word = state_of(call, 0.0)
     assert glyph
@@ -32,7 +31,7 @@ def test_every_state_has_a_glyph_a_word_a_colour_and_is_counted(call: CallView) 
     assert state_style(call, PALETTE)
 
 
-@pytest.mark.parametrize("outcome", Outcome)
+@each("outcome", Outcome)
 def test_every_outcome_has_a_glyph_a_word_a_colour_and_is_counted(outcome: Outcome) -> None:
     call = replace(CALL, state=CallState.FINISHED, outcome=outcome, finished_at=2.0)
     assert state_of(call, 0.0)[0]

@@ -26,6 +26,7 @@ from console_app.tui.lineview.text.ansi import AnsiPainter
 from console_app.tui.lineview.text.cells import cells_of, rows_of, widths
 from console_app.tui.lineview.text.joined import Joined
 from console_app.tui.lineview.text.text_page import TextPage
+from tests.each import each
 from tests.examples import examples
 from tests.tui.lineview.scenes import PALETTE, PAPER, START, TinyApp, painted, screen_lines
 from tests.tui.lineview.test_results import finished, opened
@@ -78,7 +79,7 @@ def inside_of(block: CallBlock) -> EdgedRows:
     return next(one for one in block.lines.parts if isinstance(one, EdgedRows))
 
 
-@pytest.mark.parametrize("kind", LONG)
+@each("kind", LONG)
 def test_only_the_rows_that_are_looked_at_are_made(kind: str) -> None:
     """Opening, finding, the last match, its marks, a screen in the middle, copying all: some hundred rows of 6,000."""
     block = whole(kind)
@@ -99,7 +100,7 @@ def test_only_the_rows_that_are_looked_at_are_made(kind: str) -> None:
     assert window_of(block).made < 400
 
 
-@pytest.mark.parametrize("kind", LONG)
+@each("kind", LONG)
 def test_what_is_said_of_a_row_before_it_is_made_is_what_it_shows(kind: str) -> None:
     block = whole(kind)
     inside = inside_of(block)
@@ -108,7 +109,7 @@ def test_what_is_said_of_a_row_before_it_is_made_is_what_it_shows(kind: str) -> 
             assert said == (inside[index].content, inside[index].joint), index
 
 
-@pytest.mark.parametrize("kind", LONG)
+@each("kind", LONG)
 def test_matches_are_where_the_painted_lines_have_them(kind: str) -> None:
     block = whole(kind)
     found = Found()

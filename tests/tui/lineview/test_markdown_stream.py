@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -77,7 +76,7 @@ def test_a_long_text_with_an_open_end_looks_the_same_in_slices_as_at_once(
     assert seen == text_of(markdown_lines(MarkdownStream(text), width))
 
 
-@pytest.mark.parametrize("text", ["```\na\0b\n```\nc\0d\n", "a\n\r[x]: http://y.z\n\n[x]", " ```\n\tn\n```\ne"])
+@each("text", ["```\na\0b\n```\nc\0d\n", "a\n\r[x]: http://y.z\n\n[x]", " ```\n\tn\n```\ne"])
 def test_what_once_ended_otherwise_ends_the_same_however_it_was_cut(text: str) -> None:
     whole = text_of(markdown_lines(MarkdownStream(text, final=True)))
     assert text_of(markdown_lines(fed(text, [1] * len(text), 60))) == whole
@@ -91,7 +90,7 @@ def test_every_line_has_its_width_and_nothing_that_steers_a_terminal(text: str, 
         assert not [char for char in line.text if unicodedata.category(char) in ("Cc", "Cs") or char == "\u202e"]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "[x]: https://y.z",
@@ -115,7 +114,7 @@ def test_an_answer_of_nothing_but_marks_is_seen_as_it_was_written(text: str) -> 
     assert not text_of(markdown_lines(MarkdownStream(" \n\n", final=True), 60)).strip()
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "Some **bold words** here",
@@ -243,7 +242,7 @@ def test_lists_keep_their_numbers_boxes_and_depth() -> None:
 SENTENCE = "Some **bold words** and `code` in a row, 3 of them. "
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         SENTENCE * 1000,
@@ -315,7 +314,7 @@ def test_lines_without_marks_are_read_as_all_others(text: str) -> None:
     assert [token.as_dict() for token in parser().parse(text)] == [token.as_dict() for token in plain.parse(text)]
 
 
-@pytest.mark.parametrize("text", ["漢字", "👩‍🚀", "word", "漢字の、", "e\u0301"])
+@each("text", ["漢字", "👩‍🚀", "word", "漢字の、", "e\u0301"])
 def test_a_word_that_does_not_end_is_wrapped_in_a_time_that_grows_as_it_does(text: str) -> None:
     def wrapping(times: int) -> int:
         pieces: list[Piece] = [(text, Style(bold=bool(n % 2))) for n in range(times)]

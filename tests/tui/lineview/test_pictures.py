@@ -22,6 +22,7 @@ from console_app.line_console.wording import came_of
 from console_app.mcp_client.tools.convert import ResultFiles
 from console_app.tui.lineview import CallBlock, UserBlock
 from console_app.tui.lineview.results.picture import MOST_DRAWN, MOST_ROWS
+from tests.each import each
 from tests.patience import until_there
 from tests.tui.lineview.scenes import PALETTE, START, TinyApp, painted, screen_lines
 from tests.tui.lineview.test_blocks import a_call, assert_clean, panel, shown
@@ -73,7 +74,7 @@ def drawn(block: CallBlock, width: int = 100) -> str:
     return shown(block, width)
 
 
-@pytest.mark.parametrize("ending", ["png", "jpg", "gif", "webp"])
+@each("ending", ["png", "jpg", "gif", "webp"])
 def test_an_open_panel_draws_the_picture_in_its_own_colours_and_shape(tmp_path: Path, ending: str) -> None:
     result = saved(chart(tmp_path / f"chart.{ending}"), tmp_path / "files")
     block = block_of(result)

@@ -6,7 +6,6 @@ import json
 import re
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -128,7 +127,7 @@ def test_source_has_the_colours_of_its_language_and_is_copied_without_numbers() 
     assert line.content == "    print(os.name)  # says it"
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "content", "first"),
     [
         ({}, PYTHON, "    1 import os"),
@@ -187,7 +186,7 @@ def test_markdown_is_read() -> None:
     assert "**" not in text
 
 
-@pytest.mark.parametrize("words", [0, 150], ids=["short", "in slices"])
+@each("words", [0, 150], ids=["short", "in slices"])
 def test_markdown_is_shown_to_its_end_with_the_links_that_are_defined_there(words: int) -> None:
     content = "# Notes\n\nSee [the page].\n\n" + "word\n\n" * words + "[the page]: https://b.example\n\n| a | b |\n"
     block = opened(content, {"path": "notes.md"})
@@ -203,7 +202,7 @@ def test_markdown_is_shown_to_its_end_with_the_links_that_are_defined_there(word
     assert "| a | b |" in text
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "structured", "brief"),
     [
         ("..F.\n==== 1 failed, 141 passed in 3.2s ====\nexit code: 1\n", None, "exit 1 · 1 failed, 141 passed in 3.2s"),
@@ -272,7 +271,7 @@ def test_json_folds_by_key_and_every_node_by_itself() -> None:
     assert not block.detail.press("fold")
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "title"),
     [
         (json.dumps({"user": {"name": "Ada"}, "items": list(range(80))}), "result · JSON · 2 keys · "),
@@ -287,7 +286,7 @@ def test_the_title_counts_what_is_seen(content: str, title: str) -> None:
     assert title in shown(opened(content), 100)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "shape"),
     [
         ({"orders": [1, 2, 3], "next": None}, "orders: 3, next: null"),
@@ -352,7 +351,7 @@ def test_structured_content_beside_the_text_can_be_seen_as_it_came() -> None:
     assert '"name": "thing 1"' in shown(block, 100)
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "structured", "same"),
     [
         ('{"a": 1}', {"a": 1}, True),
@@ -438,7 +437,7 @@ async def test_keys_and_clicks_fold_and_show_raw() -> None:
 NOTE = "[lines 1 to 5; go on with offset=6]"
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "path", "measure"),
     [(PYTHON, "a.py", "Python · 5 lines"), ("a,b\n1,2\n3,4\n5,6\n", "a.csv", "table · 3 rows × 2 columns"),
      (MARKDOWN, "a.md", "Markdown · 6 lines")],

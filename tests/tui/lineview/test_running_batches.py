@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from console_app.domain import events as ev
 from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript import CallView
 from console_app.tui.lineview import CallBlock
+from tests.each import each
 from tests.tui.lineview.scenes import TinyApp, painted, screen_lines
 from tests.tui.parts import until
 from tests.work import work
@@ -38,7 +37,7 @@ def seen(app: TinyApp) -> str:
     return "\n".join(screen_lines(app))
 
 
-@pytest.mark.parametrize(("size", "count"), [((80, 24), 32), ((120, 40), 500)])
+@each(("size", "count"), [((80, 24), 32), ((120, 40), 500)])
 async def test_counts_and_running_calls_are_seen_from_the_first_to_the_last(size: tuple[int, int], count: int) -> None:
     app = TinyApp()
     async with app.run_test(size=size) as pilot:
@@ -72,7 +71,7 @@ async def test_counts_and_running_calls_are_seen_from_the_first_to_the_last(size
         assert app.view.virtual_size.height > count, "opened, every row is there"
 
 
-@pytest.mark.parametrize(("width", "words"), [(120, "1,234 lines too fast to keep"), (80, "1,234 dropped")])
+@each(("width", "words"), [(120, "1,234 lines too fast to keep"), (80, "1,234 dropped")])
 async def test_a_panel_says_how_many_lines_came_too_fast_to_keep(width: int, words: str) -> None:
     app = TinyApp()
     async with app.run_test(size=(width, 24)) as pilot:
@@ -241,7 +240,7 @@ async def test_the_selected_row_stays_in_its_line_when_the_batch_ends() -> None:
         assert "i=33" in screen_lines(app)[y]
 
 
-@pytest.mark.parametrize("size", [(60, 15), (80, 24)])
+@each("size", [(60, 15), (80, 24)])
 async def test_rows_are_filtered_by_state_and_failed_calls_are_a_key_away(size: tuple[int, int]) -> None:
     app = TinyApp()
     async with app.run_test(size=size) as pilot:
@@ -282,7 +281,7 @@ class Later(TinyApp):
     CSS = TinyApp.CSS + "ConversationView { display: none; }"
 
 
-@pytest.mark.parametrize("kind", [TinyApp, Later])
+@each("kind", [TinyApp, Later])
 async def test_a_batch_that_ended_before_it_could_be_seen_is_as_one_that_was(kind: type[TinyApp]) -> None:
     app = kind()
     async with app.run_test(size=(80, 30)) as pilot:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -38,7 +37,7 @@ def test_what_is_no_source_stays_as_it_is(name: str) -> None:
     assert language_of_text(PROSE[name]) == ""
 
 
-@pytest.mark.parametrize("text", ["", "\n", "\n\n\n", "import os", "def main(): pass"])
+@each("text", ["", "\n", "\n\n\n", "import os", "def main(): pass"])
 def test_one_line_alone_is_no_source(text: str) -> None:
     assert kind_of(text, {}).kind == "text"
 
@@ -83,7 +82,7 @@ def test_any_text_is_looked_at(text: str) -> None:
     assert found.kind == "text" or found.text in text or found.first
 
 
-@pytest.mark.parametrize("what", ["x", "word ", "(", " ", "\n", "a\n", "/*\n", "def f(\n", "[a]", "a[", "#"])
+@each("what", ["x", "word ", "(", " ", "\n", "a\n", "/*\n", "def f(\n", "[a]", "a[", "#"])
 def test_no_more_is_read_than_the_beginning(what: str) -> None:
     """The end of a long text decides nothing, whatever its beginning is: of one that is longer it is the same."""
     begin = (what * 10_000)[:10_000]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.pilot import Pilot
@@ -12,6 +11,7 @@ from textual.widgets import Input, Static
 from console_app.domain import events as ev
 from console_app.domain.tools import Outcome
 from console_app.tui.lineview import CallBlock
+from tests.each import each
 from tests.tui.lineview.scenes import TinyApp, painted, screen_lines
 from tests.tui.parts import until
 
@@ -107,7 +107,7 @@ async def test_keys_on_a_panel_ask_the_app_for_its_actions() -> None:
         assert app.copied == ["the result"]
 
 
-@pytest.mark.parametrize("key", ["o", "space"])
+@each("key", ["o", "space"])
 async def test_a_panel_opens_and_closes_by_key(key: str) -> None:
     app = TinyApp()
     async with app.run_test(size=(90, 40)) as pilot:
@@ -126,7 +126,7 @@ async def test_a_panel_opens_and_closes_by_key(key: str) -> None:
         assert screen_lines(app) == folded
 
 
-@pytest.mark.parametrize(("lines", "seen"), [(3, "look_up · native call"), (100, "line 9 of it")])
+@each(("lines", "seen"), [(3, "look_up · native call"), (100, "line 9 of it")])
 async def test_a_panel_opened_at_the_lower_edge_is_seen(lines: int, seen: str) -> None:
     """Whole where it fits, else from its first line on: opened where it was, only its border would be seen."""
     app = TinyApp()
@@ -269,7 +269,7 @@ async def test_resizing_keeps_the_line_at_the_top() -> None:
         assert app.view.scroll_y == app.view.max_scroll_y
 
 
-@pytest.mark.parametrize("size", [(1, 1), (5, 3), (12, 5), (20, 8), (40, 12)])
+@each("size", [(1, 1), (5, 3), (12, 5), (20, 8), (40, 12)])
 async def test_a_tiny_terminal_breaks_nothing(size: tuple[int, int]) -> None:
     app = TinyApp()
     async with app.run_test(size=size) as pilot:

@@ -6,20 +6,19 @@ import re
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
 from console_app.console.permissions import ApprovalDecision
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.events import Decision
 from console_app.domain.tools import CallState, ServerIdentity
 from console_app.engine import Rule
 from console_app.tui.approvals.board import ApprovalBoard
+from tests.each import each
 from tests.mcp_client.conftest import Told, faulty
 from tests.tui.parts import calls, chat, decide, pass_by, see, seen, until
 from tests.tui.questions.stage import stage
 
 
-@pytest.mark.parametrize("size", [(100, 40), (80, 24)])
+@each("size", [(100, 40), (80, 24)])
 async def test_the_difference_is_shown_and_approving_trusts_what_it_is_now(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
@@ -114,7 +113,7 @@ async def test_a_rule_made_for_what_was_shown_does_not_mean_what_is_served_meanw
             assert [call.state for call in s.calls] == [CallState.WAITING]
 
 
-@pytest.mark.parametrize("size", [(100, 40), (80, 24)])
+@each("size", [(100, 40), (80, 24)])
 async def test_a_rule_for_another_program_of_that_name_asks_and_shows_both(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:

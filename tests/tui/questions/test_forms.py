@@ -10,6 +10,7 @@ import pytest
 from textual.widgets import Input
 
 from console_app.domain.questions import Elicitation
+from tests.each import each
 from tests.tui.parts import calls, chat, pass_by, see, seen, until
 from tests.tui.questions.stage import Stage, stage
 
@@ -310,7 +311,7 @@ async def test_a_pattern_that_would_take_for_ever_holds_nothing_up(tmp_path: Pat
         assert await s.ended() == [{"action": "accept", "content": content}]
 
 
-@pytest.mark.parametrize("schema", [{}, {"properties": 3}, {"type": "object", "properties": {"a": 1, "b": None}}])
+@each("schema", [{}, {"properties": 3}, {"type": "object", "properties": {"a": 1, "b": None}}])
 async def test_a_schema_that_is_none_is_no_reason_to_fall(tmp_path: Path, schema: dict[str, Any]) -> None:
     async with stage(tmp_path) as s:
         await s.ask("form", requestedSchema=schema)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from console_app.domain.chunks import FinishChunk, TextChunk, UsageChunk
+from tests.each import each
 from tests.tui.parts import Answer, calls, chat, say, see, seen, until
 from tests.tui.questions.stage import stage
 
 PARIS: Answer = [TextChunk("Paris"), UsageChunk(70, 5, cost=0.25), FinishChunk("stop")]
 
 
-@pytest.mark.parametrize("size", [(100, 40), (80, 24)])
+@each("size", [(100, 40), (80, 24)])
 async def test_a_page_is_shown_whole_with_its_host_and_opened_after_a_yes(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
@@ -32,7 +31,7 @@ async def test_a_page_is_shown_whole_with_its_host_and_opened_after_a_yes(
         assert s.opened == [url]
 
 
-@pytest.mark.parametrize(("key", "action"), [("n", "decline"), ("x", "cancel")])
+@each(("key", "action"), [("n", "decline"), ("x", "cancel")])
 async def test_a_page_can_be_declined_and_cancelled(tmp_path: Path, key: str, action: str) -> None:
     async with stage(tmp_path) as s:
         await s.ask("page")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from console_app.tui.questions.board import HumanBoard
+from tests.each import each
 from tests.tui.parts import calls, chat, see, seen, until
 from tests.tui.questions.stage import Stage, stage
 
@@ -52,7 +51,7 @@ async def test_a_request_for_the_model_that_nobody_answers_is_told_as_that(tmp_p
         assert s.calls[0].log[-1].text == "the question was not allowed: nobody replied within 0.05 s"
 
 
-@pytest.mark.parametrize("limit", [None, HOUR])
+@each("limit", [None, HOUR])
 async def test_one_that_waits_behind_another_has_its_own_time_when_its_turn_comes(
     tmp_path: Path, limit: float | None
 ) -> None:

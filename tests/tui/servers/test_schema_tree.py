@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from console_app.console.reports.wire_text import redacted
 from console_app.domain.schema.words import limits, type_words
 from console_app.tui.servers.tree_dialog import json_nodes, schema_nodes
 from console_app.tui.widgets.folding_tree import Node
+from tests.each import each
 from tests.tui.lineview.scenes import PALETTE
 
 WORDS = st.sampled_from(["type", "properties", "items", "$ref", "anyOf", "enum", "description", "required", "a", "#"])
@@ -54,7 +54,7 @@ def test_a_schema_that_refers_to_itself_opens_as_deep_as_one_likes() -> None:
     assert lines(schema_nodes(loop)) == ["a  object"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("schema", "words"),
     [
         ({"type": ["string", "null"]}, "string or null"),

@@ -19,6 +19,7 @@ from console_app.domain.tools import ToolSpec
 from console_app.mcp_client import Hub
 from console_app.tui.app import FanoutApp
 from console_app.tui.servers.screen import ServersScreen
+from tests.each import each
 from tests.patience import PATIENCE
 from tests.tui.parts import Desk, Server, Tools, app, echo, see, seen, until
 
@@ -190,7 +191,7 @@ async def test_a_thousand_tools_are_a_thousand_rows_of_one_widget(tmp_path: Path
         assert "tool_76 " not in seen(console_app)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (60, 15)])
+@each("size", [(80, 24), (60, 15)])
 async def test_it_is_of_use_in_a_small_terminal(tmp_path: Path, size: tuple[int, int]) -> None:
     console_app = console(tmp_path)
     async with console_app.run_test(size=size) as pilot:

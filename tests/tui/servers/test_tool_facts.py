@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from mcp.types import Tool
 
 from console_app.console.permissions import traits
 from console_app.console.servers.switches import effects
 from console_app.domain.tools import ToolSpec
 from console_app.mcp_client.tools.convert import annotations_of
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("hints", "said", "brief"),
     [
         (None, "not declared: may change or destroy and reach outside its server", "may change or destroy"),

@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from textual.pilot import Pilot
 
 from console_app.config.files import Paths
@@ -23,6 +22,7 @@ from console_app.tui.app import FanoutApp
 from console_app.tui.servers.screen import ServersScreen
 from console_app.tui.servers.wire_screen import MessageScreen, WireList, WireScreen
 from console_app.tui.servers.workbench import ToolScreen
+from tests.each import each
 from tests.mcp_client.conftest import Reports, faulty
 from tests.patience import PATIENCE
 from tests.tui.parts import see, seen, services, until
@@ -97,7 +97,7 @@ async def told(pilot: Pilot[Any], text: str) -> None:
     await until(pilot, lambda: any(text in one.message for one in lines), text)
 
 
-@pytest.mark.parametrize("size", [(120, 40), (80, 24)], ids=str)
+@each("size", [(120, 40), (80, 24)], ids=str)
 async def test_a_tool_opens_with_all_that_is_to_be_said_of_it(tmp_path: Path, size: tuple[int, int]) -> None:
     async with opened(tmp_path, size=size) as (pilot, _):
         await to_tool(pilot, "greet")

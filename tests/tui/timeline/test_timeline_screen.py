@@ -15,6 +15,7 @@ from console_app.domain.ports import CallReporter, Invocation
 from console_app.tui.app import FanoutApp
 from console_app.tui.timeline.screen import TimelineChart, TimelineScreen
 from console_app.tui.widgets.text_dialog import TextDialog
+from tests.each import each
 from tests.tui.parts import NOW, Tools, WrittenModel, app, calls, chat, echo, say, see, seen, until
 from tests.tui.timeline.turns import START, Told, weather
 
@@ -117,7 +118,7 @@ async def test_it_opens_on_the_selected_call_also_of_an_earlier_turn(tmp_path: P
         await see(pilot, "turn 2 · 1 earlier")
 
 
-@pytest.mark.parametrize(("key", "ending"), [("s", "svg"), ("t", "txt"), ("e", "trace.json")])
+@each(("key", "ending"), [("s", "svg"), ("t", "txt"), ("e", "trace.json")])
 async def test_it_is_written_to_the_working_folder(tmp_path: Path, key: str, ending: str) -> None:
     console_app = console(tmp_path, weather())
     async with console_app.run_test(size=(120, 24), notifications=True) as pilot:
