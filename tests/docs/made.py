@@ -157,10 +157,8 @@ def _configuration() -> Iterator[str]:
         "",
         '## `[providers.NAME.models."MODEL"]`',
         "",
-        "One model of it; all that requests say can stand here too.",
-        "",
+        f"One model of it: all that requests say, and {', '.join(map(_code, _of_a_model()))} as above.",
     )
-    yield from _table("key", ModelSettings, Sampling)
     yield from ("", "## `[agents.NAME]`", "", "[An agent of others](agents.md#agents-of-others).", "")
     yield from _table("key", AgentSettings, BaseModel)
     yield from (
@@ -178,6 +176,11 @@ def _configuration() -> Iterator[str]:
     )
     yield "capitals: `FANOUT_MODEL=ollama/qwen3`. Lists have commas between. `FANOUT_HOME` is one folder for all"
     yield "files of Fanout."
+
+
+def _of_a_model() -> list[str]:
+    """The keys that a model's table has beside what requests say."""
+    return [name for name in ModelSettings.model_fields if name not in Sampling.model_fields]
 
 
 def _table(what: str, model: type[BaseModel], base: type[BaseModel]) -> Iterator[str]:
@@ -261,15 +264,20 @@ def _commands() -> Iterator[str]:
     yield f"`also` names them, but for {', '.join(map(_code, USUAL))}, which every command takes"
     yield f"except {', '.join(map(_code, without))}."
     yield from ("", "```text", *shared, "```")
+    told_with: dict[str, str] = {}
     for title, text in helps.items():
+        name = title.lstrip("# ")
         lines = _without_parts(text.rstrip().splitlines())
         own = [line for line in lines if line not in shared]
-        also = [shared[line] for line in lines if line in shared and line not in usual]
+        also = " ".join(shared[line] for line in lines if line in shared and line not in usual)
+        as_above = told_with.setdefault(also, name)
         if also:
+            said = f"as {as_above}" if as_above != name and len(also) > len(as_above) + 40 else also
             own[_end_of_options(own) : 0] = textwrap.wrap(
-                f"also: {' '.join(also)}", 96, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
+                f"also: {said}", 96, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
             )
-        text = re.sub(r"^usage: |^options:\n", "", "\n".join(own), flags=re.MULTILINE).replace(" [options]", "")
+        text = re.sub(r"^usage: |^options:(?:\n|\Z)", "", "\n".join(own), flags=re.MULTILINE).replace(" [options]", "")
+        text = text.removeprefix(f"{name}\n\n")  # its title says so
         yield from ("", title, "", "```text", text.rstrip(), "```")
 
 
