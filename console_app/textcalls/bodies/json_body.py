@@ -1,7 +1,7 @@
 """Calls as JSON objects, alone, in lists or one after the other, within a marker: as most models were taught."""
 
 import re
-from typing import Any, ClassVar
+from typing import Any
 
 from console_app.records import dataclass
 from console_app.textcalls.bodies.draft import Draft, Region, close_region
@@ -26,7 +26,6 @@ _OPENS_LIST = lazily(rf"\{{\s*[\"'](?:{'|'.join(LIST_KEYS)})[\"']\s*:\s*\[")
 class JsonBody:
     """Objects {name, arguments} or {NAME: arguments}. `lead_in` is a pattern for what stands before them."""
 
-    grammar: ClassVar[str] = "JSON"
     lead_in: str = ""
 
     @property
@@ -116,10 +115,6 @@ class NamedBody:
     until: str = ""
     quotes: tuple[str, ...] = ()
     tags: TagBody | None = None
-
-    @property
-    def grammar(self) -> str:
-        return "brackets" if self.quotes else "header and JSON"
 
     @property
     def start(self) -> str:

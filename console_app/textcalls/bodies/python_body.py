@@ -2,7 +2,6 @@
 
 import re
 from functools import lru_cache
-from typing import ClassVar
 
 from console_app.records import dataclass
 from console_app.textcalls.bodies.draft import Draft, Region, close_region
@@ -25,7 +24,6 @@ _CALL = lazily(
 class PythonBody:
     """NAME(key=literal, ...), also in print() or with a name for the result; `listed` when a list must hold them."""
 
-    grammar: ClassVar[str] = "Python"
     listed: bool = False
 
     @property

@@ -6,7 +6,7 @@ that of the answer. A whole call within a value is data, so openings and ends of
 
 import re
 from functools import lru_cache, partial
-from typing import Any, ClassVar
+from typing import Any
 
 from console_app.records import dataclass, field
 from console_app.textcalls.bodies.draft import Draft, Region, Reopening, close_region
@@ -38,7 +38,6 @@ class TagBody:
     again. `open_end`: the token that ends a call may have been taken away with the answer's end.
     """
 
-    grammar: ClassVar[str] = "tags"
     call: str
     param: str
     param_end: str
