@@ -118,7 +118,7 @@ _MCP = CommandSpec(
         _command(
             "find",
             "look for servers in the registry that mcp_registry names; writes nothing",
-            Words("WORD", help="in a server's name", least=1),
+            Words("WORD", help="what a server's name has in it", least=1),
             (of.JSON,),
             ("fanout mcp find github",),
         ),
@@ -170,7 +170,7 @@ _SESSIONS = CommandSpec(
         _command(
             "search",
             "where words were said",
-            Words("WORD", help="all of them", least=1),
+            Words("WORD", help="each of them was said there", least=1),
             (of.JSON, of.JSON_LINES, of.LIMIT),
         ),
         _command(
@@ -214,7 +214,11 @@ _SESSIONS = CommandSpec(
                 most=1,
             ),
         ),
-        _command("rename", "give a session a title", Words("ID TITLE", completes="session", help="ID, title", least=2)),
+        _command(
+            "rename",
+            "give a session a title",
+            Words("ID TITLE", completes="session", help="a session and its title", least=2),
+        ),
         _command(
             "fork",
             "a copy to go on with",
@@ -289,10 +293,10 @@ _SERVE = _command(
         flag("--host", metavar="ADDRESS", default="127.0.0.1", help="listen here; beyond loopback with a token"),
         flag("--port", metavar="N", type=port, default=8021, help="listen on this port (8021); 0: any"),
         flag("--token-file", metavar="FILE", completes="file", help="a token in place of a link that works once"),
-        flag("--token", metavar="TOKEN", help="the same, but other users see it"),
-        flag("--public-url", metavar="URL", action="append", help="seen as this through a proxy or tunnel"),
-        flag("--consoles", metavar="N", type=count, default=8, help="as many at a time (8)"),
-        flag("--keep", metavar="MINUTES", type=minutes, default=0.0, help="a console without its page goes on (0)"),
+        flag("--token", metavar="TOKEN", help="the token itself, which other users see"),
+        flag("--public-url", metavar="URL", action="append", help="its address through a proxy or tunnel"),
+        flag("--consoles", metavar="N", type=count, default=8, help="how many at a time (8)"),
+        flag("--keep", metavar="MINUTES", type=minutes, default=0.0, help="how long one goes on without its page (0)"),
         flag("-e", "--env", metavar="NAME[=VALUE]", action="append", help="a variable that consoles get"),
     ),
     ("fanout serve", "fanout serve --keep 60 -- --model openai/NAME"),
@@ -353,7 +357,7 @@ COMMANDS: dict[str, CommandSpec] = {
             None,
             (
                 flag("--tools", metavar="FILE", completes="file", help='JSON: [{"name": ..., "parameters": ...}]'),
-                switch("--jsonl", help="answer cases {id, tools, text}, one a line"),
+                switch("--jsonl", help="read cases {id, tools, text}, one a line"),
                 one_of(
                     "--protocol",
                     "HOW",
@@ -370,7 +374,7 @@ COMMANDS: dict[str, CommandSpec] = {
         _command(
             "trust",
             "use what the project brings (servers, hooks, skills and more), shown first",
-            Words("NAME|FILE", completes="file", help="of what waits; without one, all of it"),
+            Words("NAME|FILE", completes="file", help="what to trust; without one, all that waits"),
             (of.YES,),
             ("fanout trust AGENTS.md", "fanout trust 'skill deploy' --yes"),
         ),

@@ -115,7 +115,7 @@ APPROVALS = (
         "--approval-mode",
         "MODE",
         ("ask", "auto", "plan", "yolo"),
-        help="ask, auto (reading runs), plan (no more) or yolo",
+        help="ask, auto (reads run), plan (only reads) or yolo",
     ),
     flag("--allow-tool", metavar="SERVER.TOOL", action="append", completes="tool", help="never ask, * fits all"),
     flag("--deny-tool", metavar="SERVER.TOOL", action="append", completes="tool", help="never run, * fits all"),
@@ -143,7 +143,7 @@ BULK = (
     switch("--fail-fast", help="stop everything at the first failure"),
     flag("--limit", metavar="N", type=count, help="no more than N of the items that are left"),
     switch("--shuffle", help="in any order"),
-    flag("--name", metavar="NAME", help="what other terminals call it"),
+    flag("--name", metavar="NAME", help="its name in batch status, show and stop"),
     switch("--plain", help="lines in a terminal too, and no screen"),
     flag("--report", metavar="FILE", completes="file", help="at the end, one HTML page of it all"),
     flag("--events", metavar="DIR", completes="folder", help="keep each item's conversation there"),
@@ -151,11 +151,11 @@ BULK = (
     flag("--replay", metavar="DIR", completes="folder", help="play that back: no model, no server"),
 )
 ITEMS = (
-    flag("--prompt", metavar="TEXT", help="of each item: {field} is one of its fields"),
+    flag("--prompt", metavar="TEXT", help="of each item; {field} is one of its fields"),
     flag("--system", metavar="TEXT", help="the system prompt, fields in it too"),
     flag("--schema", metavar="FILE", completes="file", help="a JSON Schema that answers have to fit"),
     one_of("--format", "FORM", ("jsonl", "csv", "lines"), help="items: jsonl, csv or lines"),
-    flag("--each", metavar="FIELD=A,B", action="append", help="an item a value, as model=a/b,c/d"),
+    flag("--each", metavar="FIELD=A,B", action="append", help="one item for each value, as model=a/b,c/d"),
     flag("--repeat", metavar="N", type=count, default=1, help="each item N times"),
     flag("--max-price", metavar="USD", type=dollars, dest="batch_price", help="dollars all of it may cost"),
     flag("--max-total-tokens", metavar="N", type=count, dest="batch_tokens", help="tokens all of it may take"),
@@ -172,7 +172,7 @@ NO_SAVE = switch(
 )
 TRACE = (
     flag("--trace", metavar="FILE|URL", completes="file", help="OpenTelemetry spans of turns and calls go there"),
-    switch("--trace-contents", default=argparse.SUPPRESS, help="with what was said in them"),
+    switch("--trace-contents", default=argparse.SUPPRESS, help="those spans hold what was said"),
 )
 SAVING = (
     switch("-c", "--continue", dest="resume_newest", help="go on with this folder's newest session"),
