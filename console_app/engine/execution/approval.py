@@ -17,7 +17,7 @@ from console_app.domain.tools import Risk
 from console_app.engine.activity import Activity
 from console_app.engine.calls import arguments as args
 from console_app.engine.calls import results
-from console_app.engine.calls.approval_gate import Rule, Ruling
+from console_app.engine.calls.approval_gate import Rule, Ruling, Unwritten
 from console_app.engine.calls.call_execution import CallExecution, Resolution
 from console_app.engine.calls.file_uses import CHANGES_FILES
 from console_app.engine.calls.slots import limited
@@ -92,12 +92,12 @@ READS_ONLY = "this agent can change nothing"
 
 @dataclass(frozen=True, slots=True)
 class MissedApproval:
-    """A call that nobody could approve: its `server.tool`, the rule that asks (None: the mode), its canonical
-    arguments, and its dialect where only that is in question."""
+    """A call that nobody could approve: its `server.tool`, the rule that asks (None: the mode), why it asks in every
+    mode (""), its canonical arguments, and its dialect where only that is in question."""
 
     tool: str
     rule: str | None
-    of_text: bool
+    always: str
     arguments: str = ""
     form: str = ""
 
@@ -198,7 +198,8 @@ class Approvals:
         if self._gate.headless:
             form = call.dialect if call.unlicensed and not call.must_ask else ""
             arguments = args.canonical(call.arguments or {})
-            self.missed.append(MissedApproval(spec.label, verdict.rule, call.origin == "text", arguments, form))
+            always = call.asks if verdict.rule == Unwritten.MUST_ASK else ""
+            self.missed.append(MissedApproval(spec.label, verdict.rule, always, arguments, form))
             return Resolution(Decision.DENY, ev.DecidedBy.LIMIT)
         waiting = _Waiting(call, spec, repeats, asyncio.get_running_loop().create_future(), spec.fingerprint)
         self._waiting[call.id] = waiting
