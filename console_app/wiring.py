@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from console_app._version import __version__
-from console_app.config.files import Paths, bundled, disk, project_mcp
+from console_app.config.files import Paths, bundled, disk, project_mcp, trusted
 from console_app.config.machine import extras, log_nowhere, log_to
 from console_app.config.models import KnownEndpoints, KnownRefusals, ModelChoice
 from console_app.config.secrets import Redactor, StoredKeys, secret_sources
@@ -483,6 +483,16 @@ class Apart:
     async def close(self) -> ports.HandedBack | None:
         await self._hub.close()
         return await asyncio.to_thread(self._worktree.close)
+
+
+def foreign_waits(setup: Setup) -> tuple[str, ...]:
+    """Return a line of what waits for trust in the forms of others, for faces that show no list; nothing for none."""
+    from console_app.config import trust
+
+    names = trust.ProjectTrust(setup.paths, setup.cwd, setup.environ).survey()[1]
+    waits = "waits for your trust and counts" if len(names) == 1 else "wait for your trust and count"
+    listed = one_line(", ".join(names), 300)
+    return (f"{listed} of this project {waits} for nothing yet: {trusted.IN_A_SHELL}.",) if names else ()
 
 
 def workplace(setup: Setup) -> WorkingFolder:

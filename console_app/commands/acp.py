@@ -74,7 +74,8 @@ class OpenedSessions:
 
         setup = await asyncio.to_thread(self._setup_in, folder)
         chosen, foreign = await asyncio.to_thread(self._servers, setup, servers)
-        notes = [*setup.layered.wrong, *setup.layered.notes, *chosen.notes]
+        waits = await asyncio.to_thread(wiring.foreign_waits, setup)
+        notes = [*setup.layered.wrong, *setup.layered.notes, *chosen.notes, *waits]
         source = wiring.model_source(setup, self._limits)
         choice = source.choose()
         if choice.notice:  # a demo that nobody named is no answer to an editor

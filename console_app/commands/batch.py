@@ -180,7 +180,7 @@ class _Command:
         return self.setup.arguments
 
     async def run(self) -> RunEnding:
-        for note in (*self.setup.layered.notes, *self.servers.notes):
+        for note in (*self.setup.layered.notes, *self.servers.notes, *wiring.foreign_waits(self.setup)):
             self.output.error_line(note)
         if self.arguments.dry_run:
             return await self._price()

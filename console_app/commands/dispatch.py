@@ -146,7 +146,7 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
     arguments = setup.arguments
     source, chosen = wiring.model_source(setup), wiring.choose_servers(setup)
     choice = source.choose()
-    for note in (*setup.layered.notes, *chosen.notes):
+    for note in (*setup.layered.notes, *chosen.notes, *wiring.foreign_waits(setup)):
         output.error_line(note)
     info = await wiring.asked_session(setup, library)
     opened = await library.open(info.id) if library is not None and info is not None else None

@@ -72,6 +72,7 @@ class Console:
         self._news = ServerNews(services.server_statuses, ui)
         self.untrusted = tuple[str, ...]()  # the names of what waits for trust
         self._waits = ""  # the line that said what waits for trust
+        self._wrong: tuple[str, ...] = ()  # what of the project's files was said to be wrong
         services.on_servers_changed(self.servers_changed)
 
     # -- its life
@@ -183,7 +184,8 @@ class Console:
         if waiting:
             self._waits = f"{one_line(waiting, 300)}: {self.ui.key_of('trust')} shows it all, and asks."
             self.ui.tell("warning", self._waits)
-        if problems:
+        if problems and problems != self._wrong:
+            self._wrong = problems
             first, *others = problems
             more = f" And {len(others)} more, which /trust tells." if others else ""
             self.ui.tell("warning", f"{first.rstrip('.')}.{more}")

@@ -44,6 +44,16 @@ async def test_a_command_is_completed_and_sent_as_its_text(tmp_path: Path) -> No
         assert str(model.requests[0].messages[-1].content) == "Fix issue 12 in the parser."
 
 
+async def test_a_name_with_a_colon_is_a_command(tmp_path: Path) -> None:
+    write(tmp_path / "home/commands/git:tidy.md", "Tidy $1.")
+    model = WrittenModel(say("Tidied."))
+    async with console_in(tmp_path, model).run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: chat(pilot.app).commands.get("git:tidy") is not None)
+        await pilot.press(*"/git:tidy main", "enter")
+        await see(pilot, "Tidied.")
+        assert str(model.requests[0].messages[-1].content) == "Tidy main."
+
+
 async def test_what_it_allows_and_its_model_hold_for_its_turn_alone(tmp_path: Path) -> None:
     text = "---\nallowed-tools: files.write\nmodel: other/m2\n---\nWrite."
     write(tmp_path / "home/commands/put.md", text)

@@ -52,7 +52,7 @@ KEYS: dict[str, tuple[str, dict[str, Any], str]] = {
     "turns": ("maxTurns: 7", {"max_steps": 7}, ""),
     "background": ("background: true", {"background": True}, ""),
     "color": ("color: red", {}, ""),
-    "others": ("permissionMode: bypassPermissions\nhooks: x", {}, "not known here, and kept: permissionmode, hooks"),
+    "others": ("permissionMode: bypassPermissions\nhooks: x", {}, "not known here, and kept: permissionMode, hooks"),
 }
 
 

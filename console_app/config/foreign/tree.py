@@ -140,6 +140,7 @@ class FrontMatter:
 
     body: str
     fields: Mapping[str, str] = field(default_factory=dict[str, str])
+    written: Mapping[str, str] = field(default_factory=dict[str, str])  # those names as the file has them
 
     @classmethod
     def read(cls, file: Path, text: str) -> FrontMatter:
@@ -150,7 +151,7 @@ class FrontMatter:
             if text.startswith("---\n"):
                 raise ConfigError(f"{file}: its front matter has no end", "End it with a line of ---.")
             return cls(text.strip())
-        return cls(text[found.end() :].strip(), _fields(file, found[1]))
+        return cls(text[found.end() :].strip(), *_fields(file, found[1]))
 
     def text(self, name: str) -> str:
         """Return a field as one line, without the quotes or the sign of a block around it; "" where it isn't there."""
@@ -179,13 +180,13 @@ class FrontMatter:
 
     def unknown(self, known: Collection[str]) -> str:
         """Name the fields that mean nothing here, in one line; "" where there is none."""
-        names = [one_line(name, 40) for name in self.fields if name not in known]
+        names = [one_line(name, 40) for small, name in self.written.items() if small not in known]
         more = f" and {len(names) - _MOST_SAID} more" if len(names) > _MOST_SAID else ""
         return f"not known here, and kept: {', '.join(names[:_MOST_SAID])}{more}" if names else ""
 
 
-def _fields(file: Path, front: str) -> Mapping[str, str]:
-    lines: dict[str, list[str]] = {}
+def _fields(file: Path, front: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    lines, written = dict[str, list[str]](), dict[str, str]()
     name = ""
     for number, line in enumerate(front.split("\n"), 2):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -194,10 +195,10 @@ def _fields(file: Path, front: str) -> Mapping[str, str]:
             lines[name].append(line.rstrip().expandtabs(2))
         elif found := _FIELD.fullmatch(line.rstrip()):
             name = found[1].lower()
-            lines[name] = [found[2].strip()]
+            lines[name], written[name] = [found[2].strip()], found[1]
         else:
             raise ConfigError(f"{file}, line {number}: not a line of front matter", "Write NAME: VALUE.")
-    return {name: "\n".join(found) for name, found in lines.items()}
+    return {name: "\n".join(found) for name, found in lines.items()}, written
 
 
 _MOST_DEPTH = 8  # of an outline

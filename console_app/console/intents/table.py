@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 LONGEST_ABOUT = 200  # characters of a description
 
-_LINE = re.compile(r"/([a-z][a-z0-9_-]*)(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
+_LINE = re.compile(r"/([a-z][a-z0-9_-]*(?::[a-z0-9_-]+)*)(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
 
 Run = Callable[["Console", str], Awaitable[None] | None]
 """Does it, with the text that stands behind the name. Raises FanoutError, which every face shows as one line."""
