@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.each import each
 from tests.headless.inside import Inside
 from tests.headless.test_run import model
-from tests.wire_bytes import APIS, Answer, Api, Text
+from tests.wire_bytes import APIS, Answer, Api, Call, Text
 from tests.wire_server import WireServer
 
 SERVER = Path(__file__).parents[1] / "mcp_client" / "fixtures" / "many_server.py"
@@ -45,3 +46,25 @@ def test_a_servers_switch_decides_for_it(
     assert fanout.run("run", *model(server), "go").code == 0
     names = [one["function"]["name"] for one in server.requests[0].body["tools"]]
     assert ("lab_work_7" in names) is listed
+
+
+@each("api", APIS)
+def test_a_found_tools_call_and_a_programs_have_the_real_name_in_exports_and_replay(fanout: Inside, api: Api) -> None:
+    connected(fanout, 201)
+    fanout.write("home/config.toml", 'programs = "auto"\n')
+    code = "print(await lab_work_8(order='two'))"
+    with WireServer() as server:
+        server.script(
+            Answer(Call("fanout_find_tools", json.dumps({"query": "number7 number8"}))),
+            Answer(Call("lab_work_7", json.dumps({"order": "one"}))),
+            Answer(Call("fanout_program", json.dumps({"code": code}))),
+            Answer(Text("Done.")),
+        )
+        done = fanout.run("run", *model(server, api), "go")
+    assert (done.code, done.out) == (0, "Done.\n")
+    session = json.loads(fanout.run("sessions", "list", "--jsonl").out.splitlines()[0])["id"]
+    told = [["export", session, "--format", kind] for kind in ("md", "html", "jsonl", "trace", "svg", "cast")]
+    for words in [*told, ["show", session], ["show", session, "--replay", "--speed", "10000"]]:
+        text = re.sub(r"<[^>]*>", "", fanout.run("sessions", *words).out)
+        for name in ("work_7", "work_8"):
+            assert name in text, (words, name)

@@ -18,6 +18,7 @@ from console_app.domain.chunks import (
     TextChunk,
 )
 from console_app.domain.ports import CallReporter, Invocation
+from console_app.tui.approvals.board import ApprovalBoard
 from tests.tui.parts import Answer, Tools, WrittenModel, app, decide, see, seen
 
 PROGRAM = ProviderCallStarted("prog_1", "code_execution", "", json.dumps({"code": "await lab_look(path='a.py')"}))
@@ -81,3 +82,17 @@ async def test_the_board_says_until_when_the_program_takes_results(tmp_path: Pat
         await see(pilot, "1 needs you · too late for its program in")
         await decide(pilot, "tab", "y")
         await see(pilot, "5 calls · 5 ok")
+
+
+async def test_the_time_goes_on_while_a_board_is_folded_over_its_rows(tmp_path: Path) -> None:
+    bench = Bench(asks=True)
+    bench.free.set()
+    async with app(tmp_path, bench.model, bench.tools).run_test(size=(80, 24)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "3 need you")
+        await pilot.press("alt+1")
+        pilot.app.screen.query_one(ApprovalBoard).border_title = "of the second before"
+        await see(pilot, "too late for its program in")
+        await pilot.press("escape")
+        await decide(pilot, "tab", "y", "y", "y")
+        await see(pilot, "1 needs you")

@@ -251,8 +251,9 @@ def tokens_of(spec: ToolSpec) -> int:
 _VERDICTS = {"allow": "runs without asking", "ask": "asks first", "deny": "is denied"}
 
 
-def facts_of_tool(spec: ToolSpec, gate: ApprovalGate, *, on: bool) -> list[tuple[str, str]]:
-    cost = f"~{tokens_of(spec):,} tokens in every request" if on else "nothing: it is off"
+def facts_of_tool(spec: ToolSpec, gate: ApprovalGate, *, on: bool, behind: bool) -> list[tuple[str, str]]:
+    since = "once the model has found it" if behind else "in every request"
+    cost = f"~{tokens_of(spec):,} tokens {since}" if on else "nothing: it is off"
     limits = [f"{spec.timeout:g} s without progress"] if spec.timeout is not None else []
     limits += [f"{spec.server_limit} at once of its server"] if spec.server_limit is not None else []
     rows = [("effects", effects(spec)), ("cost", cost), ("rule", _rule_of(spec, gate))]

@@ -785,8 +785,8 @@ class ApprovalBoard(FoldingBoard):
         end = self._first + self._calls_shown
         visible = list(enumerate(selection.waiting))[self._first : end]
         opened = not self.query_one(ArgumentsView).has_class("-in-row")
-        reasons = [approval.call.why for _, approval in visible]
-        said_above = [False, *(above == why for above, why in pairwise(reasons))]
+        reasons = [None, *(approval.call.why for _, approval in visible)]
+        said_above = [above == why for above, why in pairwise(reasons)]
         lines = [
             row(approval, n == selection.selected, sizes, now, opened=opened and n == selection.selected, again=again)
             for (n, approval), again in zip(visible, said_above, strict=True)

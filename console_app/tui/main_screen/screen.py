@@ -78,7 +78,7 @@ class ChatScreen(MainScreen):
                 services.hub,
                 ui,
                 statuses=services.servers.statuses,
-                gate=services.engine.gate,
+                engine=services.engine,
                 calls=lambda: ui.shown.transcript.calls,
                 run=self.dialogs.call,
                 redact=services.redact,

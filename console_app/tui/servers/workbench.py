@@ -14,7 +14,7 @@ from console_app.console.servers import Offered, Pings, facts_of_tool
 from console_app.domain import FanoutError, ToolSpec, amounts, one_line, plural
 from console_app.domain import schema as json_schema
 from console_app.domain.transcript import CallView
-from console_app.engine import ApprovalGate
+from console_app.engine import ApprovalGate, Engine
 from console_app.mcp_client import Hub, ServerStatus
 from console_app.records import dataclass
 from console_app.tui.lineview import brief_arguments, state_of, state_style
@@ -37,7 +37,7 @@ class Workbench:
         ui: Ui,
         *,
         statuses: Callable[[], Sequence[ServerStatus]],
-        gate: ApprovalGate,
+        engine: Engine,
         calls: Callable[[], Mapping[str, CallView]],
         run: Callable[[str, Mapping[str, Any] | None], Awaitable[bool]],
         redact: Callable[[str], str],
@@ -47,7 +47,7 @@ class Workbench:
         self._hub = hub
         self._ui = ui
         self._pings = Pings(hub, statuses, redact)
-        self._gate = gate
+        self._engine = engine
         self._calls = calls
         self._run = run
         self._redact = redact
@@ -67,7 +67,10 @@ class Workbench:
             found = self._calls().values()
             return [call for call in found if (call.server, call.tool) == (item.server, item.name)]
 
-        source = ToolSource(spec, calls, self._gate, is_on, self._clock)
+        def is_behind() -> bool:
+            return (found := spec()) is not None and found.name in self._engine.offer.behind
+
+        source = ToolSource(spec, calls, self._engine.gate, is_on, is_behind, self._clock)
         while (found := spec()) is not None:
             asked = await self._ui.push(ToolScreen(found, source))
             if asked is None:
@@ -98,12 +101,12 @@ class Workbench:
             self._ui.toast(one_line(error.line, 300), seconds=8)
 
 
-def nodes_of(spec: ToolSpec, gate: ApprovalGate, *, on: bool) -> list[Node]:
+def nodes_of(spec: ToolSpec, gate: ApprovalGate, *, on: bool, behind: bool) -> list[Node]:
     """Return the sections but for the calls, in the order in which they are asked for."""
     nodes = [described(spec.annotations.title, spec.description)]
     nodes += [
         Node(lambda ink, name=name, text=text: [(f"{name:<9}", ink.muted), (text, ink.base)], key=("fact", name, text))
-        for name, text in facts_of_tool(spec, gate, on=on)
+        for name, text in facts_of_tool(spec, gate, on=on, behind=behind)
     ]
     if spec.changed:
         lines = [one_line(line, 400) for line in spec.changed.splitlines()]
@@ -171,6 +174,7 @@ class ToolSource:
     calls: Callable[[], Sequence[CallView]]
     gate: ApprovalGate
     is_on: Callable[[], bool]
+    is_behind: Callable[[], bool]  # a search of the model
     clock: Callable[[], float]
 
 
@@ -194,9 +198,9 @@ class ToolScreen(TreeDialog[ToolRun]):
 
     def look(self) -> None:
         spec, on, gate = self._source.spec(), self._source.is_on(), self._source.gate
-        self._calls = self._source.calls()
+        behind, self._calls = self._source.is_behind(), self._source.calls()
         self._spec = spec or self._spec
-        said = (self._spec, on, gate.mode, list(gate.rules))
+        said = (self._spec, on, behind, gate.mode, list(gate.rules))
         running = any(call.outcome is None for call in self._calls[-MOST_CALLS:])
         states = [(call.id, call.attempt, call.outcome) for call in self._calls[-MOST_CALLS:]]
         seen = (said == self._said, spec is None, states, self._source.clock() if running else 0)
@@ -204,7 +208,7 @@ class ToolScreen(TreeDialog[ToolRun]):
             return
         self._seen = (True, *seen[1:])
         if said != self._said:
-            self._said, self._sections = said, nodes_of(self._spec, gate, on=on)
+            self._said, self._sections = said, nodes_of(self._spec, gate, on=on, behind=behind)
         dialog = self.query_one("#box")
         gone = f"{one_line(self._spec.server, 40)} is not connected" if spec is None else "" if on else "switched off"
         dialog.border_subtitle = Content(gone)  # pyright: ignore[reportAttributeAccessIssue]

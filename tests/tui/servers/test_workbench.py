@@ -28,6 +28,7 @@ from tests.patience import PATIENCE
 from tests.tui.parts import see, seen, services, until
 
 SERVER = Path(__file__).parent / "bench_server.py"
+MANY = Path(__file__).parents[2] / "mcp_client" / "fixtures" / "many_server.py"
 SECRET = "hunter2-is-a-secret"
 
 
@@ -117,6 +118,14 @@ async def test_a_tool_opens_with_all_that_is_to_be_said_of_it(tmp_path: Path, si
         ):
             await see(pilot, text)
         assert "esc back" in seen(pilot.app)
+
+
+async def test_a_tool_behind_the_search_costs_nothing_until_it_is_found(tmp_path: Path) -> None:
+    many = ServerConfig(name="lab", command=sys.executable, args=("-S", str(MANY), "200"))
+    async with opened(tmp_path, many) as (pilot, _):
+        await to_tool(pilot, "work_7")
+        await see(pilot, "tokens once the model has found it")
+        assert "in every request" not in seen(pilot.app)
 
 
 async def test_what_a_server_does_not_declare_is_not_said_to_be_declared(tmp_path: Path) -> None:
