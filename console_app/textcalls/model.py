@@ -19,6 +19,7 @@ ProblemKind: TypeAlias = Literal["truncated", "invalid", "repaired", "ignored", 
 GAVE_UP = "the rest of the answer is not read for calls"
 IS_PYTHON = "the code in a tool_code block is no call of a tool"
 UNMARKED = "unmarked in the answer's text: only its shape shows that it is a call"
+UNQUOTED = "a text without quotes of its own"
 IN_REASONING = "Not taken as a call: it stands in reasoning"
 
 

@@ -274,7 +274,8 @@ class ScanOutput:
                 for one in segment.attempts:
                     bare = level != "all" and not one.marked  # unless the model is known to write so
                     bare = bare and (one.dialect != self._licensed or FAMILIES[one.dialect].marked)
-                    one.stood, one.asks = stood, place or (model.UNMARKED if bare else None)
+                    mended = model.UNQUOTED if model.UNQUOTED in one.repaired else None
+                    one.stood, one.asks = stood, place or (model.UNMARKED if bare else mended)
             said = said or (segment.kind == "text" and bool(self._text_of(segment).strip()))
         unmarked = [one for one in self._attempts() if not (one.marked or one.asks)]
         fences = (self._src.text(start, min(end, start + _LONG)) for start, end in self.shown_fences[:_FENCES])
