@@ -115,7 +115,7 @@ def read_arguments(text: str, name: str, tools: ToolSchemas) -> tuple[Arguments,
         keyword = KEYWORD.match(text, reader.pos)
         if keyword:
             key, reader.pos = keyword.group(1), keyword.end()
-            arguments[key] = _value(reader, tuple(order), is_text=tools.types(name, key) == {"string"})
+            arguments[key] = _value(reader, tuple(order), is_text={*tools.types(name, key)} == {"string"})
         elif text.startswith("**", reader.pos):
             reader.pos += 2
             spread = reader.value()
@@ -141,36 +141,31 @@ def _value(reader: LiteralReader, names: tuple[str, ...], *, is_text: bool) -> A
     """Return the value of an argument. A text may lack its quotes or have others in it, as templates write that add or
     escape none: then it ends before the name of the next argument, or with the last one."""
     text, begin = reader.text, reader.pos
-    glued, unquoted = _ends(names)
-    if names and (found := glued.match(text, begin)):
-        reader.pos = found.end()
-        return LiteralReader(found.group(1), json=False).value()
     try:
         value = reader.value()
-        if not is_text or (_ENDED.match(text, reader.pos) and (isinstance(value, str) or value is None)):
-            return value
         if _ENDED.match(text, reader.pos):
-            return text[begin : reader.pos]
+            return value if not is_text or value is None or isinstance(value, str) else text[begin : reader.pos]
     except Unreadable:
-        if not is_text:
-            raise
-    reader.pos = begin
-    if (found := unquoted.match(text, begin)) is None:
+        pass
+    reader.pos, found = begin, _loose(names).match(text, begin) if names else None
+    if found is None or not (is_text or found["literal"]):
         return reader.value()
     reader.pos = found.end()
+    if found["literal"]:
+        return found["literal"] if is_text else LiteralReader(found["literal"]).value()
     reader.repairs[UNQUOTED] = None
-    written = found["inside"] if found["bare"] is None else found["bare"]
+    written = found["inside"] or found["bare"] or ""
     return written.strip() if text[1:2].isspace() else written
 
 
 @lru_cache(maxsize=256)
-def _ends(names: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return patterns of a value that the name of the next argument follows at once, for want of a comma, and of a
-    text without quotes of its own or with some of others."""
+def _loose(names: tuple[str, ...]) -> re.Pattern[str]:
+    """Return a pattern of a value that the name of the next argument follows at once, for want of a comma, and of a
+    text without quotes of its own, or with some of others."""
     following = rf"(?:{any_of(names)})\s*=(?!=)"
-    ends = rf"(?=,\s*{following}|\)\Z)"
-    literal = r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|True|False|None"
-    return re.compile(rf"\s*({literal})(?={following})"), re.compile(
-        rf"(?:(?P<bare>[^\"'(){{}}\[\]]*?)|(?P<mark>[\"'])(?P<inside>(?:(?!(?P=mark)).)*(?P=mark)\w.*?)(?P=mark)){ends}",
+    return re.compile(
+        rf"\s*(?P<literal>[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|True|False|None)(?={following})"
+        rf"|(?:(?P<bare>[^\"'(){{}}\[\]]*?)|(?P<mark>[\"'])(?P<inside>(?:(?!(?P=mark)).)*(?P=mark)\w.*?)(?P=mark))"
+        rf"(?=,\s*{following}|\)\Z)",
         re.DOTALL,
     )
