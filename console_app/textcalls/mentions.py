@@ -25,7 +25,6 @@ _REACH = 200
 _LONG = 100_000  # characters from which on an answer is not a lost call
 _MOST_WORDS = 5  # words that are compared with the tools' names, and ends that are looked at
 _LIKE = 0.85
-_LAYERS = 3
 _LITERAL = r"(?:\\{0,3}[\"'“]|-?\d|\[|\{(?!\s*[\"'](?:type|description)\b)|(?i:true|false|null|none)\b)"
 """A pattern of how a value begins, which no type of a parameter and no schema does."""
 _ESCAPED = lazily(r"\\(?:u([\dA-Fa-f]{4})|([nrt\"'\\/]))")
@@ -64,7 +63,7 @@ WHY = "it is quoted, or its mark is not written as in any dialect"
 
 
 def mentioned(
-    text: str, tools: ToolSchemas, *, unmarked: bool, start: int = 0, layers: int = _LAYERS
+    text: str, tools: ToolSchemas, *, unmarked: bool, start: int = 0, layers: int = 3
 ) -> tuple[int, int, str] | None:
     """Return where what seems to call a tool begins and its name ends, and the name: the first mark from `start` on, in
     either case, that a tool's name follows, through so many `layers` of escapes. `unmarked`: the key of a name in an

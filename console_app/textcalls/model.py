@@ -19,6 +19,7 @@ ProblemKind: TypeAlias = Literal["truncated", "invalid", "repaired", "ignored", 
 GAVE_UP = "the rest of the answer is not read for calls"
 IS_PYTHON = "the code in a tool_code block is no call of a tool"
 UNMARKED = "unmarked in the answer's text: only its shape shows that it is a call"
+UNQUOTED = "a text without quotes of its own"
 IN_REASONING = "Not taken as a call: it stands in reasoning"
 
 
@@ -42,7 +43,8 @@ class WrittenCall:
 @dataclass(slots=True)  # there may be thousands, and a frozen one takes twice as long to make
 class ParsedCall:
     """A call, complete and decoded. `index` counts the calls the answer attempted, the unreadable ones included. `raw`
-    is the exact source text, `start:end` of the answer. `repaired` says in words what was mended. `known` is false for
+    is the exact source text, `start:end` of the answer, `around` where the marks around it stand, if it is alone between
+    them. `repaired` says in words what was mended. `known` is false for
     a name that no tool has, `marked` for a call that only its shape shows. `form` is the family that writes so, `stood`
     says in words where it stood, `asks` why a person has to approve it in every mode; None: its place is clean.
     """
@@ -59,6 +61,7 @@ class ParsedCall:
     marked: bool = True
     stood: str = ""
     asks: str | None = None
+    around: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -322,11 +322,7 @@ def _stray(state: ScanState, kind: str, token: str) -> Reading[None]:
         state.section = ""
         if token.startswith(("<|", "<｜")) or (output.attempts and line_start):
             output.drop(src.at)
-    elif token in MAY_BE_TEXT:
-        following = yield from src.ahead()
-        if not following or (following == "<" and line_start):
-            output.drop(src.at)
-    else:
+    elif token not in MAY_BE_TEXT or (yield from src.ahead()) in ("", "<" if line_start else ""):
         output.drop(src.at)
 
 

@@ -10,8 +10,7 @@ from console_app.textcalls.bodies.literals import decode_json
 from console_app.textcalls.model import Arguments, Schema, ToolSignature, Unreadable, is_list, is_object
 from console_app.textcalls.patterns import lazily
 
-_PREFIXES = ("functions.", "default_api.")
-_INDEX = lazily(r":\d+$")
+_AROUND = lazily(r"^(?:functions\.)?(?:default_api\.)?|:\d+$")
 _CANONICAL_INT = lazily(r"-?(?:0|[1-9]\d*)")
 _CANONICAL_NUMBER = lazily(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _ENTITY = lazily(r"&(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});")
@@ -129,9 +128,7 @@ def _coerced(text: str, kinds: frozenset[str]) -> Any:
 
 def stripped(written: str) -> str:
     """A name without the prefixes and call numbers that some models put around it."""
-    for prefix in _PREFIXES:
-        written = written.removeprefix(prefix)
-    return _INDEX.sub("", written)
+    return _AROUND.sub("", written)
 
 
 def _fitted(value: Any, schema: Any, root: Schema) -> Any:
@@ -156,10 +153,8 @@ def _fitted(value: Any, schema: Any, root: Schema) -> Any:
 def _between_line_breaks(raw: str) -> str:
     """Return a value that stands on lines of its own without the breaks around it, any other as it is."""
     begin = 2 if raw.startswith("\r\n") else 1 if raw.startswith("\n") else 0
-    end = len(raw)
-    if begin and end > begin and raw.endswith("\n"):
-        end -= 2 if raw.endswith("\r\n") and end - begin >= 2 else 1
-    return raw[begin:end]
+    inside = raw[begin:]
+    return inside.removesuffix("\r\n" if inside.endswith("\r\n") else "\n") if begin else raw
 
 
 def _unescaped(text: str) -> str:

@@ -110,7 +110,7 @@ async def test_an_answer_for_once_leaves_the_form_unknown(decision: Decision, hu
 
 
 async def test_a_call_that_is_a_quotation_is_text_of_the_answer_again(hub: Hub) -> None:
-    said = f"The page says:\n\n{MARKED.splitlines()[1]}"
+    said = f"The page says:\n\n{MARKED}"
     with WireServer() as server:
         server.script(Answer(Text(f"The page says:\n\n{MARKED}")), DONE)
         engine = engine_of(server, hub)

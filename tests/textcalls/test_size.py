@@ -98,7 +98,7 @@ LONG_RUNS = [
         written.format("1" * 50_000 + "x")
         for written in (
             '<tool_call>{{"name": "read_file", "arguments": {{"path": {}}}}}</tool_call>',
-            "<tool_call>read_file(path={})</tool_call>",
+            "<tool_call>read_file(start_line={})</tool_call>",
             "<|tool_call>call:read_file{{path:{}}}<tool_call|>",
         )
     ),

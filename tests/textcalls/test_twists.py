@@ -111,6 +111,50 @@ def test_a_twist_is_understood(text: str, calls: list[tuple[str, dict[str, Any]]
     assert all(parse(text, TOOLS, chunk) == whole for chunk in (1, 2, 3, 7))
 
 
+WITHOUT_QUOTES: dict[str, tuple[str, list[tuple[str, dict[str, Any]]]]] = {
+    "words": ("[get_weather(city=New York – 東京, days=3)]", [("get_weather", {"city": "New York – 東京", "days": 3})]),
+    "lines": (
+        "[write_file(path=a.md, content=one\ntwo, three\n\n four\n), ping()]",
+        [("write_file", {"path": "a.md", "content": "one\ntwo, three\n\n four\n"}), ("ping", {})],
+    ),
+    "nothing and blanks": ("[write_file(path=, content= b )]", [("write_file", {"path": "", "content": " b "})]),
+    "lines that are none of the value": (
+        "[write_file(\n  path=a b,\n  content=c d\n)]",
+        [("write_file", {"path": "a b", "content": "c d"})],
+    ),
+    "quotes within quotes": (
+        '[write_file(path="the "old" one", content="{"x": [1, 2]}")]',
+        [("write_file", {"path": 'the "old" one', "content": '{"x": [1, 2]}'})],
+    ),
+    "an object beside it": (
+        '[write_file(path=a b, content={"x": [1, 2]})]',
+        [("write_file", {"path": "a b", "content": '{"x": [1, 2]}'})],
+    ),
+}
+
+
+@each(("text", "calls"), WITHOUT_QUOTES.values(), ids=WITHOUT_QUOTES.keys())
+@each("licensed", [None, "llama4_pythonic"])
+def test_a_text_that_stands_in_no_quotes_of_its_own_ends_with_its_argument_and_asks(
+    licensed: str | None, text: str, calls: list[tuple[str, dict[str, Any]]]
+) -> None:
+    whole = parse(text, TOOLS, licensed=licensed)
+    assert called(whole) == calls
+    assert whole.calls[0].asks is not None
+    assert all(parse(text, TOOLS, chunk, licensed=licensed) == whole for chunk in (1, 2, 3, 7))
+
+
+@each("value", ["os.getcwd()", 'base + "/x"', "paths[0]", "f'{name}.py'", "'a' if b else 'c'"])
+def test_code_for_a_value_is_no_text(value: str) -> None:
+    assert parse(f"[read_file(path={value})]", TOOLS).error == "invalid"
+
+
+@each("number", ["007", "1e5", "0x1F", "true"])
+def test_a_number_for_a_text_stays_as_it_was_written_and_asks_nothing(number: str) -> None:
+    (call,) = parse(f"[read_file(path={number}, start_line=2)]", TOOLS).calls
+    assert (call.arguments, call.asks) == ({"path": number, "start_line": 2}, None)
+
+
 REFUSED: dict[str, tuple[str, list[tuple[str, dict[str, Any]]]]] = {
     "a brace missing before the next tag": (f"<tool_call>\n{R[:-1]}\n<tool_call>\n{P}\n</tool_call>", [PING]),
     "an empty name": ('<tool_call>{"name": " ", "arguments": {}}</tool_call>', []),

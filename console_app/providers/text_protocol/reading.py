@@ -111,7 +111,7 @@ class AnswerReader:
         raw, shown = self.raw, "".join(self._shown)
         if self._final:
             result = self._scanner.finish()
-            left = [call.raw for call in result.calls if call.index not in self._final]
+            left = [self._written(call) for call in result.calls if call.index not in self._final]
             raw = "\n".join([result.content, *left])
         if not raw.startswith(shown):
             chunks.append(ch.TextReplaced(raw))
@@ -154,7 +154,7 @@ class AnswerReader:
         return ch.CallClosed(
             call.index,
             arguments,
-            raw=call.raw,
+            raw=self._written(call),
             repaired=call.repaired,
             sure=sure,
             must_ask=place,
@@ -163,14 +163,18 @@ class AnswerReader:
             dialect=call.form,
         )
 
+    def _written(self, call: ParsedCall) -> str:
+        return self.raw[slice(*call.around)].strip()
+
     def _unlicensed(self, call: ParsedCall) -> str:
         """Say where a call stood whose form its model isn't known to write; "" for one that it is."""
         if call.form in (self._reading.asked, self._reading.known):
             return ""
         self.in_doubt = True
         at, line = self._place
-        line += self.raw.count("\n", at, call.start) if call.start > at else 0
-        self._place, who = (max(at, call.start), line), one_line(self._reading.who, 60)
+        start = call.around[0]
+        line += self.raw.count("\n", at, start) if start > at else 0
+        self._place, who = (max(at, start), line), one_line(self._reading.who, 60)
         return f"written as {call.form} on line {line}: does {who} write so?"
 
     def _open(self, index: int, name: str, dialect: str = "") -> list[ch.Chunk]:

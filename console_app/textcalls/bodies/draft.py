@@ -41,6 +41,7 @@ class CallAttempt:
     marked: bool = True
     stood: str = ""
     asks: str | None = None
+    around: tuple[int, int] | None = None
     failure: model.ErrorKind | None = None
     why: str = ""
 
@@ -263,6 +264,7 @@ def parsed(index: int, attempt: CallAttempt, raw: str) -> model.ParsedCall:
     return model.ParsedCall(
         index, attempt.name or "", attempt.arguments, attempt.dialect, raw, attempt.start, attempt.end,
         attempt.repaired, attempt.known, attempt.marked, attempt.stood, attempt.asks,
+        attempt.around or (attempt.start, attempt.end),
     )  # fmt: skip
 
 
@@ -287,10 +289,8 @@ class Region:
 
     def at_turn_end(self, src: Source) -> Reading[bool]:
         """Tell whether the model ended its turn here, or the answer ended within a tag."""
-        if _HALF_TAG.fullmatch(src.tail() or "x"):
-            return True
-        found = yield from src.match(_TURN_END, 96)
-        return found is not None
+        half = _HALF_TAG.fullmatch(src.tail() or "x")
+        return half is not None or (yield from src.match(_TURN_END, 96)) is not None
 
     def fail_unclosed(
         self, src: Source, draft: Draft, span: Frame, begin: int, what: str, written: str = ""

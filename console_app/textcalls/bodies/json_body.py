@@ -38,8 +38,7 @@ class JsonBody:
             src.pos = lead.end()
         while True:
             span = yield from frame(src, JSON, draft.follow)
-            good = yield from self._take(src, region, draft, span)
-            if not good:
+            if not (yield from self._take(src, region, draft, span)):
                 return
             draft.settle()
             char = yield from src.ahead()

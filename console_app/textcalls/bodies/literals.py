@@ -64,16 +64,12 @@ def nesting(text: str) -> int:
 
 def _finite(text: str) -> float:
     number = float(text)
-    if math.isinf(number):
-        raise Unreadable(f"{text[:40]} is too large for a number")
+    if not math.isfinite(number):
+        raise Unreadable(f"{text[:40]} is too large for a number, or none that JSON has")
     return number
 
 
-def _not_finite(text: str) -> NoReturn:
-    raise Unreadable(f"{text} is not a JSON number")
-
-
-_STRICT = json.JSONDecoder(parse_float=_finite, parse_constant=_not_finite)
+_STRICT = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
 
 
 def whole_characters(value: Any) -> Any:

@@ -2,17 +2,19 @@
 
 import re
 from functools import lru_cache
+from typing import Any
 
 from console_app.records import dataclass
 from console_app.textcalls.bodies.draft import Draft, Region, close_region
 from console_app.textcalls.bodies.framing import PYTHON, frame
 from console_app.textcalls.bodies.literals import KEYWORD, LiteralReader
-from console_app.textcalls.model import Arguments, Unreadable, is_object
+from console_app.textcalls.model import UNQUOTED, Arguments, Unreadable, is_object
 from console_app.textcalls.patterns import any_of, lazily
 from console_app.textcalls.source import Reading, Source
 from console_app.textcalls.tool_schemas import ToolSchemas
 
 NAME = r"[A-Za-z_][\w.\-]*"
+_ENDED = lazily(rf"\s*(?:[,)]|{KEYWORD.pattern})")
 _LIST = lazily(rf"\s*\[\s*{NAME}\s*\(")
 _CALL = lazily(
     r"\s*(?:[A-Za-z_]\w{0,40}\s*=\s*)?(?P<print>print\s*\(\s*)?"
@@ -111,12 +113,8 @@ def read_arguments(text: str, name: str, tools: ToolSchemas) -> tuple[Arguments,
     for _ in reader.members(")"):
         keyword = KEYWORD.match(text, reader.pos)
         if keyword:
-            reader.pos = keyword.end()
-            if order and (glued := _glued(tuple(order)).match(text, reader.pos)):
-                arguments[keyword.group(1)] = LiteralReader(glued.group(1), json=False).value()
-                reader.pos = glued.end()
-            else:
-                arguments[keyword.group(1)] = reader.value()
+            key, reader.pos = keyword.group(1), keyword.end()
+            arguments[key] = _value(reader, tuple(order), is_text={*tools.types(name, key)} == {"string"})
         elif text.startswith("**", reader.pos):
             reader.pos += 2
             spread = reader.value()
@@ -138,9 +136,35 @@ def read_arguments(text: str, name: str, tools: ToolSchemas) -> tuple[Arguments,
     return arguments, tuple(reader.repairs)
 
 
+def _value(reader: LiteralReader, names: tuple[str, ...], *, is_text: bool) -> Any:
+    """Return the value of an argument. A text may lack its quotes or have others in it, as templates write that add or
+    escape none: then it ends before the name of the next argument, or with the last one."""
+    text, begin = reader.text, reader.pos
+    try:
+        value = reader.value()
+        if _ENDED.match(text, reader.pos):
+            return value if not is_text or value is None or isinstance(value, str) else text[begin : reader.pos]
+    except Unreadable:
+        pass
+    reader.pos, found = begin, _loose(names).match(text, begin) if names else None
+    if found is None or not (is_text or found["literal"]):
+        return reader.value()
+    reader.pos = found.end()
+    if found["literal"]:
+        return found["literal"] if is_text else LiteralReader(found["literal"]).value()
+    reader.repairs[UNQUOTED] = None
+    written = found["inside"] or found["bare"] or ""
+    return written.strip() if text[1:2].isspace() else written
+
+
 @lru_cache(maxsize=256)
-def _glued(names: tuple[str, ...]) -> re.Pattern[str]:
-    """Return a pattern of a value that the name of the next argument follows at once, for want of a comma."""
+def _loose(names: tuple[str, ...]) -> re.Pattern[str]:
+    """Return a pattern of a value that the name of the next argument follows at once, for want of a comma, and of a
+    text without quotes of its own, or with some of others."""
+    following = rf"(?:{any_of(names)})\s*=(?!=)"
     return re.compile(
-        rf"\s*([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|True|False|None)(?=(?:{any_of(names)})\s*=(?!=))"
+        rf"\s*(?P<literal>[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|True|False|None)(?={following})"
+        rf"|(?:(?P<bare>[^\"'(){{}}\[\]]*?)|(?P<mark>[\"'])(?P<inside>(?:(?!(?P=mark)).)*(?P=mark)\w.*?)(?P=mark))"
+        rf"(?=,\s*{following}|\)\Z)",
+        re.DOTALL,
     )

@@ -152,11 +152,8 @@ class _Call:
         if not compiled(self.tags.empty).match(head.group()):
             if self.tags.wrapper:
                 yield from self._enter()
-            if (yield from src.ahead()) == "{":
-                good = yield from self._json_arguments()
-            else:
-                good = yield from self._parameters()
-            if not good:
+            read = self._json_arguments if (yield from src.ahead()) == "{" else self._parameters
+            if not (yield from read()):
                 return
         arguments = self.draft.tools.coerced(self.name, self.arguments) if self.tags.nested else self.arguments
         self.draft.done(self.name, arguments, self.begin, src.at, repaired=tuple(self.repaired))
@@ -196,13 +193,12 @@ class _Call:
                 else:
                     yield from self.region.fail_and_skip(src, self.draft, self.begin, _STRAY)
                 return False
-            if found.group("done") is not None:
-                src.pos = found.end()
-                return True
-            if found.group("close") is not None:
+            if found["close"] is not None:
                 self.repaired["the end of the call was missing"] = None
                 return True
             src.pos = found.end()
+            if found["done"] is not None:
+                return True
             if not (yield from self._value(found)):
                 return False
 
@@ -246,11 +242,11 @@ class _Call:
             src.pos = cdata.end()
             yield from src.find(compiled(r"\]\]>"), "]", 3)
         stop = yield from self._find_end(end)
-        if stop is None and self.stray:
-            yield from self.region.fail_and_skip(src, self.draft, self.begin, _STRAY)
-            return False
         if stop is None:
-            self._cut("the answer ended inside a value")
+            if self.stray:
+                yield from self.region.fail_and_skip(src, self.draft, self.begin, _STRAY)
+            else:
+                self._cut("the answer ended inside a value")
             return False
         raw = src.text(start, src.at)
         if stop.group("end") is None and not raw.startswith("\n"):
@@ -333,8 +329,7 @@ class _Call:
     def _is_legal(self, end: _ValueEnd) -> Reading[bool]:
         """Tell whether what stands after a closing tag here may follow one."""
         src = self.src
-        found = yield from src.match(end.follow)
-        if found:
+        if (yield from src.match(end.follow)):
             return True
         rest = src.tail()
         found = end.tokens.match(rest) if rest is not None else None

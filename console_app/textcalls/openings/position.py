@@ -61,9 +61,8 @@ class Place:
 
     @cached_property
     def blockquote(self) -> bool:
-        if self.line.lstrip().startswith(">"):
-            return True
-        return _QUOTED_LINE.search(_PARAGRAPH.split(self.before)[-1]) is not None
+        quoted = _QUOTED_LINE.search(_PARAGRAPH.split(self.before)[-1])
+        return quoted is not None or self.line.lstrip().startswith(">")
 
     @cached_property
     def _indent(self) -> int:

@@ -45,6 +45,11 @@ class Segment:
     longer: tuple[Reopening, int] | None = None
     final: bool = False
 
+    @property
+    def around(self) -> tuple[int, int] | None:
+        """Return where its one call stands with its marks."""
+        return (self.start, self.end) if len(self.attempts) == 1 else None
+
 
 class ScanOutput:
     """Keeps the segments in order and tells what becomes visible as soon as it is sure to be text."""
@@ -138,7 +143,7 @@ class ScanOutput:
         segment.final = self._started = True
         for number, attempt in enumerate(segment.attempts, self.attempts - len(segment.attempts)):
             if attempt.failure is None:
-                told = replace(attempt, stood=self._stood(segment))
+                told = replace(attempt, stood=self._stood(segment), around=segment.around)
                 self._events.append(model.CallFinal(parsed(number, told, self._src.text(attempt.start, attempt.end))))
 
     @property
@@ -274,7 +279,12 @@ class ScanOutput:
                 for one in segment.attempts:
                     bare = level != "all" and not one.marked  # unless the model is known to write so
                     bare = bare and (one.dialect != self._licensed or FAMILIES[one.dialect].marked)
-                    one.stood, one.asks = stood, place or (model.UNMARKED if bare else None)
+                    mended = model.UNQUOTED if model.UNQUOTED in one.repaired else None
+                    one.stood, one.asks, one.around = (
+                        stood,
+                        place or (model.UNMARKED if bare else mended),
+                        segment.around,
+                    )
             said = said or (segment.kind == "text" and bool(self._text_of(segment).strip()))
         unmarked = [one for one in self._attempts() if not (one.marked or one.asks)]
         fences = (self._src.text(start, min(end, start + _LONG)) for start, end in self.shown_fences[:_FENCES])

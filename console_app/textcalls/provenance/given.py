@@ -241,23 +241,24 @@ class GivenTexts:
 
     def around(self, wanted: str, behind: int) -> Iterator[str]:
         """The letters around some that stand in them, across the ends of texts."""
-        for joined, _ in self._readings:
-            at = len(joined)
-            for _ in range(_PLACES):
-                if (at := joined.rfind(wanted, 0, at)) < 0:
-                    break
-                yield joined[max(0, at - _LONGEST) : at + behind]
+        for reading, at in self._found(wanted):
+            yield self._readings[reading][0][max(0, at - _LONGEST) : at + behind]
 
     def places(self, wanted: str) -> Iterator[ValuePlace]:
         """Where some letters stand, the newest first."""
-        for reading, (joined, starts) in enumerate(self._readings):
+        for reading, at in self._found(wanted):
+            yield self._place(reading, at, at + len(wanted) - 1)
+
+    def _found(self, wanted: str) -> Iterator[tuple[int, int]]:
+        for reading, (joined, _) in enumerate(self._readings):
             at = len(joined)
             for _ in range(_PLACES):
                 if not wanted or (at := joined.rfind(wanted, 0, at + len(wanted) - 1)) < 0:
                     break
-                yield self._place(reading, starts, at, at + len(wanted) - 1)
+                yield reading, at
 
-    def _place(self, reading: int, starts: Sequence[int], first: int, last: int) -> ValuePlace:
+    def _place(self, reading: int, first: int, last: int) -> ValuePlace:
+        starts = self._readings[reading][1]
         number, other = (bisect_right(starts, at) - 1 for at in (first, last))
         text, end = self.texts[number], self.texts[other]
         line, begins = text.line(reading, first - starts[number])

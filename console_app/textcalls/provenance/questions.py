@@ -15,6 +15,7 @@ from difflib import SequenceMatcher
 from functools import cache
 from typing import Any
 
+from console_app.textcalls.dialects.coats import CLOSE, OPEN
 from console_app.textcalls.patterns import lazily
 from console_app.textcalls.provenance.given import (
     MOST,
@@ -55,7 +56,7 @@ _REACHES = lazily(
     r"|\b(?:rm|rmdir|del|erase|rd|dd|mkfs\S*|shred|wipe|sudo|su|doas|chmod|chown|curl|wget|nc|ncat|netcat|telnet|ssh|scp"
     r"|sftp|rsync|ftp|eval|exec|iex|invoke-\w+|base64|crontab|kill|pkill|killall|shutdown|reboot|systemctl|iptables"
     r"|useradd|passwd|publish|purge|uninstall|(?<!--)(?:set|remove)-\w+|__import__|os\.\w+|subprocess\S*)(?!\w)"
-    r"|\b(?:install\s+(?!-[er]\b)(?:-\S+\s+)*|npx\s+|uvx\s+)[\w@]",
+    r"|\b(?:install\s+(?!-[er]\b)(?:-\S+\s+)*|npx\s+|uvx\s+)[\w@]|\s-enc\w*\s",
     re.IGNORECASE,
 )
 """Signs and words of a command that reaches out of its folder, destroys or gives away."""
@@ -360,10 +361,11 @@ def _ways(word: str) -> Iterator[str]:
         if "://" in word:
             if _ADDRESS.match(begun := word[:at].rstrip("/?&#.")):
                 yield begun
-        elif word[at] == "/" and "/" in (end := word[at + 1 :]) and len(_letters(end)) >= _LONG_WORD:
+        elif word[at] == "/" and len(_letters(end := word[at + 1 :])) >= _LONG_WORD:
             yield end
 
 
+_MARKS = lazily(rf"{OPEN}|{CLOSE}")
 _NAMED = lazily(r"[_.\-]+")
 _JOINED = r"(?:[^\w\s]|_){0,3}"
 _NEAR = 400  # characters around a name among which short values stand
@@ -381,7 +383,7 @@ class Quotation:
     """A call whose text is looked for: its arguments behind the name of its tool, on the wire or its own."""
 
     def __init__(self, name: str, tool: str, server: str, arguments: Mapping[str, Any], raw: str) -> None:
-        self._raw = _letters(raw)
+        self._raw = _letters(_MARKS.sub("", raw))
         self._name = _named(name, tool, server)
         self._letters = {letters(name), letters(tool)}
         self._values = list(leaves("", arguments))
@@ -485,13 +487,9 @@ def _size(pieces: Sequence[str]) -> int:
 
 
 def _short(name: str, value: Any) -> str:
-    match value:
-        case bool():
-            written = "(?:true|yes|on|1)" if value else "(?:false|no|off|0)"
-        case None:
-            written = "(?:null|none|nil)"
-        case _:
-            written = re.escape(_compact(as_text(value).lower()))
+    words = {True: "(?:true|yes|on|1)", False: "(?:false|no|off|0)", None: "(?:null|none|nil)"}
+    plain = value is not None and not isinstance(value, bool)
+    written = re.escape(_compact(as_text(value).lower())) if plain else words[value]
     return re.escape(_compact(name.lower())) + (rf"(?:\W|is|as|to|of){{0,8}}{written}" if written else r"[:=(<]")
 
 
