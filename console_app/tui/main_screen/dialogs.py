@@ -208,9 +208,12 @@ class Dialogs:
         editor = editor_for(call, spec, engine.gate, accept=accept, clock=clock)
         if (edited := await self._ui.push(editor)) is not None:
             use(call.id, edited)
-        elif editor.wants_result and await self._console.sessions.free_to_copy() is not None:  # before much is typed
-            if (changed := await self._ui.push(result_editor(call, clock))) is not None:
-                await self._console.sessions.go_on_from(call.id, changed[RESULT])
+        elif (
+            editor.wants_result
+            and await self._console.sessions.free_to_copy() is not None  # said before anything is typed
+            and (changed := await self._ui.push(result_editor(call, clock))) is not None
+        ):
+            await self._console.sessions.go_on_from(call.id, changed[RESULT])
 
     async def compare(self, name: str) -> None:
         """Show this conversation beside the one it was forked from, its newest fork, or the one of that id."""
