@@ -91,6 +91,16 @@ def agent_work(call: CallView) -> str:
     return " · ".join(parts)
 
 
+def took(call: CallView, now: float) -> str:
+    """Return the time that a call ran, or has been running; "" before it started."""
+    if call.started_at is None:
+        return ""
+    if call.state is not CallState.FINISHED:
+        return amounts.seconds(now - call.started_at)
+    ran = amounts.measured(call.duration_ms / 1000 if call.duration_ms else (call.finished_at or now) - call.started_at)
+    return f"at least {ran}" if call.outcome is Outcome.INTERRUPTED else ran  # nobody saw its end
+
+
 AGENT_QUIET_AFTER = 60.0  # seconds without news of an agent that are told
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from console_app.domain import CallState, amounts, call_description, displayed, plural
 from console_app.domain import events as ev
-from console_app.domain.transcript import BatchView, CallView, times
+from console_app.domain.transcript import BatchView, CallView, times, verdicts
 from console_app.page.document import PageBlock, facts
 from console_app.page.texts import Texts
 from console_app.records import dataclass, field
@@ -185,7 +185,10 @@ class CallsOnPage:
             yield f"<h3>Arguments, as far as they came</h3>{texts.block(call.arguments_text)}"
         yield from self._decisions(call)
         for number, run in enumerate(call.superseded, 1):
-            ended = run.outcome.value if run.outcome is not None else "did not end"
+            ended = "did not end"
+            if run.outcome is not None:
+                verdict = verdicts.verdict_of(run.outcome, run.arguments, run.content, None)
+                ended = f"{verdict.word} ({verdict.why})".removesuffix(" ()")
             yield f"<h3>Run {number}, superseded: {texts.line(ended)}</h3>"
             yield texts.json(run.arguments) + texts.block(run.content)
         if call.log:

@@ -294,10 +294,8 @@ def _bar(span: times.Span, call: CallView, turn: int, line: int, begin: float) -
     if running:
         facts |= {
             "arguments": one_line(json.dumps(call.arguments, ensure_ascii=False, default=str), MOST_TEXT),
-            "outcome": call.outcome.value if call.outcome is not None else call.state.value,
+            "outcome": call_description.in_words(call),
         }
-        if call.by_user:
-            facts["outcome"] = call_description.in_words(call)
         if span.superseded:
             facts["outcome"] = "superseded"
         elif call.error:

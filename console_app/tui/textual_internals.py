@@ -4,17 +4,28 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from textual._xterm_parser import XTermParser as XTermParser
 from textual.app import App
+from textual.screen import Screen
 from textual.widget import Widget
 
 if TYPE_CHECKING:
     from textual.binding import BindingsMap
     from textual.driver import Driver
-    from textual.screen import Screen
     from textual.strip import Strip
+
+
+class TimedScreen(Screen[None]):
+    def frame_took(self, seconds: float, painted: set[Widget]) -> None:
+        """Told after each frame what Textual's own part of it took the processor."""
+
+    def _on_timer_update(self) -> None:
+        painted, begun = set(self._dirty_widgets), time.thread_time()
+        super()._on_timer_update()
+        self.frame_took(time.thread_time() - begun, painted)
 
 
 def end_by_error(app: App[Any], error: Exception) -> bool:

@@ -28,6 +28,7 @@ def test_what_is_offered_beside_other_servers_works_there(fanout: Inside) -> Non
 
 
 def test_an_example_is_offered_only_where_its_servers_are() -> None:
-    assert example_for(("demo", "calculator", "mine")) is DEMO
-    assert example_for(("mine", "demo")) is example_for(("mine",)) is WITH_ANY
-    assert example_for(()) is WITHOUT_TOOLS
+    assert example_for(("demo", "calculator", "mine"), scripted=True) is DEMO
+    assert example_for(("mine", "demo"), scripted=True) is example_for(("mine",), scripted=True) is WITH_ANY
+    assert example_for((), scripted=True) is example_for((), scripted=False) is WITHOUT_TOOLS
+    assert example_for(("demo", "calculator"), scripted=False) is WITH_ANY, "a real one has no twelve calls by heart"

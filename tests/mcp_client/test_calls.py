@@ -198,6 +198,7 @@ async def test_a_log_line_that_names_its_call_is_shown_under_that_call_alone(sta
 async def test_a_log_line_after_a_cancelled_call_is_not_taken_for_the_next_ones_own(start_hub: StartHub) -> None:
     bench = await start_hub(faulty("logs"))
     call = asyncio.create_task(bench.call("work", wait=True))
+    await asyncio.sleep(0)  # it is sent first
     await bench.call("work", named="token")
     call.cancel()
     await asyncio.wait({call})
@@ -205,6 +206,8 @@ async def test_a_log_line_after_a_cancelled_call_is_not_taken_for_the_next_ones_
     await bench.call("other", reports)
     assert reports.logged == []
     await bench.until_logged("[info] a line")
+    await bench.call("other", reports, ends=True)
+    assert reports.logged == [("info", "a line")], "the stopped call has its answer: it writes nothing more"
 
 
 async def test_a_log_line_of_a_call_that_is_gone_is_nobody_elses(start_hub: StartHub) -> None:

@@ -103,13 +103,14 @@ async def test_a_servers_own_error_is_its_refusal_of_the_call_whatever_its_code(
     assert bench.status().state is ServerState.READY
 
 
-async def test_a_call_made_while_its_server_reconnects_waits_for_it(start_hub: StartHub) -> None:
-    bench = await start_hub(faulty("dies"))
+async def test_a_call_made_while_its_server_reconnects_waits_for_it_and_says_so(start_hub: StartHub) -> None:
+    bench, reports = await start_hub(faulty("dies")), Reports()
     again = bench.invocation("work")
     await bench.call("work")
     assert bench.status().state is ServerState.RECONNECTING
-    result = await bench.hub.call(again, Reports())
+    result = await bench.hub.call(again, reports)
     assert "odd went away" in (result.error or "")  # it was sent, to the new one
+    assert reports.progressed == [(0, None, "waits for server odd"), (0, None, "")]
 
 
 async def test_a_server_that_keeps_dying_is_given_up_with_its_last_reason(start_hub: StartHub) -> None:

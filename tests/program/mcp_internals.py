@@ -25,7 +25,7 @@ INTERNALS: Final[dict[str, str]] = {
     "mcp.client.auth:OAuthClientProvider._auth_flow(request)": (
         "The SDK sends a sign-in's steps wherever servers say: oauth.py judges each before it is sent."
     ),
-    "mcp.shared._httpx_utils:RedirectAwareAuth._auth_flow(request)": "The base class of the same.",
+    "mcp.shared._httpx_utils:RedirectAwareAuth._auth_flow(request)": "The base class of the same in oauth.py.",
     "async mcp.client.auth:OAuthClientProvider._handle_refresh_response(response)": (
         "The SDK logs an answer that does not fit, with the token in it: oauth.py looks first."
     ),

@@ -42,9 +42,12 @@ INTERNALS: Final[dict[str, str]] = {
     ),
     "textual.screen:Screen._compositor": "lines_of: the whole screen as a recording keeps it",
     "textual.screen:Screen._on_timer_update()": (
-        "update_now: a recording's frames come when it says so; paint_now: a letter, and the end of an answer"
+        "update_now: a recording's frames come when it says so; paint_now: a letter, and the end of an answer; "
+        "TimedScreen overrides it: the view rests for what a frame took"
     ),
-    "textual.screen:Screen._dirty_widgets": "paint_now: what else is to be painted is not waited for",
+    "textual.screen:Screen._dirty_widgets": (
+        "paint_now: what else is to be painted is not waited for; TimedScreen: whose frame it was"
+    ),
     "textual._compositor:Compositor.render_strips(size)": "lines_of: its lines, as they would be painted",
     "async textual.widget:Widget._on_click(event)": (
         "tui/lineview/view.py: prevents Textual's own, which selects everything on a double click"

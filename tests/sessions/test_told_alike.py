@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 
@@ -92,6 +93,20 @@ def test_what_people_did_with_a_call_is_told_once_by_every_export(state: str) ->
         assert told.rstrip(".") in re.sub("<[^>]*>", "", html) or "as you edited" in html
     if not words:
         assert "by you" not in markdown + report
+
+
+def test_a_call_that_said_no_says_so_in_every_export_and_in_each_of_its_runs() -> None:
+    no = ev.CallFinished(call_id="c0", outcome=Outcome.SUCCEEDED, content="oops\n[exit 3]")
+    again = ev.CallRestarted(call_id="c0", attempt=2)
+    ready = ev.CallReady(call_id="c0", arguments={"command": "make"})
+    events = [
+        one.model_copy(update={"session_id": "s", "turn": 1, "seq": n, "at": 100.0 + n})
+        for n, one in enumerate([*session("it just ran")[:4], ready, STARTED, no, again, STARTED, no], 1)
+    ]
+    bars = json.loads(exported(events, "trace", "t"))["traceEvents"]
+    assert [one["args"]["outcome"] for one in bars if one.get("cat") == "run"] == ["superseded", "said no (exit 3)"]
+    assert "Run 1, superseded: said no (exit 3)" in page.of_conversation(events, "t")
+    assert "said no (exit 3)" in exported(events, "md", "t")
 
 
 def test_a_replay_knows_the_servers_and_tools_of_then() -> None:

@@ -12,7 +12,8 @@ from textual.pilot import Pilot
 from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import Outcome
 from console_app.tui.main_screen.bars.activity_line import BackgroundLine
-from tests.tui.parts import Tools, WrittenModel, app, calls, chat, say, see, seen, until
+from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, echo, say, see, seen, until
+from tests.tui.test_what_if import library
 
 
 class Bench:
@@ -44,7 +45,7 @@ async def test_ctrl_b_lets_the_newest_call_run_on_and_its_result_joins_when_it_i
         await started(pilot)
         await pilot.press("ctrl+b")
         await see(pilot, "Going on.")
-        await see(pilot, "1 in the background: pytest -q")
+        await see(pilot, "1 in the background: pytest -q 0 s")  # drawn once a second, so without tenths
         await until(pilot, lambda: not screen.console.conversation.busy)
         await pilot.press(*"/new", "enter")
         await until(pilot, lambda: "runs in the background" in toasts(pilot))
@@ -90,4 +91,26 @@ async def test_quitting_asks_while_something_runs_there(tmp_path: Path) -> None:
         await pilot.press("ctrl+d")
         await until(pilot, lambda: "Quitting ends a call that runs in the background" in toasts(pilot))
         assert pilot.app.is_running
+        bench.free.set()
+
+
+async def test_a_result_is_not_changed_while_something_runs_there_and_that_is_said_before_the_form(
+    tmp_path: Path,
+) -> None:
+    bench, kept = Bench(), library(tmp_path)
+    bench.tools.runs["lab", "echo"] = echo
+    asked = calls(("lab_wait", json.dumps({"command": "pytest -q"})), ("lab_echo", json.dumps({"text": "abc"})))
+    bench.model = WrittenModel(asked, say("Going on."), say("Seen."))
+    running = app(tmp_path, bench.model, bench.tools, store=kept, library=kept, close=kept.close)
+    async with running.run_test(size=(100, 30)) as pilot:
+        await started(pilot)
+        await pilot.press("ctrl+b")
+        await see(pilot, "Going on.")
+        await until(pilot, lambda: not chat(running).console.conversation.busy)
+        chat(running).view.enter_call(2)
+        await decide(pilot, "e")
+        await see(pilot, "its result")
+        await pilot.press("f3")
+        await until(pilot, lambda: "runs in the background" in toasts(pilot))
+        assert running.screen is chat(running)
         bench.free.set()

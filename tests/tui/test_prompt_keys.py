@@ -13,7 +13,7 @@ from textual.app import App, ComposeResult
 
 from console_app.tui.app import FanoutApp
 from console_app.tui.lineview import CallBlock
-from console_app.tui.main_screen.start.welcome import DEMO
+from console_app.tui.main_screen.start.welcome import DEMO, WITH_ANY
 from console_app.tui.prompt.completion import Completion, Completions, Token
 from console_app.tui.prompt.prompt import Pastes, Prompt
 from console_app.tui.prompt.prompt_box import Later, PromptBox
@@ -373,17 +373,17 @@ async def test_enter_on_the_opening_page_sends_an_example_or_writes_one_where_th
 ) -> None:
     model = WrittenModel()
     model.name = "offline" if offline else "lab"
-    servers = [Server("calculator"), Server("demo")]
+    servers, example = [Server("calculator"), Server("demo")], DEMO if offline else WITH_ANY
     async with app(tmp_path, model, server_statuses=lambda: servers).run_test(size=(100, 30)) as pilot:
         screen = chat(pilot.app)
-        await until(pilot, lambda: screen.welcome.example is DEMO)
+        await until(pilot, lambda: screen.welcome.example is example)
         await pilot.press("enter")
         if not offline:
-            await until(pilot, lambda: screen.prompt.text == DEMO.text)
+            await until(pilot, lambda: screen.prompt.text == example.text)
             assert model.requests == []
             await pilot.press("enter")
         await until(pilot, lambda: bool(model.requests))
-        assert model.requests[0].messages[-1].content == DEMO.text
+        assert model.requests[0].messages[-1].content == example.text
 
 
 async def test_up_in_an_empty_prompt_walks_into_the_calls_and_down_comes_back(tmp_path: Path) -> None:

@@ -196,7 +196,7 @@ class Sessions:
     async def fork(self, turn: str = "") -> None:
         from console_app.sessions import ForkPoint
 
-        if (library := self.stored(begun=True)) is None or await self._stays_busy():
+        if (library := await self.free_to_copy()) is None:
             return
         source, point = library.session_id, None
         if not turn:
@@ -225,7 +225,7 @@ class Sessions:
 
     async def go_on_from(self, call_id: str, content: str) -> None:
         """Goes on with a copy in which the result of a call is another: the model answers from there."""
-        if (library := self.stored(begun=True)) is None or await self._stays_busy():
+        if (library := await self.free_to_copy()) is None:
             return
         source = library.session_id
         if await self._try(lambda library: library.store.fork(source, other=(call_id, content))):
@@ -235,7 +235,7 @@ class Sessions:
     async def pair(self, prefix: str = "") -> Pair | None:
         """Return the conversation that this was forked from, its newest fork or the named one, and this one. None, and
         told, where there is none or something runs."""
-        if (library := self.stored(begun=True)) is None or await self._stays_busy():
+        if (library := await self.free_to_copy()) is None:
             return None
         store, own = library.store, library.session_id
         other = await (store.find(prefix) if prefix else store.relative(own))
@@ -417,6 +417,11 @@ class Sessions:
             self._ui.toast("Nothing was said in this session yet.")
             return None
         return self.library
+
+    async def free_to_copy(self) -> Library | None:
+        """Return the library; None, and told, where this session isn't kept, or something runs in it."""
+        library = self.stored(begun=True)
+        return None if library is None or await self._stays_busy() else library
 
     async def _stays_busy(self) -> bool:
         await self._conversation.settled()

@@ -387,7 +387,7 @@ class Connection:
         updates, again = AtlasUpdates(reporter, self._shared.files), False
         try:
             while True:
-                session = await self._session_for_call()
+                session = await self._session_for_call(reporter)
                 if session is None:
                     return convert.failed(self._not_ready())
                 listed = self.listed_tools.hashes.get(spec.tool)
@@ -423,7 +423,7 @@ class Connection:
         why = f": {self.reason}" if self.reason else ""
         return f"The server {self.config.name} is {self.state.value}{why}."
 
-    async def _session_for_call(self) -> ServerSession | None:
+    async def _session_for_call(self, reporter: ports.CallReporter | None = None) -> ServerSession | None:
         first: dict[ChangeNotices, int] = {}
 
         def is_late() -> bool:
@@ -432,12 +432,17 @@ class Connection:
             ready = self._session if self.state is ServerState.READY else None
             return ready is not None and (ready.over or ready.changes.behind(first))
 
+        if (waiter := None if self.state.settled else reporter) is not None:
+            waiter.progress(0, None, f"waits for server {self.config.name}")
         try:
             async with asyncio.timeout(CALL_WAITS_SECONDS):
                 while not self.state.settled or is_late():
                     await self._moved.wait()
         except TimeoutError:
             return None
+        finally:
+            if waiter is not None:
+                waiter.progress(0, None, "")
         return self._session if self.state is ServerState.READY else None
 
     async def _lost(self, session: ServerSession, reason: str) -> str:

@@ -457,20 +457,15 @@ class ServerSession:
         call = WireCall(f"call-{next(self._tokens)}", updates.reporter, updates.progress, invocation.call_id, begun)
         self._wire.calls.open(call)
         marker = current_call.set(call)
-        answered = False
         try:
             with self._plain_errors():
                 result = await self._call(call, tool, arguments, invocation.meta)
                 if begun.task and not result.is_error:
                     await self._outputs.validate_tool_result(tool, result)
-            answered = True
             return result
-        except (ConnectionLost, CallRefused):
-            answered = True
-            raise
         finally:
             current_call.reset(marker)
-            self._wire.calls.close(call, abandoned=not answered)
+            self._wire.calls.close(call)
 
     async def _call(
         self, call: WireCall, tool: str, arguments: dict[str, Any], meta: Mapping[str, Any]

@@ -32,7 +32,7 @@ from console_app.records import dataclass, field
 
 _MOST_A_SECOND = 200  # progress notifications of one call that are reported each on its own
 _CLEANED_AT_ONCE = 200  # things in an answer that are judged on the event loop, at 0.3 ms each that doesn't fit
-_ABANDONED_SECONDS = 5.0  # that a cancelled call may still write log lines
+_QUIET_SECONDS = 5.0  # without a line, after which a stopped call that never gets its answer has ended
 # Fields by which servers name a call beside its progress token; they hold the id of the call's request.
 _REQUEST_NAMES: Final = (
     "relatedRequestId",
@@ -158,15 +158,14 @@ class RunningCalls:
     def open(self, call: WireCall) -> None:
         self.by_token[call.token] = call
 
-    def close(self, call: WireCall, *, abandoned: bool) -> None:
+    def close(self, call: WireCall) -> None:
         """Close a call that has its answer, or is given up; questions that were only its are withdrawn."""
         self.by_token.pop(call.token, None)
         call.flush()
         if call.questions:  # or each end would look at all the others
             for question in call.questions - {asked for other in self.by_token.values() for asked in other.questions}:
                 question.cancel()
-        if abandoned:
-            self._quiet_until = asyncio.get_running_loop().time() + _ABANDONED_SECONDS
+        self._quiet_until = asyncio.get_running_loop().time() + _QUIET_SECONDS
 
     def sent(self, call: WireCall, request: int | str) -> None:
         self._requests[request] = call
@@ -186,9 +185,12 @@ class RunningCalls:
         made_by = context.get(current_call) if context is not None else None
         if made_by is not None:
             return made_by if made_by in self.by_token.values() else None
-        # With one call in flight, and none cancelled that may still be writing, there is only one it can be.
-        sure = len(self.by_token) == 1 and asyncio.get_running_loop().time() >= self._quiet_until
-        return next(iter(self.by_token.values())) if sure else None
+        # With one call in flight, and none stopped that may still be writing, there is only one it can be.
+        now = asyncio.get_running_loop().time()
+        if now < self._quiet_until and any(one.token not in self.by_token for one in self._requests.values()):
+            self._quiet_until = now + _QUIET_SECONDS
+            return None
+        return next(iter(self.by_token.values())) if len(self.by_token) == 1 else None
 
     def _named(self, params: dict[str, Any]) -> tuple[WireCall | None, bool]:
         named = params | safe_text.as_object(params.get("_meta"))

@@ -12,21 +12,20 @@ from typing import ClassVar
 from textual import events, getters, messages
 from textual.binding import Binding, BindingType
 from textual.reactive import var
-from textual.screen import Screen
 from textual.widgets.text_area import Selection
 
 from console_app.domain import one_line
 from console_app.tui.main_screen.start.welcome import Welcome
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import PromptBox
-from console_app.tui.textual_internals import end_work, paint_now, typed_app
+from console_app.tui.textual_internals import TimedScreen, end_work, paint_now, typed_app
 from console_app.tui.widgets.too_small import TooSmall
 
 PROMPT_PERIOD = 1 / 100  # seconds between two paints of what is typed
 IDLE = (("/", "commands"), ("@", "files"), ("prompt.help", "help"))  # hints while nothing runs
 
 
-class MainScreen(Screen[None]):
+class MainScreen(TimedScreen):
     """The keys that the hints name. Imports next to nothing, since the first paint waits for it."""
 
     app = getters.app(typed_app)

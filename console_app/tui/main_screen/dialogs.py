@@ -208,7 +208,11 @@ class Dialogs:
         editor = editor_for(call, spec, engine.gate, accept=accept, clock=clock)
         if (edited := await self._ui.push(editor)) is not None:
             use(call.id, edited)
-        elif editor.wants_result and (changed := await self._ui.push(result_editor(call, clock))) is not None:
+        elif (
+            editor.wants_result
+            and await self._console.sessions.free_to_copy() is not None  # said before anything is typed
+            and (changed := await self._ui.push(result_editor(call, clock))) is not None
+        ):
             await self._console.sessions.go_on_from(call.id, changed[RESULT])
 
     async def compare(self, name: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Literal, assert_never
@@ -126,12 +125,10 @@ class ChatScreen(MainScreen):
         """The conversation on the screen: the user's, or that of an agent."""
         return self.ui.view
 
-    def _on_timer_update(self) -> None:
+    def frame_took(self, seconds: float, painted: set[Widget]) -> None:
         """Have the view rest for what Textual makes of its frame too, which is half of what a frame costs."""
-        of_view, begun = self.conversation in self._dirty_widgets, time.thread_time()
-        super()._on_timer_update()
-        if of_view:
-            self.conversation.frames.took(time.thread_time() - begun)
+        if self.conversation in painted:
+            self.conversation.frames.took(seconds)
 
     async def end(self) -> None:
         """Stop the turn that runs and withdraw all questions. Return when all has ended, and is stored."""

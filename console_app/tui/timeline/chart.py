@@ -14,7 +14,7 @@ from os.path import commonprefix
 from rich.cells import cell_len
 from rich.style import Style
 
-from console_app.domain import CallState, amounts, one_line, plural
+from console_app.domain import CallState, amounts, call_description, one_line, plural
 from console_app.domain.transcript import CallView, StepView, TurnView, times
 from console_app.records import dataclass, replace
 from console_app.tui.lineview import TellingApart, brief_of, state_of, state_style
@@ -340,9 +340,7 @@ def time_of(call: CallView, now: float) -> str:
     """Return the time that a call ran; a dash for one that never did, "" while it waits."""
     if call.started_at is None:
         return "–" if call.finished_at is not None else ""
-    if call.finished_at is None:
-        return amounts.seconds(now - call.started_at)
-    return amounts.measured(call.finished_at - call.started_at)
+    return call_description.took(call, now).replace("at least", "≥")
 
 
 def summary(sums: times.Figures, palette: Palette, room: int) -> list[Piece]:

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain import events as ev
+from console_app.domain.tools import Outcome
 from console_app.domain.transcript.times import figures, spans_of
 from console_app.sessions.export import ExportError
-from console_app.tui.timeline import export
+from console_app.tui.timeline import chart, export
 from console_app.tui.timeline.chart import ChartColumns, Labels, Window, bar_cells, calls_of, rows_of, ticks
 from tests.tui.timeline.turns import START, Told, weather
 from tests.work import work
@@ -50,6 +51,16 @@ def test_what_its_server_asked_you_lies_over_the_run() -> None:
     assert phases(told, call) == [("run", 1, 11), ("wait", 3, 9)]
     shown = bar_cells(told.transcript.calls[call], Window.whole(START + 1, START + 11), 10, START + 11)
     assert [span.phase for _, span in shown if span] == ["run", "run", *["wait"] * 6, "run", "run"]
+
+
+def test_a_call_has_the_time_here_that_its_row_has() -> None:
+    told = Told()
+    told.begin(0, "go")
+    told.run(measured := told.call("a.b", {}, 1, 1), 1, None)
+    told.at(1.4, ev.CallFinished, call_id=measured, outcome=Outcome.SUCCEEDED, content="", duration_ms=300)
+    told.run(cut := told.call("a.c", {}, 1, 1), 1, None)
+    told.at(1.2, ev.CallFinished, call_id=cut, outcome=Outcome.INTERRUPTED, content="")
+    assert [chart.time_of(told.transcript.calls[one], START + 9) for one in (measured, cut)] == ["0.3 s", "≥ 0.2 s"]
 
 
 def test_what_still_waits_or_runs_reaches_to_now() -> None:

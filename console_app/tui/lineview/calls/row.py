@@ -62,7 +62,7 @@ def row(
         return [*inked, *Parts(plain).between(before, sum(len(text) for text, _ in plain))]
     glyph, word = state_of(call, palette.turning(now))
     style, dot = state_style(call, palette), (" · ", palette.faint)
-    time: list[Piece] = [(f"  {spent}", palette.muted)] if (spent := took(call, now)) else []
+    time: list[Piece] = [(f"  {spent}", palette.muted)] if (spent := call_description.took(call, now)) else []
     third = max(room // 3, SHORTEST) + len(dot[0])
     room_of_name = max(room - 2 - pieces_width(time) - third - 2 - SHORTEST, SHORTEST)
     pieces: list[Piece] = [("  " * deep, palette.base)] if (deep := call.depth - group.depth) > 0 else []
@@ -100,16 +100,6 @@ def _state(call: CallView, word: str, style: Style, palette: Palette, now: float
     by_you = " by you" if decided_by_you(call) else ""
     at = f" at {int(100 * done)} %" if by_you and (done := share(call)) else ""
     return [(f"{verdict.why or word}{by_you}{at}", style)]
-
-
-def took(call: CallView, now: float) -> str:
-    """Return the time that a call ran, or has been running; "" before it started."""
-    if call.started_at is None:
-        return ""
-    if call.state is not CallState.FINISHED:
-        return amounts.seconds(now - call.started_at)
-    ran = amounts.measured(call.duration_ms / 1000 if call.duration_ms else (call.finished_at or now) - call.started_at)
-    return f"at least {ran}" if call.outcome is Outcome.INTERRUPTED else ran  # nobody saw its end
 
 
 QUIET_AFTER = 30.0  # seconds without progress after which a call is said to take long
@@ -307,7 +297,7 @@ class TellingCalls:
         group, (palette, names) = CallGroup(batch), _named()
         calls: dict[str, ToldCall] = {}
         for call in batch.calls if only is None else only:
-            detail, spent = CallDetail(call), took(call, now)
+            detail, spent = CallDetail(call), call_description.took(call, now)
             pieces = row(call, group, ROOM, palette, now, detail, filled=False)
             line = _told(pieces[:-1] if spent else pieces, names)
             beside = detail.beside

@@ -115,17 +115,16 @@ class BackgroundLine(Widget, can_focus=True):
         self._transcript = transcript
         self._calls: list[CallView] = []
         self._chosen = 0
-        self._told: tuple[object, ...] = ()
-        self._now = 0.0
+        self._told: list[tuple[str, int]] = []  # a call's id, and its age in seconds
 
     def look(self, now: float) -> bool:
         """Show what runs there at `now`, and tell whether anything does."""
         calls = self._transcript().open_calls.values()
         self._calls = [call for call in calls if call.detached and call.state is CallState.RUNNING]
         self._chosen = min(self._chosen, max(len(self._calls) - 1, 0))
-        told = (int(now), self._chosen, *(call.id for call in self._calls)) if self._calls else ()
+        told = [(call.id, int(now - (call.started_at or now))) for call in self._calls]
         if told != self._told:
-            self._told, self._now = told, now
+            self._told = told
             self.set_class(bool(self._calls), "-running")
             self.refresh()
             if not self._calls and self.has_focus:
@@ -134,9 +133,9 @@ class BackgroundLine(Widget, can_focus=True):
 
     def render(self) -> Content:
         parts = [Content.styled(f"{len(self._calls)} in the background: ", "$muted")]
-        for number, call in enumerate(self._calls):
+        for number, (call, (_, seconds)) in enumerate(zip(self._calls, self._told, strict=True)):
             chosen = self.has_focus and number == self._chosen
-            age = amounts.seconds(self._now - (call.started_at or self._now))
+            age = f"{seconds} s" if seconds < 60 else amounts.seconds(seconds)
             parts += [Content.styled(" · ", "$muted")] if number else []
             parts.append(Content.styled(f"{name_of(call)} {age}", "bold $foreground" if chosen else "$foreground"))
         keys = "   x stop · enter go to it" if self.has_focus else ""

@@ -37,9 +37,10 @@ WITHOUT_TOOLS = Example("What can you do here without any tools?", "sends an exa
 SHOWS = frozenset({"calculator", "demo"})
 
 
-def example_for(servers: Collection[str]) -> Example:
-    """Return the prompt to begin with where mcp.json names these servers. Not all that ship need be among them."""
-    return DEMO if set(servers) >= SHOWS else WITH_ANY if servers else WITHOUT_TOOLS
+def example_for(servers: Collection[str], *, scripted: bool) -> Example:
+    """Return the prompt to begin with where mcp.json names these servers. Only the scripted model knows what it is to
+    show, and not all servers that ship need be there for it."""
+    return DEMO if scripted and set(servers) >= SHOWS else WITH_ANY if servers else WITHOUT_TOOLS
 
 
 LOW = 20  # rows of a terminal up to which nothing stands between what is told
@@ -85,7 +86,7 @@ class Welcome(Vertical):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.example: Example | None = None  # which fits isn't known before the servers are
+        self._servers: Collection[str] | None = None  # not known yet
         self.asked = False  # Enter was pressed before
         self.runs = False  # Enter sends the example; else it only writes it
         self._facts = Content("")
@@ -109,8 +110,12 @@ class Welcome(Vertical):
         self._paint()
 
     def offer(self, servers: Collection[str]) -> None:
-        self.example = example_for(servers)
+        self._servers = servers
         self._paint()
+
+    @property
+    def example(self) -> Example | None:
+        return None if self._servers is None else example_for(self._servers, scripted=self.runs)
 
     @property
     def _to_do(self) -> Content:
