@@ -176,7 +176,7 @@ def _with_texts(events: Sequence[ev.Event]) -> Sequence[ev.Event]:
     before: dict[int, ev.TextDelta] = {}  # by the place of a call
     places: dict[str, list[tuple[int, ev.CallAnnounced]]] = {}  # by agent: the calls of its newest answer
     for at, event in enumerate(events):
-        if isinstance(event, ev.CallAnnounced) and not event.parent:
+        if isinstance(event, ev.CallAnnounced) and not (event.parent and event.behind is None):
             places.setdefault(event.agent, []).append((at, event))
         elif isinstance(event, ev.StepStarted | ev.TextDelta):
             places.pop(event.agent, None)

@@ -20,6 +20,7 @@ from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
 from console_app.engine import ApprovalGate, Engine, Rule, Turn
 from console_app.engine.context import normalise
+from console_app.sessions import Replay
 from console_app.sessions.repair import closing_events
 from tests.each import each
 from tests.engine.peers import Line, Model, Tools, calls, ending, only, outcomes, play, spec, tool_texts
@@ -119,6 +120,24 @@ def test_agents_of_one_answer_run_in_parallel_and_only_their_answers_join() -> N
         }  # fmt: skip
         below = [(call.id, call.parent) for call in engine.transcript.turns[0].steps[0].batch.calls]
         assert [parent for _, parent in below] == ["", "call_1_1_0", "", "call_1_1_1", ""]
+
+    run(scene)
+
+
+def test_the_words_of_an_agent_stand_where_it_said_them_live_and_replayed() -> None:
+    async def scene() -> None:
+        look = [TextChunk("I look. "), *calls({"n": "a1"})]
+        engine = agents_of(Models(go=[sends("a")], a=[look, says("found a")]))
+        events = await play(engine)
+        stored = [event for event in events if not isinstance(event, ev.TextDelta)]
+        replayed = Transcript()
+        async for event in Replay(stored, speed=10_000).play():
+            replayed.apply(event)
+            if isinstance(event, ev.CallAnnounced) and event.agent:
+                assert str(replayed.agents["general"].step.visible) == "I look. ", "before its call"  # pyright: ignore
+        for told in (engine.transcript, Transcript.of(events), Transcript.of(stored), replayed):
+            parts = [part for step in told.agents["general"].turns[0].steps for part in step.parts]
+            assert [(part.text.strip(), len(part.calls)) for part in parts] == [("I look.", 1), ("found a", 0)]
 
     run(scene)
 

@@ -160,6 +160,7 @@ async def test_opened_it_is_its_whole_conversation_in_place_with_all_keys(tmp_pa
         assert prompt_of(pilot).text == "", "what is written there is for the agent"
         look = next(line for line in seen(pilot.app).splitlines() if "look  a.py" in line)
         assert look.index("look") < 8, "its calls are not indented there"
+        assert seen(pilot.app).index("First look.") < seen(pilot.app).index("look  a.py"), "in the order of its answer"
         await pilot.press(*"look at b.py too", "ctrl+s")
         await see(pilot, "not read yet")
         await pilot.press(*"and quickly", "escape")

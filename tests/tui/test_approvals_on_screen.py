@@ -356,6 +356,22 @@ async def test_a_time_limit_of_waiting_is_counted_down_and_denies(tmp_path: Path
         assert outcomes(pilot) == (["denied"] if limit < 1 else ["None"])
 
 
+async def test_the_time_goes_on_while_a_board_gives_its_lines_to_one_who_reads(tmp_path: Path) -> None:
+    model = WrittenModel(calls(THREE[0]), say("All decided."))
+    console = app(tmp_path, model, Tools({("files", "write"): echo}, read_only=False), gate=ApprovalGate(ApprovalMode.ASK))
+    engine = console._services.engine  # pyright: ignore[reportPrivateUsage]
+    engine.settings = replace(engine.settings, approval_timeout=90.0)
+    async with console.run_test(size=(80, 24)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "denied in 90 s")
+        board = chat(console).boards.approvals
+        await pilot.press("alt+1")
+        await until(pilot, lambda: board.folded)
+        board._paint_rows()  # pyright: ignore[reportPrivateUsage]
+        await pilot.press("escape")
+        await until(pilot, lambda: not board.folded and "denied in" in seen(pilot.app))
+
+
 async def test_a_call_that_always_asks_offers_no_rule(tmp_path: Path) -> None:
     model = WrittenModel(calls(THREE[0]), say("All decided."))
     tools = Tools({("files", "write"): echo}, read_only=False)

@@ -316,9 +316,10 @@ class StepView:
     def parts(self) -> list[AnswerPart]:
         """The text and the calls in the order in which they stood. A call that another made stands behind that one."""
         text, at = self.text, 0
-        found = [AnswerPart(0, "", [])]
+        found, here = [AnswerPart(0, "", [])], {call.id for call in self.batch.calls}
         for call in self.batch.calls:
-            behind = at if call.parent else len(text) if call.behind is None else max(min(call.behind, len(text)), at)
+            place = at if call.parent in here else len(text) if call.behind is None else call.behind
+            behind = max(min(place, len(text)), at)
             if not text[at:behind].isspace() and behind > at:
                 found.append(AnswerPart(at, text[at:behind].lstrip("\n" if at else ""), []))
             at = behind

@@ -358,7 +358,7 @@ class EventRouter:
         if begin not in self._step.answers:
             group = self._step.group
             self._report(but=group)
-            panels = [] if group is None else [one for one in group.panels if not one.call.parent]
+            panels = [] if group is None else [one for one in group.panels if one.call.parent not in self._calls]
             below = (one for one in panels if one.call.behind is None or one.call.behind > begin)
             panel = next(below, None)
             before = group.header if group is not None and [panel] == group.panels[:1] else panel
