@@ -92,6 +92,25 @@ def test_the_words_of_json_schema_are_read_in_one_place(nodes: dict[Path, list[a
     assert read == {"domain/schema", "servers", "servers/parts"}
 
 
+# A base of any app, which has tests of its own; the part of a call's panel that the lines around it know.
+BASES_OF_ONE = {"KeysInOrder", "Panel"}
+
+
+def test_no_class_is_cut_by_inheritance(nodes: dict[Path, list[ast.AST]]) -> None:
+    """A class that only one other inherits from, and that nobody makes, is a part of that one in another file."""
+    heirs, made, concrete = defaultdict[str, set[str]](set), set[str](), set[str]()
+    for within in nodes.values():
+        for node in within:
+            if isinstance(node, ast.ClassDef):
+                bases = [ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases]
+                concrete |= set() if "Protocol" in bases else {node.name}
+                for base in bases:
+                    heirs[base].add(node.name)
+            elif isinstance(node, ast.Call):
+                made.add(ast.unparse(node.func).partition("[")[0].rpartition(".")[2])
+    assert {base for base in heirs.keys() & concrete - made if len(heirs[base]) == 1} == BASES_OF_ONE
+
+
 MOST_NAMES = 25  # of a door
 MOST_OF_CONSOLE = 30
 MOST_CROSSING = 400

@@ -16,8 +16,8 @@ ELSEWHERE = {
     "providers/faults/wordings.py",  # what servers say, to be recognised
     "tui/lineview/results/diff.py",  # how a diff begins
     "domain/tools.py",  # of git, in a command
-    "providers/offline/demo.py",  # a command that it pretends to run
     "textcalls/provenance/questions.py",  # of commands
+    "providers/offline/planner.py",  # a command that it pretends to run
     "sessions/export.py",  # of `fanout sessions import`, which has no key
 }
 

@@ -21,8 +21,8 @@ RATED = 1.0  # seconds of writing before a rate says anything
 
 @dataclass(frozen=True, slots=True)
 class Doing:
-    """An activity in words; `moves`: they change with time alone. Counts of calls are their batch's, and a need of you
-    the board's to tell."""
+    """What the console is busy with, in words. `moves` tells that they change with time alone. A batch counts its own
+    calls, and the board says what needs you."""
 
     what: str
     stop: str = "stop"  # what the key that stops it does

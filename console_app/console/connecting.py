@@ -33,7 +33,7 @@ class LocalEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """An endpoint with the models that it lists; none: one has to be typed, and `why` says what is known of that."""
+    """An endpoint with the models that it lists. Where it lists none, a name has to be typed, and `why` says so."""
 
     connection: TypedEndpoint
     models: tuple[str, ...]

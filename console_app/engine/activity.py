@@ -145,7 +145,8 @@ CLOSING = 0.5  # seconds that connections may take to close after a whole answer
 
 
 class Activity(ABC):
-    """`number` is the turn, `step` the step that its events belong to, `begun_at` a time as events have it."""
+    """A turn, or calls that run again. Its events carry the turn's `number` and the `step`; `begun_at` is a time as
+    events have it."""
 
     def __init__(self, session: Session, number: int, step: int = 0) -> None:
         self.number = number

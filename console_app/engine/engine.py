@@ -38,10 +38,10 @@ ActivityT = TypeVar("ActivityT", bound=Activities)
 
 
 class Engine:
-    """A conversation. The next answer goes by `provider`, `settings`, `gate` and `window`. `transcript` is that of a
-    stored session, and the engine's own from then on. `servers` are those that a model may ask for. Engines that share
-    servers share `slots`. `agents` gives the kinds that people wrote, None where no agents are sent, `open_model` their
-    models, `open_place` a folder of its own for one."""
+    """Holds a conversation and starts its turns. What is set of `provider`, `settings`, `gate` and `window` counts from
+    the next answer on. A `transcript` is that of a stored session, to go on with. A model may ask for `servers`, and
+    engines that share them share `slots`. `agents` gives the kinds that people wrote; without it no agents are sent.
+    For an agent `open_model` opens another model, and `open_place` a folder of its own."""
 
     def __init__(
         self,

@@ -111,8 +111,8 @@ class _AgentStep(Protocol):
 
 
 class Rerun(Decidable):
-    """Entered and read like a Turn. Made by `prepare` or `prepare_all`, which check what can be; `left_out` says of
-    each call that can't run why."""
+    """Runs calls again; it is entered and read like a Turn. `prepare` and `prepare_all` make one of the calls that can
+    run. `left_out` says why others can't."""
 
     def __init__(self, session: Session, attempts: Sequence[_Attempt], turn: int, left_out: Sequence[str] = ()) -> None:
         super().__init__(session, turn)

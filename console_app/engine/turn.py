@@ -76,7 +76,8 @@ logger = logging.getLogger(__name__)
 
 
 class Turn(Decidable):
-    """`outcome` is None while it runs; `approvals_missed` and `timed_out` say why one failed."""
+    """Runs one prompt to its end. `outcome` is None meanwhile. Where the turn failed, `approvals_missed` and
+    `timed_out` say why."""
 
     def __init__(self, session: Session, prompt: UserMessage, number: int) -> None:
         super().__init__(session, number)

@@ -14,7 +14,7 @@ Reply = questions.ElicitationAnswer | Permission
 
 
 class PendingQuestion:
-    """A question that waits, told apart by identity. `limit`: seconds for an answer, None without."""
+    """A server's question that waits for you, at most `limit` seconds. Two in the same words are two still."""
 
     def __init__(self, question: questions.Elicitation | questions.SamplingRequest, limit: float | None = None) -> None:
         self.question = question

@@ -23,7 +23,7 @@ from console_app.domain import (
 from console_app.domain import chunks as ch
 from console_app.domain.tools import FAILED
 from console_app.domain.transcript import results, verdicts
-from console_app.providers.offline.planner import RULES, Plan, plan_all
+from console_app.providers.offline.planner import RULES, Plan, plan
 from console_app.providers.offline.rule import BRIEF, ENABLE, NUMBERS, AskedPrompt, OfflineTools, PlannedCall, code
 from console_app.providers.playback import Beat, playing, request_words, words
 from console_app.records import dataclass
@@ -160,7 +160,7 @@ def answer(request: ports.ModelRequest) -> OfflineAnswer:
         return OfflineAnswer(_blocked(called, tools))
     prompts = [AskedPrompt(text, earlier) for text, earlier in turn.prompts]
     asked_for = [one for one in called if one.enables and one.ran]  # whatever came of it
-    planned = plan_all(prompts, tools, frozenset(str(arguments_of(one).get("server")) for one in asked_for))
+    planned = plan(prompts, tools, frozenset(str(arguments_of(one).get("server")) for one in asked_for))
     remaining = _remaining(planned, turn, called)
     if remaining and request.tool_choice == "none":
         left = "\n".join(f"- {code(call.spec.label, 80)} {code(call.arguments)}" for call in remaining)

@@ -1,4 +1,4 @@
-"""Gives the rules of the offline model what they are made of: the tools that are on, and readers of small wordings.
+"""Gives the rules of the offline model what they are made of: the tools that are on, and wordings for their calls.
 
 A rule reads a prompt and says which calls, or which sentence, answer it. Tools are found by what they are called and
 what they take, so that a rule works with any server that offers such.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from console_app.domain import Message, ToolSpec, one_line
@@ -126,35 +126,54 @@ class RuleFinding:
     server: str = ""
 
 
+Reader = Callable[[AskedPrompt, OfflineTools], Iterable[RuleFinding]]
+"""Recognises what a prompt asks for, with the tools that are on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A wording for calls of one tool: `values` gives the arguments of each from a match, else its named groups do.
+
+    The tool is one of these `names`, with the possible names of its `parameters`. Where none is on, `what` is told
+    that can't be done without `tool` (`server.tool`); "" tells nothing.
+    """
+
+    pattern: str
+    names: tuple[str, ...]
+    parameters: Mapping[str, tuple[str, ...]]
+    values: Callable[[re.Match[str]], Iterable[Mapping[str, Any]]] | None = None
+    what: str = ""
+    tool: str = ""
+
+    def find(self, tools: OfflineTools) -> Match | None:
+        return tools.find(self.names, **self.parameters)
+
+    def read(self, asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
+        tool = self.find(tools)
+        for found in re.finditer(self.pattern, asked.text, re.IGNORECASE):
+            if self.values is not None:
+                made = list(self.values(found))
+            else:
+                made = [{name: unquoted(text) for name, text in found.groupdict().items()}]
+            if made and tool:
+                yield RuleFinding(found.span(), tuple(tool.call(**one) for one in made))
+            elif made and self.what:
+                yield missing(found.span(), self.what.format(**made[0]), self.tool)
+
+
 @dataclass(frozen=True, slots=True)
 class AnswerRule:
-    """`can` says what the offline model can do, with a prompt to try, `able` whether its tools are on, and `read`
-    recognises it.
-    """
+    """`can` says what the offline model can do, with a prompt to try, `able` whether its tools are on."""
 
     can: str
     able: Callable[[OfflineTools], bool]
-    read: Callable[[AskedPrompt, OfflineTools], Iterable[RuleFinding]]
+    readers: tuple[Reader, ...]
 
-
-def reader(
-    pattern: re.Pattern[str],
-    find: Callable[[OfflineTools], Match | None],
-    calls: Callable[[Match, re.Match[str]], Iterable[PlannedCall]],
-    lacking: Callable[[re.Match[str]], tuple[str, str]] | None = None,
-) -> Callable[[AskedPrompt, OfflineTools], Iterable[RuleFinding]]:
-    """Return how a rule reads: each match of `pattern` is the `calls` of the tool that `find` finds; where that is not
-    on, the prompt asked for what `lacking` says, which is done by a tool (`server.tool`)."""
-
-    def read(asked: AskedPrompt, tools: OfflineTools) -> Iterable[RuleFinding]:
-        tool = find(tools)
-        for found in pattern.finditer(asked.text):
-            if tool:
-                yield RuleFinding(found.span(), tuple(calls(tool, found)))
-            elif lacking:
-                yield missing(found.span(), *lacking(found))
-
-    return read
+    @classmethod
+    def of(cls, can: str, *wordings: Wording) -> AnswerRule:
+        """Make the rule of these wordings, whose first has the tool that counts."""
+        readers = tuple(one.read for one in wordings)
+        return cls(can, lambda tools: wordings[0].find(tools) is not None, readers)
 
 
 def missing(span: tuple[int, int], what: str, tool: str) -> RuleFinding:

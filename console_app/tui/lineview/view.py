@@ -1,36 +1,53 @@
-"""The conversation on screen: blocks that scroll, with a cursor over them, keys for panels, and the mouse."""
+"""The conversation on screen: a Line-API widget over a `BlockList`, with a cursor, keys for panels, and the mouse.
+
+Tasks and events only change blocks and call `changed`; one clock, which runs while something changes or spins, paints
+what is on screen. Whatever grows or shrinks above the first visible line moves the scroll position with it, so that
+the text being read stays where it is.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, cast
 
 from textual import events
+from textual.app import App
 from textual.binding import Binding, BindingType
-from textual.geometry import Offset
+from textual.geometry import Offset, Region
 from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
 
 from console_app.domain import Artifact, Level, call_description, one_line
 from console_app.domain.steady_time import steady_time
 from console_app.domain.transcript import CallView
 from console_app.records import dataclass
 from console_app.tui.lineview.blocks.block import Block
+from console_app.tui.lineview.blocks.block_list import BlockList
 from console_app.tui.lineview.blocks.notices import NoticeBlock
 from console_app.tui.lineview.calls.block import CallBlock
 from console_app.tui.lineview.calls.detail import ResultKey
 from console_app.tui.lineview.calls.group import FoldBlock
+from console_app.tui.lineview.lines import Line
 from console_app.tui.lineview.markdown.rows import is_web_link
+from console_app.tui.lineview.palette import Palette, palette_of
 from console_app.tui.lineview.results.json_tree import FOLD_META
-from console_app.tui.lineview.scrolling.block_scroll import BlockScroll
 from console_app.tui.lineview.scrolling.cursor import Cursor
+from console_app.tui.lineview.scrolling.frame_clock import CALM_EVERY, LIVE_EVERY, FrameClock
+from console_app.tui.lineview.scrolling.scroll_internals import give_scroll_bar
+from console_app.tui.lineview.scrolling.selection import ROWS_A_BLOCK, ends_in, hold, paint_selection, selected_text
+from console_app.tui.lineview.scrolling.slices import Sliced, Slices
+from console_app.tui.lineview.scrolling.view_parts import Found, QuickScrollBar, StuckLine, set_total
 
 TOGETHER = 0.3  # seconds between two letters of a word, at most
 SETTLED = 0.5  # seconds that a row has had the focus before a letter changes something that runs
 TOO_EARLY = "{} counts once the row has had the focus for half a second. Press it again."
 _WALKS = frozenset({"panel.previous", "panel.next", "find.next", "find.previous"})
 _ACTS_AT_ONCE = frozenset({"panel.toggle", "panel.more", "panel.raw", "panel.filter", "panel.failed", "panel.help"})
+SETTLING = 24  # tries to bring heights and position in line; each measures at least one more block
 _HAS_A_CONSEQUENCE = frozenset(
     {"panel.cancel", "panel.retry", "panel.retry_all", "panel.edit", "panel.send", "panel.background"}
 )
@@ -135,7 +152,7 @@ KEYS: list[BindingType] = [
 ]
 
 
-class ConversationView(BlockScroll, can_focus=True):
+class ConversationView(ScrollView, can_focus=True):
     """The view of one conversation. What its panels ask for is posted as messages; it changes nothing itself."""
 
     DEFAULT_CSS = """
@@ -148,7 +165,15 @@ class ConversationView(BlockScroll, can_focus=True):
     }
     """
 
+    ALLOW_SELECT = True
     BINDINGS: ClassVar[list[BindingType]] = KEYS
+
+    @dataclass
+    class BelowChanged(Message):
+        """Says whether more stands below the view, and how many blocks of it came since the end was not followed."""
+
+        more: bool
+        new: int
 
     @dataclass
     class CallAction(Message):
@@ -192,7 +217,19 @@ class ConversationView(BlockScroll, can_focus=True):
     _dragged = False
 
     def __init__(self, *, id: str | None = None, clock: Callable[[], float] = steady_time) -> None:
-        super().__init__(id=id, clock=clock)
+        super().__init__(id=id)
+        self.following = True
+        self.slices = Slices(self, self._sliced)
+        self._list = BlockList(self.slices.add, lambda block: hold(self, block))
+        self._stuck = StuckLine(self._list, lambda: self.has_focus)
+        self._clock = clock
+        self._palette: Palette | None = None
+        self.frames = FrameClock(self, self.paint_frame)
+        self._adjusting = False
+        self._below, self._told = 0, (False, 0)  # blocks that came below, and what `BelowChanged` said last
+        self._beat: Callable[[float], bool] | None = None
+        self._held_back = False  # it would follow the end, but for what `_hold` says
+        self.found = Found(self.slices.add)
         self._cursor = Cursor(lambda: self.blocks)
         self._hinted: object = None  # what the selected call allowed when the key hints were last made
         self._letters = PanelLetters(self.set_timer)
@@ -200,7 +237,62 @@ class ConversationView(BlockScroll, can_focus=True):
     def use_time(self, later: Later, now: Callable[[], float]) -> None:
         self._letters = PanelLetters(later, now)
 
+    @property
+    def blocks(self) -> Sequence[Block]:
+        return self._list.blocks
+
+    @property
+    def is_painted(self) -> bool:
+        """Tell whether every change so far is on screen, if there is room for any."""
+        return not (self._list.dirty or self.slices.unfinished) or not self._list.width
+
+    @property
+    def console_app(self) -> App[Any]:
+        return cast("App[Any]", self.app)  # pyright: ignore[reportUnknownMemberType]
+
+    @property
+    def now(self) -> float:
+        """The time by the clock of the conversation, seconds since the epoch."""
+        return self._clock()
+
+    @property
+    def palette(self) -> Palette:
+        if self._palette is None:
+            self._palette = palette_of(self.console_app)
+            self.frames.live_every = CALM_EVERY if self._palette.still else LIVE_EVERY
+        return self._palette
+
+    @property
+    def room(self) -> int:
+        """Visible lines; 0 before the first layout."""
+        return self.size.height
+
+    @property
+    def top(self) -> int:
+        return round(self.scroll_y)
+
     # ---------------------------------------------------------------- content
+
+    def add_block(self, block: Block, *, before: Block | None = None) -> None:
+        """Adds a block at the end, or before another."""
+        self._list.add(block, before)
+        if not self.following and block.index == len(self.blocks) - 1:
+            self._below += 1
+        self.changed(block)
+
+    def changed(self, block: Block) -> None:
+        """A block's state has changed: it is painted with the next frame. Cheap; called once a token."""
+        self._list.dirty[block] = None
+        self.found.changed(block)
+        self.frames.wake()
+
+    def _sliced(self, work: Sliced) -> None:
+        """Paint a block of which more is laid out, or in which more matches were found."""
+        if isinstance(work, Block) and work.index >= 0:
+            self._list.dirty[work] = None
+        elif not work.unfinished:
+            self.refresh()
+        self.frames.wake()
 
     def add_notice(self, level: Level, text: str) -> None:
         self.add_block(NoticeBlock(level, text))
@@ -208,11 +300,19 @@ class ConversationView(BlockScroll, can_focus=True):
     def remove_block(self, block: Block) -> None:
         if self.cursor is block:
             self._put_cursor(None)
-        super().remove_block(block)
+        if block.index < 0:
+            return
+        height, above = self._list.height_of(block), self._list.top_of(block) < self.top
+        self._list.remove(block)
+        self._settle(shift=-height if above else 0)
+        self.refresh()
 
     def clear(self) -> None:
         self._put_cursor(None)
-        super().clear()
+        self._list.clear()
+        self._follow(True)
+        self._settle()
+        self.refresh()
 
     def toggle_all(self) -> None:
         able = [block for block in self.blocks if block.opens]
@@ -221,6 +321,250 @@ class ConversationView(BlockScroll, can_focus=True):
             if block.open is not target:
                 block.toggle()
                 self._changed_with(block)
+
+    # ------------------------------------------------------------------ clock
+
+    def on_mount(self) -> None:
+        give_scroll_bar(self, QuickScrollBar)
+        self.frames.start()
+        self.console_app.theme_changed_signal.subscribe(self, self._theme_changed)
+        if self._list.dirty:
+            self.frames.wake()
+
+    def on_beat(self, beat: Callable[[float], bool]) -> None:
+        """Has `beat` called with the time of each frame; while it gives True, the clock runs on. `wake` starts it."""
+        self._beat = beat
+
+    def wake(self) -> None:
+        """Something may move from now on that no block tells of."""
+        self.frames.wake()
+
+    def paint_frame(self, live_too: bool = True) -> bool:
+        """Paint the blocks on screen that changed, and with `live_too` those that move by themselves. Return False
+        where none does."""
+        if self.size.width != self._list.width:
+            # Textual tells nobody of a size that was looked up (`region`) between a scroll elsewhere and the layout.
+            self._lay_out()
+        moves = self._beat is not None and self._beat(self._clock())
+        if not self._list.width:
+            return moves or bool(self._list.dirty)
+        live = [block for block in self._on_screen() if block.live]
+        if not self._list.dirty and not live and not moves:
+            return False
+        if live_too:
+            self._list.dirty.update(dict.fromkeys(live))
+        self._flush()
+        return True
+
+    def _flush(self) -> None:
+        """Paint dirty blocks that are on screen, correct heights, and refresh only the lines that differ. The key hints
+        follow where the selected call allows other keys now."""
+        now, palette = self._clock(), self.palette
+        dirty = self._list.take_dirty()
+        top = self.top
+        bottom = top + self.size.height
+        anchor = self._anchor()
+        held = self._list.place(anchor, top)
+        moved = False
+        for block in dirty:
+            if block.index < 0:
+                continue
+            if block.sticks:
+                self._stuck.watch(block)
+            begin = self._list.top_of(block)
+            end = begin + self._list.height_of(block)
+            if end <= top or begin >= bottom or (begin == end and not block.estimate(self._list.width)):
+                # Not seen, or only once the view has followed: `_settle` measures what comes into view.
+                old = block.lines
+                delta = self._list.reestimate(block)
+                moved = moved or self.following
+                if block is self._stuck.block and self._list.paint(block, palette, now) is not old:
+                    self.refresh_lines(top + self._stuck.row)
+            else:
+                old = block.lines
+                delta = self._list.measure(block, palette, now)
+                if delta:
+                    past = min(min(end, bottom) - begin, len(old), len(block.lines))
+                    changed = _differences(old, block.lines, max(top - begin, 0), past)
+                    y = max(begin + next((line for line, _ in changed), past) - top, 0)
+                    if y < self.size.height:
+                        self.refresh(Region(0, y, self.size.width, self.size.height - y))
+                elif block.lines is not old:
+                    self._refresh_changes(begin, old, block.lines)
+            moved = moved or delta != 0 or (block.estimates and block.unfinished)
+        if moved or self._list.total != self.virtual_size.height:
+            self._settle(shift=self._list.moved(anchor, held))
+        self._restick()
+        selected = self.cursor
+        allowed = selected.allowed if isinstance(selected, CallBlock) else None
+        if allowed != self._hinted:
+            self._hinted = allowed
+            self.refresh_bindings()
+
+    def _refresh_changes(self, begin: int, old: Sequence[Line], new: Sequence[Line]) -> None:
+        start, stop = max(self.top - begin, 0), min(self.top + self.size.height - begin, len(new))
+        for y, count in _differences(old, new, start, stop):
+            self.refresh_lines(begin + y, count)
+
+    # --------------------------------------------------------------- position
+
+    def _on_screen(self) -> list[Block]:
+        stuck, visible = self._stuck.block, self._list.visible(self.top, self.size.height)
+        return visible if stuck is None or stuck.index < 0 else [*visible, stuck]
+
+    def _restick(self) -> None:
+        for row in self._stuck.place(self.top, self.size.height):
+            self.refresh_lines(self.top + row)
+
+    def _settle(self, shift: int = 0) -> None:
+        """Brings heights, scroll bar and position in line: blocks come into view, are measured, and may push others."""
+        if not self._list.width:
+            return
+        now = self._clock()
+        target = self.scroll_y + shift
+        for _ in range(SETTLING):
+            set_total(self, self._list.width, self._list.total)
+            limit = self.max_scroll_y
+            if self.following and (hold := self._hold()) is not None and hold < limit:
+                self._follow(False)
+                self._held_back, target = True, hold
+            self._jump(limit if self.following else min(max(target, 0), limit))
+            target = self.scroll_y
+            pushed, changed = self._list.measure_seen(self.top, self.room, self.palette, now, not self.following)
+            target += pushed
+            if not changed:
+                break
+            self.refresh()
+        self._at_rest()
+
+    def _jump(self, y: float) -> None:
+        if round(y) == self.top and self.scroll_target_y == round(y):
+            return
+        self._adjusting = True
+        try:
+            self.console_app.animator.force_stop_animation(self, "scroll_y")
+            self.scroll_target_y = y
+            self.scroll_y = y
+        finally:
+            self._adjusting = False
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Follow the end while at the end. Blocks that come into view are measured and begin to move."""
+        super().watch_scroll_y(old_value, new_value)
+        if self._adjusting or round(old_value) == round(new_value):
+            return
+        self._follow(round(new_value) >= self.max_scroll_y)
+        self._held_back = False
+        if self._list.width:
+            pushed, changed = self._list.measure_seen(self.top, self.room, self.palette, self.now, not self.following)
+            if changed:
+                self._settle(shift=pushed)
+            else:
+                self._at_rest()
+        self.frames.wake()
+
+    def watch_show_vertical_scrollbar(self, shown: bool) -> None:
+        """Textual tells a scroll bar only of scrolling that happens while it is seen."""
+        if shown:
+            self.vertical_scrollbar.position = self.scroll_y
+
+    def _follow(self, following: bool) -> None:
+        if following is not self.following:
+            self.following = following
+            self._below = 0
+            self._held_back = False
+
+    def _at_rest(self) -> None:
+        self._restick()
+        self._list.drop_cold([*self._on_screen(), *ends_in(self.text_selection, self.blocks)])
+        told = (True, self._below) if not self.following and self.top < self.max_scroll_y else (False, 0)
+        if told != self._told:
+            self._told = told
+            self.post_message(self.BelowChanged(*told))
+
+    def _scroll_by_hand(self, y: int) -> None:
+        """Scroll as a reader does: the end is followed only when this leads there."""
+        self._follow(max(y, 0) >= self.max_scroll_y)
+        self._held_back = False
+        self._settle(shift=y - self.top)
+        self.frames.wake()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Keeps the line at the top, or the end, in its place under another width."""
+        self._lay_out()
+        self.frames.wake()
+
+    def _lay_out(self) -> None:
+        width, height = self.size
+        for block in self.blocks:
+            if block.set_room(height):
+                self._list.dirty[block] = None
+        shift = 0
+        if width != self._list.width:
+            shift = self._list.resize(width, self.top, height, self.palette, self.now)
+        self._settle(shift=shift)
+        self.refresh()
+
+    def _theme_changed(self, _theme: object) -> None:
+        self._palette = None
+        self._list.unmeasure()
+        self._settle()
+        self.refresh()
+
+    # ----------------------------------------------------------------- paint
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The lines of a region. Painted strips go to the compositor as they are, so that a scroll costs little."""
+        selection = self.text_selection
+        mark = self.palette.selection
+        strips: list[Strip] = []
+        for line, index, place in self._lines(crop.y, crop.height):
+            strip = line if index < 0 else paint_selection(line, selection, index * ROWS_A_BLOCK + place, mark)
+            strips.append(strip if index < 0 else self.found.paint(strip, self.blocks[index], place))
+        if self._list.dirty or any(block.live for block in self._on_screen()):
+            self.frames.wake()
+        for line_filter in self.get_line_filters():
+            background = self.background_colors[1]
+            strips = [strip.apply_filter(line_filter, background) for strip in strips]
+        if crop.x or crop.width != self._list.width:
+            base = self.palette.base
+            strips = [strip.crop_extend(crop.x, crop.x + crop.width, base) for strip in strips]
+        return strips
+
+    def _lines(self, y: int, count: int) -> list[tuple[Line, int, int]]:
+        """Return the lines of the view as `BlockList.lines` does, the line that sticks to an edge among them."""
+        lines = self._list.lines(self.top + y, count, self.palette, now := self._clock())
+        stuck, row = self._stuck.block, self._stuck.row - y
+        if stuck is not None and stuck.index >= 0 and 0 <= row < count:
+            painted = stuck.lines or self._list.paint(stuck, self.palette, now)
+            if len(painted) > stuck.gap:
+                lines[row] = (painted[stuck.gap], stuck.index, stuck.gap)
+        return lines
+
+    def render_line(self, y: int) -> Strip:
+        """Return a line with the offsets that text selection reads. The screen asks for it under the mouse only."""
+        line, index, place = self._lines(y, 1)[0]
+        return line if index < 0 else line.apply_offsets(0, index * ROWS_A_BLOCK + place)
+
+    @property
+    def allow_select(self) -> bool:
+        return True
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The selected text as it is seen, without borders and gutters."""
+        now = self._clock()
+
+        def lines_of(index: int) -> Sequence[Line]:
+            lines = self._list.whole(self.blocks[index], self.palette, now)
+            self._list.drop_cold([*self._on_screen(), *ends_in(self.text_selection, self.blocks)])
+            self.frames.wake()
+            return lines
+
+        text = selected_text(selection, self.blocks, lines_of)
+        return (text, "\n") if text else None
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        self.refresh()
 
     # ----------------------------------------------------------------- cursor
 
@@ -340,23 +684,15 @@ class ConversationView(BlockScroll, can_focus=True):
         self.post_message(self.Refused("That call was out of sight. Here it is: press the key again."))
         return None
 
-    def _flush(self) -> None:
-        """Refresh the key hints too where the selected call now allows other keys."""
-        super()._flush()
-        block = self.cursor
-        allowed = block.allowed if isinstance(block, CallBlock) else None
-        if allowed != self._hinted:
-            self._hinted = allowed
-            self.refresh_bindings()
-
     def _anchor(self) -> Block | None:
-        """The selected block, where it is seen, stays in its line."""
+        """The block that stays in its line while others grow: the selected one if seen, else the first visible."""
         block = self.cursor
         if block is not None and block.selected and block.index >= 0:
             begin = self._list.top_of(block)
             if self.top <= begin < self.top + self.size.height:
                 return block
-        return super()._anchor()
+        index, _ = self._list.find(self.top)
+        return self.blocks[index] if index < len(self.blocks) else None
 
     def _hold(self) -> int | None:
         """The end is followed only as far as the selected block stays in view."""
@@ -565,3 +901,17 @@ class ConversationView(BlockScroll, can_focus=True):
             self._reshaped(block)
         elif again and block.opens:
             self._open(block)
+
+
+def _differences(old: Sequence[Line], new: Sequence[Line], start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Runs of lines of `new`, from `start` to before `stop`, that are not as they were: the first, and how many."""
+    run: int | None = None
+    for y in range(start, stop):
+        same = y < len(old) and (old[y] is new[y] or old[y] == new[y])
+        if not same and run is None:
+            run = y
+        elif same and run is not None:
+            yield run, y - run
+            run = None
+    if run is not None:
+        yield run, stop - run

@@ -7,8 +7,8 @@ from typing import Any
 from console_app.domain.tools import CallState, Outcome
 from console_app.tui.lineview import CallBlock, brief_arguments
 from console_app.tui.lineview.calls.detail import argument_rows, arguments_text
-from console_app.tui.lineview.scrolling.block_scroll import Found
 from console_app.tui.lineview.scrolling.cursor import Cursor
+from console_app.tui.lineview.scrolling.view_parts import Found
 from console_app.tui.main_screen.over.copying import copies_of
 from tests.tui.lineview.scenes import PALETTE
 from tests.tui.lineview.test_blocks import a_call, panel, shown

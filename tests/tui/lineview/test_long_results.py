@@ -20,8 +20,8 @@ from console_app.tui.lineview.lines import chop, chop_ends, cut
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.kind import Delimited
 from console_app.tui.lineview.results.windows import TERMINAL_TAB, RowWindow, TextLines, indented
-from console_app.tui.lineview.scrolling.block_scroll import Found
 from console_app.tui.lineview.scrolling.selection import selected_text
+from console_app.tui.lineview.scrolling.view_parts import Found
 from console_app.tui.lineview.text.ansi import AnsiPainter
 from console_app.tui.lineview.text.cells import cells_of, rows_of, widths
 from console_app.tui.lineview.text.joined import Joined

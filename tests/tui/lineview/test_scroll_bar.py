@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from console_app.tui.lineview import ConversationView
 from console_app.tui.lineview.blocks.notices import NoticeBlock
-from console_app.tui.lineview.scrolling.block_scroll import QuickScrollBar
+from console_app.tui.lineview.scrolling.view_parts import QuickScrollBar
 from tests.patience import until_so
 
 
