@@ -99,13 +99,13 @@ class LineConsole:
         loop.add_signal_handler(signal.SIGINT, self._interrupted)
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self.quit, 128 + number)
+        services.human.listen(self.ui.questions.changed)  # a server may ask while the project is still read
         self._say("Fanout, as lines. /help lists what you can do.")
         if (provider := services.engine.provider).name == "offline":
             self._say(f"{provider.model}, a scripted offline model, answers. /connect connects another.")
         for problem in services.problems:
             self._say(problem)
         await self.console.read_project()
-        services.human.listen(self.ui.questions.changed)
         start = asyncio.create_task(self.console.start())
         if prompt:
             self.send(prompt)

@@ -66,8 +66,8 @@ async def opened(folder: Path, model: WrittenModel, tools: Tools | None = None, 
                 shown.type("/quit")
                 await running
         await output.finish()
-        output.close()
     finally:
+        output.close()
         for descriptor in (keys, typing, reading, out):
             os.close(descriptor)
 
