@@ -465,3 +465,23 @@ async def test_the_hints_say_what_o_does_to_the_panel_as_it_is(tmp_path: Path) -
         console.set_keymap({"panel.toggle": "z"})
         await pilot.press("z")
         await see(pilot, "z close ")
+
+
+async def test_a_key_behind_the_one_that_opens_a_menu_is_for_the_menu(tmp_path: Path) -> None:
+    """It comes some rounds of the loop later: before the menu is there, while it comes, and in it."""
+    bench = Bench()
+    fanout = app(tmp_path, WrittenModel(batch("wait", 1, 9), say("over")), bench.tools)
+    async with fanout.run_test(size=(100, 40)) as pilot:
+        await pilot.press(*"go", "enter")
+        await until(pilot, lambda: len(running(pilot)) == 9)
+        for rounds in range(9):
+            await pilot.press(f"alt+{rounds + 1}")
+            await until(pilot, lambda: selected(pilot) is not None)
+            fanout.post_message(events.Key("enter", "\r"))
+            for _ in range(rounds):
+                await asyncio.sleep(0)
+            fanout.post_message(events.Key("x", "x"))
+            left = 8 - rounds
+            await until(pilot, lambda: len(running(pilot)) == left)  # noqa: B023
+            await until(pilot, lambda: fanout.screen is chat(fanout))
+        bench.free.set()

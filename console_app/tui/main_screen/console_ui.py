@@ -32,6 +32,7 @@ from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import QueueStrip
 from console_app.tui.terminal.attention import Attention
 from console_app.tui.terminal.key_names import key_name
+from console_app.tui.terminal.key_order import KeysInOrder
 from console_app.tui.textual_internals import driver_of, paint_now
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.key_hints import KeyHints
@@ -506,7 +507,9 @@ class ConsoleUi(Ui):
         return await self._screen.app.push_screen_wait(screen)
 
     def open(self, dialog: Callable[..., Awaitable[object]], *arguments: object) -> None:
-        self._screen.run_worker(partial(dialog, *arguments), group="dialog", exclusive=True)
+        worker = self._screen.run_worker(partial(dialog, *arguments), group="dialog", exclusive=True)
+        if isinstance(app := self._screen.app, KeysInOrder):
+            app.opening(worker)
 
     def open_beside(self, work: Callable[P, Coroutine[object, object, None]], *args: P.args, **named: P.kwargs) -> None:
         self._screen.run_worker(partial(work, *args, **named))

@@ -39,6 +39,8 @@ from console_app.tui.terminal.key_names import writes_text
 from console_app.tui.textual_internals import driver_of
 
 if TYPE_CHECKING:
+    from textual.worker import Worker
+
     from console_app.tui.terminal.canvas import Canvas
 
 
@@ -85,7 +87,7 @@ LOOKS = 20  # at whether it still does, in that time; each takes a few rounds of
 @dataclass
 class KeyPassed(Message):
     """Follows a key on its way up: where this arrives, the key has been. It goes twice, for messages of the key's
-    action."""
+    action, and on while a dialog opens."""
 
     number: int
     again: bool
@@ -99,6 +101,15 @@ class KeysInOrder(TerminalApp[ReturnType]):
         self._under_way = 0  # the number of the key that others wait for; 0: none
         self._numbered = 0
         self._wrote = False  # the newest key passed on is one that writes
+        self._opening: tuple[Worker[Any], Screen[Any]] | None = None
+
+    def opening(self, worker: Worker[Any]) -> None:
+        """Keep keys until `worker` has opened its dialog, which they are for."""
+        self._opening = worker, self.screen
+
+    @property
+    def _opens(self) -> bool:
+        return self._opening is not None and not self._opening[0].is_finished and self._opening[1] is self.screen
 
     def hold_keys(self) -> None:
         self._under_way = ON_HOLD
@@ -166,7 +177,7 @@ class KeysInOrder(TerminalApp[ReturnType]):
 
     async def on_key_passed(self, message: KeyPassed) -> None:
         """Note that the key, or a message that it posted, arrived here: others wait for that."""
-        if message.again and message.number == self._under_way:
+        if message.number == self._under_way and (message.again or self._opens):
             (self.focused or self.screen).post_message(KeyPassed(message.number, again=False))
         else:
             await self._release(message.number)
