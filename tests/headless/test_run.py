@@ -204,7 +204,9 @@ def test_a_call_that_had_to_be_mended_is_not_run_headless(fanout: Inside, server
     server.script(Answer(Call("calculator_evaluate", '{"expression": "1+1",}')), Answer(Text("I was not allowed.")))
     done = fanout.run("run", *model(server), *SUMS, "--approval-mode", "yolo", "--allow-tool", "*", "go")
     assert done.code == 3
-    assert "A person has to see the call of calculator.evaluate, in the console: its arguments were not JSON" in done.err
+    assert (
+        "A person has to see the call of calculator.evaluate, in the console: its arguments were not JSON" in done.err
+    )
 
 
 def test_a_call_that_a_file_told_is_not_said_to_be_mended(fanout: Inside, server: WireServer) -> None:
