@@ -402,7 +402,9 @@ async def test_a_replay_plays_what_happened_and_takes_no_prompt(tmp_path: Path) 
     async with app(tmp_path, replay=replay).run_test(size=(100, 40)) as pilot:
         await see(pilot, "Done so.")
         assert conversation(pilot) == shown
-        assert "replay" in seen(pilot.app)
+        bar = seen(pilot.app).splitlines()[0]
+        assert "replay" in bar
+        assert not {"ask", "auto"} & set(bar.split()), "nothing runs here, so no mode is told"
         assert all(call.outcome is Outcome.SUCCEEDED for call in chat(pilot.app).ui.shown.transcript.calls.values())
         await pilot.press(*"hello", "enter")
         assert not chat(pilot.app).console.conversation.busy

@@ -539,7 +539,7 @@ def read_status(services: Services, transcript: Transcript, states: Sequence[str
         strategy=engine.settings.strategy,
         effort=ports.effort_for(engine.provider, engine.settings.effort),
         policy=engine.settings.policy_for(engine.provider.protocol).value,
-        mode=engine.gate.mode,
+        mode=None if services.replay is not None else engine.gate.mode,
         servers_ready=states.count("ready"),
         servers_starting=states.count("starting") + states.count("reconnecting"),
         servers_failed=states.count("failed"),

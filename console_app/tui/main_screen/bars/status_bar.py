@@ -43,7 +43,7 @@ class Status:
     strategy: str = "agentic"
     effort: str = ""  # how much the model thinks first, where that is said
     policy: str = "parallel"
-    mode: ApprovalMode = ApprovalMode.ASK
+    mode: ApprovalMode | None = ApprovalMode.ASK  # None: of a replay, in which nothing runs
     servers_ready: int = 0
     servers_starting: int = 0
     servers_failed: int = 0
@@ -66,7 +66,9 @@ def pieces(status: Status, gone: Collection[str] = ()) -> list[Content]:
     if status.storage:
         parts.append(Content.styled(f"! {status.storage}", "bold $warning"))
     cells = 0 if "provider" in gone else NAME_CELLS if "address" in gone else WHOLE_CELLS
-    parts += [_model(status, cells), _part(_line((status.mode.value, _MODE_INKS[status.mode])), "mode")]
+    parts.append(_model(status, cells))
+    if status.mode is not None:
+        parts.append(_part(_line((status.mode.value, _MODE_INKS[status.mode])), "mode"))
     how = [_line((status.strategy, "$foreground"))] if status.strategy != USUAL_STRATEGY else []
     how += [_part(_line((status.policy, "$foreground")), "policy")] if status.policy != USUAL_POLICY else []
     if how and "how" not in gone:
