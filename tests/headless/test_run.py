@@ -204,7 +204,8 @@ def test_a_call_that_had_to_be_mended_is_not_run_headless(fanout: Inside, server
     server.script(Answer(Call("calculator_evaluate", '{"expression": "1+1",}')), Answer(Text("I was not allowed.")))
     done = fanout.run("run", *model(server), *SUMS, "--approval-mode", "yolo", "--allow-tool", "*", "go")
     assert done.code == 3
-    assert "A call of calculator.evaluate was mended to be read" in done.err
+    assert "A person has to see a call of calculator.evaluate, in the console: the line of it says why." in done.err
+    assert "its arguments were not JSON" in done.err
 
 
 def test_an_unmarked_call_in_the_text_is_not_run_headless_and_old_records_count_for_nothing(

@@ -97,7 +97,6 @@ class MissedApproval:
 
     tool: str
     rule: str | None
-    of_text: bool
     arguments: str = ""
     form: str = ""
 
@@ -198,7 +197,7 @@ class Approvals:
         if self._gate.headless:
             form = call.dialect if call.unlicensed and not call.must_ask else ""
             arguments = args.canonical(call.arguments or {})
-            self.missed.append(MissedApproval(spec.label, verdict.rule, call.origin == "text", arguments, form))
+            self.missed.append(MissedApproval(spec.label, verdict.rule, arguments, form))
             return Resolution(Decision.DENY, ev.DecidedBy.LIMIT)
         waiting = _Waiting(call, spec, repeats, asyncio.get_running_loop().create_future(), spec.fingerprint)
         self._waiting[call.id] = waiting
