@@ -491,9 +491,8 @@ def foreign_waits(setup: Setup) -> tuple[str, ...]:
 
     names = trust.ProjectTrust(setup.paths, setup.cwd, setup.environ).survey()[1]
     listed = one_line(", ".join(names), 300)
-    return (
-        (f"Not used until you trust it: {listed}. To see it all and say yes: {trusted.IN_A_SHELL}.",) if names else ()
-    )
+    line = f"Not used until you trust it: {listed}. To see it all and say yes: {trusted.IN_A_SHELL}."
+    return (line,) if names else ()
 
 
 def workplace(setup: Setup) -> WorkingFolder:

@@ -61,10 +61,6 @@ class Sandbox:
             said += ", which does not work here"
         return said.replace("without a network and", "with the network and without") if self.network else said
 
-    @property
-    def holds(self) -> bool:
-        return self.kind != ""
-
     def around(
         self, argv: Sequence[str], temporary: Path, guard: ProtectedNames, home: HiddenHome
     ) -> tuple[list[str], bool]:
