@@ -490,9 +490,9 @@ def foreign_waits(setup: Setup) -> tuple[str, ...]:
     from console_app.config import trust
 
     names = trust.ProjectTrust(setup.paths, setup.cwd, setup.environ).survey()[1]
-    waits = "waits for your trust and counts" if len(names) == 1 else "wait for your trust and count"
     listed = one_line(", ".join(names), 300)
-    return (f"{listed} of this project {waits} for nothing yet: {trusted.IN_A_SHELL}.",) if names else ()
+    line = f"Not used until you trust it: {listed}. To see it all and say yes: {trusted.IN_A_SHELL}."
+    return (line,) if names else ()
 
 
 def workplace(setup: Setup) -> WorkingFolder:

@@ -169,22 +169,22 @@ def _ending(
 
 def _approval_line(turn: Turn) -> str:
     """Return what would have let the calls run: no flag passes what asks by name."""
-    missed = sorted({(one.tool, one.rule or "", one.always) for one in turn.approvals_missed if not one.form})
+    missed = sorted({(one.tool, one.rule or "") for one in turn.approvals_missed if not one.form})
     parts = ["An approval was needed and nobody could give it."]
-    if flags := " ".join(f"--allow-tool {tool}" for tool, rule, _ in missed if not rule):
+    if flags := " ".join(f"--allow-tool {tool}" for tool, rule in missed if not rule):
         parts.append(f"To allow: {flags}.")
-    if any(tool == f"{OWN_SERVER}.{ENABLE}" for tool, _, _ in missed):
+    if any(tool == f"{OWN_SERVER}.{ENABLE}" for tool, _ in missed):
         parts.append("Or name the servers of this run yourself, those that are off too: --mcp NAME, for each.")
     for tool, form in sorted({(one.tool, one.form) for one in turn.approvals_missed if one.form}):
         parts.append(
             f"The model wrote a call of {tool} as {form} text, and is not known to write calls so: "
             f"--dialect {form} says that it does."
         )
-    for tool, rule, always in missed:
+    for tool, rule in missed:
         why: dict[str, str] = {
             "": "",
             Unwritten.REQUIRED: f"{tool} always asks: to allow it, take it out of require_approval in mcp.json.",
-            Unwritten.MUST_ASK: f"A person has to see the call of {tool}, in the console: {one_line(always, 200)}.",
+            Unwritten.MUST_ASK: f"A person has to see a call of {tool}, in the console: the line of it says why.",
             Unwritten.CHANGED: f"{tool} is not what you trusted any more: the console shows how it changed (/mcp).",
         }
         asked = f"The rule “{one_line(rule, 100)}” asks for {tool}: to allow it, take the rule out."

@@ -94,7 +94,7 @@ class Shell:
         roots, folder = await self._places(arguments.get("cwd", "."), context, outside=outside)
         sandbox = Sandbox("", network=True) if outside else self.sandbox
         guard, home = ProtectedNames(), HiddenHome()
-        if sandbox.holds:
+        if sandbox.kind:
             guard = await asyncio.to_thread(ProtectedNames.of, roots, remember=sandbox.kind == "Landlock")
             home = await asyncio.to_thread(HiddenHome.around, roots)
         running = self._start(command, folder, sandbox, guard, home, terminal=arguments.get("pty", False))
@@ -193,7 +193,7 @@ class Shell:
         unseen = "o such file" in shown and any(f"{path}/" in shown for path in home.hidden)
         # Of a pipe only the last program's failure is told, and git goes on where it can't write its configuration.
         failed = running.code or "|" in running.command or "could not write config file" in shown
-        stopped = bool(sandbox.holds and (running.put_right or (failed and (unseen or _STOPPED.search(shown)))))
+        stopped = bool(sandbox.kind and (running.put_right or (failed and (unseen or _STOPPED.search(shown)))))
         if stopped:
             lines.append(
                 "[The sandbox may have stopped this. It lets a command write only in the working folder and in "

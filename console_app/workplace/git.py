@@ -235,16 +235,13 @@ def _without_filters(root: Path) -> list[str]:
 
 def _environ(folder: Path) -> Mapping[str, str]:
     own = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-    who = {f"GIT_{role}_{what}": word for role in ("AUTHOR", "COMMITTER") for what, word in _WHO.items()}
+    who = {"NAME": "Fanout", "EMAIL": "agent@fanout.invalid"}
     return (
         own
-        | who
+        | {f"GIT_{role}_{what}": word for role in ("AUTHOR", "COMMITTER") for what, word in who.items()}
         | {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "LC_ALL": "C.UTF-8"}
         | {"PATH": search_path(os.environ, folder)}
     )
-
-
-_WHO = {"NAME": "Fanout", "EMAIL": "agent@fanout.invalid"}
 
 
 def _git(folder: Path, options: tuple[str, ...], *words: str, given: str = "", may_fail: bool = False) -> str:

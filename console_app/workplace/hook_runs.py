@@ -120,15 +120,13 @@ async def _read(stream: asyncio.StreamReader, into: bytearray) -> None:
 
 def heard(run: Ran) -> ports.Heard:
     event = run.hook.event
-    calls = event == "PreToolUse"
     if run.code is None:
-        notice = f"{run.about} {run.fault}."
-        return ports.Heard("ask" if calls else "", f"a hook {run.fault}" if calls else "", notices=(notice,))
+        return _unheard(run, run.fault)
     if run.code == 2:
         reason = run.errors.strip()[:_MOST_REASON] or "no reason was given"
         if event == "SessionStart":
             return ports.Heard(notices=(f"{run.about}: {one_line(reason, 300)}",))
-        return ports.Heard("deny" if calls else "", reason, block=reason)
+        return ports.Heard("deny" if event == "PreToolUse" else "", reason, block=reason)
     if run.code != 0:
         said = one_line(run.errors.strip() or run.output.strip(), 200)
         return ports.Heard(notices=(f"{run.about} failed with exit code {run.code}{f': {said}' if said else ''}.",))
@@ -137,13 +135,16 @@ def heard(run: Ran) -> ports.Heard:
     return ports.Heard(context=run.output.strip()[:MOST_CONTEXT] if event in _CONTEXT_BY_TEXT else "")
 
 
+def _unheard(run: Ran, why: str) -> ports.Heard:
+    calls = run.hook.event == "PreToolUse"
+    return ports.Heard("ask" if calls else "", f"a hook {why}" if calls else "", notices=(f"{run.about} {why}.",))
+
+
 def _of_json(run: Ran, event: str) -> ports.Heard:
     try:
         found: Any = json.loads(run.output)
     except (ValueError, RecursionError):
-        notice = f"{run.about} wrote JSON that can't be read."
-        calls = event == "PreToolUse"
-        return ports.Heard("ask" if calls else "", "a hook's answer can't be read" if calls else "", notices=(notice,))
+        return _unheard(run, "wrote JSON that can't be read")
     said = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
     own: Any = said.get("hookSpecificOutput")
     inner = cast("dict[str, Any]", own) if isinstance(own, dict) else {}

@@ -141,8 +141,12 @@ class WorkingFolder:
         told["permission_mode"] = _MODES.get(str(told.get("permission_mode")), "default")
         hooks = self._hooks(happening.event, names)
         heard = await self._runs.ask(hooks, self._place, told, happening.event)
-        if heard.arguments is not None and _THEIR_PATH in told.get("tool_input", {}) and _THEIR_PATH not in given:
-            heard = _with_our_path(heard, told["tool_input"])
+        asked: dict[str, Any] = told.get("tool_input") or {}
+        if heard.arguments is not None and _THEIR_PATH in asked and _THEIR_PATH not in given:
+            changed = dict(heard.arguments)  # a path that a hook changed under the others' name for it is ours
+            theirs = changed.pop(_THEIR_PATH, None)
+            changed |= {_PATH: theirs} if isinstance(theirs, str) and theirs != asked[_THEIR_PATH] else {}
+            heard = replace(heard, arguments=changed)
         return heard
 
 
@@ -181,15 +185,6 @@ class HooksOfCalls(WorkingFolder):
 
 
 _MODES = {"ask": "default", "auto": "acceptEdits", "plan": "plan", "yolo": "bypassPermissions"}
-
-
-def _with_our_path(heard: ports.Heard, told: Mapping[str, Any]) -> ports.Heard:
-    """Take a path that a hook changed under the name that others have for it as ours."""
-    changed = dict(heard.arguments or {})
-    theirs = changed.pop(_THEIR_PATH, None)
-    if isinstance(theirs, str) and theirs != told[_THEIR_PATH]:
-        changed[_PATH] = theirs
-    return replace(heard, arguments=changed)
 
 
 _LONGEST = 300  # characters of what is listed

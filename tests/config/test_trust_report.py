@@ -52,17 +52,17 @@ def test_what_nobody_reads_to_its_end_can_not_be_trusted(project: ProjectTrust, 
 
 def test_which_files_wait_is_one_line(project: ProjectTrust) -> None:
     write(project, "x")
-    assert project.summary() == ("mcp.json, .fanout/config.toml and a command of this project wait for your trust")
+    assert project.survey()[0] == ("mcp.json, .fanout/config.toml and a command of this project wait for your trust")
     for file in project.waiting()[:2]:
         project.trust(file)
-    assert project.summary() == "a command of this project waits for your trust"
+    assert project.survey()[0] == "a command of this project waits for your trust"
 
 
 def test_fanouts_own_servers_need_no_trust_in_its_checkout(project: ProjectTrust) -> None:
     write(project, "x")
     in_checkout = replace(project, bundled=project_mcp(project.folder)[0])
-    assert in_checkout.summary() == ".fanout/config.toml and a command of this project wait for your trust"
-    assert replace(project, bundled=Path(__file__)).summary() == project.summary()
+    assert in_checkout.survey()[0] == ".fanout/config.toml and a command of this project wait for your trust"
+    assert replace(project, bundled=Path(__file__)).survey()[0] == project.survey()[0]
 
 
 NAMES_A_SCRIPT = {
@@ -109,7 +109,7 @@ def test_a_script_that_is_a_device_is_never_trusted(project: ProjectTrust) -> No
 def test_settings_that_only_tighten_are_not_told_of(project: ProjectTrust) -> None:
     project_settings(project.folder).write_text('dispatch = "batch"\n')
     tightening = ProjectTrust(project.known, project.folder, {}, settings_wait=False)
-    assert (project.summary(), tightening.summary()) == (
+    assert (project.survey()[0], tightening.survey()[0]) == (
         ".fanout/config.toml of this project waits for your trust",
         "",
     )
@@ -149,7 +149,7 @@ def test_what_decides_what_runs_and_what_of_yours_it_is_given_is_shown(project: 
 def test_the_servers_that_its_settings_name_are_asked_for_too(project: ProjectTrust, name: str) -> None:
     project_settings(project.folder).write_text(f'mcp_config = "{name}"\n')
     (project.folder / name).write_text('{"mcpServers": {"evil": {"command": "sh"}}}')
-    assert f".fanout/config.toml and {name} of" in project.summary()
+    assert f".fanout/config.toml and {name} of" in project.survey()[0]
     settings, servers = project.waiting()
     assert servers.lines[1:] == ("evil", "    runs         sh", "    in           the working folder")
     project.trust(settings)

@@ -161,6 +161,11 @@ def test_an_ordinary_call_asks_nothing_whatever_a_page_says_of_tools(origin: Any
     assert set(asks.values()) == {""}
 
 
+def test_letters_in_the_middle_of_words_dictate_nothing() -> None:
+    page = "It finds things out and changes nothing: where something is, how it works, and what a page says."
+    assert why(results(page), RUN, {"command": "begun=$(date +%s%N); make; echo $begun"}) == ""
+
+
 @each(("typed", "call"), TYPED)
 @each("origin", ["native", "text"])
 def test_what_a_person_typed_dictates_nothing(origin: Any, typed: str, call: tuple[str, dict[str, Any]]) -> None:

@@ -72,10 +72,8 @@ def test_nothing_counts_before_trust(project: Inside, server: WireServer) -> Non
     server.script(Answer(Text("Hello.")))
     done = project.run("run", *model(server), "go")
     assert done.code == 0, done.err
-    waits = (
-        "skill review, plugin kit, agent critic, .claude/settings.json of this project wait for your trust and count"
-    )
-    assert f"{waits} for nothing yet: fanout trust." in done.err
+    waits = "skill review, plugin kit, agent critic, .claude/settings.json"
+    assert f"{waits}. To see it all and say yes: fanout trust." in done.err
     system = system_of(server)
     assert f"You work in the folder {project.cwd}" in system
     told = json.dumps(server.requests[-1].body)

@@ -204,9 +204,8 @@ def test_a_call_that_had_to_be_mended_is_not_run_headless(fanout: Inside, server
     server.script(Answer(Call("calculator_evaluate", '{"expression": "1+1",}')), Answer(Text("I was not allowed.")))
     done = fanout.run("run", *model(server), *SUMS, "--approval-mode", "yolo", "--allow-tool", "*", "go")
     assert done.code == 3
-    assert (
-        "A person has to see the call of calculator.evaluate, in the console: its arguments were not JSON" in done.err
-    )
+    assert "A person has to see a call of calculator.evaluate, in the console: the line of it says why." in done.err
+    assert "its arguments were not JSON" in done.err
 
 
 def test_a_call_that_a_file_told_is_not_said_to_be_mended(fanout: Inside, server: WireServer) -> None:
@@ -215,7 +214,7 @@ def test_a_call_that_a_file_told_is_not_said_to_be_mended(fanout: Inside, server
     server.script(Answer(Call("shell_run", command)), Answer(Text("I was not allowed.")))
     done = fanout.run("run", *model(server), "--mcp", "shell", "--approval-mode", "yolo", "look at @told.txt")
     assert done.code == 3
-    assert "A person has to see the call of shell.run, in the console: maybe" in done.err
+    assert "A person has to see a call of shell.run, in the console: the line of it says why" in done.err
     assert "mended" not in done.err
 
 

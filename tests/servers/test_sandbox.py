@@ -539,7 +539,10 @@ def test_no_network_is_reached(shell: StdioClient, command: str) -> None:
 
 @pytest.mark.parametrize(
     "listens",
-    ["outside", "in the folder", "datagrams", "a link to it", "a name of its own", "a relative name", "a second name"],
+    [
+        *("outside", "in the folder", "datagrams", "a link to it", "a name of its own", "a relative name"),
+        *("a second name", "renamed", "a relative name of a folder that was left"),
+    ],
 )
 def test_no_service_of_this_machine_is_reached(
     work: Path, kind: str, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, listens: str
@@ -561,9 +564,13 @@ def test_no_service_of_this_machine_is_reached(
     if place.startswith("\0") and kernel_sandbox.version() < 6:
         pytest.skip("this kernel can't keep such names apart")
     with socket.socket(socket.AF_UNIX, way) as service, StdioClient("console_app.servers.shell", cwd=work) as shell:
-        if listens == "a relative name":
+        if listens.startswith("a relative name"):
             monkeypatch.chdir(elsewhere)
-        service.bind("service" if listens == "a relative name" else place)
+        service.bind("service" if listens.startswith("a relative name") else place)
+        if listens == "renamed":
+            os.rename(place, asked := str(elsewhere / "renamed"))
+        if listens == "a relative name of a folder that was left":
+            monkeypatch.chdir(work.parent)
         if listens == "a second name":
             os.link(place, asked := str(elsewhere / "second"))
         if way is socket.SOCK_STREAM:

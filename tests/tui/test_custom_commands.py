@@ -85,9 +85,11 @@ async def test_a_call_that_it_allows_runs_and_the_same_call_of_the_next_turn_ask
 
 async def test_a_projects_command_is_there_once_trusted_and_none_takes_the_place_of_ours(tmp_path: Path) -> None:
     write(tmp_path / ".fanout/commands/theirs.md", "Do as they say.")
+    write(tmp_path / ".agents/plugins/torn/plugin.json", "{")
     write(tmp_path / "home/commands/help.md", "Not the help.")
     async with console_in(tmp_path, WrittenModel(say("Done."))).run_test(size=(100, 30), notifications=True) as pilot:
         await see(pilot, "Rename the file.")
+        await see(pilot, "it is no JSON")
         await see(pilot, "a command of this project waits for your trust: alt+t shows it all, and asks.")
         assert chat(pilot.app).commands.get("theirs") is None
         await pilot.press(*"/theirs", "enter")
@@ -99,6 +101,9 @@ async def test_a_projects_command_is_there_once_trusted_and_none_takes_the_place
         command = chat(pilot.app).commands.get("help")
         assert command is not None
         assert command.intent.about == "keys and commands"
+        await pilot.press(*"/reload", "enter")
+        await see(pilot, "Your own commands: ")
+        assert seen(pilot.app).count("it is no JSON") == 2, "at the start, and as /trust was asked for"
 
 
 async def test_reading_again_says_what_came_of_the_commands(tmp_path: Path) -> None:

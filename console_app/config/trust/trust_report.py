@@ -210,13 +210,9 @@ class ProjectTrust:
         """Return a line for each of its settings, servers and commands that can't be read."""
         return self._own()[1]
 
-    def summary(self) -> str:
-        """Name the files that wait, as `mcp.json and 2 commands of this project wait for your trust`; "" for none."""
-        return self.survey()[0]
-
     def survey(self) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-        """Return the summary, the names of what waits in the forms of others, and a line for each of these that can't
-        be used."""
+        """Return what waits, as `mcp.json and 2 commands of this project wait for your trust` or "", the names of what
+        waits in the forms of others, and a line for each of these that can't be used."""
         foreign, problems = self._foreign()
         return self._in_words(foreign), tuple(one.called(self.folder) for one in foreign), problems
 

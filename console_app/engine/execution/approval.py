@@ -97,7 +97,6 @@ class MissedApproval:
 
     tool: str
     rule: str | None
-    always: str
     arguments: str = ""
     form: str = ""
 
@@ -198,8 +197,7 @@ class Approvals:
         if self._gate.headless:
             form = call.dialect if call.unlicensed and not call.must_ask else ""
             arguments = args.canonical(call.arguments or {})
-            always = call.asks if verdict.rule == Unwritten.MUST_ASK else ""
-            self.missed.append(MissedApproval(spec.label, verdict.rule, always, arguments, form))
+            self.missed.append(MissedApproval(spec.label, verdict.rule, arguments, form))
             return Resolution(Decision.DENY, ev.DecidedBy.LIMIT)
         waiting = _Waiting(call, spec, repeats, asyncio.get_running_loop().create_future(), spec.fingerprint)
         self._waiting[call.id] = waiting

@@ -270,6 +270,8 @@ def _apart(parts: Collection[str], given: GivenTexts, least: int = 0) -> FoundPa
     """Return where words stand near to one another in any order, beside at `least` so many others."""
     longest = max(parts, key=len, default="")
     for place in given.places(_letters(longest)) if len(_letters(longest)) >= _FEWEST else ():
+        if place.before[-1:].isalnum() or place.after[:1].isalnum():
+            continue  # in the middle of a word
         near = f"{place.above} {place.led} {place.before} {longest} {place.after}".lower()
         known = {*_ASCII.findall(near), *(one.strip(_AROUND) for one in _BETWEEN.split(near))}
         if known.issuperset(parts) and _prose(place.before, place.after) >= least:

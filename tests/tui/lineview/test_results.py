@@ -213,6 +213,11 @@ def test_markdown_is_shown_to_its_end_with_the_links_that_are_defined_there(word
         ("3 passed\n[exit 0 in 0.5 s; sandboxed (bubblewrap)]", {"exit_code": 0, "run": 1}, "3 passed"),
         ("[no output]\n[exit 0 in 0.5 s; sandboxed (bubblewrap)]", {"exit_code": 0, "run": 1}, "no output"),
         (
+            "3 passed\n[exit 0 in 0.5 s; sandboxed (bubblewrap)]\n\n[Fanout: a hook says: Well done.\nGo on.]",
+            {"exit_code": 0, "run": 1},
+            "3 passed",
+        ),
+        (
             "y\n[timed out after 4 s: exit 143 in 4.0 s; sandboxed (bubblewrap)]\n[The sandbox may have stopped this.]",
             {"exit_code": 143, "run": 1},
             "exit 143 · y",

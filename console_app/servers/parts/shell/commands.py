@@ -139,7 +139,7 @@ class RunningCommand:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._gone.wait(), TICK)
             now = time.monotonic()
-            if not self._gone.is_set() and (self._tell_waiting() or (now - last >= ALIVE and self._tell_alive())):
+            if not self._gone.is_set() and self._tell_waiting(alive=now - last >= ALIVE):
                 last = now
             for source in self._sources:
                 source.budget = MOST_READ
@@ -221,7 +221,7 @@ class RunningCommand:
             except OSError as error:
                 self.unkept = f"it could not be kept ({(error.strerror or str(error)).lower()})"
 
-    def _tell_waiting(self) -> bool:
+    def _tell_waiting(self, *, alive: bool = False) -> bool:
         told = False
         for source in self._sources:
             last = source.descriptor < 0
@@ -235,12 +235,9 @@ class RunningCommand:
                 told = True
             self._passed, source.skipped = offset + size, 0
             del source.waiting[:size]
-        return told
-
-    def _tell_alive(self) -> bool:
-        if self.tell is not None:
+        if alive and not told and self.tell is not None:
             self.tell(self.size, {})
-        return True
+        return told or alive
 
 
 _ODD: Final = (

@@ -121,7 +121,7 @@ def _keep(start: dict[str, Any], output: int, errors: int, tell: int, told: int)
         woken, wake = os.pipe()
         os.set_blocking(wake, False)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, _nothing)
+        signal.signal(signal.SIGCHLD, lambda number, frame: None)  # it only wakes
         begun, says = os.pipe()
         command = os.fork()
         if command == 0:
@@ -135,10 +135,6 @@ def _keep(start: dict[str, Any], output: int, errors: int, tell: int, told: int)
         with suppress(OSError):
             os.write(tell, f"{code}{state}\n".encode())
         os._exit(0)
-
-
-def _nothing(number: int, frame: object) -> None:
-    """Stand for a signal that only wakes."""
 
 
 def _wait(command: int, woken: int, told: int) -> int:

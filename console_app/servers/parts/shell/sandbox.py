@@ -61,10 +61,6 @@ class Sandbox:
             said += ", which does not work here"
         return said.replace("without a network and", "with the network and without") if self.network else said
 
-    @property
-    def holds(self) -> bool:
-        return self.kind != ""
-
     def around(
         self, argv: Sequence[str], temporary: Path, guard: ProtectedNames, home: HiddenHome
     ) -> tuple[list[str], bool]:
@@ -116,7 +112,7 @@ def _bwrap(
 
 def _services(home: HiddenHome, folders: Sequence[Path]) -> tuple[list[str], bool]:
     """Return the files that services of this machine listen on, where a command would reach them, and whether any has
-    a second name, which may be anywhere."""
+    a second name, or another one since it was made, which may be anywhere."""
     reached, linked = list[str](), False
     with suppress(OSError), open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as file:
         next(file)  # the head
@@ -125,13 +121,20 @@ def _services(home: HiddenHome, folders: Sequence[Path]) -> tuple[list[str], boo
         for process in glob.iglob("/proc/[0-9]*/cwd") if any(name[0] != "/" for name in names) else ():
             with suppress(OSError):  # a relative name counts from the folder of the process that has bound it
                 starts.add(Path(os.readlink(process)))
-        for path in {Path(os.path.realpath(start / name)) for name in names for start in starts}:
-            shown = any(path.is_relative_to(one) for one in (*folders, *home.shown))
-            hidden = any(path.is_relative_to(one) for one in (*_REPLACED, *home.hidden))
-            with suppress(OSError):  # what can't be looked at is out of reach
-                if stat.S_ISSOCK((status := path.stat()).st_mode):
-                    linked = linked or status.st_nlink > 1
-                    reached += [str(path)] if shown or not hidden else []
+        for name in names:
+            known = False
+            for path in {Path(os.path.realpath(start / name)) for start in starts}:
+                shown = any(path.is_relative_to(one) for one in (*folders, *home.shown))
+                hidden = not shown and any(path.is_relative_to(one) for one in (*_REPLACED, *home.hidden))
+                try:
+                    status = path.stat()
+                except OSError as error:  # what can't be looked at is out of reach
+                    known = known or (name[0] == "/" and (hidden or isinstance(error, PermissionError)))
+                    continue
+                if stat.S_ISSOCK(status.st_mode):
+                    known, linked = True, linked or status.st_nlink > 1
+                    reached += [] if hidden else [str(path)]
+            linked = linked or not known
     return reached, linked
 
 

@@ -360,6 +360,7 @@ _OUTPUTS = ("stdout", "output", "stderr")
 # What the bundled shell says below a command's output.
 _OF_OUR_SHELL = re.compile(r"\[(?:(?:[^\]]*: )?exit \d+ in |no output\]|The sandbox may|It wanted a|protected: )")
 _ITS_END = re.compile(r"^\[(?:[^\]\n]*: )?exit \d+ in [\d.]+ s; .*(?:sandbox|bubblewrap|Landlock)", re.MULTILINE)
+_OF_HOOKS = "\n\n[Fanout: a hook "  # begins what a hook says of a result, below it
 _RULED = re.compile(r"^[=\-_*~#\s]{3,}|[=\-_*~#\s]{3,}$")
 
 
@@ -434,6 +435,7 @@ def _command(text: str, fields: Mapping[str, Any] | None, palette: Palette, ink:
     if fields is not None:
         written = [value for name in _OUTPUTS if isinstance(value := fields.get(name), str) and value.strip()]
         output = written[0] if written else "" if code is not None and text.lstrip().startswith("{") else text
+    output = output.rpartition(_OF_HOOKS)[0] or output
     lines = [line.strip() for line in safe_text.written_lines(output[-_SOURCE:])]
     if len(output) > _SOURCE:
         lines = lines[1:] or lines
