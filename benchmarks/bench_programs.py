@@ -3,14 +3,16 @@
 The real engine runs a program whose state is kept, as in a session that is stored. Its tools wait for as long as they
 are told, so what is measured is Fanout's own part. The program's text takes a second to come, as from a model. Wanted:
 32 calls of half a second end within 0.6 s, the first call goes out within 30 ms of the program's last letter, and 256
-calls cost no more each inside than the same calls in an answer. What a program of one call takes is told apart, and so
-is each further call; "with the start" divides the whole. 10,000 calls of one gather are refused.
+calls cost no more each inside than the same calls in an answer: in processor time of all processes, as walls are those
+of the machine's other work, too. What a program of one call takes is told apart, and so is each further call; "with the
+start" divides the whole. 10,000 calls of one gather are refused.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import resource
 import sys
 import tempfile
 import time
@@ -85,6 +87,12 @@ async def outside(folder: Path, many: int, *, one_by_one: bool) -> float:
     return ended[-1] - ready[0]
 
 
+def spent() -> float:
+    """Return the seconds of processor time of this process and of those that it has ended."""
+    ours, theirs = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return ours.ru_utime + ours.ru_stime + theirs.ru_utime + theirs.ru_stime
+
+
 async def measured(folder: Path) -> list[str]:
     """Print the figures; return what was wanted and is not so."""
     missed: list[str] = []
@@ -98,19 +106,26 @@ async def measured(folder: Path) -> list[str]:
     told("32 calls of half a second in one program", [one[1] for one in halves], 0.6)
     told("  the first call is out after", [one[0] for one in halves], 0.03)
     for how, code in (("at once", GATHER), ("one by one", LOOP)):
-        plain, inside, first, whole = (list[float]() for _ in range(4))
+        plain, inside, first, whole, plain_spent, inside_spent = (list[float]() for _ in range(6))
         for _ in range(TIMES):  # in turns, so that all meet the same machine
-            one, every = [await outside(folder, many, one_by_one=code is LOOP) for many in (1, MANY)]
-            plain.append((every - one) / (MANY - 1))
-            one, every = [
-                (await in_program(code.replace("{}", "0", code.count("{}") - 1).format(many), folder))[1]
-                for many in (1, MANY)
-            ]
-            inside.append((every - one) / (MANY - 1))
-            first.append(one)
-            whole.append(every / MANY)
+            marks, ends = [spent()], list[float]()
+            for many in (1, MANY):
+                ends.append(await outside(folder, many, one_by_one=code is LOOP))
+                marks.append(spent())
+            plain.append((ends[1] - ends[0]) / (MANY - 1))
+            plain_spent.append((marks[2] - 2 * marks[1] + marks[0]) / (MANY - 1))
+            marks, ends = [spent()], list[float]()
+            for many in (1, MANY):
+                text = code.replace("{}", "0", code.count("{}") - 1).format(many)
+                ends.append((await in_program(text, folder))[1])
+                marks.append(spent())
+            inside.append((ends[1] - ends[0]) / (MANY - 1))
+            inside_spent.append((marks[2] - 2 * marks[1] + marks[0]) / (MANY - 1))
+            first.append(ends[0])
+            whole.append(ends[1] / MANY)
         row(f"{MANY} calls of a model {how}, each", ms(median(plain)), f"most {ms(max(plain))}")
-        told("  in a program, each", inside, median(plain))
+        row("  in a program, each", ms(median(inside)), f"most {ms(max(inside))}")
+        told("  in a program, processor time of each", inside_spent, median(plain_spent))
         row("  a program of one call", ms(median(first)), f"most {ms(max(first))}")
         row("  with the start, each", ms(median(whole)), f"most {ms(max(whole))}")
     before = psutil.Process().memory_info().rss

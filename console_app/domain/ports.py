@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import Future
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from functools import cache
@@ -411,40 +412,22 @@ class ProgramToRun:
 
 @dataclass(frozen=True, slots=True)
 class ProgramCall:
-    """The `number`-th call of a program, from 0. An `earlier` one was made, and maybe run, before the program was
-    cut."""
+    """The `number`-th call of a program, from 0, with its arguments as JSON. An `earlier` one was made, and maybe run,
+    before the program was cut."""
 
     number: int
     name: str
-    arguments: dict[str, Any]
+    arguments: str
     earlier: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramPlace:
-    """The line at which a program waits, with the seconds of work and the bytes that it took."""
-
-    line: int
-    seconds: float
-    memory: int
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramHost:
-    """The outside of a program: `call` makes a call and returns its value, or raises ToolError. `ended` is told how
-    many have."""
-
-    call: Callable[[ProgramCall], Awaitable[Any]]
-    ended: Callable[[int], None]
-    printed: Callable[[str], None]
-    stands: Callable[[ProgramPlace], None]
 
 
 class ProgramRunner(Protocol):
     """Runs programs that a model writes, in Python without I/O."""
 
-    async def run(self, program: ProgramToRun, host: ProgramHost) -> ToolResult:
-        """Run one to its end; cancelled, it ends at once."""
+    async def run(
+        self, program: ProgramToRun, call: Callable[[ProgramCall], Future[ToolResult]], reporter: CallReporter
+    ) -> ToolResult:
+        """Run one to its end; cancelled, it ends at once. `call` makes a call of it, or raises ToolError."""
         ...
 
     def is_paused(self, key: str) -> bool: ...

@@ -6,10 +6,11 @@ import builtins
 import keyword
 import re
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from asyncio import Future
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from console_app.domain import Outcome, ToolResult, ToolSpec, errors, one_line, ports
+from console_app.domain import ToolResult, ToolSpec, errors, one_line, ports
 from console_app.domain import events as ev
 from console_app.domain import schema as json_schema
 from console_app.domain.tools import OWN_SERVER, ToolAnnotations
@@ -27,7 +28,7 @@ _WORDS = (
     "async with."
 )
 
-Made = Callable[[str, ToolSpec, ports.ProgramCall], Awaitable[ToolResult]]
+Made = Callable[[str, ToolSpec, ports.ProgramCall], Future[ToolResult]]
 
 
 def _spec(functions: str) -> ToolSpec:
@@ -76,22 +77,12 @@ async def run_program(
     session_id: str,
 ) -> ToolResult:
     """Run a program, or let one go on that was cut; `made` runs a call of it as one of its own."""
-    functions, lines = functions_of(tools), code.splitlines()
+    functions = functions_of(tools)
 
-    async def call(asked: ports.ProgramCall) -> Any:
+    def call(asked: ports.ProgramCall) -> Future[ToolResult]:
         if (spec := functions.get(asked.name)) is None:
             raise errors.ToolError(f"{asked.name} is not there any more")
-        result = await made(invocation.call_id, spec, asked)
-        if result.outcome is not Outcome.SUCCEEDED:
-            raise errors.ToolError(result.content)
-        structured = result.structured
-        if structured is None:
-            return result.content
-        return structured["result"] if structured.keys() == {"result"} else structured
-
-    def stands(at: ports.ProgramPlace) -> None:
-        line = one_line(lines[at.line - 1].strip(), 100) if at.line <= len(lines) else ""
-        reporter.progress(0, None, f"line {at.line}: {line} · {at.seconds:.2f} s, {at.memory / 2**20:.0f} MB")
+        return made(invocation.call_id, spec, asked)
 
     parameters = {
         name: [
@@ -101,15 +92,7 @@ async def run_program(
         for name, spec in functions.items()
     }
     program = ports.ProgramToRun(code, parameters, key_of(session_id, invocation.call_id), goes_on=invocation.taken_up)
-    return await runner.run(
-        program,
-        ports.ProgramHost(
-            call,
-            lambda ended: reporter.progress(ended, None, None),
-            lambda text: reporter.log("info", text.rstrip("\n")),
-            stands,
-        ),
-    )
+    return await runner.run(program, call, reporter)
 
 
 def key_of(session_id: str, call_id: str) -> str:

@@ -144,8 +144,8 @@ class Rerun(Decidable):
         one = self._attempts.get(call_id)
         return self._programs.by_id.get(call_id) if one is None else one.call
 
-    async def _made(self, parent: str, spec: ToolSpec, made: ports.ProgramCall) -> ToolResult:
-        return await self._programs.run(self._attempts[parent].call, spec, made)
+    def _made(self, parent: str, spec: ToolSpec, made: ports.ProgramCall) -> asyncio.Future[ToolResult]:
+        return self._programs.run(self._attempts[parent].call, spec, made)
 
     def reconsider(self) -> int:
         return self._approvals.reconsider()

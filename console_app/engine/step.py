@@ -105,12 +105,9 @@ class Step:
         tools = offered(with_programs(offer.callable, session, given=self._ask.given), self._ask.builtins, session)
         return {name: limited(spec, settings.never_parallel, settings.limits) for name, spec in tools.items()}
 
-    async def made(self, parent: str, spec: ToolSpec, made: ports.ProgramCall) -> ToolResult:
-        program = self.batch.find(parent)
-        if program is None:  # an agent that is the conversation itself
-            assert not parent
-            program = CallExecution("", 0, "", None)
-        return await self._programs.run(program, spec, made)
+    def made(self, parent: str, spec: ToolSpec, made: ports.ProgramCall) -> asyncio.Future[ToolResult]:
+        program = self.batch.find(parent) or CallExecution("", 0, "", None)  # or the agent that is the conversation
+        return self._programs.run(program, spec, made)
 
     def _question(self, calls: Sequence[CallExecution]) -> str:
         return self._session.agents.question(self._session, calls) if self._session.agents is not None else ""
@@ -131,7 +128,7 @@ class Step:
         self._answer = answer = Answer(
             self.batch, self._provider_calls, self._turn.emit, self._session.provider, self._ask.label
         )
-        ended = asyncio.get_running_loop().create_future()
+        ended = asyncio.Event()
         settings = self._settings
         note = UserMessage(content=self._ask.note, origin="fanout") if self._ask.note else None
         session = self._session
@@ -153,7 +150,7 @@ class Step:
             session.given.read(request, session.transcript.history)
         reader = self._turn.spawn(self._read(request, answer, ended), "answer")
         try:
-            await ended
+            await ended.wait()
             self.batch.seal(answer.cut, lost=answer.finish is None)
             self._sealed = True
             await self.batch.settled()
@@ -204,7 +201,7 @@ class Step:
             self.executor.end(call, results.not_waited_for(self.executor.sent_by(call), started=call.ran))
         return len(waiting)
 
-    async def _read(self, request: ports.ModelRequest, answer: Answer, ended: asyncio.Future[None]) -> None:
+    async def _read(self, request: ports.ModelRequest, answer: Answer, ended: asyncio.Event) -> None:
         taken, session = 0, self._session
         try:
             async with session.provider.stream(request) as chunks:
@@ -221,7 +218,7 @@ class Step:
                         answer.error = errors.AnswerInterrupted(f"{self.batch.overflow}: the rest of it is not read.")
                         break
                     if answer.finish is not None:
-                        _set(ended)
+                        ended.set()
                     taken += 1
                     if taken % ch.SLICE == 0:
                         await self._turn.room()
@@ -233,7 +230,7 @@ class Step:
         finally:
             if answer.finish is None and answer.error is None:
                 answer.error = errors.AnswerInterrupted("the connection ended before the model had finished.")
-            _set(ended)
+            ended.set()
 
     def _failed(self, answer: Answer, error: FanoutError) -> None:
         if answer.finish is None:
@@ -278,8 +275,3 @@ def _may_be_late(spec: ToolSpec, settings: EngineSettings) -> bool:
     """Tell whether calls of a tool go to the background without a key: agents, as the model asks, and those of servers
     after `background_after`."""
     return is_agent(spec) or (settings.background_after is not None and not spec.builtin)
-
-
-def _set(ended: asyncio.Future[None]) -> None:
-    if not ended.done():
-        ended.set_result(None)

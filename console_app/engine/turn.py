@@ -39,6 +39,7 @@ from console_app.engine import compaction
 from console_app.engine import strategies as loops
 from console_app.engine.answer import ProviderCalls
 from console_app.engine.calls import results
+from console_app.engine.calls.arguments import compact
 from console_app.engine.calls.call_execution import CallExecution
 from console_app.engine.execution import hooks
 from console_app.engine.execution.approval import Approvals, Decidable, MissedApproval, Repetition
@@ -663,7 +664,7 @@ class Host:
         if spec is None:
             raise errors.ToolError(f"there is no tool {tool} here")
         self._made += 1
-        return await self._step.made("", spec, ports.ProgramCall(self._made, tool, dict(arguments), earlier=False))
+        return await self._step.made("", spec, ports.ProgramCall(self._made, tool, compact(arguments), earlier=False))
 
     def _goes_on(self) -> None:
         if self._ended:

@@ -14,14 +14,16 @@ import os
 import re
 import sys
 import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
 from console_app.config.files import disk
 from console_app.config.machine import child_programs
-from console_app.domain import ConfigError, Outcome, ToolResult, errors, plural, ports
+from console_app.domain import ConfigError, Outcome, ToolResult, errors, one_line, plural, ports
 
 SECONDS = 30  # of the program's own work
 MEMORY = 64 * 2**20  # bytes
@@ -47,6 +49,8 @@ _ADVICE = (
 _LINE = 2**26  # bytes of one message
 _KEPT_FOR = 30 * 86_400  # seconds that a program whose console was killed may wait for being taken up
 _KEPT = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR")  # of the environment: none of it may hold a secret
+
+_Makes = Callable[[ports.ProgramCall], asyncio.Future[ToolResult]]
 
 log = logging.getLogger(__name__)
 
@@ -81,13 +85,13 @@ class Runner:
         """Tell whether a program waits under this key since its console was killed."""
         return bool(key) and (path := self._path(key)) is not None and path.is_file()
 
-    async def run(self, program: ports.ProgramToRun, host: ports.ProgramHost) -> ToolResult:
+    async def run(self, program: ports.ProgramToRun, call: _Makes, reporter: ports.CallReporter) -> ToolResult:
         """Run a program to its end; cancelled, its process ends with it."""
         path = self._path(program.key) if program.key else None
         spare, self._spare = self._spare, None
         process = await (_started(self._seconds) if spare is None else spare)
         try:
-            return await _Run(process, host, path).result(program)
+            return await _Run(process, call, reporter, path).result(program)
         finally:
             if path is not None:
                 path.unlink(missing_ok=True)
@@ -108,16 +112,19 @@ class Runner:
 class _Run:
     """A program on the process that runs it."""
 
-    def __init__(self, process: asyncio.subprocess.Process, host: ports.ProgramHost, path: Path | None) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, call: _Makes, reporter: ports.CallReporter, path: Path | None
+    ) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         self._in, self._out = process.stdin, process.stdout
-        self._host = host
+        self._call = call
+        self._reporter = reporter
         self._path = path
         self._printed: list[str] = []
         self._room_taken = self._left_out = 0
         self._made: dict[int, dict[str, Any]] = {}  # its calls, by the interpreter's number
-        self._calls: set[asyncio.Task[None]] = set()
+        self._calls: set[asyncio.Future[ToolResult]] = set()
         self._unsent: list[dict[str, Any]] = []
         self._ended = 0  # calls
 
@@ -137,10 +144,10 @@ class _Run:
         self._in.write(f"{json.dumps(given)}\n".encode())
         self._begin(earlier, earlier=True)
         try:
-            last = await self._followed()
+            last = await self._followed([*program.code.splitlines(), ""])
         finally:  # calls that the program did not wait for end with it
-            for task in self._calls:
-                task.cancel()
+            for call in [*self._calls]:
+                call.cancel()
         if last is None:
             return _failed("The interpreter ended before the program did.", self._text())
         if "error" in last:
@@ -149,14 +156,16 @@ class _Run:
         idle = f"[Fanout: {plural(last['idle'], 'call')} without await did not run]" if last["idle"] else ""
         return ToolResult(outcome=Outcome.SUCCEEDED, content=self._text(idle, "" if value is None else value))
 
-    async def _followed(self) -> dict[str, Any] | None:
+    async def _followed(self, lines: Sequence[str]) -> dict[str, Any] | None:
         """Take what the program says until it ends; None where its process ended first."""
         while line := await self._out.readline():
             said: dict[str, Any] = json.loads(line)
             if "print" in said:
                 self._print(said["print"])
             elif "line" in said:
-                self._host.stands(ports.ProgramPlace(said["line"], said["seconds"], said["memory"]))
+                text, took = one_line(lines[int(said["line"]) - 1].strip(), 100), f"{said['seconds']:.2f} s"
+                where = f"line {said['line']}: {text} · {took}, {said['memory'] / 2**20:.0f} MB"
+                self._reporter.progress(0, None, where)
                 if calls := said["calls"]:
                     self._made.update((one["id"], one) for one in calls)
                     await self._keep(said)
@@ -188,27 +197,37 @@ class _Run:
         for one in calls:
             self._made[one["id"]] = one
             made = ports.ProgramCall(one["number"], one["name"], one["arguments"], earlier)
-            task = asyncio.create_task(self._answer(one["id"], made))
-            self._calls.add(task)
-            task.add_done_callback(self._calls.discard)
+            try:
+                self._calls.add(call := self._call(made))
+                call.add_done_callback(partial(self._over, one["id"]))
+            except errors.ToolError as error:
+                self._answer(one["id"], error=error.detail)
 
-    async def _answer(self, id: int, call: ports.ProgramCall) -> None:
-        try:
-            answer = {"id": id, "value": await self._host.call(call)}
-        except errors.ToolError as error:
-            answer = {"id": id, "error": error.detail}
+    def _over(self, id: int, call: asyncio.Future[ToolResult]) -> None:
+        self._calls.discard(call)
+        if call.cancelled():
+            return
+        result = call.result()
+        if result.outcome is not Outcome.SUCCEEDED:
+            self._answer(id, error=result.content)
+        elif (given := result.structured) is None:
+            self._answer(id, value=result.content)
+        else:
+            self._answer(id, value=given["result"] if given.keys() == {"result"} else given)
+
+    def _answer(self, id: int, **answer: Any) -> None:
         if not self._unsent:  # one write and one word for all of this round of the loop: each wakes others
             asyncio.get_running_loop().call_soon(self._flush)
-        self._unsent.append(answer)
+        self._unsent.append({"id": id, **answer})
 
     def _flush(self) -> None:
         self._ended += len(self._unsent)
-        self._host.ended(self._ended)
+        self._reporter.progress(self._ended, None, None)
         self._in.write(f"{json.dumps(self._unsent)}\n".encode())
         self._unsent.clear()
 
     def _print(self, text: str) -> None:
-        self._host.printed(text)
+        self._reporter.log("info", text.rstrip("\n"))
         room = MOST_PRINTED - self._room_taken
         if room > 0:
             self._printed.append(text[:room])

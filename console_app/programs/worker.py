@@ -4,9 +4,9 @@ nothing but the interpreter; its argument is JSON of the limits.
 In: one line `{"code", "functions": {NAME: [PARAMETER, …]}, "keeps", "state", "open", "made"}`, where a parameter `**`
 stands for any other name, then lists of `{"id", "value"}` or `{"id", "error"}`, of calls. Out: `{"print": TEXT}`; where
 it waits `{"line", "seconds", "memory", "calls": [{"id", "number", "name", "arguments"}], "open": [ID], "state"}`, with
-the calls that it made since it waited last, and those whose answer it hasn't had; and at the end `{"value": TEXT,
-"idle": N}` or `{"error": TEXT}`. A value that JSON can't hold goes out as its `repr`. A call is made where the program
-waits, as a coroutine runs where it is awaited: `idle` ones never were.
+the calls that it made since it waited last, their arguments as JSON, and those whose answer it hasn't had; and at the
+end `{"value": TEXT, "idle": N}` or `{"error": TEXT}`. A value that JSON can't hold goes out as its `repr`. A call is
+made where the program waits, as a coroutine runs where it is awaited: `idle` ones never were.
 """
 
 from __future__ import annotations
@@ -97,10 +97,10 @@ class RunningProgram:
         if unknown := "" if "**" in known else ", ".join(sorted(map(repr, arguments.keys() - {*parameters}))):
             return {"exc_type": "TypeError", "message": f"{name}() got an unexpected keyword argument {unknown}"}
         try:
-            json.dumps(arguments, default=repr)
+            written = json.dumps(arguments, default=repr)
         except (TypeError, ValueError, RecursionError) as error:
             return {"exc_type": "TypeError", "message": f"{name}() takes what JSON can hold: {error}"}
-        self._new.append({"id": state.call_id, "number": self._made, "name": name, "arguments": arguments})
+        self._new.append({"id": state.call_id, "number": self._made, "name": name, "arguments": written})
         self._open.add(state.call_id)
         self._made += 1
         return {"future": ...}

@@ -27,6 +27,7 @@ from tests.wire_server import Reply, WireServer
 
 NATIVE: list[Api] = ["anthropic", "openai-responses"]
 KIND = "code_execution_20260521"
+CALLER = "code_execution_20260120"  # the newest that the SDK has a type for
 CODE = {"anthropic": "print(await demo_do(n='1'))", "openai-responses": "text(await tools.demo_do({n: '1'}))"}
 SCHEMA = object_of({name: {"type": "string"} for name in ("n", "do")})
 GIVES = object_of({"value": {"type": "string"}})
@@ -36,7 +37,7 @@ def use(number: int, tool: str = "demo_do", **arguments: Any) -> dict[str, Any]:
     """A call that the program makes, in Anthropic's words."""
     given = {"n": str(number)} if tool == "demo_do" else {}
     block = {"type": "tool_use", "id": f"toolu_{number}", "name": tool, "input": {**given, **arguments}}
-    return block | {"caller": {"type": KIND, "tool_id": "srvtoolu_1"}}
+    return block | {"caller": {"type": CALLER, "tool_id": "srvtoolu_1"}}
 
 
 def item(number: int, tool: str = "demo_do", **arguments: Any) -> dict[str, Any]:

@@ -327,8 +327,11 @@ async def test_a_call_of_a_program_is_not_put_in_the_background_as_its_program_w
 
 
 async def test_events_name_the_program_and_a_replay_has_its_calls_behind_it() -> None:
-    engine = engine_for("await demo_do(n='1')\nawait demo_do(n='2')")
+    there = tools()
+    there.event("1").set()
+    engine = engine_for("await demo_do(n='1', do='write')\nawait demo_do(n='2')", there)
     events = await play(engine)
+    assert {event.call_id for event in events if isinstance(event, ev.CallOutput)} == {"call_1_1_0_0"}
     announced = [event for event in events if isinstance(event, ev.CallAnnounced)]
     assert [(one.parent, one.index) for one in announced] == [("", 0), ("call_1_1_0", 0), ("call_1_1_0", 0)]
     transcript = Transcript()

@@ -70,6 +70,17 @@ async def test_calls_of_every_answer_stand_below_their_program(tmp_path: Path) -
         assert rows(seen(pilot.app)) == [("code_execution", 0), ("a.py", 2), ("b.py", 2), ("d.py", 2), ("c.py", 0)]
 
 
+async def test_of_calls_that_fold_once_they_ended_the_program_stays_with_its_result(tmp_path: Path) -> None:
+    bench = Bench()
+    bench.free.set()
+    async with app(tmp_path, bench.model, bench.tools).run_test(size=(80, 20)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "That is it.")
+        await see(pilot, "+ 4 ok")
+        assert "code_execution" in seen(pilot.app)
+        assert "all seen" in seen(pilot.app)
+
+
 async def test_the_board_says_until_when_the_program_takes_results(tmp_path: Path) -> None:
     bench = Bench(asks=True)
     bench.free.set()

@@ -139,7 +139,7 @@ class CallExecution:
     taken_up: bool = False  # it goes on at its server, and only its result is fetched
     dispatched: bool = False
     released: bool = False  # waits for no other call any more
-    awaited: bool = False  # by the program or agent here that made it
+    awaited: asyncio.Future[ToolResult] | None = None  # of the program or agent here that made it
     detached: bool = False  # it went to the background: no answer waits for it
     attempt: int = 1  # from 1; the user may run a call again
     runs_before: int = 0  # attempts that were started and then superseded

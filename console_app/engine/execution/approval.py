@@ -17,7 +17,7 @@ from console_app.domain.tools import Risk
 from console_app.engine.activity import Activity
 from console_app.engine.calls import arguments as args
 from console_app.engine.calls import results
-from console_app.engine.calls.approval_gate import Rule, Ruling, Unwritten
+from console_app.engine.calls.approval_gate import Rule, Ruling
 from console_app.engine.calls.call_execution import CallExecution, Resolution
 from console_app.engine.calls.file_uses import CHANGES_FILES
 from console_app.engine.calls.slots import limited

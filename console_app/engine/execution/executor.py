@@ -129,6 +129,8 @@ class Executor:
                 duration_ms=round(call.duration * 1000),
             )
         )
+        if call.awaited is not None and not call.awaited.done():
+            call.awaited.set_result(result)
         if call.detached:
             self._session.background.over(call)
         return True

@@ -4,14 +4,15 @@ calls again: what ended gives its result, what was cut asks where that may do it
 from __future__ import annotations
 
 import asyncio
+import json
+from asyncio import Future
 from collections.abc import Callable
-from typing import Any
 
 from console_app.domain import Outcome, ToolResult, ToolSpec, ports, safe_text
 from console_app.domain import events as ev
 from console_app.domain.transcript import CallView
 from console_app.engine.calls import results
-from console_app.engine.calls.arguments import compact, declared
+from console_app.engine.calls.arguments import declared
 from console_app.engine.calls.call_execution import CallExecution
 from console_app.engine.calls.slots import limited
 from console_app.engine.execution.executor import Executor
@@ -31,47 +32,42 @@ class MadeCalls:
         self._executor = executor
         self._emit = emit
 
-    async def run(self, parent: CallExecution, spec: ToolSpec, made: ports.ProgramCall) -> ToolResult:
-        """Run a call of the program `parent`; return its last result, as it may be run again. Cancelled, it ends as
-        interrupted."""
+    def run(self, parent: CallExecution, spec: ToolSpec, made: ports.ProgramCall) -> Future[ToolResult]:
+        """Run a call of the program `parent`. Who no longer wants its result cancels that, and the call ends as
+        interrupted. No task waits for it: there may be hundreds."""
+        wanted: Future[ToolResult] = asyncio.get_running_loop().create_future()
         settings = self._session.settings
         spec = limited(spec, settings.never_parallel, settings.limits)
         id = f"{parent.id[:_LONGEST_PARENT] or 'made'}_{made.number}"
         seen = self._session.transcript.calls.get(id) if made.earlier else None
-        if seen is not None and seen.parent != parent.id:
-            seen = None
-        if seen is not None and seen.outcome not in (None, Outcome.INTERRUPTED):
-            return _given_before(seen, spec)
-        if seen is not None:
-            id = self._again(seen, spec, made)
+        if seen is None or seen.parent != parent.id:
+            id = self._session.new_call_id("", id)
+            call = CallExecution(id, parent.index, spec.name, spec, parent=parent.id, closed=True, awaited=wanted)
+            self._anew(call, spec, made)
+        elif seen.outcome in (None, Outcome.INTERRUPTED):
+            self._again(seen, spec, made, wanted)
         else:
-            id = self._anew(self._session.new_call_id("", id), parent, spec, made)
-        try:
-            while (result := self.by_id[id].result) is None:
-                await self.by_id[id].finished.wait()
-        except asyncio.CancelledError:
-            self._executor.end(self.by_id[id], results.interrupted())
-            raise
-        return result
+            wanted.set_result(_given_before(seen, spec))
+        ended = results.interrupted
+        wanted.add_done_callback(lambda _: wanted.cancelled() and self._executor.end(self.by_id[id], ended()))
+        return wanted
 
-    def _anew(self, id: str, parent: CallExecution, spec: ToolSpec, made: ports.ProgramCall) -> str:
-        call = CallExecution(id, parent.index, spec.name, spec, parent=parent.id, closed=True, awaited=True)
+    def _anew(self, call: CallExecution, spec: ToolSpec, made: ports.ProgramCall) -> None:
         if made.earlier and spec.annotations.may_do_twice:
             call.must_ask = TWICE  # it may have run before anything of it was stored
-        self.by_id[id] = call
+        self.by_id[id := call.id] = call
         self._emit(
             ev.CallAnnounced(
-                call_id=id, index=call.index, name=spec.name, server=spec.server, tool=spec.tool, parent=parent.id
+                call_id=id, index=call.index, name=spec.name, server=spec.server, tool=spec.tool, parent=call.parent
             )
         )
         _take(call, spec, made.arguments)
         self._emit(ev.CallReady(call_id=id, arguments=call.arguments or {}))
         self._executor.start(call, spec)
-        return id
 
-    def _again(self, seen: CallView, spec: ToolSpec, made: ports.ProgramCall) -> str:
+    def _again(self, seen: CallView, spec: ToolSpec, made: ports.ProgramCall, wanted: Future[ToolResult]) -> None:
         old = CallExecution(seen.id, seen.index, spec.name, spec, parent=seen.parent, closed=True, attempt=seen.attempt)
-        old.awaited = True
+        old.awaited = wanted
         _take(old, spec, made.arguments)
         old.started_at, old.result = seen.started_at, results.interrupted()
         fresh = old.again()
@@ -81,12 +77,11 @@ class MadeCalls:
         self.by_id[seen.id] = fresh
         self._executor.restart(old, fresh, spec)
         fresh.before = None  # a no is told as one: the program has not had the cut result
-        return seen.id
 
 
-def _take(call: CallExecution, spec: ToolSpec, arguments: dict[str, Any]) -> None:
-    call.arguments, call.left_out = declared(spec.input_schema, arguments)
-    call.written = compact(arguments)
+def _take(call: CallExecution, spec: ToolSpec, written: str) -> None:
+    call.arguments, call.left_out = declared(spec.input_schema, json.loads(written))
+    call.written = written
 
 
 def _given_before(seen: CallView, spec: ToolSpec) -> ToolResult:

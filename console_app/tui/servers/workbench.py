@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -27,63 +28,50 @@ from console_app.tui.widgets.folding_tree import FoldingTree, Node
 MOST_CALLS = 50  # of the newest that are listed
 
 
+@dataclass(eq=False)
 class Workbench:
     """The workbench of one console. `statuses` are the servers as their screen shows them, `calls` those of the
     session; `run` fills in the form of a tool and runs it."""
 
-    def __init__(
-        self,
-        hub: Hub,
-        ui: Ui,
-        *,
-        statuses: Callable[[], Sequence[ServerStatus]],
-        engine: Engine,
-        calls: Callable[[], Mapping[str, CallView]],
-        run: Callable[[str, Mapping[str, Any] | None], Awaitable[bool]],
-        redact: Callable[[str], str],
-        folder: Path,
-        clock: Callable[[], float],
-    ) -> None:
-        self._hub = hub
-        self._ui = ui
-        self._pings = Pings(hub, statuses, redact)
-        self._engine = engine
-        self._calls = calls
-        self._run = run
-        self._redact = redact
-        self._folder = folder
-        self._clock = clock
+    hub: Hub
+    ui: Ui
+    statuses: Callable[[], Sequence[ServerStatus]]
+    engine: Engine
+    calls: Callable[[], Mapping[str, CallView]]
+    run: Callable[[str, Mapping[str, Any] | None], Awaitable[bool]]
+    redact: Callable[[str], str]
+    folder: Path
+    clock: Callable[[], float]
+
+    @cached_property
+    def _pings(self) -> Pings:
+        return Pings(self.hub, self.statuses, self.redact)
 
     async def tool(self, item: Offered) -> bool:
         """Open a tool; return whether calls of it were sent, for the dialog above it to close."""
 
-        def spec() -> ToolSpec | None:
-            return self._hub.tool(item.server, item.name)
-
-        def is_on() -> bool:
-            return any((one.server, one.tool) == (item.server, item.name) for one in self._hub.tools())
-
-        def calls() -> Sequence[CallView]:
-            found = self._calls().values()
-            return [call for call in found if (call.server, call.tool) == (item.server, item.name)]
-
-        def is_behind() -> bool:
-            return (found := spec()) is not None and found.name in self._engine.offer.behind
-
-        source = ToolSource(spec, calls, self._engine.gate, is_on, is_behind, self._clock)
+        key, spec = (item.server, item.name), partial(self.hub.tool, item.server, item.name)
+        source = ToolSource(
+            spec,
+            lambda: [call for call in self.calls().values() if (call.server, call.tool) == key],
+            self.engine.gate,
+            lambda: any((one.server, one.tool) == key for one in self.hub.tools()),
+            lambda: (found := spec()) is not None and found.name in self.engine.offer.behind,
+            self.clock,
+        )
         while (found := spec()) is not None:
-            asked = await self._ui.push(ToolScreen(found, source))
+            asked = await self.ui.push(ToolScreen(found, source))
             if asked is None:
                 return False
-            if await self._run(found.label, asked.arguments):
+            if await self.run(found.label, asked.arguments):
                 return True
-        self._ui.toast(f"{one_line(item.server, 40)} has no tool {one_line(item.name, 60)} any more.")
+        self.ui.toast(f"{one_line(item.server, 40)} has no tool {one_line(item.name, 60)} any more.")
         return False
 
     async def wire(self, server: str) -> None:
         from console_app.tui.servers.wire_screen import WireScreen
 
-        await self._ui.push(WireScreen(server, self._hub.traffic(server), self._redact, self._folder))
+        await self.ui.push(WireScreen(server, self.hub.traffic(server), self.redact, self.folder))
 
     async def about(self, server: str) -> None:
         from console_app.tui.widgets.text_dialog import TextDialog
@@ -91,14 +79,14 @@ class Workbench:
         def report() -> str:
             return self._pings.report(server, not_asked="not asked yet: p in the servers", wire="w in the servers")
 
-        await self._ui.push(TextDialog(f"About {one_line(server, 40)}", report, every=0.5))
+        await self.ui.push(TextDialog(f"About {one_line(server, 40)}", report, every=0.5))
 
     async def ping(self, server: str) -> None:
         """Ask a server for a sign of life, and say how long that took."""
         try:
-            self._ui.toast(await self._pings.ping(server))
+            self.ui.toast(await self._pings.ping(server))
         except FanoutError as error:
-            self._ui.toast(one_line(error.line, 300), seconds=8)
+            self.ui.toast(one_line(error.line, 300), seconds=8)
 
 
 def nodes_of(spec: ToolSpec, gate: ApprovalGate, *, on: bool, behind: bool) -> list[Node]:

@@ -70,7 +70,7 @@ def test_a_tool(snap_compare: Compare, tmp_path: Path, size: tuple[int, int]) ->
     calls = [call(n, 180 + 40 * n, Outcome.SUCCEEDED, f"#{n}") for n in range(1, 4)]
     calls.append(call(4, 2900, Outcome.FAILED, "HTTP 502 from the forge"))
     gate = ApprovalGate(ApprovalMode.ASK, [Rule("deny", "forge.*", "user", {"repo": "secret/*"})])
-    source = ToolSource(lambda: SPEC, lambda: calls, gate, lambda: True, lambda: NOW)
+    source = ToolSource(lambda: SPEC, lambda: calls, gate, lambda: True, lambda: False, lambda: NOW)
 
     async def run(pilot: Pilot[Any]) -> None:
         pilot.app.push_screen(ToolScreen(SPEC, source))

@@ -199,7 +199,8 @@ class CallGroup:
             room, ranks = max(room // 3, 1), RANKS[:NEED_AN_EYE]
         first = self.tally.number(*(word for words in RANKS[:NEED_AN_EYE] for word in words))
         room = min(first + max(room - first - len(self._writing()) * USUAL_TAIL, 0), room)
-        found: dict[int, CallView] = {}
+        made_by = {call.parent for call in self.calls} if self.reported else ()  # what programs came to stays seen
+        found = {id(call): call for call in islice((one for one in self.calls if one.id in made_by), room)}
         for words in ranks:
             calls = (call for call in self.calls if self.tally.word(call) in words) if room > len(found) else ()
             if words[0] not in OPEN:
