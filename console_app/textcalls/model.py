@@ -43,10 +43,10 @@ class WrittenCall:
 @dataclass(slots=True)  # there may be thousands, and a frozen one takes twice as long to make
 class ParsedCall:
     """A call, complete and decoded. `index` counts the calls the answer attempted, the unreadable ones included. `raw`
-    is the exact source text, `start:end` of the answer, `around` where the marks around it stand, if it is alone
-    between them. `repaired` says in words what was mended. `known` is false for a name that no tool has, `marked` for
-    a call that only its shape shows. `form` is the family that writes so, `stood` says in words where it stood, `asks`
-    why a person has to approve it in every mode; None: its place is clean.
+    is the exact source text, `start:end` of the answer, `around` reaches over its marks, if it is alone between them.
+    `repaired` says in words what was mended. `known` is false for a name that no tool has, `marked` for a call that
+    only its shape shows. `form` is the family that writes so, `stood` says in words where it stood, `asks` why a person
+    has to approve it in every mode; None: its place is clean.
     """
 
     index: int

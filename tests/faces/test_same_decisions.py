@@ -117,7 +117,7 @@ async def test_every_face_has_the_three_answers_to_a_call_in_a_form_that_is_not_
             await one.decide(answered)
     words = ("run it", "run it, the model writes so", "it is a quotation")
     assert all(said.casefold() in " ".join(shown.split()).casefold() for said in words), shown
-    assert "ritten as hermes_json on line 2: does " in " ".join(shown.split())
+    assert "ritten as hermes_json on line 1: does " in " ".join(shown.split())
     assert tool.ran == ([] if answered == "deny" else [{"text": "x"}])
     assert licence_of(model) == (Licence("hermes_json", "as you said") if answered == "form" else None)
     assert any("It is a quotation" in message.content for message in heard.requests[1].messages) == (answered == "deny")

@@ -57,6 +57,10 @@ READ_AS: dict[str, tuple[str, list[tuple[str, dict[str, Any]]]]] = {
         "<｜tool▁call▁begin｜>function<｜tool▁sep｜>ping\n```json\n\n```<｜tool▁call▁end｜>",
         [PING],
     ),
+    "the keys that smolagents has": (
+        'Action:\n{"tool_name": "read_file", "tool_arguments": {"path": "b"}}<end_code>',
+        [READ],
+    ),
     "arguments that are the text null": ('<tool_call>{"name": "ping", "arguments": "null"}</tool_call>', [PING]),
     "all braces doubled": ('<tool_call>{{"name": "read_file", "arguments": {{"path": "b"}}}}</tool_call>', [READ]),
     "a raw string": ('[read_file(path=r"a\\d")]', [("read_file", {"path": "a\\d"})]),

@@ -11,7 +11,7 @@ from console_app.textcalls.patterns import lazily
 from console_app.textcalls.tool_schemas import ToolSchemas
 
 NAME_KEYS = ("name", "tool", "tool_name", "function", "action", "recipient_name", "function_name")
-ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "tool_input", "action_input", "params")
+ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "tool_input", "tool_arguments", "action_input", "params")
 LIST_KEYS = ("tool_calls", "tool_uses")
 WRAPPER_KEYS = ("tool_call", "function_call", "function")
 SIDE_KEYS = frozenset({"id", "type", "index", "tool_call_id", "call_id", "thought", "thoughts"})

@@ -280,11 +280,8 @@ class ScanOutput:
                     bare = level != "all" and not one.marked  # unless the model is known to write so
                     bare = bare and (one.dialect != self._licensed or FAMILIES[one.dialect].marked)
                     mended = model.UNQUOTED if model.UNQUOTED in one.repaired else None
-                    one.stood, one.asks, one.around = (
-                        stood,
-                        place or (model.UNMARKED if bare else mended),
-                        segment.around,
-                    )
+                    one.stood, one.around = stood, segment.around
+                    one.asks = place or (model.UNMARKED if bare else mended)
             said = said or (segment.kind == "text" and bool(self._text_of(segment).strip()))
         unmarked = [one for one in self._attempts() if not (one.marked or one.asks)]
         fences = (self._src.text(start, min(end, start + _LONG)) for start, end in self.shown_fences[:_FENCES])

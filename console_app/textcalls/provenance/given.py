@@ -6,7 +6,7 @@ import html
 import re
 import sys
 import unicodedata
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache, cached_property
 from itertools import accumulate, product
@@ -221,23 +221,16 @@ class GivenTexts:
 
     @cached_property
     def _readings(self) -> list[tuple[str, list[int]]]:
-        readings: list[tuple[str, list[int]]] = []
-        for reading in (0, 1):
-            parts = [one.readings[reading] for one in self.texts]
-            if reading == 0 or any(one.readings[0] is not one.readings[1] for one in self.texts):
-                readings.append(("".join(parts), list(accumulate(map(len, parts), initial=0))))
-        return readings
+        both = [[one.readings[reading] for one in self.texts] for reading in (0, 1)]
+        parts = both if both[0] != both[1] else both[:1]
+        return [("".join(one), list(accumulate(map(len, one), initial=0))) for one in parts]
 
     def holds(self, piece: str) -> bool:
         return any(piece in joined for joined, _ in self._readings)
 
     def longest(self, wanted: str) -> int:
         """How many letters at the beginning of `wanted` stand in one piece."""
-        there, too_long = 0, len(wanted) + 1
-        while too_long - there > 1:
-            half = (there + too_long) // 2
-            there, too_long = (half, too_long) if self.holds(wanted[:half]) else (there, half)
-        return there
+        return bisect_left(range(1, len(wanted) + 1), True, key=lambda size: not self.holds(wanted[:size]))
 
     def around(self, wanted: str, behind: int) -> Iterator[str]:
         """The letters around some that stand in them, across the ends of texts."""
@@ -286,12 +279,5 @@ def _above(text: FoldedText, line: int) -> str:
 
 def _raw(line: str, wanted: int, reading: int) -> int:
     """The place in a line before the letter of that number."""
-    low, high = 0, len(line)
-    while low < high:
-        half = (low + high) // 2
-        part = line[: half + 1]
-        if len(letters(bare(part) if reading else part)) > wanted:
-            high = half
-        else:
-            low = half + 1
-    return low
+    plain = bare if reading else str
+    return bisect_right(range(len(line)), wanted, key=lambda at: len(letters(plain(line[: at + 1]))))
