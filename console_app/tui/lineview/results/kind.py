@@ -110,18 +110,10 @@ def says_the_same(content: str, structured: dict[str, Any]) -> bool:
         parsed: Any = json.loads(text)
     except (ValueError, RecursionError):
         parsed = None
-    else:
-        if parsed == structured or (only is not None and parsed == only):
-            return True
-    if isinstance(only, str) and only.strip() == text:
+    if (parsed is not None and parsed in (structured, only)) or (isinstance(only, str) and only.strip() == text):
         return True
-    words = " ".join(text.split())
-    found = 0
-    for leaf in _leaves(structured):
-        found += 1
-        if found > MOST_LEAVES or not _said(leaf, words):
-            return False
-    return found > 0
+    words, leaves = " ".join(text.split()), list(islice(_leaves(structured), MOST_LEAVES + 1))
+    return 0 < len(leaves) <= MOST_LEAVES and all(_said(leaf, words) for leaf in leaves)
 
 
 def _said(leaf: Any, words: str) -> bool:
@@ -174,25 +166,16 @@ def records_of(value: Any) -> Records | None:
         if set(fields) == {"columns", "rows"}:
             return _with_columns(fields["columns"], fields["rows"])
         value = next(iter(fields.values())) if len(fields) == 1 else None
-    if not isinstance(value, list) or len(cast("list[Any]", value)) < 2:
+    found = cast("list[Any]", value) if isinstance(value, list) else []
+    if len(found) < 2 or not all(found) or not all(isinstance(item, dict) for item in found):
         return None
-    items = cast("list[Any]", value)
-    names: dict[str, None] = {}
-    seen = 0
-    for item in items:
-        if not isinstance(item, dict) or not item:
-            return None
-        if seen < _LOOKED_AT:
-            fields = cast("dict[str, Any]", item)
-            if any(isinstance(one, (dict, list)) for one in fields.values()):
-                return None
-            names.update(dict.fromkeys(fields))
-            seen += 1
-    shared = sum(len(cast("dict[str, Any]", item)) for item in items[:seen])
-    if not 2 <= len(names) <= MOST_COLUMNS or shared * 3 < len(names) * seen * 2:
+    items = cast("list[dict[str, Any]]", found)
+    first, names = items[:_LOOKED_AT], dict.fromkeys(name for item in items[:_LOOKED_AT] for name in item)
+    if not 2 <= len(names) <= MOST_COLUMNS or sum(map(len, first)) * 3 < len(names) * len(first) * 2:
         return None
-    for item in items[seen:]:
-        names.update(dict.fromkeys(cast("dict[str, Any]", item)))
+    if any(isinstance(one, (dict, list)) for item in first for one in item.values()):
+        return None
+    names |= dict.fromkeys(name for item in items for name in item)
     return Records(tuple(names), items) if len(names) <= MOST_COLUMNS else None
 
 
