@@ -487,3 +487,9 @@ def test_the_language_of_a_file_is_what_pygments_says_for_each_of_its_names() ->
         lexer = cast("Any", find_lexer_class_for_filename(name))
         alias: str = lexer.aliases[0] if lexer is not None and lexer.aliases else "text"
         assert language_of_file(name) == (("", "") if alias == "text" else (alias, getattr(lexer, "name", ""))), name
+
+
+def test_of_one_line_without_end_the_row_shows_its_end() -> None:
+    block = finished(f"{'y' * 9000}\n[exit 0 in 0.1 s; sandboxed (bubblewrap)]", {"command": "yes"})
+    assert "…yyy" in shown(block)
+    assert "no output" not in shown(block)
