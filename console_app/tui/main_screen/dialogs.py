@@ -204,16 +204,17 @@ class Dialogs:
         from console_app.tui.approvals.arguments_editor import RESULT, editor_for, result_editor
 
         engine, clock = self._services.engine, self._services.timing.now
+        sessions, push = self._console.sessions, self._ui.push
         spec = next((spec for spec in engine.toolset.tools() if spec.name == call.name), None)
         editor = editor_for(call, spec, engine.gate, accept=accept, clock=clock)
-        if (edited := await self._ui.push(editor)) is not None:
+        if (edited := await push(editor)) is not None:
             use(call.id, edited)
         elif (
             editor.wants_result
-            and await self._console.sessions.free_to_copy() is not None  # said before anything is typed
-            and (changed := await self._ui.push(result_editor(call, clock))) is not None
+            and await sessions.free_to_copy()
+            and (changed := await push(result_editor(call, clock)))
         ):
-            await self._console.sessions.go_on_from(call.id, changed[RESULT])
+            await sessions.go_on_from(call.id, changed[RESULT])
 
     async def compare(self, name: str) -> None:
         """Show this conversation beside the one it was forked from, its newest fork, or the one of that id."""

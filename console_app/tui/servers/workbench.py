@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from console_app.console.servers import Offered, Pings, facts_of_tool
-from console_app.domain import FanoutError, ToolSpec, amounts, one_line, plural
+from console_app.domain import FanoutError, ToolSpec, call_description, one_line, plural
 from console_app.domain import schema as json_schema
 from console_app.domain.transcript import CallView
 from console_app.engine import ApprovalGate, Engine
@@ -131,9 +131,7 @@ def _call(call: CallView, now: float) -> Node:
         glyph, word = state_of(call, palette.turning(now))
         ink = state_style(call, palette)
         at = time.strftime("%H:%M:%S", time.localtime(call.announced_at))
-        took = amounts.measured(call.duration_ms / 1000) if call.duration_ms else ""
-        if call.outcome is None and call.started_at is not None:
-            took = amounts.seconds(now - call.started_at)
+        took = call_description.took(call, now)
         arguments = brief_arguments(call.arguments or {}, 60) or "no arguments"
         result = call.error or call.content if call.outcome is not None else call.message
         return [

@@ -173,8 +173,8 @@ class TimelineScreen(Dialog[TimelineResult | None], sheets=("timeline.tcss",)):
             yield KeyHints()
 
     def on_mount(self) -> None:
-        """Run the one clock as long as something moves."""
-        self._timer = self.set_interval(self._pace(live=True), self._tick)
+        """Run the one clock as long as something moves; it begins once the chart is seen."""
+        self.call_after_refresh(self._run_clock, live=True)
         self._picked = next((turn for turn in self.turns[:-1] if any(one is self._at for one in turn.calls)), None)
         self._show()
         if self._at is not None:
@@ -184,8 +184,9 @@ class TimelineScreen(Dialog[TimelineResult | None], sheets=("timeline.tcss",)):
         """A second line for the call under the cursor, where one is too short and the rows can spare it."""
         self.query_one("#spent").display = self.size.width < WIDE and self.size.height >= HIGH
 
-    def _pace(self, *, live: bool) -> float:
-        return (CALM if is_still(self.app) else FRAME) if live else REST
+    def _run_clock(self, *, live: bool) -> None:
+        pace = CALM if is_still(self.app) else FRAME
+        self._timer = self.set_interval(pace if live else REST, self._tick)
 
     # -- what is shown
 
@@ -205,7 +206,7 @@ class TimelineScreen(Dialog[TimelineResult | None], sheets=("timeline.tcss",)):
             self._live = live
             if self._timer is not None:
                 self._timer.stop()
-            self._timer = self.set_interval(self._pace(live=live), self._tick)
+            self._run_clock(live=live)
 
     def _show(self) -> None:
         turns = self.turns

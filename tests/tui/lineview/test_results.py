@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Any, cast
 
 from hypothesis import given
 from hypothesis import strategies as st
+from pygments.lexers import find_lexer_class_for_filename, get_all_lexers  # pyright: ignore[reportUnknownVariableType]
 
 from console_app.domain.tools import CallState, Outcome
 from console_app.tui.lineview import CallBlock, kind_of
 from console_app.tui.lineview.results.diff import diff_stat
-from console_app.tui.lineview.results.kind import says_the_same
+from console_app.tui.lineview.results.kind import language_of_file, says_the_same
 from console_app.tui.main_screen.over.copying import copies_of
 from tests.each import each
 from tests.examples import examples
@@ -469,3 +470,31 @@ def test_a_coloured_result_shows_its_escapes_raw() -> None:
     assert block.detail.texts()[-1] == "␛[31mred␛[0m 31"
     assert copies_of(block)[0].about.endswith("red 31")
     assert "\x1b[31m" in copies_of(block)[0].text
+
+
+def test_the_language_of_a_file_is_what_pygments_says_for_each_of_its_names() -> None:
+    kinds = [pattern for _, _, patterns, _ in get_all_lexers(plugins=False) for pattern in patterns]
+    odd = {
+        "Makefile.in",
+        "x.rpm",
+        "man.1",
+        "t.lasso9",
+        "x.gsed",
+        "robots.txt",
+        ".bashrc",
+        "x.C",
+        "x.h",
+        "a.b.c",
+        "",
+        ".",
+    }
+    for name in odd | {pattern.replace("*", stem) for pattern in kinds for stem in ("x", "a.b")}:
+        lexer = cast("Any", find_lexer_class_for_filename(name))
+        alias: str = lexer.aliases[0] if lexer is not None and lexer.aliases else "text"
+        assert language_of_file(name) == (("", "") if alias == "text" else (alias, getattr(lexer, "name", ""))), name
+
+
+def test_of_one_line_without_end_the_row_shows_its_end() -> None:
+    block = finished(f"{'y' * 9000}\n[exit 0 in 0.1 s; sandboxed (bubblewrap)]", {"command": "yes"})
+    assert "…yyy" in shown(block)
+    assert "no output" not in shown(block)

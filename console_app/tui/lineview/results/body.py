@@ -438,7 +438,7 @@ def _command(text: str, fields: Mapping[str, Any] | None, palette: Palette, ink:
     output = output.rpartition(_OF_HOOKS)[0] or output
     lines = [line.strip() for line in safe_text.written_lines(output[-_SOURCE:])]
     if len(output) > _SOURCE:
-        lines = lines[1:] or lines
+        lines[0] = f"…{lines[0]}"
     said_of_it = (line for line in reversed(lines) if not verdicts.exit_line(line) and not _OF_OUR_SHELL.match(line))
     bare = (_RULED.sub("", line).strip() for line in said_of_it)
     said = next(filter(None, bare), "")

@@ -11,6 +11,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
 from io import StringIO
 from itertools import islice
@@ -23,6 +24,7 @@ from console_app.tui.lineview.markdown.units import parser
 from console_app.tui.lineview.results.diff import begins_diff
 from console_app.tui.lineview.results.source import can_be, language_of_text, unnumbered
 
+_WILD = frozenset("*?[")  # what makes a pattern of a name more than an ending
 _SUFFIXES = {".csv": ",;", ".tsv": "\t", ".tab": "\t"}
 _LINES_LOOKED_AT = 20  # lines that decide what it is
 _LONGEST_NAME = 40  # characters of a column's name
@@ -108,18 +110,10 @@ def says_the_same(content: str, structured: dict[str, Any]) -> bool:
         parsed: Any = json.loads(text)
     except (ValueError, RecursionError):
         parsed = None
-    else:
-        if parsed == structured or (only is not None and parsed == only):
-            return True
-    if isinstance(only, str) and only.strip() == text:
+    if (parsed is not None and parsed in (structured, only)) or (isinstance(only, str) and only.strip() == text):
         return True
-    words = " ".join(text.split())
-    found = 0
-    for leaf in _leaves(structured):
-        found += 1
-        if found > MOST_LEAVES or not _said(leaf, words):
-            return False
-    return found > 0
+    words, leaves = " ".join(text.split()), list(islice(_leaves(structured), MOST_LEAVES + 1))
+    return 0 < len(leaves) <= MOST_LEAVES and all(_said(leaf, words) for leaf in leaves)
 
 
 def _said(leaf: Any, words: str) -> bool:
@@ -172,25 +166,16 @@ def records_of(value: Any) -> Records | None:
         if set(fields) == {"columns", "rows"}:
             return _with_columns(fields["columns"], fields["rows"])
         value = next(iter(fields.values())) if len(fields) == 1 else None
-    if not isinstance(value, list) or len(cast("list[Any]", value)) < 2:
+    found = cast("list[Any]", value) if isinstance(value, list) else []
+    if len(found) < 2 or not all(found) or not all(isinstance(item, dict) for item in found):
         return None
-    items = cast("list[Any]", value)
-    names: dict[str, None] = {}
-    seen = 0
-    for item in items:
-        if not isinstance(item, dict) or not item:
-            return None
-        if seen < _LOOKED_AT:
-            fields = cast("dict[str, Any]", item)
-            if any(isinstance(one, (dict, list)) for one in fields.values()):
-                return None
-            names.update(dict.fromkeys(fields))
-            seen += 1
-    shared = sum(len(cast("dict[str, Any]", item)) for item in items[:seen])
-    if not 2 <= len(names) <= MOST_COLUMNS or shared * 3 < len(names) * seen * 2:
+    items = cast("list[dict[str, Any]]", found)
+    first, names = items[:_LOOKED_AT], dict.fromkeys(name for item in items[:_LOOKED_AT] for name in item)
+    if not 2 <= len(names) <= MOST_COLUMNS or sum(map(len, first)) * 3 < len(names) * len(first) * 2:
         return None
-    for item in items[seen:]:
-        names.update(dict.fromkeys(cast("dict[str, Any]", item)))
+    if any(isinstance(one, (dict, list)) for item in first for one in item.values()):
+        return None
+    names |= dict.fromkeys(name for item in items for name in item)
     return Records(tuple(names), items) if len(names) <= MOST_COLUMNS else None
 
 
@@ -365,10 +350,25 @@ def _last_part(path: str) -> str:
 @lru_cache(maxsize=256)
 def language_of_file(name: str) -> tuple[str, str]:
     """pygments' alias of the language of a file and its name for people; two empty ones where there is none."""
-    # pygments is there since the first code was shown, or costs 25 ms now.
-    from pygments.lexers import find_lexer_class_for_filename  # pyright: ignore[reportUnknownVariableType]
+    # pygments is there since the first code was shown, or costs 25 ms now. Its own look-up by name keeps 5 MB.
+    from pygments.lexers import find_lexer_class, get_all_lexers  # pyright: ignore[reportUnknownVariableType]
 
-    return _named(find_lexer_class_for_filename(name))
+    named: list[tuple[Any, str]] = [
+        (find_lexer_class(lexer), pattern)
+        for lexer, _, patterns, _ in get_all_lexers(plugins=False)
+        for pattern in patterns
+        if _is_named(name, pattern)
+    ]
+    best = max(reversed(named), key=lambda one: one[0].priority + ("*" not in one[1]) / 2, default=(None, ""))
+    return _named(best[0])
+
+
+def _is_named(name: str, pattern: str) -> bool:
+    """Do as `fnmatchcase`, which compiles and keeps what it is given: next to all patterns are a name or an ending."""
+    end = pattern.removeprefix("*")
+    if not _WILD.isdisjoint(end):
+        return fnmatchcase(name, pattern)
+    return name == end or (end != pattern and name.endswith(end))
 
 
 @lru_cache(maxsize=64)
@@ -408,7 +408,7 @@ def _stands_alone(text: str, at: int) -> bool:
 Table = Records | Delimited
 
 
-LANGUAGES = ("python", "bash", "json", "diff", "javascript", "typescript", "html", "yaml", "toml", "sql", "markdown")
+LANGUAGES = ("text", "python", "bash", "json", "diff", "javascript", "typescript", "yaml", "toml", "sql")
 
 
 def use_first(is_stopped: Callable[[], bool]) -> None:
@@ -419,5 +419,4 @@ def use_first(is_stopped: Callable[[], bool]) -> None:
             return
         find_lexer(language)
     if not is_stopped():
-        language_of_file("a.txt")  # the first name of a file costs 50 ms: a thousand patterns
-        language_of_text("a\nb")  # and the first text 20
+        language_of_text("a\nb")  # the first text costs 20 ms
