@@ -91,17 +91,19 @@ def agent_work(call: CallView) -> str:
     return " · ".join(parts)
 
 
-AGENT_QUIET_AFTER = 60.0  # seconds without news of an agent that are told
+NEWS_AGED, NO_NEWS = 10.0, 60.0  # seconds since an agent's last news: first their age is told, then that there are none
 
 
-def agent_state(call: CallView, now: float) -> str:
-    """Return what a running agent waits for, where that is worth a word: you, or its model and tools for long."""
+def agent_state(call: CallView, now: float) -> tuple[str, bool]:
+    """Return what a running agent waits for, where that is worth a word, and whether it is worth your look."""
     if (work := call.work) is None or call.state is not CallState.RUNNING:
-        return ""
+        return "", False
     if work.waiting:
-        return "needs you"
+        return "needs you", True
     quiet = now - max(call.news_at, call.started_at or 0.0)
-    return f"no news for {amounts.seconds(quiet)}" if quiet > AGENT_QUIET_AFTER else ""
+    if quiet <= NO_NEWS:
+        return f"last news {int(quiet)} s ago" if quiet > NEWS_AGED else "", False
+    return f"no news for {amounts.seconds(quiet)}", True
 
 
 def decided_in_words(event: ev.ApprovalResolved) -> str:

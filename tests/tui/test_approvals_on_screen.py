@@ -358,7 +358,9 @@ async def test_a_time_limit_of_waiting_is_counted_down_and_denies(tmp_path: Path
 
 async def test_the_time_goes_on_while_a_board_gives_its_lines_to_one_who_reads(tmp_path: Path) -> None:
     model = WrittenModel(calls(THREE[0]), say("All decided."))
-    console = app(tmp_path, model, Tools({("files", "write"): echo}, read_only=False), gate=ApprovalGate(ApprovalMode.ASK))
+    console = app(
+        tmp_path, model, Tools({("files", "write"): echo}, read_only=False), gate=ApprovalGate(ApprovalMode.ASK)
+    )
     engine = console._services.engine  # pyright: ignore[reportPrivateUsage]
     engine.settings = replace(engine.settings, approval_timeout=90.0)
     async with console.run_test(size=(80, 24)) as pilot:
