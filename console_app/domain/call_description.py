@@ -28,6 +28,7 @@ _MAIN = (
 )  # words in the name of an argument that says most of a call, the first of them most
 _WORD = re.compile("[A-Z]?[a-z]+|[A-Z]+")  # of an argument's name, in any spelling
 _ENDED = "This call has ended."
+WAITED_FOR = "What made this call waits for it."
 NOTHING_RUNS = "No call is running: there are no results to send."
 
 
@@ -161,7 +162,7 @@ def refusal(call: CallView, act: Act, *, siblings_run: bool = False) -> str:
         case Act.APPROVE | Act.DENY:
             return "" if call.state is CallState.WAITING else "This call doesn't wait for approval."
         case _ if call.origin == "provider":
-            return "The provider runs this call itself: it can't be cancelled, edited or run again here."
+            return "What answers runs this call itself: it can't be stopped, changed, sent away or run again here."
         case Act.SEND:
             return "" if siblings_run or call.state is not CallState.FINISHED else NOTHING_RUNS
         case Act.CANCEL:
@@ -173,8 +174,8 @@ def refusal(call: CallView, act: Act, *, siblings_run: bool = False) -> str:
         case Act.BACKGROUND:
             if call.is_own and not call.is_agent:
                 return "This is Fanout's own call: its answer needs it."
-            if call.parent:
-                return "What made this call waits for it."
+            if call.parent and call.behind is None:  # no call of an agent's own answer
+                return WAITED_FOR
             return "This call runs in the background already." if call.detached else ""
         case Act.EDIT | Act.RETRY if call.detached and call.state is CallState.RUNNING:
             return "This call runs in the background: it can run again once it has ended."
