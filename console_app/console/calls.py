@@ -40,11 +40,13 @@ class Calls:
         if turn is not None and turn.detach_call(call_id):
             self._ui.toast("The call goes on in the background. The model reads its result when it is there.")
         else:
-            self._ui.toast("No answer waits for this call: it runs by itself already.")
+            alone = "No answer waits for this call: it runs by itself already."
+            self._ui.toast(alone if turn is None else call_description.WAITED_FOR)
 
     def newest_to_background(self) -> None:
         calls = reversed(self._ui.transcript.open_calls.values())
-        able = (call for call in calls if not call_description.refusal(call, call_description.Act.BACKGROUND))
+        background = call_description.Act.BACKGROUND
+        able = (call for call in calls if not call.agent and not call_description.refusal(call, background))
         if (call := next(able, None)) is None:
             self._ui.toast("No call is running that could go on in the background.")
         else:

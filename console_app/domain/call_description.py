@@ -28,6 +28,7 @@ _MAIN = (
 )  # words in the name of an argument that says most of a call, the first of them most
 _WORD = re.compile("[A-Z]?[a-z]+|[A-Z]+")  # of an argument's name, in any spelling
 _ENDED = "This call has ended."
+WAITED_FOR = "What made this call waits for it."
 NOTHING_RUNS = "No call is running: there are no results to send."
 
 
@@ -101,17 +102,19 @@ def took(call: CallView, now: float) -> str:
     return f"at least {ran}" if call.outcome is Outcome.INTERRUPTED else ran  # nobody saw its end
 
 
-AGENT_QUIET_AFTER = 60.0  # seconds without news of an agent that are told
+NEWS_AGED, NO_NEWS = 10.0, 60.0  # seconds since an agent's last news: first their age is told, then that there are none
 
 
-def agent_state(call: CallView, now: float) -> str:
-    """Return what a running agent waits for, where that is worth a word: you, or its model and tools for long."""
+def agent_state(call: CallView, now: float) -> tuple[str, bool]:
+    """Return what a running agent waits for, where that is worth a word, and whether it is worth your look."""
     if (work := call.work) is None or call.state is not CallState.RUNNING:
-        return ""
+        return "", False
     if work.waiting:
-        return "needs you"
+        return "needs you", True
     quiet = now - max(call.news_at, call.started_at or 0.0)
-    return f"no news for {amounts.seconds(quiet)}" if quiet > AGENT_QUIET_AFTER else ""
+    if quiet <= NO_NEWS:
+        return f"last news {int(quiet)} s ago" if quiet > NEWS_AGED else "", False
+    return f"no news for {amounts.seconds(quiet)}", True
 
 
 def decided_in_words(event: ev.ApprovalResolved) -> str:
@@ -169,7 +172,7 @@ def refusal(call: CallView, act: Act, *, siblings_run: bool = False) -> str:
         case Act.APPROVE | Act.DENY:
             return "" if call.state is CallState.WAITING else "This call doesn't wait for approval."
         case _ if call.origin == "provider":
-            return "The provider runs this call itself: it can't be cancelled, edited or run again here."
+            return "What answers runs this call itself: it can't be stopped, changed, sent away or run again here."
         case Act.SEND:
             return "" if siblings_run or call.state is not CallState.FINISHED else NOTHING_RUNS
         case Act.CANCEL:
@@ -181,8 +184,8 @@ def refusal(call: CallView, act: Act, *, siblings_run: bool = False) -> str:
         case Act.BACKGROUND:
             if call.is_own and not call.is_agent:
                 return "This is Fanout's own call: its answer needs it."
-            if call.parent:
-                return "What made this call waits for it."
+            if call.parent and call.behind is None:  # no call of an agent's own answer
+                return WAITED_FOR
             return "This call runs in the background already." if call.detached else ""
         case Act.EDIT | Act.RETRY if call.detached and call.state is CallState.RUNNING:
             return "This call runs in the background: it can run again once it has ended."

@@ -446,14 +446,15 @@ class Agents:
         if running is None:
             return result
         if running.turn is not None:
-            running.turn.end_now(Ending("cancelled", result.error))
+            running.turn.end_now(Ending("cancelled", result.error, cut=result.outcome is Outcome.INTERRUPTED))
         transcript = self._base().transcript.agents.get(running.task.path)
         if transcript is None:
             return result
         had = ag.account(transcript, self._base().stamper.clock())
         if running.place is not None:
             had += f"\nWhat it changed, if anything, is on the branch {running.place.branch}."
-        return result.model_copy(update={"content": f"{result.content}\n{had}"})
+        ended = result.content.removesuffix(results.SENT_NOTHING).rstrip()
+        return result.model_copy(update={"content": f"{ended}\n{had}"})
 
     @property
     def running(self) -> dict[str, str]:

@@ -242,7 +242,9 @@ class Step:
         for call in self.batch.all_calls:
             if call.result is not None or call.detached:
                 continue
-            if self.ending is None or self.ending.outcome == "cancelled":
+            if self.ending is not None and self.ending.cut:
+                self.executor.interrupt(call)
+            elif self.ending is None or self.ending.outcome == "cancelled":
                 self.executor.cancel(call)
             elif call.started_at is not None:
                 ran = self._session.monotonic() - call.started_at

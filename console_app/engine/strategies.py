@@ -21,6 +21,7 @@ from console_app.records import dataclass, field
 class Ending:
     outcome: ev.TurnOutcome
     error: str | None = None
+    cut: bool = False  # nobody stopped it
 
 
 @dataclass(frozen=True, slots=True)

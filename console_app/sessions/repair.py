@@ -26,7 +26,6 @@ from console_app.records import dataclass, replace
 
 INTERRUPTED = "Interrupted before completion."
 MOST_SENT = 50  # lines
-_MOST_NAMED = 8  # agents
 WHY = "The console ended before this turn did."
 
 
@@ -88,7 +87,7 @@ class _Closing:
         if step is not None:
             self._answer(step, transcript)
             self._results(step, transcript)
-        if again := _again(transcript):
+        if again := transcript.what_is_cut():
             self._add(ev.Notice, level="warning", text=again)
         if transcript.turns[-1].outcome is None:
             self._add(ev.TurnFinished, outcome="cancelled", error=self._why)
@@ -168,25 +167,6 @@ def _joining(step: StepView, transcript: Transcript, agent: str) -> list[CallVie
 def _so_far(call: CallView) -> str:
     lines = call.output.plain_lines(MOST_SENT) if call.output is not None else []
     return "\n".join([" It had sent so far:", *lines]) if lines else ""
-
-
-def _again(transcript: Transcript) -> str:
-    count = sum(
-        call.state is not CallState.FINISHED and call.joins and not call.agent
-        for call in transcript.open_calls.values()
-    )
-    if not count:
-        return ""
-    calls, them = ("1 call was", "it") if count == 1 else (f"{count} calls were", "them")
-    return f"{calls} cut off: /retry runs {them} again.{_of_agents(transcript)}"
-
-
-def _of_agents(transcript: Transcript) -> str:
-    sent = [call for call in transcript.calls.values() if call.runs and not call.agent]
-    cut = [one_line(call.runs, 40) for call in sent if call.state is not CallState.FINISHED]
-    ended = [one_line(call.runs, 40) for call in sent if call.state is CallState.FINISHED]
-    finished = f" Agents that had finished: {', '.join(ended[-_MOST_NAMED:])}." if ended else ""
-    return f" Agents that were cut off: {', '.join(cut[-_MOST_NAMED:])}.{finished}" if cut else ""
 
 
 def _model(transcript: Transcript) -> str:

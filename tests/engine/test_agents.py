@@ -142,6 +142,24 @@ def test_the_words_of_an_agent_stand_where_it_said_them_live_and_replayed() -> N
     run(scene)
 
 
+def test_all_that_an_agent_in_the_background_ran_when_the_console_ended_was_interrupted() -> None:
+    async def scene() -> None:
+        tree = {"a": [sends("b")], "b": [calls({"n": "slow", "do": "hang"})]}
+        engine = agents_of(Models(go=[sends({"task": "a", "background": True})], **tree))
+        events = list(await play(engine))
+        while not any(event.agent == "general/general" for event in only(events, ev.CallStarted)):
+            events += await engine.background.next_slice(100)
+        said = engine.transcript.what_is_cut()
+        assert said == "1 call was cut off: /retry runs it again. Agents that were cut off: general."
+        engine.background.cancel()
+        while slice := await engine.background.next_slice(100):
+            events += slice
+        assert {one.outcome for one in Transcript.of(events).calls.values()} == {Outcome.INTERRUPTED}
+        check_agents(engine, events)
+
+    run(scene)
+
+
 def test_at_most_so_many_run_at_once() -> None:
     async def scene() -> None:
         tools = Tools()
@@ -191,6 +209,7 @@ def test_one_is_stopped_and_gives_back_what_it_had_while_its_sibling_goes_on() -
         had, other = tool_texts(engine)
         assert "2 calls" in had
         assert "First look." in had
+        assert "sent nothing" not in had
         assert "do one · ok" in had
         assert "do two · " in had
         assert other == "found b"

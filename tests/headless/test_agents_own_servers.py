@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ class Sending:
         return {"own_evaluate" in [tool["function"]["name"] for tool in body["tools"]] for body in mine}
 
 
-def run(fanout: Inside, sending: Sending, *more: str) -> Any:
+def run(fanout: Inside, sending: Callable[[Request], Answer], *more: str) -> Any:
     more = more or ("--approval-mode", "yolo")
     with WireServer(sending) as server:
         model = ("-m", "openai/test-model", "--base-url", server.base_url("openai-chat"))
@@ -98,6 +99,25 @@ def test_they_start_for_each_agent_and_are_gone_with_it(fanout: Inside) -> None:
     pids = [int(line) for line in (fanout.cwd / "pid").read_text().splitlines()]
     assert len(pids) == 2
     assert not any(map(is_there, pids))
+
+
+def test_a_question_of_such_a_server_is_declined(fanout: Inside) -> None:
+    server = Path(__file__).parents[1] / "mcp_client" / "fixtures" / "asking_server.py"
+    kind = KIND.format(python=sys.executable, code=f"import runpy; runpy.run_path('{server}', run_name='__main__')")
+    fanout.write(".claude/agents/counter.md", kind)
+    assert fanout.run("trust", "--yes").code == 0
+
+    def answer(request: Request) -> Answer:
+        said = [one for one in request.body["messages"] if one["role"] != "system"]
+        if said[-1]["role"] == "tool":
+            return Answer(Text("Done."))
+        sends = Call("fanout_agent", json.dumps({"task": "a", "kind": "counter"}))
+        return Answer(sends if said[0]["content"] == "go" else Call("own_form", "{}"))
+
+    told = events(run(fanout, answer))
+    (form,) = (one for one in told if one["type"] == "call.finished" and one.get("agent"))
+    assert form["outcome"] == "succeeded", told
+    assert "decline" in form["content"], form
 
 
 def test_a_file_that_is_not_trusted_starts_nothing(fanout: Inside) -> None:

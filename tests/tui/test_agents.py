@@ -203,3 +203,19 @@ async def test_a_call_of_an_opened_agent_is_decided_and_stopped_there(tmp_path: 
         await pilot.press("escape")
         await see(pilot, "Both have answered.")
         assert "by you" in seen(pilot.app)
+
+
+async def test_a_call_of_an_opened_agent_goes_to_the_background_of_that_agent(tmp_path: Path) -> None:
+    bench = Bench()
+    bench.model.answers.insert(3, say("I go on without it."))
+    async with bench.app(tmp_path).run_test(size=(120, 40)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "The store is fine.")
+        view = chat(pilot.app).view
+        look = next(one for one in view.blocks if isinstance(one, CallBlock) and one.call.tool == "look")
+        view.go_to_call(look.call)
+        await decide(pilot, "b")
+        await until(pilot, lambda: look.call.detached)
+        assert "goes on in the background" in toasts(pilot)
+        bench.free.set()
+        await see(pilot, "Both have answered.")

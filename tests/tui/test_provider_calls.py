@@ -32,7 +32,9 @@ async def test_it_shows_what_came_of_it_and_refuses_to_run_again(tmp_path: Path)
         assert "tide tables" in seen(pilot.app)
         await pilot.press("alt+up")
         await decide(pilot, "r")
-        await told(pilot, "The provider runs this call itself: it can't be cancelled, edited or run again here.")
+        await told(
+            pilot, "What answers runs this call itself: it can't be stopped, changed, sent away or run again here."
+        )
         await decide(pilot, "x", "e")
         assert pilot.app.screen is screen  # no dialog to edit it has opened
         assert screen.ui.shown.transcript.calls["srvtoolu_1"].attempt == 1

@@ -61,7 +61,7 @@ async def kinds(console: Console, _rest: str) -> None:
             call = console.ui.transcript.calls.get(call_id)
             state = call_description.in_words(call) if call is not None else "begins"
             did = call_description.agent_work(call) if call is not None else ""
-            waits = call_description.agent_state(call, console.services.clock()) if call is not None else ""
+            waits = call_description.agent_state(call, console.services.clock())[0] if call is not None else ""
             lines.append(f"  {one_line(path, 60)}: {' · '.join(filter(None, (state, waits, did)))}")
         lines += ["", "Kinds"] if lines else ["Kinds"]
         for name, kind in sorted(agents.kinds.items()):

@@ -280,7 +280,10 @@ class Conversation:
                 task.cancel()
             await asyncio.wait({task}, timeout=CLOSING)
             task.cancel()
+        cut = self.engine.transcript.what_is_cut()
         self.engine.background.cancel()
+        if cut:
+            self.engine.background.tell(ev.Notice(level="warning", text=cut))
         if self._beside is not None:
             await asyncio.wait({self._beside}, timeout=CLOSING)
             self._beside.cancel()
@@ -524,7 +527,7 @@ class Delivery:
         try:
             if event.agent and isinstance(event, ev.MessageAdded) and event.role == event.origin == "user":
                 agent = self._ui.transcript.agents.get(event.agent)
-                if agent is not None and agent.history:
+                if agent is not None and agent.turn is not None and agent.turn.message is not None:  # not its task
                     self._ui.toast(f"{one_line(event.agent, 40)} has read what you said.")
             self._heard(event)
             self._ui.show(event)

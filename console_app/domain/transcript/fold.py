@@ -3,7 +3,6 @@ more an event than one. The state is plain and mutable; blocks read it when they
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
@@ -13,6 +12,7 @@ from console_app.domain.events import TodoItem
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState
+from console_app.domain.transcript import results
 from console_app.domain.transcript.views import (
     AgentWork,
     CallView,
@@ -43,8 +43,8 @@ CallChange = (
     | ev.CallFinished
 )  # what happens to a call that is there
 
+_MOST_NAMED = 8  # agents
 _TAIL = 200  # characters of the newest words of an agent
-_MARKS = re.compile(r"^\s*(#+|[>*+-])\s+|(?<![\w/*])\*\*(?=[^\s*/])|(?<=[^\s*/])\*\*(?![\w/*])|`+")  # of Markdown
 MOST_LOG_LINES = 500  # of a call, on screen; the newest
 
 
@@ -188,7 +188,7 @@ class Transcript:
                     call.message = one_line(event.to_user(), _TAIL)
                 case ev.TextDelta() | ev.ReasoningDelta() if deep == len(names):
                     work.tail = (work.tail + event.text)[-_TAIL:]
-                    call.message = _MARKS.sub("", work.tail.rstrip().rpartition("\n")[2])
+                    call.message = results.MARKS.sub("", work.tail.rstrip().rpartition("\n")[2])
                 case ev.ApprovalRequested():
                     work.waiting.add(event.call_id)
                 case ev.ApprovalResolved() | ev.CallFinished():
@@ -215,6 +215,20 @@ class Transcript:
                     if calls[place - 1].id == call.parent or self.is_below(calls[place - 1], call.parent):
                         calls.insert(place, call)
                         return
+
+    def what_is_cut(self) -> str:
+        """Say which calls and agents are cut off if all ends now; "" for none."""
+        runs = [call.id for call in self.open_calls.values() if call.state is not CallState.FINISHED]
+        count = sum(self.calls[one].joins and not self.calls[one].agent for one in runs)
+        if not count:
+            return ""
+        calls, them = ("1 call was", "it") if count == 1 else (f"{count} calls were", "them")
+        sent = [call for call in self.calls.values() if call.runs and not call.agent]
+        cut = [one_line(call.runs, 40) for call in sent if call.id in runs]
+        ended = [one_line(call.runs, 40) for call in sent if call.id not in runs]
+        agents = f" Agents that were cut off: {', '.join(cut[-_MOST_NAMED:])}." if cut else ""
+        finished = f" Agents that had finished: {', '.join(ended[-_MOST_NAMED:])}." if cut and ended else ""
+        return f"{calls} cut off: /retry runs {them} again.{agents}{finished}"
 
     def call_of_agent(self, path: str) -> str:
         """Return the id of the call whose work the agent is; "" where none is known."""

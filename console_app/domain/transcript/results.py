@@ -15,6 +15,8 @@ from console_app.domain.tools import FAILED, Artifact, Outcome
 from console_app.domain.transcript.views import CallView
 from console_app.records import dataclass
 
+MARKS = re.compile(r"^\s*(#+|[>*+-])\s+|(?<![\w/*])\*\*(?=[^\s*/])|(?<=[^\s*/])\*\*(?![\w/*])|`+")  # of Markdown
+
 
 class ToModel(StrEnum):
     """The sentences in which results tell the model of the call itself: people read other words in their place."""

@@ -18,6 +18,7 @@ AVAILABLE = ". Available: "  # before the names of tools in it
 INTERRUPTED = "Interrupted before completion."
 SINGLE = "not executed: one tool a message"
 QUOTATION = "It is a quotation, and no call."
+SENT_NOTHING = "It had sent nothing so far."
 NO_OUTPUT = "(the tool returned no output)"
 
 _PLANNED = "plan mode is on, and this tool isn't known to be read-only."
@@ -28,7 +29,7 @@ _NAME_LENGTH = 200
 
 
 def _so_far(lines: Sequence[str]) -> str:
-    return "It had sent so far:\n" + "\n".join(lines) if lines else "It had sent nothing so far."
+    return "It had sent so far:\n" + "\n".join(lines) if lines else SENT_NOTHING
 
 
 def _plain(outcome: Outcome, content: str, error: str | None = None) -> ToolResult:

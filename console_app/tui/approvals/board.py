@@ -9,6 +9,7 @@ import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -784,11 +785,12 @@ class ApprovalBoard(FoldingBoard):
         end = self._first + self._calls_shown
         visible = list(enumerate(selection.waiting))[self._first : end]
         opened = not self.query_one(ArgumentsView).has_class("-in-row")
-        lines: list[Content] = []
-        for n, one in visible:
-            again = n > self._first and selection.waiting[n - 1].call.why == one.call.why
-            here = n == selection.selected
-            lines.append(row(one, here, sizes, now, opened=opened and here, again=again))
+        reasons = [None, *(approval.call.why for _, approval in visible)]
+        said_above = [above == why for above, why in pairwise(reasons)]
+        lines = [
+            row(approval, n == selection.selected, sizes, now, opened=opened and n == selection.selected, again=again)
+            for (n, approval), again in zip(visible, said_above, strict=True)
+        ]
         above, below = self._first, len(selection.waiting) - end
         cut = " ".join(filter(None, (f"↑ {above}" if above else "", f"↓ {below}" if below else "")))
         hidden = f"{cut} more" if cut and len(selection.waiting) > 1 else ""

@@ -98,10 +98,10 @@ class AgentPane(Vertical):
             return False
         runs = call.state is CallState.RUNNING
         took = amounts.seconds((call.finished_at or now) - (call.started_at or call.announced_at))
-        news = call_description.agent_state(call, now)
+        news, _ = call_description.agent_state(call, now)
         state = call_description.in_words(call)
         facts = [f"Agent {one_line(self.agent, 60)}", state, news, call_description.agent_work(call), took]
-        keys = "ctrl+s says it what you wrote · esc back" if runs else "esc back"
+        keys = "ctrl+s tells it what you wrote · esc back" if runs else "esc back"
         self.query_one("#agent-title", Static).update(Content(" · ".join([one for one in facts if one] + [keys])))
         return runs
 

@@ -175,10 +175,20 @@ def test_a_call_without_news_for_long_says_so() -> None:
 
 def test_an_agent_without_news_for_a_minute_says_so() -> None:
     call = a_call(message="I look", news_at=START, work=AgentWork(steps=1))
-    assert "no news" not in shown(panel(call), 140, now=START + 59)
+    assert "news" not in shown(panel(call), 140, now=START + 9)
+    assert "last news 58 s ago · step 1" in shown(panel(call), 140, now=START + 59)
     assert "no news for 1 m 00 s · step 1" in shown(panel(call), 80, now=START + 61)
     call.work = AgentWork(steps=1, waiting={"call_2"})
     assert "needs you · step 1" in shown(panel(call), 80, now=START + 61)
+
+
+def test_the_row_of_an_agent_that_ended_says_what_came_of_it() -> None:
+    worked = AgentWork(steps=3, calls=3, tokens=7300)
+    own = {"server": "fanout", "tool": "agent", "runs": "scout", "state": CallState.FINISHED, "work": worked}
+    failed = a_call(**own, outcome=Outcome.FAILED, error="files · read_file failed 3 times alike", content="…")
+    assert "failed · files · read_file failed 3" in shown(panel(failed), 80), "the reason before the figures"
+    answered = a_call(**own, outcome=Outcome.SUCCEEDED, content="**Finished** all of `it`.")
+    assert "7.3k tokens · Finished all of it." in shown(panel(answered), 100), "without the marks of Markdown"
 
 
 def test_a_call_that_ends_by_itself_says_when_and_what_would_help() -> None:

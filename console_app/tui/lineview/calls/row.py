@@ -76,7 +76,8 @@ def row(
     newest = [] if told_above else news(call, max(left, 0), palette, now, detail, opened=opened, below=below)
     words: list[Piece] = []
     worked: list[Piece] = [(figures, palette.muted)] if (figures := call_description.agent_work(call)) else []
-    for part in (*([one] for one in said), worked, newest):
+    failed = call.outcome is Outcome.FAILED  # its reason comes first
+    for part in (*([one] for one in said), *((newest, worked) if failed else (worked, newest))):
         words += [*([dot] if words else []), *part] if part else []
     wanted = pieces_width(words) + len(dot[0]) if words else 0
     room_of_brief = left - 2 - min(wanted, third)
@@ -92,8 +93,9 @@ def _state(call: CallView, word: str, style: Style, palette: Palette, now: float
     """The word for a call's state, where it isn't good and doesn't run; in place of "said no" stands why."""
     verdict = call.verdict
     if verdict is None:
-        if waits := call_description.agent_state(call, now):
-            return [(waits, palette.warning)]
+        waits, grave = call_description.agent_state(call, now)
+        if waits:
+            return [(waits, palette.warning if grave else palette.muted)]
         return [(word, style)] if call.waits_for_you or call.state is CallState.QUEUED else []
     if verdict.is_good:
         return []
@@ -219,6 +221,7 @@ def _finished(call: CallView, room: int, palette: Palette, detail: CallDetail, *
         brief = [(one_line(results.pictures_in_words(pictures), 80), style)]
     elif not brief and not files and succeeded:
         brief = [("no output", palette.muted)]
+    rest = rest if brief else [(text.lstrip(), ink) for text, ink in rest]
     tail = [*rest, *([("  ", palette.base), *files] if files and (brief or rest) else files)]
     if rest and files and pieces_width(tail) > room // 2:
         tail = [("  ", palette.base), *files]  # that there are files says more than how long the result is
@@ -241,6 +244,8 @@ def _brief(
         return said, _rest(call, max(room - pieces_width(said), 0), palette, detail)
     body = detail.body
     said = brief(body, call.arguments, call.structured, palette, style)
+    if call.is_agent:
+        said = [(results.MARKS.sub("", text), ink) for text, ink in said]
     return said, [] if says_all(body) else _rest(call, room // 2, palette, detail)
 
 
