@@ -144,9 +144,8 @@ def _of_json(run: Ran, event: str) -> ports.Heard:
         notice = f"{run.about} wrote JSON that can't be read."
         calls = event == "PreToolUse"
         return ports.Heard("ask" if calls else "", "a hook's answer can't be read" if calls else "", notices=(notice,))
-    said = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
-    own: Any = said.get("hookSpecificOutput")
-    inner = cast("dict[str, Any]", own) if isinstance(own, dict) else {}
+    said = safe_text.as_object(found)
+    inner = safe_text.as_object(said.get("hookSpecificOutput"))
     reason = _text(inner, "permissionDecisionReason") or _text(said, "reason") or _text(said, "stopReason")
     decision = inner.get("permissionDecision") or {"approve": "allow", "block": "deny"}.get(str(said.get("decision")))
     stops = said.get("decision") == "block" or said.get("continue") is False or decision == "deny"
