@@ -17,6 +17,4 @@ async def burn(arguments: Arguments, context: CallContext) -> str:
 
 if __name__ == "__main__":
     seconds = {"seconds": {"type": "number"}}
-    StdioServer(
-        "burning", (Tool("burn", "Takes a processor.", burn, seconds, ("seconds",), {"readOnlyHint": True}),)
-    ).run()
+    StdioServer("burning", (Tool(burn, "Takes a processor.", seconds, {"readOnlyHint": True}),)).run()

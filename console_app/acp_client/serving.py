@@ -6,10 +6,10 @@ import asyncio
 import re
 import shlex
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from console_app.acp_client.wire import METHOD_NOT_FOUND, AgentRefusal
-from console_app.domain import Outcome, ToolResult, agents, errors
+from console_app.domain import Outcome, ToolResult, agents, errors, safe_text
 from console_app.records import dataclass
 
 READ, WRITE, RUN = "files.read_file", "files.write_file", "shell.run"
@@ -100,14 +100,12 @@ class Served:
     def _create(self, params: dict[str, Any]) -> dict[str, Any]:
         if len(self._terminals) >= MOST_TERMINALS:
             raise AgentRefusal(f"{MOST_TERMINALS} terminals are open: release some")
-        arguments = params.get("args")
-        words = [str(one) for one in cast("list[Any]", arguments)] if isinstance(arguments, list) else []
+        words = [str(one) for one in safe_text.as_list(params.get("args"))]
         command = str(params.get("command", ""))
         line = shlex.join([command, *words]) if words else command
-        variables = params.get("env")
-        for one in cast("list[Any]", variables) if isinstance(variables, list) else []:
-            if isinstance(one, dict) and _NAME.fullmatch(name := str(cast("dict[str, Any]", one).get("name"))):
-                line = f"export {name}={shlex.quote(str(cast('dict[str, Any]', one).get('value', '')))}\n{line}"
+        for one in map(safe_text.as_object, safe_text.as_list(params.get("env"))):
+            if _NAME.fullmatch(name := str(one.get("name", ""))):
+                line = f"export {name}={shlex.quote(str(one.get('value', '')))}\n{line}"
         asked: dict[str, Any] = {"command": line, "timeout": _LONGEST}
         if isinstance(cwd := params.get("cwd"), str):
             asked["cwd"] = cwd

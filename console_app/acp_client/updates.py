@@ -149,9 +149,7 @@ class AgentUpdates:
                 content=one_line(str(entry.get("content", "")), 300),
                 status=_TODO.get(str(entry.get("status")), ev.TodoStatus.PENDING),
             )
-            for entry in map(
-                safe_text.as_object, (cast("list[Any]", entries) if isinstance(entries, list) else [])[:MOST_LISTED]
-            )
+            for entry in map(safe_text.as_object, safe_text.as_list(entries)[:MOST_LISTED])
         ]
         self._host.tell(ev.TodoChanged(items=tuple(items)))
 

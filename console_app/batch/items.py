@@ -296,7 +296,7 @@ def _told_apart(items: list[batch.WorkItem], problems: list[str]) -> list[batch.
 
 
 def _call(entry: Any) -> batch.GivenCall:
-    fields = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
+    fields = safe_text.as_object(entry)
     tool, arguments = fields.get("tool"), fields.get("arguments", {})
     if isinstance(arguments, str):
         arguments = _json(arguments, "arguments")

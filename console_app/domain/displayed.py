@@ -10,10 +10,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from console_app.domain.questions import SamplingRequest
-from console_app.domain.safe_text import BLANKS, as_list, as_object, is_blank, is_safe, one_line, visible
+from console_app.domain.safe_text import BLANKS, as_list, as_object, is_blank, is_safe, one_line, texts_in, visible
 from console_app.records import dataclass, replace
 
 DEFINITION = "what it is"  # in the column of names, before a tool's difference
@@ -131,19 +131,7 @@ def digest(lines: Sequence[ArgumentLine]) -> str:
 
 def hidden_characters(arguments: Mapping[str, Any]) -> bool:
     """Tell whether a name or a text among the arguments holds characters that can't be seen, or turn others round."""
-    return any(not is_safe(text) for text in _texts(dict(arguments)))
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for name, one in cast("dict[str, object]", value).items():
-            yield name
-            yield from _texts(one)
-    elif isinstance(value, list):
-        for one in cast("list[object]", value):
-            yield from _texts(one)
+    return any(not is_safe(text) for text in texts_in(dict(arguments), names=True))
 
 
 def diff_lines(old: list[str], new: list[str]) -> tuple[list[ArgumentLine], list[int]]:

@@ -24,6 +24,7 @@ from functools import lru_cache
 from typing import Any, cast
 from urllib.parse import unquote
 
+from console_app.domain.safe_text import changed
 from console_app.domain.schema.defaults import TooManySchemasError, defaults_at
 from console_app.records import dataclass, field
 
@@ -306,13 +307,7 @@ def _same_json(pattern: str, value: object) -> bool:
 
 
 def _plain(value: object) -> object:
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, list):
-        return [_plain(one) for one in cast("list[object]", value)]
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in cast("dict[str, object]", value).items()}
-    return value
+    return changed(value, float, lambda one: int(one) if one.is_integer() else one)
 
 
 def _number(text: str) -> float | None:

@@ -9,8 +9,10 @@ import json
 import math
 import re
 import sys
-from typing import Any, NoReturn, cast
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn, TypeVar, cast
 
+T = TypeVar("T")
 ALWAYS_UNSAFE = (  # the inside of a character class
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but tab and newline, DEL, C1
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # invisible letters and fillers
@@ -143,18 +145,37 @@ def json_line(value: Any) -> str:
     try:
         text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     except ValueError:
-        text = json.dumps(_finite(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+        finite = changed(value, float, lambda one: one if math.isfinite(one) else None)
+        text = json.dumps(finite, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("\x7f", "\\u007f")
 
 
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
+def changed(value: Any, kind: type[T], change: Callable[[T], Any], *, names: bool = False) -> Any:
+    """Return a JSON value with each value in it that is of `kind` changed; with `names` those of fields, too."""
+    if isinstance(value, kind):
+        return change(value)
     if isinstance(value, dict):
-        return {key: _finite(item) for key, item in cast("dict[Any, Any]", value).items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in cast("list[Any]", value)]
+        fields: dict[Any, Any] = {}
+        for name, one in cast("dict[Any, Any]", value).items():
+            fields[change(name) if names else name] = changed(one, kind, change, names=names)
+        return fields
+    if isinstance(value, list | tuple):  # of a tuple JSON makes a list, too
+        return [changed(one, kind, change, names=names) for one in cast("list[Any]", value)]
     return value
+
+
+def texts_in(value: Any, *, names: bool = False) -> Iterator[str]:
+    """Yield each text in a JSON value; with `names` those of fields, too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, one in cast("dict[str, Any]", value).items():
+            if names:
+                yield name
+            yield from texts_in(one, names=names)
+    elif isinstance(value, list):
+        for one in cast("list[Any]", value):
+            yield from texts_in(one, names=names)
 
 
 def as_list(value: Any) -> list[Any]:

@@ -6,13 +6,12 @@ import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
 
 from pydantic import ValidationError
 
 from console_app.config.files import disk
 from console_app.config.secrets import Redactor
-from console_app.domain import CallState, UsageError, batch, plural
+from console_app.domain import CallState, UsageError, batch, plural, safe_text
 from console_app.domain.transcript import BatchView, CallView
 from console_app.page.calls import WIDTH, CallEvents, CallsOnPage
 from console_app.page.document import document, facts, written
@@ -51,20 +50,9 @@ def _chosen(path: Path, redactor: Redactor) -> list[batch.ItemResult]:
             if len(kept) < MOST:
                 kept[result.id] = result
     chosen = [*failed.values(), *good.values()][:MOST]
-    return [batch.ItemResult.model_validate(_cleaned(one.model_dump(mode="json"), redactor)) for one in chosen]
-
-
-def _cleaned(value: Any, redactor: Redactor) -> Any:
-    """JSON without secrets, before anything of it is cut: half a secret is found by nobody."""
-    match value:
-        case str():
-            return redactor.clean(value)
-        case dict():
-            return {name: _cleaned(one, redactor) for name, one in cast("dict[str, Any]", value).items()}
-        case list():
-            return [_cleaned(one, redactor) for one in cast("list[Any]", value)]
-        case _:
-            return value
+    # Without secrets before anything of it is cut: half a secret is found by nobody.
+    cleaned = (safe_text.changed(one.model_dump(mode="json"), str, redactor.clean) for one in chosen)
+    return [batch.ItemResult.model_validate(one) for one in cleaned]
 
 
 def _body(title: str, run: batch.BatchSnapshot, results: Sequence[batch.ItemResult], texts: Texts) -> Iterator[str]:

@@ -15,8 +15,9 @@ import re
 import tomllib
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, assert_never, cast
+from typing import Annotated, Any, Literal, assert_never
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
 from pydantic_core import ErrorDetails
@@ -48,13 +49,8 @@ class _Player:
     ended: bool = False
 
     def _fill(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return _NAMED.sub(lambda found: self.names.get(found[1], ""), value)
-        if isinstance(value, dict):
-            return {key: self._fill(one) for key, one in cast("dict[str, Any]", value).items()}
-        if isinstance(value, list):
-            return [self._fill(one) for one in cast("list[Any]", value)]
-        return value
+        named = partial(_NAMED.sub, lambda found: self.names.get(found[1], ""))
+        return safe_text.changed(value, str, named)
 
     def _rounds(self, times: int) -> Iterator[int]:
         """Go through the rounds of a loop, with `{{n}}` set in each; once leaves the outer one's number."""
@@ -155,23 +151,13 @@ class _Player:
 class ScriptedProvider:
     """Plays `script`, or the script file at that path (ConfigError when it can't be read), one answer a request."""
 
+    name = "scripted"
+
     def __init__(self, script: Script | Path | str) -> None:
         self._script = script if isinstance(script, Script) else read_script(Path(script))
+        self.model, self.protocol = self._script.name, self._script.protocol
         self._uses = [0] * len(self._script.answer)
         self._requests = 0
-
-    @property
-    def name(self) -> str:
-        return "scripted"
-
-    @property
-    def model(self) -> str:
-        """Return the script's name: its `name`, else that of its file."""
-        return self._script.name
-
-    @property
-    def protocol(self) -> str:
-        return self._script.protocol
 
     def stream(self, request: ports.ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[ch.Chunk]]:
         """Play the next answer; a script that has none left is a ProviderError."""

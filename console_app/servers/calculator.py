@@ -32,12 +32,11 @@ async def calculate(arguments: Arguments, context: CallContext) -> str:
 
 
 EVALUATE = Tool(
-    "evaluate",
-    DESCRIPTION,
     calculate,
+    DESCRIPTION,
     {"expression": schema("string", "The expression, for example `355/113` or `sqrt(2)^3`.")},
-    ("expression",),
     {"title": "Calculate", **READS},
+    name="evaluate",
 )
 
 

@@ -140,25 +140,20 @@ def _bar_chart(table: CsvTable, series: Series, labels: list[str], label_name: s
 _PATH = schema("string", "Path of the CSV file, inside the allowed folders.")
 TOOLS = (
     Tool(
-        "summarize_csv",
-        "Describes a CSV file: its rows, and of each column the kind, missing values and what describes it.",
         summarize_csv,
+        "Describes a CSV file: its rows, and of each column the kind, missing values and what describes it.",
         {"path": _PATH},
-        ("path",),
         {"title": "Summarise a CSV file", **READS},
     ),
     Tool(
-        "summarize_multiple_csvs",
-        "Describes several CSV files at once; one that can't be read leaves the others.",
         summarize_multiple_csvs,
+        "Describes several CSV files at once; one that can't be read leaves the others.",
         {"paths": schema("array", "Paths of the CSV files.", items=schema("string"), minItems=1, maxItems=MOST_FILES)},
-        ("paths",),
         {"title": "Summarise CSV files", **READS},
     ),
     Tool(
-        "plot_csv",
-        "Draws columns of a CSV file as a chart and saves it as an SVG file. Bars add up the rows of each label.",
         plot_csv,
+        "Draws columns of a CSV file as a chart and saves it as an SVG file. Bars add up the rows of each label.",
         {
             "path": _PATH,
             "columns": schema(
@@ -166,8 +161,8 @@ TOOLS = (
             ),
             "kind": schema("string", enum=["line", "bar"], default="line"),
         },
-        ("path",),
         {**READS, "title": "Plot a CSV file", "readOnlyHint": False, "idempotentHint": False},
+        optional=("columns",),
     ),
 )
 

@@ -88,21 +88,18 @@ def _seconds(arguments: Arguments, name: str, default: float) -> float:
 _DURATION = "How long it takes."
 TOOLS = (
     Tool(
-        "long_task",
-        "Pretends to work on a task for some seconds and reports progress (step n of m). Calls overlap.",
         long_task,
+        "Pretends to work on a task for some seconds and reports progress (step n of m). Calls overlap.",
         {
             "task": schema("string", "What the task is called."),
             "duration_seconds": schema("number", _DURATION, default=5),
             "interval_seconds": schema("number", "Seconds between two reports.", default=0.5),
         },
-        ("task",),
         _HARMLESS,
     ),
     Tool(
-        "status_updates",
-        "Goes through stages, with progress of unknown total and a log line for each.",
         status_updates,
+        "Goes through stages, with progress of unknown total and a log line for each.",
         {
             "stages": {
                 "anyOf": [
@@ -113,42 +110,34 @@ TOOLS = (
             },
             "interval_seconds": schema("number", "Seconds a stage takes.", default=0.4),
         },
-        ("stages",),
         _HARMLESS,
     ),
     Tool(
-        "check",
-        "Pretends to run a command that finds something wrong: it ends with exit code 2.",
         check,
+        "Pretends to run a command that finds something wrong: it ends with exit code 2.",
         {
             "command": schema("string", "What it is called. Nothing is run."),
             "duration_seconds": schema("number", _DURATION, default=2),
         },
-        ("command",),
         _HARMLESS,
     ),
     Tool(
-        "publish",
-        "Pretends to publish something, to see a call that asks first. Nothing is published.",
         publish,
+        "Pretends to publish something, to see a call that asks first. Nothing is published.",
         {"title": schema("string", "What it would be called.")},
-        ("title",),
         {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False},
     ),
     Tool(
-        "fail",
-        "Always fails with the given message.",
         fail,
+        "Always fails with the given message.",
         {"message": schema("string", "What the error says.")},
-        (),
         _HARMLESS,
+        optional=("message",),
     ),
     Tool(
-        "big",
-        "Returns text of the given size, to see how a large result is shown.",
         big,
+        "Returns text of the given size, to see how a large result is shown.",
         {"bytes": schema("integer", "How many bytes.", minimum=0, maximum=MOST_BYTES)},
-        ("bytes",),
         _HARMLESS,
     ),
 )

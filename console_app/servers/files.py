@@ -177,30 +177,25 @@ _FOLDER = schema("string", "Path of the folder; the working folder by default.",
 
 TOOLS = (
     Tool(
-        "list_directory",
-        "Lists a folder: its folders first, then its files with their sizes.",
         list_directory,
+        "Lists a folder: its folders first, then its files with their sizes.",
         {"path": _FOLDER},
-        (),
         {"title": "List a folder", **READS},
     ),
     Tool(
-        "read_file",
-        "Reads a text file, at most 2000 lines from line `offset` on, or shows a picture.",
         read_file,
+        "Reads a text file, at most 2000 lines from line `offset` on, or shows a picture.",
         {
             "path": _PATH,
             "offset": schema("integer", "The first line; 1 by default.", minimum=1, default=1),
             "limit": schema("integer", "How many lines.", minimum=1, default=file_reading.MOST_LINES),
         },
-        ("path",),
         {"title": "Read a file", **READS},
     ),
     Tool(
-        "search_files",
+        search_files,
         "Finds lines that hold a text or match a regular expression, in every text file under a folder; without a "
         "query, finds files by name. What .gitignore leaves out, links, .venv and node_modules are passed over.",
-        search_files,
         {
             "query": schema("string", "The text, or a regular expression as Python writes it."),
             "path": _FOLDER,
@@ -216,37 +211,31 @@ TOOLS = (
                 "number", "How long it may take.", exclusiveMinimum=0, maximum=LONGEST_SEARCH, default=10
             ),
         },
-        (),
         {"title": "Search files", **READS},
+        optional=("query", "glob"),
     ),
     Tool(
-        "write_file",
-        "Creates a text file, or replaces one whole. Folders that are missing are created.",
         write_file,
+        "Creates a text file, or replaces one whole. Folders that are missing are created.",
         {"path": _PATH, "content": schema("string", "The whole text of the file.")},
-        ("path", "content"),
         {"title": "Write a file", **_CHANGES, "idempotentHint": True},
     ),
     Tool(
-        "edit_file",
-        "Replaces a text in a file by another. `old_text` must match exactly and be there once, unless replace_all.",
         edit_file,
+        "Replaces a text in a file by another. `old_text` must match exactly and be there once, unless replace_all.",
         {
             "path": _PATH,
             "old_text": schema("string", "The text to replace, exactly as it is in the file."),
             "new_text": schema("string", "What takes its place."),
             "replace_all": schema("boolean", "Replace every place.", default=False),
         },
-        ("path", "old_text", "new_text"),
         {"title": "Edit a file", **_CHANGES, "idempotentHint": False},
     ),
     Tool(
-        "apply_patch",
+        apply_patch,
         "Changes several files, or none if a part does not fit. `patch` is `*** Begin Patch`, then for each file "
         "`*** Update File: PATH` (or Add, Delete) with `@@` and lines after ` `, `-` or `+`, then `*** End Patch`.",
-        apply_patch,
         {"patch": schema("string")},
-        ("patch",),
         {"title": "Apply a patch", **_CHANGES, "idempotentHint": False},
     ),
 )

@@ -51,17 +51,16 @@ def _make(markdown: str, name: str) -> tuple[Path, dict[str, Any], int]:
 
 
 MARKDOWN_TO_PPTX = Tool(
-    "markdown_to_pptx",
+    markdown_to_pptx,
     "Makes a PowerPoint file of Markdown and saves it. `# ` and `## ` headings begin slides (so does `---`) and are "
     "their titles; lists keep their levels; paragraphs, code, tables and quotes are shown; a paragraph that begins "
     "with `Notes:`, or an HTML comment, becomes speaker notes. An existing file is never overwritten.",
-    markdown_to_pptx,
     {
         "markdown_content": schema("string", "The slides in Markdown."),
         "file_name": schema("string", "Name of the file, without a folder; else made of the title."),
     },
-    ("markdown_content",),
     {"title": "Make a presentation", **dict.fromkeys(READS, False)},
+    optional=("file_name",),
 )
 
 

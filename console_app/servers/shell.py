@@ -219,10 +219,9 @@ class Shell:
         run = {"type": "integer", "description": "Its number."}
         return (
             Tool(
-                "run",
+                self.run,
                 "Runs a command with bash in the working folder: tests, builds, git. It has no input, and all that it "
                 f"started ends with it. Commands are {self.sandbox.says}.",
-                self.run,
                 {
                     "command": {"type": "string"},
                     "cwd": {"type": "string", "description": "A folder inside the working folder."},
@@ -234,27 +233,24 @@ class Shell:
                         "description": "Without the sandbox, for what it stopped: the user is always asked.",
                     },
                 },
-                ("command",),
                 {"title": "Run a command", "readOnlyHint": False, "destructiveHint": True, "openWorldHint": True},
+                optional=("cwd", "background", "pty", "outside"),
             ),
             Tool(
-                "output",
-                "Reads the output of a run, or waits for its end.",
                 self.output,
+                "Reads the output of a run, or waits for its end.",
                 {
                     "run": run,
                     "offset": {"type": "integer", "description": "The first byte; 0 by default."},
                     "wait": {"type": "number", "description": "Seconds to wait for its end."},
                 },
-                ("run",),
                 {"title": "Read output", "readOnlyHint": True, "openWorldHint": False},
+                optional=("offset", "wait"),
             ),
             Tool(
-                "stop",
-                "Ends a run, and all that it started.",
                 self.stop,
+                "Ends a run, and all that it started.",
                 {"run": run},
-                ("run",),
                 {"title": "Stop a run", "readOnlyHint": False, "destructiveHint": False, "openWorldHint": False},
             ),
         )

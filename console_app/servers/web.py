@@ -24,7 +24,7 @@ async def fetch(arguments: Arguments, context: CallContext) -> str:
 
 
 _HINTS = {"title": "Read a web page", "openWorldHint": True}
-TOOLS = (Tool("fetch", "Reads one public web page as text.", fetch, {"url": schema("string")}, ("url",), _HINTS),)
+TOOLS = (Tool(fetch, "Reads one public web page as text.", {"url": schema("string")}, _HINTS),)
 
 
 if __name__ == "__main__":

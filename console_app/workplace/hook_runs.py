@@ -145,9 +145,8 @@ def _of_json(run: Ran, event: str) -> ports.Heard:
         found: Any = json.loads(run.output)
     except (ValueError, RecursionError):
         return _unheard(run, "wrote JSON that can't be read")
-    said = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
-    own: Any = said.get("hookSpecificOutput")
-    inner = cast("dict[str, Any]", own) if isinstance(own, dict) else {}
+    said = safe_text.as_object(found)
+    inner = safe_text.as_object(said.get("hookSpecificOutput"))
     reason = _text(inner, "permissionDecisionReason") or _text(said, "reason") or _text(said, "stopReason")
     decision = inner.get("permissionDecision") or {"approve": "allow", "block": "deny"}.get(str(said.get("decision")))
     stops = said.get("decision") == "block" or said.get("continue") is False or decision == "deny"

@@ -133,7 +133,8 @@ def run(words: str) -> str:
             say("done")
         case "served":
             call("t", rawInput={"command": "echo hi"}, status="in_progress")
-            made = answer_to(send("terminal/create", command="echo", args=["hi there"]))
+            named = [{"name": "A", "value": "1"}, {"value": "nameless"}, "odd"]
+            made = answer_to(send("terminal/create", command="echo", args=["hi there"], env=named))
             terminal = made["result"]["terminalId"]
             change("t", content=[{"type": "terminal", "terminalId": terminal}])
             status = answer_to(send("terminal/wait_for_exit", terminalId=terminal))["result"]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from console_app.acp_client import AcpModel, AgentProgram
-from console_app.domain import FanoutError, ToolResult, ToolSpec, errors
+from console_app.domain import FanoutError, Outcome, ToolResult, ToolSpec, errors
 from console_app.domain import events as ev
 from console_app.domain.agents import Permit
 from console_app.domain.tools import ServerIdentity
@@ -300,3 +300,32 @@ async def test_without_the_setting_it_is_given_no_server(engines: Callable[..., 
     host.there = {"tables": {"command": "tables", "args": [], "env": {}, "cwd": ""}}
     assert await engines("given").run(host) == "[]"
     assert not host.of(ev.Notice)
+
+
+class Working(Host):
+    """A host with tools: a command says that it ran, and no file can be written, nor one outside the folder read."""
+
+    async def make(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
+        self.made.append((tool, arguments))
+        if tool == "shell.run":
+            said = "hi there\n[exit 3 in 0.1 s; sandboxed]"
+            return ToolResult(outcome=Outcome.SUCCEEDED, content=said, structured={"exit_code": 3})
+        if tool == "files.read_file" and not arguments["path"].startswith("/"):
+            return ToolResult(outcome=Outcome.SUCCEEDED, content="the whole")
+        return ToolResult(outcome=Outcome.DENIED, content="not allowed")
+
+
+async def test_files_and_terminals_that_it_asks_for_are_calls_of_our_tools(
+    engines: Callable[..., Asked], tmp_path: Path
+) -> None:
+    (tmp_path / "note.txt").write_text("one\ntwo\nthree\n")
+    host = Working()
+    said = json.loads(await engines("served", folder=tmp_path).run(host))
+    assert said == [{"exitCode": 3, "signal": None}, "hi there", True, {"content": "two\n"}, True]
+    command = {"command": "export A=1\necho 'hi there'", "timeout": 3600}  # a variable without a name is none
+    assert host.made == [
+        ("shell.run", command),
+        ("files.write_file", {"path": "note.txt", "content": "one\ntwo\nthree\n"}),
+        ("files.read_file", {"path": "note.txt", "offset": 2}),
+        ("files.read_file", {"path": "/etc/hostname"}),
+    ]

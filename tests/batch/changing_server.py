@@ -37,8 +37,8 @@ if __name__ == "__main__":
     StdioServer(
         "changing",
         (
-            Tool("change", "Changes something.", run, _NAME, ("name",), {"readOnlyHint": False}),
-            Tool("look", "Reads something.", run, _NAME, ("name",), {"readOnlyHint": True}),
+            Tool(run, "Changes something.", _NAME, {"readOnlyHint": False}, name="change"),
+            Tool(run, "Reads something.", _NAME, {"readOnlyHint": True}, name="look"),
         ),
     ).run()
     _harm("end")

@@ -11,14 +11,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
 
 from console_app.config.files.disk import read_record, read_text, write_record
 from console_app.config.files.paths import PROJECT_FOLDER, Paths
 from console_app.config.files.toml_text import parse_toml
-from console_app.domain import ConfigError
+from console_app.domain import ConfigError, safe_text
 from console_app.records import dataclass
 
 _SCRIPTED = "scripted/"
@@ -57,7 +56,8 @@ def scripts_of(file: Path, text: str) -> dict[str, str]:
     ConfigError."""
     names: set[str] = set()
     if file.suffix == ".toml" and (_SCRIPTED in text or "\\" in text):  # an escape may hide it
-        names = {one.removeprefix(_SCRIPTED) for one in _texts(parse_toml(text, file)) if one.startswith(_SCRIPTED)}
+        texts = safe_text.texts_in(parse_toml(text, file))
+        names = {one.removeprefix(_SCRIPTED) for one in texts if one.startswith(_SCRIPTED)}
     elif file.suffix == ".md":
         names = {found.strip() for found in _NAMED.findall(text)}
     folder = _folder(file.absolute())
@@ -88,17 +88,3 @@ def _fingerprint(text: str, scripts: Mapping[str, str]) -> str:
         for part in (name, script):
             digest.update(hashlib.sha256(part.encode()).digest())
     return digest.hexdigest()
-
-
-def _texts(value: Any) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case dict():
-            for one in cast("dict[str, Any]", value).values():
-                yield from _texts(one)
-        case list():
-            for one in cast("list[Any]", value):
-                yield from _texts(one)
-        case _:
-            pass

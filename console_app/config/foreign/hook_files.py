@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from console_app.config.foreign.tree import MOST_FILES, Tree, digest
-from console_app.domain import one_line
+from console_app.domain import one_line, safe_text
 from console_app.records import dataclass, field
 
 FILES = (".claude/settings.json", ".claude/settings.local.json")
@@ -59,7 +59,7 @@ def hooks_of(table: Any, source: str, folder: str = "") -> tuple[tuple[Hook, ...
             )
             continue
         for group in cast("list[Any]", groups) if isinstance(groups, list) else [groups]:
-            entries = cast("dict[str, Any]", group) if isinstance(group, dict) else {}
+            entries = safe_text.as_object(group)
             matcher, inside = entries.get("matcher") or "", entries.get("hooks")
             if not isinstance(matcher, str) or len(matcher) > _MOST_PATTERN or not isinstance(inside, list):
                 problems.append(f"{source}: {event}: an entry has a `matcher` (a text) and a list of `hooks`")
@@ -75,7 +75,7 @@ def hooks_of(table: Any, source: str, folder: str = "") -> tuple[tuple[Hook, ...
 
 def _hook(one: Any, event: str, matcher: str, source: str, folder: str) -> Hook | str:
     """Return a hook, or a line that says why it is none."""
-    entry = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
+    entry = safe_text.as_object(one)
     kind, command, limit = entry.get("type", "command"), entry.get("command"), entry.get("timeout", LIMIT)
     if kind != "command":
         return f"{source}: {event}: a hook of type {one_line(str(kind), 40)} is not known here, and doesn't run"

@@ -13,10 +13,11 @@ import json
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 from console_app.config.secrets.secret_sources import is_worth_hiding, secrets_of_environment
+from console_app.domain import safe_text
 from console_app.records import dataclass
 
 _LONGEST_LINE_LEFT_ALONE = 15  # characters of a line of a secret with many lines: `-----END KEY-----` is longer
@@ -175,18 +176,8 @@ class Redactor:
         """
         if not self._current().known:
             return value
-        match value:
-            case str():
-                return self.without_known(value)
-            case dict():
-                fields = cast("dict[str, Any]", value)
-                cleaned = {self.without_known(name): self.without_known_in(one) for name, one in fields.items()}
-                return fields if cleaned == fields else cleaned
-            case list() | tuple():  # of a tuple JSON makes a list, too
-                items = cast("list[Any]", value)
-                return [self.without_known_in(one) for one in items]
-            case _:
-                return value
+        cleaned = safe_text.changed(value, str, self.without_known, names=True)
+        return value if cleaned == value else cleaned
 
     def cut(self, text: str) -> int:
         """Return up to where `text`, which goes on, can be cleaned by itself: behind that a secret may have begun."""

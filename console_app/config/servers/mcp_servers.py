@@ -331,7 +331,7 @@ class _Reader:
         self._filled_in.clear()
         unset = ""
         try:
-            known = {key: self._expand(value) for key, value in known.items()}
+            known = safe_text.changed(known, str, lambda text: _VARIABLE.sub(self._variable, text))
         except _UnsetError as error:
             if known.get("disabled") is not True:
                 texts = self._document.texts(where)
@@ -365,15 +365,6 @@ class _Reader:
         if fields.get("enabled") is False:  # as Atlas writes it; what one of the two switches off is off
             known["disabled"] = True
         return known
-
-    def _expand(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return _VARIABLE.sub(self._variable, value)
-        if isinstance(value, list):
-            return [self._expand(item) for item in cast("list[Any]", value)]
-        if isinstance(value, dict):
-            return {key: self._expand(item) for key, item in cast("dict[str, Any]", value).items()}
-        return value
 
     def _variable(self, match: re.Match[str]) -> str:
         name, default, other = match.groups()

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
-from console_app.domain import amounts, displayed, plural
+from console_app.domain import amounts, displayed, plural, safe_text
 from console_app.domain.transcript import CallView
 from console_app.records import dataclass
 
@@ -183,7 +183,7 @@ def histories(calls: Iterable[CallView], folder: Path) -> list[FileHistory]:
 
 def _changes(call: CallView) -> Iterator[Mapping[str, Any]]:
     changes: Any = (call.structured or {}).get("changes") if call.server == SERVER else None
-    for change in cast("list[Any]", changes) if isinstance(changes, list) else ():
+    for change in safe_text.as_list(changes):
         if isinstance(change, dict):
             yield cast("dict[str, Any]", change)
 

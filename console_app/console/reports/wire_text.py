@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from console_app.domain import safe_text
 from console_app.mcp_client import RawMessage, Traffic
@@ -83,21 +83,11 @@ def subject(message: RawMessage) -> str:
 
 
 def redacted(value: Any, redact: Redact) -> Any:
-    cleaned = _each(value, redact)
+    cleaned = safe_text.changed(value, str, redact, names=True)
     try:
         return json.loads(redact(json.dumps(cleaned, ensure_ascii=False)))
     except ValueError:  # what was hidden had a quote in it: better nothing than a secret
         return "(hidden: a secret in it could not be taken out alone)"
-
-
-def _each(value: Any, redact: Redact) -> Any:
-    if isinstance(value, str):
-        return redact(value)
-    if isinstance(value, dict):
-        return {redact(key): _each(item, redact) for key, item in cast("dict[str, Any]", value).items()}
-    if isinstance(value, list):
-        return [_each(item, redact) for item in cast("list[Any]", value)]
-    return value
 
 
 def jsonl(rows: Sequence[RawMessage], redact: Redact) -> Iterator[str]:

@@ -271,24 +271,11 @@ class OfflineProvider:
     `max_tokens`, `temperature` and `stop` mean nothing to it. Tokens in its usage are counted in words.
     """
 
+    name, model, protocol = "offline", "rehearsal", "offline"
+    no_pictures = "it goes by words"
+
     def __init__(self, pace: float = WORDS_PER_SECOND) -> None:
         self._pace = pace
-
-    @property
-    def name(self) -> str:
-        return "offline"
-
-    @property
-    def model(self) -> str:
-        return "rehearsal"
-
-    @property
-    def protocol(self) -> str:
-        return "offline"
-
-    @property
-    def no_pictures(self) -> str:
-        return "it goes by words"
 
     def stream(self, request: ports.ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[ch.Chunk]]:
         """Stream the answer to `request`; it fails in no way."""

@@ -94,15 +94,23 @@ Handler = Callable[[Arguments, CallContext], Awaitable[str | ToolOutput]]
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool: `properties` and `required` make its input schema, `annotations` are MCP ToolAnnotations."""
+    """A tool, called as its handler is. `properties` make its input schema: a call needs each that has no default,
+    but those that are `optional`. `annotations` are MCP ToolAnnotations."""
 
-    name: str
-    description: str
     handler: Handler
+    description: str
     properties: Mapping[str, Any]
-    required: Sequence[str] = ()
     annotations: Mapping[str, Any] = field(default_factory=dict[str, Any])
     output_schema: Mapping[str, Any] | None = None
+    optional: Sequence[str] = ()
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.name or self.handler.__name__)
+
+    @property
+    def required(self) -> list[str]:
+        return [name for name, one in self.properties.items() if "default" not in one and name not in self.optional]
 
     def listing(self) -> dict[str, Any]:
         listing: dict[str, Any] = {
@@ -111,7 +119,7 @@ class Tool:
             "inputSchema": {
                 "type": "object",
                 "properties": dict(self.properties),
-                "required": list(self.required),
+                "required": self.required,
                 "additionalProperties": False,
             },
             "annotations": dict(self.annotations),

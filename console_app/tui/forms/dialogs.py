@@ -234,9 +234,7 @@ class EarlierCalls:
         self._path = path
 
     def of(self, label: str) -> list[dict[str, Any]]:
-        listed = self._read().get(label)
-        found = cast("list[Any]", listed) if isinstance(listed, list) else []
-        return [cast("dict[str, Any]", one) for one in found if isinstance(one, dict)]
+        return [one for one in safe_text.as_list(self._read().get(label)) if isinstance(one, dict)]
 
     def add(self, label: str, arguments: Mapping[str, Any]) -> None:
         """Keeps a call as the newest of its tool, which becomes the newest tool."""
