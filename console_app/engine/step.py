@@ -92,6 +92,7 @@ class Step:
             emit=turn.emit,
             new_id=lambda provider_id, index: session.new_call_id(provider_id, f"call_{turn.number}_{number}_{index}"),
             missing=self._missing,
+            unloaded=self._unloaded,
             question=self._question,
             made=self._programs.by_id,
             program=provider_calls.call_id,
@@ -112,10 +113,12 @@ class Step:
     def _question(self, calls: Sequence[CallExecution]) -> str:
         return self._session.agents.question(self._session, calls) if self._session.agents is not None else ""
 
+    def _unloaded(self, tool: str) -> ToolSpec | None:
+        return next((spec for spec in self._behind.values() if tool in (spec.name, spec.label)), None)
+
     def _missing(self, tool: str) -> ToolResult:
-        for spec in self._behind.values():
-            if tool in (spec.name, spec.label):
-                return not_loaded(spec)
+        if (spec := self._unloaded(tool)) is not None:
+            return not_loaded(spec)
         why = why_not_offered(tool, self._session.servers)
         if not why and (does := tool_for(tool, {**self._behind, **self._specs})):
             if does in self._behind:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from console_app.domain import ToolSpec
+from console_app.domain import events as ev
 from console_app.domain.schema import object_of
 from console_app.domain.settings import ToolOffer
 from console_app.engine import Engine
@@ -96,8 +97,11 @@ def test_a_call_of_a_tool_that_was_not_searched_for_is_answered_with_its_definit
         model = Model(calls({"n": 1}, name=name), calls({"n": 1}, name="lab_work_3"))
         tools = Tools(many())
         engine = engine_of(model, tools)
-        check_turn(engine, await play(engine))
+        events = await play(engine)
+        check_turn(engine, events)
         assert outcomes(engine) == ["invalid", "succeeded"]
+        named = [(one.server, one.tool) for one in events if isinstance(one, ev.CallAnnounced)]
+        assert named == [("lab", "work_3")] * 2, "people see the tool's own name"
         assert json.loads(tool_texts(engine)[0].splitlines()[1])["name"] == "lab_work_3"
         assert [one.spec.name for one in tools.ran] == ["lab_work_3"]
         assert offered(model)[1] == [FIND, "lab_work_3"]

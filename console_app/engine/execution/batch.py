@@ -45,6 +45,7 @@ class Batch:
     emit: Callable[[ev.Event], None]
     new_id: Callable[[str, int], str]
     missing: Callable[[str], ToolResult]
+    unloaded: Callable[[str], ToolSpec | None]  # the tool that a name means, which the model had not searched for
     question: Callable[[Sequence[CallExecution]], str]
     made: dict[str, CallExecution]
     program: Callable[[str], str]
@@ -98,13 +99,14 @@ class Batch:
         self._announce(call)
 
     def _announce(self, call: CallExecution) -> None:
+        spec = call.spec or self.unloaded(call.name)
         self.emit(
             ev.CallAnnounced(
                 call_id=call.id,
                 index=call.index,
                 name=call.name,
-                server=call.spec.server if call.spec else "",
-                tool=call.spec.tool if call.spec else "",
+                server=spec.server if spec else "",
+                tool=spec.tool if spec else "",
                 origin=call.origin,
                 dialect=call.dialect,
                 parent=call.parent,
