@@ -171,9 +171,8 @@ class AnswerReader:
         if call.form in (self._reading.asked, self._reading.known):
             return ""
         self.in_doubt = True
-        at, line = self._place
-        start = call.around[0]
-        line += self.raw.count("\n", at, start) if start > at else 0
+        (at, line), start = self._place, call.around[0]
+        line += self.raw.count("\n", at, start)
         self._place, who = (max(at, start), line), one_line(self._reading.who, 60)
         return f"written as {call.form} on line {line}: does {who} write so?"
 

@@ -490,8 +490,7 @@ def _size(pieces: Sequence[str]) -> int:
 
 def _short(name: str, value: Any) -> str:
     words = {True: "(?:true|yes|on|1)", False: "(?:false|no|off|0)", None: "(?:null|none|nil)"}
-    plain = value is not None and not isinstance(value, bool)
-    written = re.escape(_compact(as_text(value).lower())) if plain else words[value]
+    written = words[value] if value is None or isinstance(value, bool) else re.escape(_compact(as_text(value).lower()))
     return re.escape(_compact(name.lower())) + (rf"(?:\W|is|as|to|of){{0,8}}{written}" if written else r"[:=(<]")
 
 
