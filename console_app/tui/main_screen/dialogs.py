@@ -133,8 +133,7 @@ class Dialogs:
     async def history(self) -> None:
         newest_first = dict.fromkeys(reversed(self._prompt().sent.entries))
         note = "" if newest_first else "no prompt was sent yet"
-        choices = [Choice(prompt) for prompt in newest_first]
-        picked = await self._ui.push(PickList("Prompt history", choices, note=note))
+        picked = await self._ui.push(PickList("Prompt history", [Choice(one) for one in newest_first], note=note))
         if picked is not None:
             self._prompt().recall(picked)
 
@@ -154,9 +153,8 @@ class Dialogs:
             return
         if (files := self._console.server_files) is not None:
             self._ui.open_beside(files.look)  # the keys behind this one are for the dialog
-        if await self._ui.push(
-            ServersScreen(switches, clock, name, self._offers, self._services.engine.in_each_request)
-        ):
+        screen = ServersScreen(switches, clock, name, self._offers, self._services.engine.in_each_request)
+        if await self._ui.push(screen):
             self._ui.changed()
 
     async def call(self, label: str, arguments: Mapping[str, Any] | None = None) -> bool:

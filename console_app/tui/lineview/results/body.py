@@ -436,9 +436,8 @@ def _command(text: str, fields: Mapping[str, Any] | None, palette: Palette, ink:
         written = [value for name in _OUTPUTS if isinstance(value := fields.get(name), str) and value.strip()]
         output = written[0] if written else "" if code is not None and text.lstrip().startswith("{") else text
     output = output.rpartition(_OF_HOOKS)[0] or output
-    lines = [line.strip() for line in safe_text.written_lines(output[-_SOURCE:])]
-    if len(output) > _SOURCE:
-        lines[0] = f"…{lines[0]}"
+    end = f"…{output[-_SOURCE:]}" if len(output) > _SOURCE else output
+    lines = [line.strip() for line in safe_text.written_lines(end)]
     said_of_it = (line for line in reversed(lines) if not verdicts.exit_line(line) and not _OF_OUR_SHELL.match(line))
     bare = (_RULED.sub("", line).strip() for line in said_of_it)
     said = next(filter(None, bare), "")

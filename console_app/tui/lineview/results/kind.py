@@ -374,13 +374,7 @@ def _is_named(name: str, pattern: str) -> bool:
 @lru_cache(maxsize=64)
 def language_of_alias(alias: str) -> tuple[str, str]:
     """The same by the word behind a fence."""
-    from pygments.lexers import find_lexer_class_by_name  # pyright: ignore[reportUnknownVariableType]
-    from pygments.util import ClassNotFound
-
-    try:
-        return _named(find_lexer_class_by_name(alias))
-    except ClassNotFound:
-        return "", ""
+    return _named(find_lexer(alias))
 
 
 def _named(lexer: Any) -> tuple[str, str]:

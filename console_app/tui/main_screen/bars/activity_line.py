@@ -98,8 +98,8 @@ class BackgroundLine(Widget, can_focus=True):
     BINDINGS = [  # noqa: RUF012 (Textual's own way)
         Binding("left", "choose(-1)", "previous", id="background.previous", show=False),
         Binding("right", "choose(1)", "next", id="background.next", show=False),
-        Binding("x", "end", "stop", id="background.end"),
-        Binding("enter", "go", "go to it", id="background.go"),
+        Binding("x", "tell(True)", "stop", id="background.end"),
+        Binding("enter", "tell(False)", "go to it", id="background.go"),
         Binding("escape,down", "screen.close_find", "back", id="background.leave", show=False),
     ]
 
@@ -145,16 +145,10 @@ class BackgroundLine(Widget, can_focus=True):
         self._chosen = min(max(self._chosen + delta, 0), max(len(self._calls) - 1, 0))
         self.refresh()
 
-    def action_end(self) -> None:
-        self._tell(end=True)
-
-    def action_go(self) -> None:
-        self._tell(end=False)
-
     def on_click(self) -> None:
-        self._tell(end=False)
+        self.action_tell(end=False)
 
-    def _tell(self, *, end: bool) -> None:
+    def action_tell(self, end: bool) -> None:
         if self._calls:
             self.post_message(self.Chosen(self._calls[self._chosen], end))
 
