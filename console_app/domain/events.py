@@ -17,6 +17,7 @@ Level = Literal["debug", "info", "notice", "warning", "error", "critical", "aler
 
 OutputStream = Literal["stdout", "stderr", "text"]  # text: of both, or of a tool that has no streams
 
+CONSOLE_ENDED = "The console ended before this turn did."
 PROGRAM = "program"
 """The tool of Fanout whose calls make others: its id is the `parent` of theirs."""
 

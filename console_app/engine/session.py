@@ -172,10 +172,9 @@ class Session:
 
     def _place(self, event: ev.Event, transcript: Transcript | None) -> None:
         """Note how much of its answer's text a new call stands behind."""
-        if not isinstance(event, ev.CallAnnounced) or transcript is None or event.parent in transcript.calls:
-            return
-        if step := transcript.step:
-            vars(event)["behind"] = len(step.visible)
+        known = transcript.calls if transcript is not None else ()
+        if isinstance(event, ev.CallAnnounced) and event.parent not in known and transcript and transcript.step:
+            vars(event)["behind"] = len(transcript.step.visible)
             event.__pydantic_fields_set__.add("behind")
 
     def leave(self, task: asyncio.Task[None]) -> None:

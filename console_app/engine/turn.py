@@ -126,7 +126,7 @@ class Turn(Decidable):
 
     def cancel(self, why: str = "") -> None:
         """Stop the turn: it ends as `cancelled`, `why` for people. Returns at once; the events follow."""
-        self._stop(Ending("cancelled", why or None))
+        self._stop(Ending("cancelled", why or None, cut=why == ev.CONSOLE_ENDED))
 
     def cancel_call(self, call_id: str) -> bool:
         step = self._step_of(call_id)

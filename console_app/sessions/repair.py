@@ -26,10 +26,9 @@ from console_app.records import dataclass, replace
 
 INTERRUPTED = "Interrupted before completion."
 MOST_SENT = 50  # lines
-WHY = "The console ended before this turn did."
 
 
-def closing_events(events: Sequence[ev.Event], why: str = WHY) -> list[ev.Event]:
+def closing_events(events: Sequence[ev.Event], why: str = ev.CONSOLE_ENDED) -> list[ev.Event]:
     """Return the events to append to a session, drafts among its events, so that its last turn is over."""
     if not _is_open(events):
         return []

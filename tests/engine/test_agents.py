@@ -218,19 +218,20 @@ def test_one_is_stopped_and_gives_back_what_it_had_while_its_sibling_goes_on() -
     run(scene)
 
 
-def test_all_is_stopped_at_once_with_a_result_at_every_depth() -> None:
+@each(("why", "ended"), [("", Outcome.CANCELLED), (ev.CONSOLE_ENDED, Outcome.INTERRUPTED)])
+def test_all_is_stopped_at_once_with_a_result_at_every_depth(why: str, ended: Outcome) -> None:
     async def scene() -> None:
         model = Models(go=[sends("a")], a=[sends({"task": "deep", "name": "deep"})], deep=[calls({"do": "hang"})])
 
         def stop(turn: Turn, event: ev.Event) -> None:
             if isinstance(event, ev.CallStarted) and event.agent == "general/deep":
-                turn.cancel()
+                turn.cancel(why)
 
         engine = agents_of(model)
         events = await play(engine, react=stop)
         assert ending(events).outcome == "cancelled"
         assert {event.agent for event in only(events, ev.TurnFinished)} == {"general/deep", "general", ""}
-        assert [event.outcome for event in only(events, ev.CallFinished)] == [Outcome.CANCELLED] * 3
+        assert [event.outcome for event in only(events, ev.CallFinished)] == [ended] * 3
         check_agents(engine, events)
 
     run(scene)

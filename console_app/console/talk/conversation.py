@@ -275,15 +275,16 @@ class Conversation:
         """Stop everything and wait until its tasks have ended. What still happens is stored, and not shown."""
         self._delivery.closing = True
         self._queue.clear()
+        cut = self.engine.transcript.what_is_cut()
         if (task := self._task) is not None:
-            if not self.stop() and self.activity is None:
+            if not self.stop(ev.CONSOLE_ENDED) and self.activity is None:
                 task.cancel()
             await asyncio.wait({task}, timeout=CLOSING)
             task.cancel()
-        cut = self.engine.transcript.what_is_cut()
         self.engine.background.cancel()
         if cut:
             self.engine.background.tell(ev.Notice(level="warning", text=cut))
+            self._deliver_beside()
         if self._beside is not None:
             await asyncio.wait({self._beside}, timeout=CLOSING)
             self._beside.cancel()
