@@ -92,7 +92,7 @@ def test_the_words_of_json_schema_are_read_in_one_place(nodes: dict[Path, list[a
     assert read == {"domain/schema", "servers", "servers/parts"}
 
 
-# A base of any app, which has tests of its own; the part of a call's panel that the lines around it know; what overrides
+# A base of any app, which has tests of its own; the part of a call's panel that the lines around it know; an override of
 # Textual's internals.
 BASES_OF_ONE = {"KeysInOrder", "Panel", "TimedScreen"}
 
