@@ -92,8 +92,8 @@ def test_the_words_of_json_schema_are_read_in_one_place(nodes: dict[Path, list[a
     assert read == {"domain/schema", "servers", "servers/parts"}
 
 
-# A base of any app, which has tests of its own; the part of a call's panel that the lines around it know; an override of
-# Textual's internals.
+# A base of any app, which has tests of its own; the part of a call's panel that the lines around it know; and what sets
+# a method of Textual's own.
 BASES_OF_ONE = {"KeysInOrder", "Panel", "TimedScreen"}
 
 
