@@ -92,8 +92,8 @@ READS_ONLY = "this agent can change nothing"
 
 @dataclass(frozen=True, slots=True)
 class MissedApproval:
-    """A call that nobody could approve: its `server.tool`, the rule that asks (None: the mode), why it asks in every
-    mode (""), its canonical arguments, and its dialect where only that is in question."""
+    """A call that nobody could approve: its `server.tool`, the rule that asks (None: the mode), its canonical
+    arguments, and its dialect where only that is in question."""
 
     tool: str
     rule: str | None
