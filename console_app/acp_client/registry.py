@@ -17,11 +17,7 @@ from console_app.records import dataclass, field
 _RUNNERS = {"npx": ("npx", "-y"), "uvx": ("uvx",)}  # programs that fetch a package and run it
 _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 _KNOWN: list[dict[str, Any]] = [  # in the shape of a registry; packages as their authors name them
-    {
-        "id": name,
-        "description": description,
-        "distribution": {"npx": {"package": package, "args": words}},
-    }
+    {"id": name, "description": description, "distribution": {"npx": {"package": package, "args": words}}}
     for name, description, package, words in (
         ("claude", "Claude Code of Anthropic", "@agentclientprotocol/claude-agent-acp", []),
         ("codex", "Codex of OpenAI", "@agentclientprotocol/codex-acp", []),
