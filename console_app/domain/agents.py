@@ -181,8 +181,7 @@ def account(transcript: Transcript, now: float) -> str:
     if calls:
         lines += ["Its calls, the newest last:", *(f"- {_line(call)}" for call in calls[-MOST_NAMED:])]
     if words := "\n\n".join(step.text.strip() for step in turn.steps if step.text.strip()):
-        cut = "" if len(words) <= MOST_TEXT else "[…] "
-        lines += ["Its words so far:", cut + words[-MOST_TEXT:]]
+        lines += ["Its words so far:", "[…] " * (len(words) > MOST_TEXT) + words[-MOST_TEXT:]]
     return "\n".join(lines)
 
 

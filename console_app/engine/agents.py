@@ -8,6 +8,7 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import partial
 
@@ -397,10 +398,8 @@ class Agents:
         first = await self._wait_for_first(prefix, reporter)
         relay = Relay(task.call_id, activity, above.background)
         message = as_message(GO_ON if again else task.task)
-        place = partial(self._has_place, session, task.call_id, reporter)
-        turn = AgentTurn(
-            session, message, activity.number, relay, lambda: self._spent(activity, above), first.set, place
-        )
+        spent, place = partial(self._spent, activity, above), partial(self._has_place, session, task.call_id, reporter)
+        turn = AgentTurn(session, message, activity.number, relay, spent, first.set, place)
         running.turn = turn
         names = [spec.name for spec in session.toolset.tools()]
         turn.emit(session.started(names, parent=task.call_id, folder=session.folder))
@@ -489,11 +488,9 @@ class Agents:
             return event
         if not known.is_set():
             reporter.progress(0, None, "waits for the first answer of an agent with the same beginning")
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(STAGGER):
                     await known.wait()
-            except TimeoutError:
-                pass
         return known
 
     async def _provider(self, above: Session, kind: ag.AgentKind, name: str) -> ports.Provider:
