@@ -17,11 +17,7 @@ from console_app.records import dataclass, field
 _RUNNERS = {"npx": ("npx", "-y"), "uvx": ("uvx",)}  # programs that fetch a package and run it
 _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 _KNOWN: list[dict[str, Any]] = [  # in the shape of a registry; packages as their authors name them
-    {
-        "id": name,
-        "description": description,
-        "distribution": {"npx": {"package": package, "args": words}},
-    }
+    {"id": name, "description": description, "distribution": {"npx": {"package": package, "args": words}}}
     for name, description, package, words in (
         ("claude", "Claude Code of Anthropic", "@agentclientprotocol/claude-agent-acp", []),
         ("codex", "Codex of OpenAI", "@agentclientprotocol/codex-acp", []),
@@ -43,9 +39,8 @@ class ListedAgent:
 
 async def listed_agents(source: str) -> list[ListedAgent]:
     """Read the registry in a file or at an address, "" for the known ones. Raises UsageError or ServerError."""
-    if not source:
-        found: Any = {"agents": _KNOWN}
-    else:
+    found: Any = {"agents": _KNOWN}
+    if source:
         if source.startswith(("http://", "https://")):
             text = (await fetched(source)).decode("utf-8", "replace")
         else:
@@ -86,9 +81,8 @@ def _agent(entry: Mapping[str, Any]) -> ListedAgent | None:
     form = safe_text.as_object(safe_text.as_object(forms.get("binary")).get(here))
     archive, inside = form.get("archive"), form.get("cmd")
     if isinstance(archive, str) and isinstance(inside, str) and inside:
-        return ListedAgent(
-            name, description, (), _env(form), one_line(archive, 400), (inside, *_texts(form.get("args")))
-        )
+        words = (inside, *_texts(form.get("args")))
+        return ListedAgent(name, description, (), _env(form), one_line(archive, 400), words)
     return ListedAgent(name, description)
 
 

@@ -137,8 +137,6 @@ def described(kind: AgentKind) -> list[str]:
 
 
 Kinds = Mapping[str, AgentKind]
-
-
 GENERAL = "general"
 RULES = (
     "You do one task for another agent, which reads nothing of your work but your last answer. So end with an answer "
@@ -167,8 +165,7 @@ KINDS = {
 }
 
 MOST_TEXT = 4_000  # characters of its own words
-MOST_CALLS = 40
-MOST_FILES = 40
+MOST_NAMED = 40  # of its calls, and of its files
 
 
 def account(transcript: Transcript, now: float) -> str:
@@ -180,13 +177,11 @@ def account(transcript: Transcript, now: float) -> str:
     took = amounts.seconds((turn.finished_at or now) - turn.started_at)
     lines = [f"It had worked for {took}, with {plural(len(calls), 'call')}."]
     if files := changed_files(calls):
-        lines.append(f"Files that it changed: {', '.join(files[:MOST_FILES])}.")
+        lines.append(f"Files that it changed: {', '.join(files[:MOST_NAMED])}.")
     if calls:
-        lines += ["Its calls, the newest last:", *(f"- {_line(call)}" for call in calls[-MOST_CALLS:])]
-    words = "\n\n".join(step.text.strip() for step in turn.steps if step.text.strip())
-    if words:
-        cut = "" if len(words) <= MOST_TEXT else "[…] "
-        lines += ["Its words so far:", cut + words[-MOST_TEXT:]]
+        lines += ["Its calls, the newest last:", *(f"- {_line(call)}" for call in calls[-MOST_NAMED:])]
+    if words := "\n\n".join(step.text.strip() for step in turn.steps if step.text.strip()):
+        lines += ["Its words so far:", "[…] " * (len(words) > MOST_TEXT) + words[-MOST_TEXT:]]
     return "\n".join(lines)
 
 

@@ -26,10 +26,8 @@ class News(Flag):
     @classmethod
     def of(cls, event: ev.Event) -> News:
         """Return the news that an event is; one of an agent says nothing of the turn itself."""
-        return NEWS[type(event)] & _OF_AGENTS if event.agent else NEWS[type(event)]
+        return (_OF_AGENTS if event.agent else NEWS)[type(event)]
 
-
-_OF_AGENTS = News.BESIDE | News.WAITS | News.DECIDED | News.OVER | News.MOVES | News.FIGURES
 
 NEWS: Mapping[type[ev.Event], News] = {
     ev.SessionStarted: News.FIGURES | News.BESIDE,
@@ -69,6 +67,8 @@ NEWS: Mapping[type[ev.Event], News] = {
     ev.TurnUndone: News.NOTHING,
     ev.HistoryCompacted: News.NOTHING,
 }
+_OUTSIDE = News.BESIDE | News.WAITS | News.DECIDED | News.OVER | News.MOVES | News.FIGURES
+_OF_AGENTS = {kind: news & _OUTSIDE for kind, news in NEWS.items()}
 
 
 def is_inside(event: ev.Event) -> bool:

@@ -8,6 +8,7 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import partial
 
@@ -181,10 +182,6 @@ class AgentTurn(Turn):
         self._failures: Counter[tuple[str, str, str]] = Counter()
         session.background.activity = lambda: self
 
-    @property
-    def said(self) -> str:
-        return self._said
-
     def _begin(self) -> None:
         self.emit(ev.TurnStarted(prompt=self.prompt.source or self.prompt.content))
         self.join(self.prompt)
@@ -245,19 +242,10 @@ async def no_other_model(name: str) -> ports.Provider:
 
 
 @dataclass(slots=True)
-class Pool:
-    """Agents of one turn share this pool: `steps` counts the answers that they gave."""
-
-    turn: int = -1
-    steps: int = 0
-
-
-@dataclass(slots=True)
 class _Running:
     task: ag.AgentTask
     activity: Activity
     turn: AgentTurn | None = None
-    session: Session | None = None
     place: ports.PlaceApart | None = None
 
 
@@ -278,7 +266,7 @@ class Agents:
         self._opened: dict[str, ports.Provider] = {}
         self._running: dict[str, _Running] = {}  # by the id of the call
         self._places: dict[str, CallExecution] = {}  # the calls that hold them, by their ids
-        self._pool = Pool()
+        self._answers: Counter[tuple[str, int]] = Counter()  # that agents of each turn of a session gave together
         self._first: dict[tuple[int, int, str], asyncio.Event] = {}  # of agents with one prefix: the first has begun
 
     @property
@@ -292,19 +280,19 @@ class Agents:
         return agent_spec({name: kind.description for name, kind in sorted(self.kinds.items())})
 
     def question(self, session: Session, calls: Sequence[CallExecution]) -> str:
-        settings, usage = session.settings, self._base().transcript.usage
+        base, settings = self._base(), session.settings
         ended = [
             one.usage.input_tokens + one.usage.output_tokens
-            for one in self._base().transcript.agents.values()
+            for one in base.transcript.agents.values()
             if one.turn is not None and one.turn.outcome is not None
         ]
-        tokens = round(sum(ended) / len(ended) / 100) * 100 if ended and sum(ended) else TYPICAL
+        tokens = round(sum(ended) / len(ended) / 100) * 100 if any(ended) else TYPICAL
+        usage = base.transcript.usage
         spent = usage.input_tokens + usage.output_tokens
         cost = None if usage.cost is None or not spent else usage.cost / spent * tokens * len(calls)
         dear = settings.ask_agent_cost is not None and cost is not None and cost > settings.ask_agent_cost
         if len(calls) <= settings.ask_agents and not dear:
             return ""
-        base = self._base()
         money = f", about ${cost:.2f} together" if cost is not None else ""
         return f"{plural(len(calls), 'agent')}, {base.provider.model}, about {tokens:,} tokens each{money}"
 
@@ -410,11 +398,9 @@ class Agents:
         first = await self._wait_for_first(prefix, reporter)
         relay = Relay(task.call_id, activity, above.background)
         message = as_message(GO_ON if again else task.task)
-        place = partial(self._has_place, session, task.call_id, reporter)
-        turn = AgentTurn(
-            session, message, activity.number, relay, lambda: self._spent(activity, above), first.set, place
-        )
-        running.turn, running.session = turn, session
+        spent, place = partial(self._spent, activity, above), partial(self._has_place, session, task.call_id, reporter)
+        turn = AgentTurn(session, message, activity.number, relay, spent, first.set, place)
+        running.turn = turn
         names = [spec.name for spec in session.toolset.tools()]
         turn.emit(session.started(names, parent=task.call_id, folder=session.folder))
         missing = unknown_tools(task.kind.tools or (), [*above.toolset.tools(), *session.toolset.tools()])
@@ -486,12 +472,10 @@ class Agents:
 
     def _spent(self, activity: Activity, above: Session) -> str | None:
         """Tell which limit of the pool is used up, and count the answer that is asked for."""
-        if self._pool.turn != activity.number:
-            self._pool = Pool(activity.number)
-        most = self._base().settings.agent_steps
-        if self._pool.steps >= most:
+        turn, most = (self._base().stamper.session_id, activity.number), self._base().settings.agent_steps
+        if self._answers[turn] >= most:
             return f"Step limit: the agents of this turn have given {plural(most, 'answer')} together (agent_steps)."
-        self._pool.steps += 1
+        self._answers[turn] += 1
         return activity.spent() if isinstance(activity, Turn) else None
 
     async def _wait_for_first(self, prefix: tuple[int, int, str], reporter: ports.CallReporter) -> asyncio.Event:
@@ -504,11 +488,9 @@ class Agents:
             return event
         if not known.is_set():
             reporter.progress(0, None, "waits for the first answer of an agent with the same beginning")
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(STAGGER):
                     await known.wait()
-            except TimeoutError:
-                pass
         return known
 
     async def _provider(self, above: Session, kind: ag.AgentKind, name: str) -> ports.Provider:

@@ -97,7 +97,7 @@ class Turn(Decidable):
         self.unsent: list[UserMessage] = []  # what `steer` was given and no request has carried, whole
         self._step: Step | None = None
         self._builtins = frozenset[str]()
-        self._said = ""  # the newest text of an answer
+        self.said = ""  # the newest text of an answer
         self._ending: Ending | None = None  # set when the turn is stopped from outside
         self._deadline: asyncio.TimerHandle | None = None
         self._before = len(session.transcript.history)  # messages that an agent in the model's place has had
@@ -232,8 +232,8 @@ class Turn(Decidable):
         broken = [call for call in answered.calls if call.origin == "text" and call.arguments is None and call.closed]
         self.unread |= {call.name if call.spec else "" for call in broken if call.outcome is Outcome.INVALID}
         if label is None and answered.text.strip():
-            self._said = answered.text.strip()
-        if (final := answered.completed) and final.strip() and final.strip() != self._said:
+            self.said = answered.text.strip()
+        if (final := answered.completed) and final.strip() and final.strip() != self.said:
             self.join(AssistantMessage(content=final))
         return answered
 

@@ -270,13 +270,15 @@ def _settle_drafts(db: sqlite3.Connection, session_id: str, agent: str) -> None:
     holds: reasoning as it was seen, and arguments of broken calls. Which these are is asked once, as a draft may have
     megabytes."""
     db.execute(
-        """INSERT OR IGNORE INTO events
-        SELECT session_id, seq, body FROM drafts
-        WHERE session_id = ?1 AND ifnull(json_extract(body, '$.agent'), '') = ?2 AND (
-            json_extract(body, '$.type') = 'reasoning.delta'
-            OR json_extract(body, '$.type') = 'call.arguments' AND json_extract(body, '$.call_id') NOT IN (
+        """WITH own AS MATERIALIZED (
+            SELECT seq, json_extract(body, '$.type') AS type, json_extract(body, '$.call_id') AS call FROM drafts
+            WHERE session_id = ?1 AND ifnull(json_extract(body, '$.agent'), '') = ?2
+        )
+        INSERT OR IGNORE INTO events
+        SELECT session_id, seq, body FROM drafts WHERE session_id = ?1 AND seq IN (
+            SELECT seq FROM own WHERE type = 'reasoning.delta' OR type = 'call.arguments' AND call NOT IN (
                 SELECT json_extract(body, '$.call_id') FROM events
-                WHERE session_id = ?1 AND seq >= (SELECT min(seq) FROM drafts WHERE session_id = ?1)
+                WHERE session_id = ?1 AND seq >= (SELECT min(seq) FROM own)
                 AND json_extract(body, '$.type') = 'call.ready'
             )
         )""",

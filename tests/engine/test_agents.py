@@ -376,6 +376,22 @@ def test_the_pool_refuses_the_next_answer_and_the_parent_is_told() -> None:
     run(scene)
 
 
+def test_an_agent_in_the_background_of_an_earlier_turn_leaves_the_pool_of_this_one_as_it_is() -> None:
+    async def scene() -> None:
+        many = {name: [calls({"n": f"{name}{n}", "seconds": 1}) for n in range(12)] for name in ("a", "b")}
+        model = Models(go=[sends({"task": "a", "background": True}), says("sent"), sends("b")], **many)
+        engine = agents_of(model, agent_steps=6)
+        await play(engine)
+        await play(engine, "more")
+        assert "have given 6 answers together" in tool_texts(engine)[1]
+        assert len(model.asked["b"]) == 6
+        engine.background.cancel()
+        while await engine.background.next_slice(100):
+            pass
+
+    run(scene)
+
+
 def test_what_agents_spend_counts_for_the_turn_that_sent_them() -> None:
     async def scene() -> None:
         model = Models(

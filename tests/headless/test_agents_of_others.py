@@ -129,7 +129,8 @@ def test_a_mistake_is_a_line(fanout: Inside, mistake: str) -> None:
     fanout.write("home/config.toml", settings)
     done = fanout.run(*words)
     assert said in done.err
-    assert done.err.count("\n") <= 1
+    lines = [line for line in done.err.splitlines() if not line.startswith("Waiting for ")]  # for slow servers
+    assert len(lines) <= 1
     assert "verysecret" not in done.out
 
 

@@ -169,6 +169,7 @@ class ShownConversation:
 REFUSED_EVERY = 2.0  # seconds between two hints about keys that mean nothing
 MOST_UNPAINTED = 2**16  # characters of an answer that one frame may have to paint, some 0.2 s of work
 LONGEST_FRAME = 1.0  # seconds that an answer waits for one
+FIGURES_EVERY = 0.5  # seconds between two looks at what agents spent
 SHOWN_PRESSED = 1.5  # seconds that a key of a replay is shown
 LONG_COPY = 70_000  # characters, of which some terminals take less than they are sent
 
@@ -189,6 +190,7 @@ class ConsoleUi(Ui):
         self._untold = set(problems)  # of the notices: those that no conversation has
         self._survival = Survival()
         self._model = ("", "")
+        self._figures_come = False  # of an agent, and `changed` is to tell of them soon
         self._refused_at = float("-inf")
         self._ways_back: list[tuple[str, bool, Prompt.Submitted]] = []  # from agents: above, in the view or not, draft
         self._for_agents: dict[str, Prompt.Submitted] = {}  # what was written for each, and not said
@@ -294,8 +296,13 @@ class ConsoleUi(Ui):
             if event_news.is_whole_answer(event) and self._screen.is_attached:
                 self.shown.view.paint_frame()
                 paint_now(self.shown.view)
-            if event_news.News.of(event) & event_news.News.FIGURES:
+            if not event_news.News.of(event) & event_news.News.FIGURES:
+                return
+            if not event.agent:
                 self.changed()
+            elif not self._figures_come:  # of a hundred agents they come a hundred times as often
+                self._figures_come = True
+                self._services.timing.later(self._screen, FIGURES_EVERY, self.changed)
         except Exception as error:
             if not self.goes_on(error):
                 raise
@@ -357,6 +364,7 @@ class ConsoleUi(Ui):
     def changed(self) -> None:
         """Draws anew what stands around the conversation; called for a server's state too."""
         screen, conversation = self._screen, self._conversation
+        self._figures_come = False
         if not screen.is_attached or (queue := screen.query_one_optional(QueueStrip)) is None:
             return  # the screen is going away, and the turn with it
         self._show_sent()

@@ -87,7 +87,7 @@ class CallBlock(Panel):
 
     @property
     def live(self) -> bool:
-        return (self.group.is_open and not self.folded) or (self.open and self.detail.awaits_a_picture)
+        return not (self.finished or self.folded) or (self.open and self.detail.awaits_a_picture)
 
     @property
     def folded(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from rich.segment import Segment
 from rich.style import Style
@@ -159,9 +160,9 @@ class QuickScrollBar(ScrollBar):
             bar_color=front,
         ).segments
         base = self.rich_style
-        painted: dict[int, Strip] = {}
-        return [painted.get(id(cell)) or painted.setdefault(id(cell), self._strip(cell, base)) for cell in cells]
+        return [self._strip(cell, base) for cell in cells]
 
+    @lru_cache(64)  # noqa: B019 (a bar is as old as its view)
     def _strip(self, cell: Segment, base: Style) -> Strip:
         strip = Strip([Segment(cell.text, base + cell.style if cell.style else base)], 1)
         for line_filter in self.get_line_filters():
