@@ -196,7 +196,8 @@ class Labels:
 
     def hold_for(self, rows: Sequence[Row]) -> bool:
         """Tell whether the calls of the rows are still these, with the same arguments."""
-        return _made_of(calls_of(rows)) == self._made_of
+        calls = calls_of(rows)
+        return len(calls) == len(self.calls) and _made_of(calls) == self._made_of
 
     @cached_property
     def longest(self) -> int:
