@@ -13,9 +13,9 @@ from pathlib import Path
 from console_app import wiring
 from console_app.commands.asking import agreed
 from console_app.config.secrets import Redactor
-from console_app.domain import UsageError, one_line, safe_text, visible
+from console_app.domain import UsageError, call_description, one_line, safe_text, visible
 from console_app.domain import events as ev
-from console_app.domain.transcript import Transcript, TurnView
+from console_app.domain.transcript import CallView, Transcript, TurnView
 from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding, call_line, compaction_line
 from console_app.records import asdict, replace
 from console_app.sessions import ForkPoint, Hit, Library, Replay, SessionInfo, export
@@ -110,7 +110,7 @@ class _SessionCommand:
             for event in events:
                 self._print(safe_text.json_line(event.model_dump()))
         else:
-            self._print("\n\n".join(_conversation(events)))
+            self._print("\n\n".join(conversation(events)))
 
     async def _export(self) -> None:
         info = await self._store.find(self._words[0])
@@ -175,7 +175,7 @@ class _SessionCommand:
         self._output.out(line + "\n")
 
 
-def _conversation(events: Sequence[ev.Event]) -> Iterator[str]:
+def conversation(events: Sequence[ev.Event]) -> Iterator[str]:
     transcript = Transcript.of(events)
     for turn in transcript.turns:
         yield from _turn(turn)
@@ -192,12 +192,16 @@ def _turn(turn: TurnView) -> Iterator[str]:
             if part.text:
                 yield visible(part.text) + export.cut(step)
             if part.calls:
-                yield "\n".join(call.indent + one_line(call_line(call), 400) for call in part.calls)
+                yield "\n".join(call.indent + one_line(_call(call), 400) for call in part.calls)
         for message in step.steered:
             yield "> while it ran: " + visible(message.content).replace("\n", "\n> ")
     if turn.outcome not in (None, "completed"):
         reason = f": {one_line(turn.error)}" if turn.error else ""
         yield f"[{(turn.outcome or '').replace('_', ' ')}{reason}]"
+
+
+def _call(call: CallView) -> str:
+    return " · ".join((call_line(call), *call_description.acts_in_words(call)))
 
 
 def _when(at: float) -> str:

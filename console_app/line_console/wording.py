@@ -135,6 +135,7 @@ def turn_lines(turn: TurnView, number_of: Mapping[str, int]) -> Iterator[str]:
                 arguments = brief_arguments(call.arguments)
                 name = f"{call.indent}Call {number_of[call.id]}, {label_of(call)}"
                 yield f"{name}{f', {arguments}' if arguments else ''}: {came_of(call)}"
+                yield from (f"{call.indent}{words}" for words in call_description.acts_in_words(call))
         yield from (f"You, while it ran: {message.content}" for message in step.steered)
     if turn.outcome not in (None, "completed"):
         yield f"Turn {turn.number} {(turn.outcome or '').replace('_', ' ')}. {one_line(turn.error or '', 400)}".strip()

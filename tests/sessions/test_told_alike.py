@@ -7,10 +7,12 @@ import re
 from collections.abc import Sequence
 
 from console_app import page
+from console_app.commands.sessions import conversation
 from console_app.console.reports.call_report import call_text
 from console_app.domain import events as ev
 from console_app.domain.tools import Outcome, ToolCall
 from console_app.domain.transcript import Transcript
+from console_app.line_console.wording import turn_lines
 from console_app.sessions import Replay
 from console_app.sessions.export import exported
 from tests.each import each
@@ -87,12 +89,15 @@ def test_what_people_did_with_a_call_is_told_once_by_every_export(state: str) ->
     events, (_, words) = session(state), STATES[state]
     markdown, html = exported(events, "md", "t"), page.of_conversation(events, "t")
     report = call_text(Transcript.of(events).calls["c0"])
+    shown, read = "\n".join(conversation(events)), "\n".join(turn_lines(Transcript.of(events).turns[0], {"c0": 1}))
     for told in words:
+        assert shown.count(told) == 1, shown
+        assert read.count(told) == 1, read
         assert markdown.count(told) == 1, markdown
         assert report.count(told) == 1, report
         assert told.rstrip(".") in re.sub("<[^>]*>", "", html) or "as you edited" in html
     if not words:
-        assert "by you" not in markdown + report
+        assert "by you" not in markdown + report + shown + read
 
 
 def test_a_call_that_said_no_says_so_in_every_export_and_in_each_of_its_runs() -> None:

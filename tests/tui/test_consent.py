@@ -13,6 +13,7 @@ from textual.app import App
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine import ApprovalGate
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, echo, pass_by, say, see, seen, until
+from tests.tui.test_reaching_calls import told
 
 SIZES = [(60, 15), (80, 24), (120, 40)]
 HIDDEN = {
@@ -86,6 +87,7 @@ async def test_the_key_for_all_runs_only_rows_that_were_seen(size: tuple[int, in
                 assert presses <= count + 1
                 assert ran(console) - already in (0, count)
                 if before < count:
+                    await told(pilot, "not shown to its end. Here it is: press the key again.")
                     assert ran(console) == already, "a row was decided that was not on the screen"
             assert count > 1 or presses == 1
             await ended(pilot)

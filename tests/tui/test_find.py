@@ -32,6 +32,8 @@ async def report(invocation: Invocation, reporter: CallReporter) -> str:
         return WIDE
     if invocation.arguments.get("broken"):
         raise RuntimeError("the disk is full")
+    if invocation.arguments.get("markdown"):
+        return "# A report\n\n" + "A *paragraph* of `it`.\n\n" * 300 + "Here is the needle."
     if invocation.arguments.get("deep"):
         return json.dumps({"parts": [{"number": n, "of": {"name": f"part {n} of it"}} for n in range(300)]})
     if invocation.arguments.get("rows"):
@@ -231,6 +233,21 @@ async def test_a_match_beyond_what_an_open_result_shows_is_gone_to(tmp_path: Pat
         await pilot.press(*"the needle")
         await until(pilot, lambda: marked(pilot) == ["the needle"])
         await see(pilot, "1 of 1")
+
+
+async def test_a_far_match_in_long_markdown_is_shown_as_it_came_and_keeps_no_key_waiting(tmp_path: Path) -> None:
+    """Nearly all of the time went into rendering hundreds of lines that nobody sees."""
+    made = WrittenModel(calls(("lab_report", '{"markdown": true}')), say("Read."))
+    async with app(tmp_path, made, TOOLS).run_test(size=(80, 24)) as pilot:
+        await talked(pilot, "look")
+        panel = next(block for block in chat(pilot.app).view.blocks if isinstance(block, CallBlock))
+        assert panel.detail.body.found.kind == "markdown"
+        await pilot.press("ctrl+f")
+        await until(pilot, lambda: pilot.app.focused is chat(pilot.app).query_one(FindBar).query_one(Input))
+        await pilot.press(*"the needle")
+        await until(pilot, lambda: marked(pilot) == ["the needle"])
+        await see(pilot, "A *paragraph* of `it`.")
+        assert panel.detail.raw
 
 
 async def test_going_to_a_far_match_lays_a_result_out_a_few_times(tmp_path: Path) -> None:

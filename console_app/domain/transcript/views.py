@@ -364,9 +364,10 @@ class TurnView:
         return self.outcome is None or any(call.state is not CallState.FINISHED for call in self.calls)
 
     def reach(self, now: float) -> tuple[float, float]:
-        begin = min((call.announced_at for call in self.calls), default=self.started_at)
-        ends = [now if call.finished_at is None else call.finished_at for call in self.calls]
-        return begin, max(*ends, begin + 0.001) if ends else begin + 1.0
+        calls = self.calls
+        begin = min([call.announced_at for call in calls], default=self.started_at)
+        last = max([now if call.finished_at is None else call.finished_at for call in calls], default=begin + 1.0)
+        return begin, max(last, begin + 0.001)
 
     @property
     def cut_off(self) -> list[CallView]:

@@ -547,7 +547,7 @@ class ApprovalBoard(FoldingBoard):
             self.post_message(self.Refused(refusal))
             return
         if (unseen := selection.unseen(what)) is not None:
-            # Its end is shown; the next press counts.
+            self.post_message(self.Refused("This call was not shown to its end. Here it is: press the key again."))
             if unseen != selection.selected and selection.go(unseen):
                 self._first = unseen
             self.keys.changed()

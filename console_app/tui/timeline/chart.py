@@ -189,14 +189,15 @@ class Labels:
         self._some = self.calls[:: len(self.calls) // NEAR + 1]  # so many, of all kinds
         self._telling = TellingApart(self._some)
         self._places = {call.id: place for place, call in enumerate(self.calls)}
-        tools = {(call.server, call.tool, call.name) for call in self.calls}
-        self._shared = Counter(tool for tool, _ in {(tool, server) for server, tool, _ in tools})
+        tools = {call.name: call for call in self.calls}
+        self._shared = Counter(tool for tool, _ in {(one.tool, one.server) for one in tools.values()})
         self._fitted: dict[tuple[int, int], dict[str, str]] = {}  # by cells and NEAR, the labels cut to these by call
-        self._one_tool = len(self.calls) > 1 and len({name for _, _, name in tools}) == 1
+        self._one_tool = len(self.calls) > 1 and len(tools) == 1
 
     def hold_for(self, rows: Sequence[Row]) -> bool:
         """Tell whether the calls of the rows are still these, with the same arguments."""
-        return _made_of(calls_of(rows)) == self._made_of
+        calls = calls_of(rows)
+        return len(calls) == len(self.calls) and _made_of(calls) == self._made_of
 
     @cached_property
     def longest(self) -> int:

@@ -18,7 +18,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from console_app.config.secrets import Redactor
-from console_app.domain import FanoutError, amounts, one_line
+from console_app.domain import FanoutError, amounts, one_line, plural
 from console_app.domain.transcript import CallView, Transcript, TurnView, times
 from console_app.tui.lineview import brief_of, state_of
 from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
@@ -187,6 +187,7 @@ class TimelineScreen(Dialog[TimelineResult | None], sheets=("timeline.tcss",)):
     def _run_clock(self, *, live: bool) -> None:
         pace = CALM if is_still(self.app) else FRAME
         self._timer = self.set_interval(pace if live else REST, self._tick)
+        self._refresh("sums")
 
     # -- what is shown
 
@@ -231,6 +232,8 @@ class TimelineScreen(Dialog[TimelineResult | None], sheets=("timeline.tcss",)):
         if turn is None or not self._chart.rows:
             text = "No call yet. The chart fills as they come." if turn else "No turn has called a tool yet."
             return [(f" {text}", palette.muted)]
+        if self._timer is None:  # the first picture doesn't wait until thousands of calls are summed up
+            return [(f" {plural(len(turn.calls), 'call')}", palette.strong)]
         return [(" ", palette.base), *chart.summary(self._chart.figures(turn), palette, width - 2)]
 
     def _axis(self, width: int, palette: Palette) -> list[Piece]:

@@ -143,10 +143,9 @@ def passage_of(lines: Sequence[Line], first: int = 0) -> LinesPassage:
     )
 
 
-def passages_in(rows: Joined[Row], lines: Sequence[Line], first: int) -> list[Passage]:
-    """The passages of framed rows, the first in line `first` of the block. Titles stand further left: they are not
-    searched."""
-    edge = lines[0].start
+def passages_in(rows: Joined[Row], edge: int, first: int) -> list[Passage]:
+    """The passages of rows behind `edge` characters, the first in line `first` of the block. Titles have no gutter:
+    they are not searched."""
     found: list[Passage] = []
     plain: list[TextLine] = []
     for begin, part in rows.begins():
@@ -154,8 +153,11 @@ def passages_in(rows: Joined[Row], lines: Sequence[Line], first: int) -> list[Pa
             found += [LinesPassage(plain), WindowPassage(part, first + begin, edge + part[0].gutter)]
             plain = []
             continue
-        painted = ((at, lines[at]) for at in range(begin, begin + len(part)))
-        plain += [(first + at, one.start, one.content, one.joint) for at, one in painted if one.start > edge]
+        plain += [
+            (first + at, edge + row.gutter, "".join(text for text, _ in row.pieces)[row.gutter :], row.joint)
+            for at, row in enumerate(part, begin)
+            if row.gutter
+        ]
     return [*found, LinesPassage(plain)]
 
 

@@ -143,7 +143,7 @@ class CallBlock(Panel):
         title, name = self.lines[self.gap], clean(self.group.name_of(self.call))
         at = title.text.find(name, title.start, title.end)
         label = LinesPassage([(self.gap, at, name, "")] if at >= 0 else [])
-        return [label, *passages_in(self._inside.rows, self._inside, self.gap + 1)]
+        return [label, *passages_in(self._inside.rows, self._inside[0].start, self.gap + 1)]
 
     def unfold_match(self, expected: int, shown: int, wanted: int) -> bool:
         if self.detail.unfold_match(missing=shown < expected, far=shown <= wanted):

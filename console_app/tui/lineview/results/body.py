@@ -199,7 +199,7 @@ def _all_numbers(rows: Sequence[Sequence[str]], column: int) -> bool:
 
 ResultLines = TextLines | DiffLines | SourceLines | MarkdownLines | TreeLines | TableLines
 GROWTH = 400  # how many more lines the next page has at least
-MOST_MARKDOWN = 2000  # lines of Markdown that are laid out at once
+MOST_MARKDOWN = 400  # lines of Markdown that are laid out for a match far in: more would keep its key waiting
 
 
 class ResultBody:
