@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from console_app.domain import AssistantMessage, Message, Outcome, ToolMessage, ToolSpec, UserMessage, ports, safe_text
+from console_app.domain import events as ev
 from console_app.domain import schema as json_schema
 from console_app.domain.tools import FAILED
 from console_app.engine.calls.call_execution import CallExecution
@@ -135,7 +136,8 @@ def _of_tool(spec: ToolSpec) -> list[GivenText]:
     strings = list(_strings(spec.input_schema, said=False))
     short = dict.fromkeys(one for one, said in strings if not said and len(one) >= _FEW and not one.isidentifier())
     texts = ["\n".join([spec.description, *(one for one, said in strings if said)]), *short]
-    return [GivenText(source, text) for text in texts if text]
+    own = spec.builtin and spec.tool != ev.PROGRAM  # which quotes what servers say of their tools
+    return [GivenText(source, text, own=own) for text in texts if text]
 
 
 def _strings(schema: Any, *, said: bool) -> Iterator[tuple[str, bool]]:
