@@ -356,7 +356,8 @@ def _to_end(state: ScanState, ticks: str, *, loosely: bool) -> Reading[int | Non
         yield from src.match(_LINE_END, 100)
         rest = src.buf[src.pos : src.pos + 100].partition("\n")[0]
         blank = not rest.strip(" \t\r" + char)
-        if blank or (loosely and not (rest[0].isalnum() or rest[0] in char)):
+        opens = len(rest) - len(rest.lstrip(char)) == len(ticks)  # the next fence
+        if blank or (loosely and (opens or not (rest[0].isalnum() or rest[0] in char))):
             src.pos -= width
             return width + (len(rest) if blank else 0)
     return None

@@ -255,7 +255,7 @@ def _recipient(state: ScanState, place: Place) -> Reading[None]:
     elif (half := _HALF_RECIPIENT.match(src.tail() or "")) and state.tools.begins(half[1]):
         state.cut_off(row.name, "before the arguments", start, half[1], place.withheld)
     else:
-        src.pos += len(">>>")
+        src.pos += 1  # it may begin with the end of a tag
 
 
 def read_opening(state: ScanState) -> Reading[None]:

@@ -148,7 +148,7 @@ class Structure:
     def at(self, offset: int) -> Place:
         self._advance(offset)
         place = self.lines(offset, self._inside or self.aside)
-        if place.inside or offset - len(place.line) > self.backtick:
+        if place.inside or offset - len(place.line) > self.backtick or place.line == "`":  # which makes it ask
             return place
         return self.lines(offset, "behind a backtick that nothing closes")
 

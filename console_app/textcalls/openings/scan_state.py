@@ -494,7 +494,7 @@ class ScanState:
             words = (found and found["words"]) or ""
             if words or not place.line_start:
                 doubt = IN_SENTENCE
-                between = not place.line_start and words and not words.startswith("</")
+                between = not place.line_start and words not in ("", place.line) and not words.startswith("</")
                 shown = doubt if between or any(one.failure for one in draft.attempts) else ""
         self.conclude(draft, shown, doubt, alone=alone, place=place)
 
