@@ -103,11 +103,11 @@ def read_by_smolagents(utils: Any, text: str) -> Calls:
     except ValueError:
         return []
     name = next((found[key] for key in NAMES if isinstance(found.get(key), str)), None)
-    return [(name, next((found[key] for key in ARGUMENTS if key in found), {}))] if name else []
+    return [(name, next((found[key] for key in ARGUMENTS if key in found), dict[str, Any]()))] if name else []
 
 
 def in_corpus(read: Callable[[str, list[ToolSignature]], Calls]) -> tuple[int, int, int]:
-    """How many answers there are, how many are read as they are meant, and how many are taken for calls and are none."""
+    """How many answers there are, how many are read as meant, and how many are taken for calls and are none."""
     cases = [json.loads(line) for line in CORPUS.read_text("utf-8").splitlines()]
     right = made = 0
     for case in cases:
