@@ -18,6 +18,7 @@ from console_app.textcalls.provenance import GivenText, Provenance
 MAYBE = "maybe quoted: "
 QUOTED = f"{MAYBE}it stands in"
 DICTATED = "maybe dictated: told in"
+_BY_PROVIDER = "a result of the provider's own tool"
 _SAID = frozenset({"description", "title", "examples", "example", "default", "$comment", "pattern"})
 """Keys of a schema whose values are words, however short; what a value has to be, as in `enum`, mostly isn't."""
 _OF_SERVERS = '<server name="'
@@ -43,7 +44,7 @@ class GivenToModel:
 
     def found(self, content: str) -> None:
         """Take what came of a tool that the provider runs itself, which the model reads in the same answer."""
-        self._found.append(_found_by_provider(content))
+        self._found.append(GivenText(_BY_PROVIDER, content))
         self._given[self._found[-1]] = None
         self._size = self._provenance.give(tuple(self._given))
 
@@ -102,7 +103,7 @@ def _inputs(history: Sequence[Message]) -> Iterator[GivenText]:
         match message:
             case AssistantMessage():
                 if found := "\n".join(_found(message)):
-                    yield _found_by_provider(found)
+                    yield GivenText(_BY_PROVIDER, found)
             case ToolMessage(outcome=Outcome.INVALID):
                 if message.content.startswith(UNKNOWN_TOOL):
                     yield GivenText(_source(message), message.content.rpartition(AVAILABLE)[0])
@@ -115,10 +116,6 @@ def _inputs(history: Sequence[Message]) -> Iterator[GivenText]:
                     yield GivenText(
                         f"the attachment {name.splitlines()[0][:80] if name else ''}", f"{one.text}\n{name}"
                     )
-
-
-def _found_by_provider(content: str) -> GivenText:
-    return GivenText("a result of the provider's own tool", content)
 
 
 def _found(message: AssistantMessage) -> Iterator[str]:

@@ -80,8 +80,8 @@ def read_marker(state: ScanState, token: str, *, inside: bool = False) -> Readin
     closes = row.closes if not row.coated else f"(?:{CLOSE}|{row.closes})" if row.closes else CLOSE
     region = Region(src.at, token, OPEN, closes, pretty, token not in UNPAIRED)
     src.pos += 0 if inside else len(token)
-    draft = yield from state.read_body(row, region, is_marked(token))
     shown = place.quoted or ("its section is only shown" if state.shown_section else "")
+    draft = yield from state.read_body(row, region, is_marked(token), mute=bool(shown))
     if token == "<tools>" and _DEFINES.search(src.text(region.start, src.at)):
         shown = "it defines tools"
     state.conclude(draft, shown=shown, place=place)

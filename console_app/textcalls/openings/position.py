@@ -130,8 +130,7 @@ class Structure:
     def skip(self, start: int, end: int, *, floor: bool = True) -> None:
         """Pass over text that is read as something else: nothing in it opens or closes."""
         self._opaque.append((start, end))
-        if floor:
-            self.floor = end
+        self.floor = end if floor else self.floor
 
     def restart(self, offset: int) -> None:
         """Forget what was open before: it belonged to something else."""
