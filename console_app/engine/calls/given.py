@@ -81,8 +81,7 @@ class GivenToModel:
             call.passage, call.unlicensed, call.advice = finding.passage, "", ""
 
     def _of_tools(self, tools: Sequence[ToolSpec]) -> list[GivenText]:
-        known = self._tools
-        self._tools = {id(spec): known.get(id(spec)) or (spec, _of_tool(spec)) for spec in tools}
+        self._tools = {id(spec): self._tools.get(id(spec)) or (spec, _of_tool(spec)) for spec in tools}
         return [text for _, texts in self._tools.values() for text in texts]
 
 
