@@ -53,9 +53,8 @@ class Scanner:
         licensed: str | None = None,
         thinks: bool = False,
     ) -> None:
-        schemas = ToolSchemas(tools)
         self._tools = tools
-        self._state = ScanState(Source(), schemas, _read_inner, licensed or prefer, level, licensed, thinks)
+        self._state = ScanState(Source(), ToolSchemas(tools), _read_inner, licensed or prefer, level, licensed, thinks)
         self._state.src.patience = _PATIENCE if licensed is None else 1
         self._reading = read_answer(self._state)
         self._result: model.ScanResult | None = None

@@ -231,3 +231,15 @@ def test_the_values_of_a_call_whose_lines_are_all_indented_are_without_that(inde
         outer = text.replace("<param", f"{indent}<param").replace("</param", f"{indent}</param")
         if value[:1] != " ":  # the lines of the value have no indentation that may be that of the call
             assert called(parse(outer, TOOLS)) == [(call.name, call.arguments)], f"{dialect}, the tags alone"
+
+
+@each("dialect", FAMILIES)
+def test_a_call_in_ticks_or_an_element_or_run_together_with_another_is_read(dialect: str) -> None:
+    """Those in ticks and in elements ask, also where the call's own form is a fence."""
+    text = render_calls(dialect, [WrittenCall(*READ)], TOOLS).strip("\n")
+    for size in (None, 1, 7):
+        ticks, element = (parse(one, TOOLS, size) for one in (f"`{text}`", f"<response>{text}</response>"))
+        assert called(ticks) == called(element) == [READ], size
+        assert ticks.calls[0].asks
+        assert element.calls[0].asks
+        assert called(parse(f"{text}{text}", TOOLS, size)) == [READ, READ], size

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from console_app.domain import AssistantMessage, Message, Outcome, ToolMessage, ToolSpec, UserMessage, ports, safe_text
+from console_app.domain import events as ev
 from console_app.domain import schema as json_schema
 from console_app.domain.tools import FAILED
 from console_app.engine.calls.call_execution import CallExecution
@@ -17,6 +18,7 @@ from console_app.textcalls.provenance import GivenText, Provenance
 MAYBE = "maybe quoted: "
 QUOTED = f"{MAYBE}it stands in"
 DICTATED = "maybe dictated: told in"
+_BY_PROVIDER = "a result of the provider's own tool"
 _SAID = frozenset({"description", "title", "examples", "example", "default", "$comment", "pattern"})
 """Keys of a schema whose values are words, however short; what a value has to be, as in `enum`, mostly isn't."""
 _OF_SERVERS = '<server name="'
@@ -42,7 +44,7 @@ class GivenToModel:
 
     def found(self, content: str) -> None:
         """Take what came of a tool that the provider runs itself, which the model reads in the same answer."""
-        self._found.append(_found_by_provider(content))
+        self._found.append(GivenText(_BY_PROVIDER, content))
         self._given[self._found[-1]] = None
         self._size = self._provenance.give(tuple(self._given))
 
@@ -79,8 +81,7 @@ class GivenToModel:
             call.passage, call.unlicensed, call.advice = finding.passage, "", ""
 
     def _of_tools(self, tools: Sequence[ToolSpec]) -> list[GivenText]:
-        known = self._tools
-        self._tools = {id(spec): known.get(id(spec)) or (spec, _of_tool(spec)) for spec in tools}
+        self._tools = {id(spec): self._tools.get(id(spec)) or (spec, _of_tool(spec)) for spec in tools}
         return [text for _, texts in self._tools.values() for text in texts]
 
 
@@ -101,7 +102,7 @@ def _inputs(history: Sequence[Message]) -> Iterator[GivenText]:
         match message:
             case AssistantMessage():
                 if found := "\n".join(_found(message)):
-                    yield _found_by_provider(found)
+                    yield GivenText(_BY_PROVIDER, found)
             case ToolMessage(outcome=Outcome.INVALID):
                 if message.content.startswith(UNKNOWN_TOOL):
                     yield GivenText(_source(message), message.content.rpartition(AVAILABLE)[0])
@@ -114,10 +115,6 @@ def _inputs(history: Sequence[Message]) -> Iterator[GivenText]:
                     yield GivenText(
                         f"the attachment {name.splitlines()[0][:80] if name else ''}", f"{one.text}\n{name}"
                     )
-
-
-def _found_by_provider(content: str) -> GivenText:
-    return GivenText("a result of the provider's own tool", content)
 
 
 def _found(message: AssistantMessage) -> Iterator[str]:
@@ -135,7 +132,8 @@ def _of_tool(spec: ToolSpec) -> list[GivenText]:
     strings = list(_strings(spec.input_schema, said=False))
     short = dict.fromkeys(one for one, said in strings if not said and len(one) >= _FEW and not one.isidentifier())
     texts = ["\n".join([spec.description, *(one for one, said in strings if said)]), *short]
-    return [GivenText(source, text) for text in texts if text]
+    own = spec.builtin and spec.tool != ev.PROGRAM  # which quotes what servers say of their tools
+    return [GivenText(source, text, own=own) for text in texts if text]
 
 
 def _strings(schema: Any, *, said: bool) -> Iterator[tuple[str, bool]]:

@@ -8,7 +8,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
-from typing import TypeAlias
 
 from console_app.records import dataclass, field, replace
 from console_app.textcalls import model
@@ -21,7 +20,7 @@ from console_app.textcalls.tool_schemas import ToolSchemas
 
 _REACH = 300
 RAW_LIMIT = 500
-Note: TypeAlias = tuple[int, int, str, str | None]
+Note = tuple[int, int, str, str | None]
 """Where something was ignored, from and to; why; and the tool that it seemed to call."""
 
 
@@ -77,6 +76,7 @@ class Draft:
     base: int
     events: list[model.ScanEvent]
     marked: bool
+    mute: bool = False
     attempts: list[CallAttempt] = field(default_factory=list)
     ignored: list[tuple[int, int, str]] = field(default_factory=list)
     reopening: Reopening | None = None
@@ -97,7 +97,7 @@ class Draft:
     def _open(self, place: int, name: str, at: int, dialect: str) -> None:
         """Open a panel unless it is; its arguments are the text from `at` on."""
         self._panels += [None] * (place + 1 - len(self._panels))
-        if self._panels[place] is None:
+        if self._panels[place] is None and not self.mute:
             self._panels[place] = _Panel(name, at)
             self._fed = min(self._fed, place)
             self.events.append(model.CallNamed(self.base + place, name, dialect))

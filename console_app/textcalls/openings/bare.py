@@ -346,7 +346,7 @@ def _may_call(state: ScanState) -> Reading[bool]:
 
 
 def _to_end(state: ScanState, ticks: str, *, loosely: bool) -> Reading[int | None]:
-    """Move to the line that ends a fence and return how long its end is; `loosely`: words may stand behind that."""
+    """Move to the line that ends a fence; return how long its end is; `loosely`: words or a fence may be behind it."""
     src, char = state.src, ticks[0]
     closing = compiled(rf"\n[ \t]{{0,30}}{char}{{{len(ticks)}}}")
     half = compiled(rf"\n[ \t]{{0,30}}{char}{{0,{len(ticks) - 1}}}\Z")
@@ -356,7 +356,7 @@ def _to_end(state: ScanState, ticks: str, *, loosely: bool) -> Reading[int | Non
         yield from src.match(_LINE_END, 100)
         rest = src.buf[src.pos : src.pos + 100].partition("\n")[0]
         blank = not rest.strip(" \t\r" + char)
-        if blank or (loosely and not (rest[0].isalnum() or rest[0] in char)):
+        if blank or (loosely and not rest[0].isalnum() and len(rest) - len(rest.lstrip(char)) in (0, len(ticks))):
             src.pos -= width
             return width + (len(rest) if blank else 0)
     return None

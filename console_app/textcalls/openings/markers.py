@@ -80,8 +80,8 @@ def read_marker(state: ScanState, token: str, *, inside: bool = False) -> Readin
     closes = row.closes if not row.coated else f"(?:{CLOSE}|{row.closes})" if row.closes else CLOSE
     region = Region(src.at, token, OPEN, closes, pretty, token not in UNPAIRED)
     src.pos += 0 if inside else len(token)
-    draft = yield from state.read_body(row, region, is_marked(token))
     shown = place.quoted or ("its section is only shown" if state.shown_section else "")
+    draft = yield from state.read_body(row, region, is_marked(token), mute=bool(shown))
     if token == "<tools>" and _DEFINES.search(src.text(region.start, src.at)):
         shown = "it defines tools"
     state.conclude(draft, shown=shown, place=place)
@@ -255,7 +255,7 @@ def _recipient(state: ScanState, place: Place) -> Reading[None]:
     elif (half := _HALF_RECIPIENT.match(src.tail() or "")) and state.tools.begins(half[1]):
         state.cut_off(row.name, "before the arguments", start, half[1], place.withheld)
     else:
-        src.pos += len(">>>")
+        src.pos += 1  # it may begin with the end of a tag
 
 
 def read_opening(state: ScanState) -> Reading[None]:

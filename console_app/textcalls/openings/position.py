@@ -130,8 +130,7 @@ class Structure:
     def skip(self, start: int, end: int, *, floor: bool = True) -> None:
         """Pass over text that is read as something else: nothing in it opens or closes."""
         self._opaque.append((start, end))
-        if floor:
-            self.floor = end
+        self.floor = end if floor else self.floor
 
     def restart(self, offset: int) -> None:
         """Forget what was open before: it belonged to something else."""
@@ -148,7 +147,7 @@ class Structure:
     def at(self, offset: int) -> Place:
         self._advance(offset)
         place = self.lines(offset, self._inside or self.aside)
-        if place.inside or offset - len(place.line) > self.backtick:
+        if place.inside or offset - len(place.line) > self.backtick or place.line == "`":  # which makes it ask
             return place
         return self.lines(offset, "behind a backtick that nothing closes")
 

@@ -351,7 +351,7 @@ def closed_up(text: str, before: list[str]) -> str:
 
 def unsaid(content: str, shown: str) -> str | None:
     """The rest of a text of which the beginning is shown, whatever its white space; None where that is another text."""
-    for head in (shown, shown.lstrip()):
+    for head in (shown, shown.lstrip(), shown.strip()):
         if content.startswith(head):
             return content[len(head) :]
     letters, seen, end = "".join(shown.split()), 0, 0
@@ -427,11 +427,11 @@ class ScanState:
         self._events.clear()
         return events
 
-    def new_draft(self, dialect: str, *, marked: bool | None = None) -> Draft:
-        """Begin a region, which a marker opened if one does in the dialect, unless `marked` says otherwise."""
+    def new_draft(self, dialect: str, *, marked: bool | None = None, mute: bool = False) -> Draft:
+        """Begin a region; `marked`: a marker opened it, whatever its dialect says. A `mute` one tells of nothing."""
         marked = FAMILIES[dialect].row.marked if marked is None else marked
-        events: list[model.ScanEvent] = [] if self.level == "none" else self._events
-        self.draft = Draft(self.src, self.tools, dialect, self.output.attempts, events, marked)
+        base, mute = self.output.attempts, mute or self.level == "none"
+        self.draft = Draft(self.src, self.tools, dialect, base, self._events, marked, mute)
         return self.draft
 
     def family(self, row: Dialect, token: str = "") -> str:
@@ -443,9 +443,9 @@ class ScanState:
             self.last_row, self.last_family = row, family_of(row, self.section, token)
         return self.last_family
 
-    def read_body(self, row: Dialect, region: Region, marked: bool | None = None) -> Reading[Draft]:
-        """Let a row's grammar read what follows; nothing is concluded yet. `marked` as for `new_draft`."""
-        draft = self.new_draft(self.family(row, region.token), marked=row.marked if marked is None else marked)
+    def read_body(self, row: Dialect, region: Region, marked: bool | None = None, mute: bool = False) -> Reading[Draft]:
+        """Let a row's grammar read what follows; nothing is concluded yet. The rest is as for `new_draft`."""
+        draft = self.new_draft(self.family(row, region.token), marked=marked, mute=mute)
         yield from row.body.read(self.src, region, draft)
         return draft
 
@@ -459,6 +459,8 @@ class ScanState:
         why = (shown if self.level != "none" else "") or self._withheld(draft)
         if why:
             if draft.attempts:
+                if draft.attempts[-1].failure is None:
+                    self.structure.skip(self.output.mark, self.src.at, floor=False)
                 names = [self.tools.resolve(attempt.name or "") for attempt in draft.attempts]
                 self.output.note_text(self.output.mark, self.src.at, why, next(filter(None, names), None))
             self.refuse(draft)
@@ -494,7 +496,7 @@ class ScanState:
             words = (found and found["words"]) or ""
             if words or not place.line_start:
                 doubt = IN_SENTENCE
-                between = not place.line_start and words and not words.startswith("</")
+                between = not place.line_start and words not in ("", place.line) and not words.startswith("</")
                 shown = doubt if between or any(one.failure for one in draft.attempts) else ""
         self.conclude(draft, shown, doubt, alone=alone, place=place)
 

@@ -56,7 +56,7 @@ _REACHES = lazily(
     r"|\b(?:rm|rmdir|del|erase|rd|dd|mkfs\S*|shred|wipe|sudo|su|doas|chmod|chown|curl|wget|nc|ncat|netcat|telnet|ssh|scp"
     r"|sftp|rsync|ftp|eval|exec|iex|invoke-\w+|base64|crontab|kill|pkill|killall|shutdown|reboot|systemctl|iptables"
     r"|useradd|passwd|publish|purge|uninstall|(?<!--)(?:set|remove)-\w+|__import__|os\.\w+|subprocess\S*)(?!\w)"
-    r"|\b(?:install\s+(?!-[er]\b)(?:-\S+\s+)*|npx\s+|uvx\s+)[\w@]|\s-enc\w*\s",
+    r"|(?<=\s)deploy(?![\w./])|\b(?:install\s+(?!-[er]\b)(?:-\S+\s+)*|npx\s+|uvx\s+)[\w@]|\s-enc\w*\s",
     re.IGNORECASE,
 )
 """Signs and words of a command that reaches out of its folder, destroys or gives away."""
@@ -73,6 +73,7 @@ _FIELD = lazily(r"[\"|][\s\\]*[,:}\]]|[,:{\[][\s\\]*\"|\s\|\s|\t|,(?=[^\W\d_])")
 _HOME = lazily(r"(?<![\w/])(?:/home/[\w.-]+|/root|/Users/[\w.-]+|\$HOME|\$\{HOME\})/")
 _ASCII = lazily(r"[a-z0-9]+")
 _PATH = lazily(r"\S*/\S*")
+_MOVES = lazily(r"mv(?:\s+-\S+)*(?:\s+[~/$]\S+){2,}")  # to and from places outside of the folder
 _FEW = 2  # words that tell of an address
 _SCHEME = lazily(r"^\w+://")
 _SCHEME_BEFORE = lazily(r"\w+://\Z")
@@ -260,9 +261,10 @@ def _begun(command: str, given: GivenTexts) -> FoundPassage | None:
         for place in given.places(_letters(begun)):
             if _is_told(place, reaches=True):
                 return place.finding
-    plain = _PATH.sub("", command)
-    if _REACHES.search(plain) and {*plain}.isdisjoint("|<>") and not _FETCHES.search(plain):
-        return _apart({one.strip(_AROUND) for one in command.lower().split()[1:] if one[0] != "-"} - {""}, given, 3)
+    plain, moves = _PATH.sub("", command), _MOVES.fullmatch(command)
+    if moves or (_REACHES.search(plain) and {*plain}.isdisjoint("|<>") and not _FETCHES.search(plain)):
+        reached = {one.strip(_AROUND) for one in command.lower().split()[1:] if one[0] != "-"} - {""}
+        return _apart(reached, given, 1 if moves else 3)
     return None
 
 
