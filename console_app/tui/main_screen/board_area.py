@@ -197,7 +197,7 @@ class BoardArea(Vertical):
 
     @on(ApprovalBoard.Refused)
     def _refused(self, event: ApprovalBoard.Refused) -> None:
-        self._ui.refuse(event.why)
+        self._refuse(event.why)
 
     # What servers and the model ask
 
