@@ -167,7 +167,9 @@ class Room:
 
 
 def tool(_services: Services) -> Screen[Any]:
-    return ToolScreen(SPEC, ToolSource(lambda: SPEC, list, ApprovalGate(ApprovalMode.ASK), lambda: True, lambda: NOW))
+    return ToolScreen(
+        SPEC, ToolSource(lambda: SPEC, list, ApprovalGate(ApprovalMode.ASK), lambda: True, lambda: False, lambda: NOW)
+    )
 
 
 def traffic(services: Services) -> Screen[Any]:

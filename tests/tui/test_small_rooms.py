@@ -100,7 +100,9 @@ async def test_no_word_of_a_tool_stands_under_the_scroll_bar(tmp_path: Path) -> 
     spec = SPEC.model_copy(update={"description": " ".join(words)})
     console = app(tmp_path, WrittenModel())
     async with console.run_test(size=(60, 24)) as pilot:
-        source = ToolSource(lambda: spec, list, ApprovalGate(ApprovalMode.ASK), lambda: True, lambda: NOW)
+        source = ToolSource(
+            lambda: spec, list, ApprovalGate(ApprovalMode.ASK), lambda: True, lambda: False, lambda: NOW
+        )
         console.push_screen(ToolScreen(spec, source))
         await see(pilot, words[-1])
         assert set(words) <= set(seen(console).split()), seen(console)
