@@ -182,7 +182,7 @@ class ConsoleParts:
         self._library = wiring.open_library(setup)
         self._resume = ""
         servers = self._servers()
-        # What waits for trust is one line, with a key: `ProjectTrust.summary`.
+        # What waits for trust is one line, with a key: `ProjectTrust.survey`.
         notes = (
             note
             for note in (*setup.layered.wrong, *setup.layered.notes, *servers.notes)

@@ -87,12 +87,12 @@ def test_a_projects_commands_count_once_trusted_as_they_are(tmp_path: Path) -> N
     assert found.untrusted == {"theirs"}
 
     asked = ProjectTrust(paths, project, {})
-    assert asked.summary() == "a command of this project waits for your trust"
+    assert asked.survey()[0] == "a command of this project waits for your trust"
     [waiting] = asked.waiting()
     assert "    Theirs." in waiting.lines
     asked.trust(waiting)
     assert [one.name for one in CustomCommands.find(paths, project).commands] == ["mine", "theirs"]
-    assert (asked.waiting(), asked.summary()) == ([], "")
+    assert (asked.waiting(), asked.survey()[0]) == ([], "")
 
     file.write_text("Theirs, and more.")
     assert [one.name for one in CustomCommands.find(paths, project).commands] == ["mine"]

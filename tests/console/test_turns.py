@@ -412,7 +412,9 @@ def test_closing_while_calls_run_stores_how_they_ended() -> None:
         await conversation.close()
         assert not conversation.busy
         assert len(screen.events) == shown
-        assert isinstance(store.events[-1], ev.TurnFinished)
+        assert isinstance(store.events[-2], ev.TurnFinished)
+        assert isinstance(told := store.events[-1], ev.Notice)
+        assert told.text == "2 calls were cut off: /retry runs them again."
         assert len([event for event in store.events if isinstance(event, ev.CallFinished)]) == 2
         assert screen.prompts == ["go"]
         tools.event(1).set()

@@ -81,16 +81,17 @@ class TerminalApp(App[ReturnType]):
 
 ON_HOLD = -1  # in place of a key's number: all keys wait for `let_go`
 LONGEST = 0.2  # seconds that a key may hold up the next on a machine with nothing else to do
+WAYS = 10  # of a key's follower, at most: a dialog that opens at once is there by then
 LOOKS = 20  # at whether it still does, in that time; each takes a few rounds of the event loop
 
 
 @dataclass
 class KeyPassed(Message):
     """Follows a key on its way up: where this arrives, the key has been. It goes twice, for messages of the key's
-    action, and on while a dialog opens."""
+    action, and a few times more while a dialog opens."""
 
     number: int
-    again: bool
+    again: int
 
 
 class KeysInOrder(TerminalApp[ReturnType]):
@@ -162,7 +163,7 @@ class KeysInOrder(TerminalApp[ReturnType]):
         """All keys wait until `target` has had those that it was passed."""
         self._numbered += 1
         number = self._under_way = self._numbered
-        target.post_message(KeyPassed(number, again=True))
+        target.post_message(KeyPassed(number, WAYS))
         self._look(number, LOOKS)
 
     def _look(self, number: int, looks: int) -> None:
@@ -177,8 +178,8 @@ class KeysInOrder(TerminalApp[ReturnType]):
 
     async def on_key_passed(self, message: KeyPassed) -> None:
         """Note that the key, or a message that it posted, arrived here: others wait for that."""
-        if message.number == self._under_way and (message.again or self._opens):
-            (self.focused or self.screen).post_message(KeyPassed(message.number, again=False))
+        if message.number == self._under_way and (message.again == WAYS or (message.again and self._opens)):
+            (self.focused or self.screen).post_message(KeyPassed(message.number, message.again - 1))
         else:
             await self._release(message.number)
 
