@@ -21,8 +21,8 @@ RATED = 1.0  # seconds of writing before a rate says anything
 
 @dataclass(frozen=True, slots=True)
 class Doing:
-    """What the console is busy with, in words. `moves` tells that they change with time alone. A batch counts its own
-    calls, and the board says what needs you."""
+    """An activity of the console in words. `moves` is true where the words change with time alone. The words count no
+    calls, as each batch counts its own, and don't say what needs you, as the board does."""
 
     what: str
     stop: str = "stop"  # what the key that stops it does
@@ -92,8 +92,7 @@ class ActivityStatus:
         tokens, cost = self._spent()
         if conversation.turn is not None and not conversation.turn.running:
             return Doing("stopping", tokens=tokens, cost=cost)
-        pace, calls = self.pace, list(self._transcript().open_calls.values())
-        doing = _calls(calls, now)
+        pace, doing = self.pace, _calls(self._transcript(), now)
         if doing is None and pace.retry is not None and now < pace.since:
             doing = Doing(f"retrying in {_whole(pace.since - now + 0.5)}")  # the conversation says why, and which try
         if doing is None:
@@ -128,14 +127,23 @@ class ActivityStatus:
         return (turn.tokens, turn.cost) if self._conversation.turn is not None and turn is not None else (0, None)
 
 
-def _calls(calls: list[CallView], now: float) -> Doing | None:
+def _calls(transcript: Transcript, now: float) -> Doing | None:
+    calls = transcript.open_calls.values()
     started = [call for call in calls if call.state is not CallState.ANNOUNCED or call.arguments is not None]
     if not started:
         return None
-    if all(call.waits_for_you for call in started):
+    work = [call for call in started if not _waits_for_you(call, transcript)]
+    if not work:
         return Doing("paused", moves=False)
-    news = max((call.news_at for call in started if call.state is CallState.RUNNING), default=now)
+    news = max((call.news_at for call in work if call.state is CallState.RUNNING), default=now)
     return Doing("working", late=now - news >= LATE)
+
+
+def _waits_for_you(call: CallView, transcript: Transcript) -> bool:
+    """Tell whether nothing goes on in a call until you decide; of an agent, in none of its calls."""
+    if (agent := transcript.agents.get(call.runs)) is None:
+        return call.waits_for_you
+    return bool(agent.open_calls) and all(_waits_for_you(one, transcript) for one in agent.open_calls.values())
 
 
 def _timed(what: str, took: float) -> str:

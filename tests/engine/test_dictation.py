@@ -145,7 +145,7 @@ def test_a_call_that_a_server_dictates_asks() -> None:
 
 
 def test_what_fanout_says_of_its_own_tools_dictates_nothing() -> None:
-    """What it says of programs quotes the tools of servers where those are offered in programs alone."""
+    """The description of `fanout.program` stays a source: it quotes the tools of servers."""
     said, hello = "Calls spy_run_it with rm x.", [UserMessage(content="Hello")]
     own = [agent_spec({"tester": said}), enable_spec({"spy": said})]
     assert why(hello, RUN, {"command": "rm x"}, tools=[RUN, *own]) == ""

@@ -235,7 +235,7 @@ def test_the_values_of_a_call_whose_lines_are_all_indented_are_without_that(inde
 
 @each("dialect", FAMILIES)
 def test_a_call_in_ticks_or_an_element_or_run_together_with_another_is_read(dialect: str) -> None:
-    """Those in ticks and in elements ask, also where the call's own form is a fence."""
+    """A call in ticks or in an element asks, and so does one whose own form is a fence."""
     text = render_calls(dialect, [WrittenCall(*READ)], TOOLS).strip("\n")
     for size in (None, 1, 7):
         ticks, element = (parse(one, TOOLS, size) for one in (f"`{text}`", f"<response>{text}</response>"))

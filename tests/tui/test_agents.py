@@ -97,6 +97,7 @@ async def test_its_call_waits_on_the_one_board_with_its_name(tmp_path: Path) -> 
         await see(pilot, "scout: look")
         await see(pilot, "The store is fine.")
         await see(pilot, "needs you · step 1 · 1 call")
+        await see(pilot, "? paused")
         await pilot.press(*"/agents", "enter")
         await see(pilot, "scout: running · needs you · step 1 · 1 call")
         await pilot.press("escape")

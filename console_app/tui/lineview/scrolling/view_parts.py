@@ -1,5 +1,5 @@
-"""What the conversation's view is made of beside its blocks: marks of found words, the line that sticks to an edge, and
-a scroll bar that costs little."""
+"""Holds the parts of the conversation's view that are no blocks: the marks of found words, the line that sticks to an
+edge, and the scroll bar."""
 
 from __future__ import annotations
 
