@@ -231,6 +231,7 @@ class AgentTurn(Turn):
 DEEPEST = 2  # agents that agents send send none
 TYPICAL = 40_000  # tokens of an agent, until some have ended here
 STAGGER = 5.0  # seconds that an agent waits at most until the first with its prefix has begun to answer
+APART = 0.005  # seconds between agents that waited together, so that no key waits for the beginnings of all of them
 GO_ON = "Your work was cut off here. Go on with your task, from what you have."
 _NAME = re.compile(r"[^\w.-]+")
 
@@ -267,6 +268,7 @@ class Agents:
         self._running: dict[str, _Running] = {}  # by the id of the call
         self._places: dict[str, CallExecution] = {}  # the calls that hold them, by their ids
         self._answers: Counter[tuple[str, int]] = Counter()  # that agents of each turn of a session gave together
+        self._one_begins = asyncio.Lock()
         self._first: dict[tuple[int, int, str], asyncio.Event] = {}  # of agents with one prefix: the first has begun
 
     @property
@@ -491,6 +493,8 @@ class Agents:
             with suppress(TimeoutError):
                 async with asyncio.timeout(STAGGER):
                     await known.wait()
+            async with self._one_begins:
+                await asyncio.sleep(APART)
         return known
 
     async def _provider(self, above: Session, kind: ag.AgentKind, name: str) -> ports.Provider:

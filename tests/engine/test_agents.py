@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from typing import Any
 
 from console_app.domain import ApprovalMode, Decision, ToolSpec
@@ -37,11 +38,13 @@ class Models(Model):
         super().__init__()
         self.by_prompt = {prompt.replace("_", " "): list(told) for prompt, told in answers.items()}
         self.asked: dict[str, list[ModelRequest]] = {}
+        self.begun: dict[str, float] = {}  # when the first answer to each prompt was asked for
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncIterator[AsyncIterator[Chunk]]:
         prompt = request.messages[0].content
         asked = self.asked.setdefault(prompt, [])
+        self.begun.setdefault(prompt, asyncio.get_running_loop().time())
         asked.append(request)
         told = self.by_prompt.get(prompt, [])
         lines = told[len(asked) - 1] if len(asked) <= len(told) else [TextChunk(f"done {prompt}"), FinishChunk("stop")]
@@ -471,7 +474,7 @@ def check_history_of(engine: Engine) -> None:
         check_messages(transcript.history)
 
 
-def test_agents_with_one_beginning_wait_for_the_first_answer_of_the_first() -> None:
+def test_agents_with_one_beginning_wait_for_the_first_answer_of_the_first_and_begin_one_after_another() -> None:
     async def scene() -> None:
         begun = asyncio.Event()
         model = Models(go=[sends("a", "b", "c")], a=[[begun, *says("a")]])
@@ -483,6 +486,9 @@ def test_agents_with_one_beginning_wait_for_the_first_answer_of_the_first() -> N
         await play(engine)
         assert asked == ["go", "a"]
         assert tool_texts(engine) == ["a", "done b", "done c"]
+        first, *others = (at - model.begun["a"] for prompt, at in model.begun.items() if prompt != "go")
+        assert first == 0
+        assert all(0 < later - earlier < 0.1 for earlier, later in pairwise((2.0, *others))), others
 
     run(scene)
 
