@@ -58,6 +58,11 @@ async def test_an_agent_is_a_row_with_its_calls_below_it_and_its_figures(tmp_pat
         assert [line.strip().lstrip("12345 ✓⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏▎").split("  ")[0] for line in lines][:1] == ["agent scout"]
         scout, look = lines[0].index("agent scout"), lines[1].index("look")
         assert look == scout + 2, "below its agent"
+        await pilot.press("alt+2")
+        chosen = chat(pilot.app).view.cursor
+        assert isinstance(chosen, CallBlock)
+        assert (chosen.call.arguments or {})["name"] == "store", "numbers are of the calls that this answer made"
+        await pilot.press("escape")
         await pilot.press(*"/agents", "enter")
         await see(pilot, "scout: running · step 1 · 1 call · 1.6k tokens")
         await see(pilot, "explore: finds things out and changes nothing")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from bisect import insort
 from collections.abc import Callable, Sequence
 from typing import assert_never
 
@@ -108,6 +109,7 @@ class EventRouter:
             case ev.CallDropped():
                 if (dropped := self._calls.pop(event.call_id, None)) is not None:
                     dropped.group.panels.remove(dropped)
+                    dropped.group.reached = [one for one in dropped.group.reached if one is not dropped]
                     self._view.remove_block(dropped)
                     self._group_changed(dropped.group)
             case ev.BatchFinished():
@@ -413,6 +415,7 @@ class EventRouter:
         block.apart = between = spoken.index > above.index
         self._place_behind(spoken if between else above, block)
         group.panels.append(block)
+        group.reached.append(block)
         if self._prompts and self._prompts[-1][1].text.startswith("!"):
             block.toggle()  # a command is typed for its output
         if group.fold is not None and between:
@@ -432,6 +435,8 @@ class EventRouter:
         self._calls[call.id] = block
         self._place_behind(group.panels[at - 1], block)
         group.panels.insert(at, block)
+        if above in group.reached and not above.call.is_agent:
+            insort(group.reached, block, key=lambda panel: panel.index)
         turn = self._transcript.turn
         group.ended = group.ended and turn is not None and turn.outcome is not None  # a program has one more answer
         if group.fold is None:

@@ -35,7 +35,7 @@ from console_app.tui.lineview.lines import Line
 from console_app.tui.lineview.markdown.rows import is_web_link
 from console_app.tui.lineview.palette import Palette, palette_of
 from console_app.tui.lineview.results.json_tree import FOLD_META
-from console_app.tui.lineview.scrolling.cursor import Cursor
+from console_app.tui.lineview.scrolling.cursor import Cursor, newest_group
 from console_app.tui.lineview.scrolling.frame_clock import CALM_EVERY, LIVE_EVERY, FrameClock
 from console_app.tui.lineview.scrolling.scroll_internals import give_scroll_bar
 from console_app.tui.lineview.scrolling.selection import ROWS_A_BLOCK, ends_in, hold, paint_selection, selected_text
@@ -578,7 +578,8 @@ class ConversationView(ScrollView, can_focus=True):
 
     def enter_call(self, number: int) -> bool:
         """Take the focus and select the call of this number (from 1) in the newest batch; False where there is none."""
-        calls = self._cursor.newest_calls()
+        group = newest_group(self.blocks)
+        calls = [] if group is None else group.reached
         return self._enter(calls[number - 1] if 0 < number <= len(calls) else None)
 
     def action_failed(self) -> bool:

@@ -71,6 +71,7 @@ class CallGroup:
         self.version = 0
         self.header: Block | None = None
         self.panels: list[Panel] = []  # in call order
+        self.reached: list[Panel] = []  # those that keys may reach by their numbers: all but what agents call
         self.fold: Block | None = None  # counts the folded calls; opened, it shows them all
         self.selected: Panel | None = None
         self.opened: dict[Panel, None] = {}
@@ -110,7 +111,7 @@ class CallGroup:
 
     def number_of(self, panel: Panel) -> int:
         """The number by which a key reaches the panel; 0: none does."""
-        first = self.panels[:NUMBERED] if self.newest else []
+        first = self.reached[:NUMBERED] if self.newest else []
         return first.index(panel) + 1 if panel in first else 0
 
     def room_changed(self, height: int) -> bool:
