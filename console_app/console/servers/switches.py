@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -244,8 +243,7 @@ class HubSwitches(HubSwitch):
 
 
 def tokens_of(spec: ToolSpec) -> int:
-    sent = {"name": spec.name, "description": spec.description, "parameters": spec.input_schema}
-    return max(round(len(json.dumps(sent, ensure_ascii=False, default=str)) / amounts.CHARACTERS_A_TOKEN), 1)
+    return max(spec.characters // amounts.CHARACTERS_A_TOKEN, 1)
 
 
 _VERDICTS = {"allow": "runs without asking", "ask": "asks first", "deny": "is denied"}
