@@ -16,7 +16,7 @@ from console_app.console.permissions import Permissions
 from console_app.console.servers import Watching
 from console_app.console.servers.news import FileNews, ServerNews
 from console_app.console.services import Services
-from console_app.console.talk.conversation import Conversation
+from console_app.console.talk.conversation import SHELL, Conversation
 from console_app.console.talk.readiness import ConsoleStart, Readiness
 from console_app.console.talk.sessions import READ_ONLY, Sessions
 from console_app.console.ui_port import UiPort
@@ -114,7 +114,7 @@ class Console:
         told, where nothing can be sent. `!command` runs by hand."""
         calls = None
         if text.startswith("!") and (command := text[1:].strip()):
-            calls = f"shell.run {json.dumps({'command': command}, ensure_ascii=False)}"
+            calls = f"{SHELL} {json.dumps({'command': command}, ensure_ascii=False)}"
         elif text.startswith("@") and (agents := self.services.engine.agents) is not None:
             kind, _, task = text[1:].partition(" ")
             if task.strip() and kind in agents.kinds and not (self.services.working_folder / kind).exists():

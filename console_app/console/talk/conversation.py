@@ -60,6 +60,7 @@ class Sent:
 CLOSING = 4.0  # seconds that running calls get to end when the conversation closes
 STEERED = "It joins at the next step."
 BUSY = "something else runs, or is about to"
+SHELL = "shell.run"  # the tool that `!command` is run by
 LATER = "That runs once its servers are there. Esc calls it off."
 SOON = 0.5  # seconds that a wait goes without a word
 AT_ONCE = partial(asyncio.sleep, 0)
@@ -467,7 +468,10 @@ class Conversation:
     def _begin(self, prompt: Queued, message: UserMessage) -> Turn:
         if (by_hand := prompt.by_hand) is None:
             return self.engine.start(message)
-        calls = ManualCall.read(by_hand, {spec.label for spec in self.engine.toolset.tools()})
+        known = {spec.label for spec in self.engine.toolset.tools()}
+        if prompt.text.startswith("!") and by_hand.startswith(f"{SHELL} ") and SHELL not in known:
+            raise UsageError("! runs a command with the server shell, and that is off", "/mcp switches it on.")
+        calls = ManualCall.read(by_hand, known)
         if prompt.text.startswith(SHOWN):
             calls = [replace(call, must_ask="an answer only showed it") for call in calls]
         return self.engine.start_manual(prompt.text, calls)
