@@ -116,6 +116,7 @@ class CallReady(BaseEvent):
     arguments: dict[str, Any]
     raw: str = ""  # for a call read from text: the text it was read from
     repaired: tuple[str, ...] = ()
+    hooked: bool = False  # a hook put these arguments in place of the model's
 
 
 class ApprovalRequested(BaseEvent):

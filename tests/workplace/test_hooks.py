@@ -109,7 +109,8 @@ async def test_what_a_hook_changed_is_shown_runs_and_is_told(tmp_path: Path) -> 
     assert shown == [({"n": "b"}, "a hook asks: look", True)]
     assert [one.arguments for one in tools.ran] == [{"n": "b"}]
     assert tool_texts(made)[0].startswith('A hook changed the arguments before this call ran. It ran with: {"n": "b"}')
-    assert "a hook changed its arguments" in next(iter(made.transcript.calls.values())).repaired
+    (call,) = made.transcript.calls.values()
+    assert (call.hooked, call.repaired) == (True, ())
 
 
 async def test_arguments_that_do_not_fit_deny_the_call(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def call_text(call: CallView, exchange: Sequence[RawMessage] = ()) -> str:
         ),
         *(f"then       {words}" for words in call_description.acts_in_words(call)),
         "",
-        "Request" + (" (arguments edited by you)" if call.edited else ""),
+        "Request" + " (arguments edited by you)" * call.edited + " (arguments changed by a hook)" * call.hooked,
         arguments or "(no arguments yet)",
     ]
     if call.repaired:

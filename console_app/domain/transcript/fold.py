@@ -460,7 +460,7 @@ def _apply_to_call(call: CallView, event: CallChange) -> None:
         case ev.CallReady():
             call.arguments = call.written = event.arguments
             call.ready_at = event.at
-            call.raw, call.repaired = event.raw, event.repaired
+            call.raw, call.repaired, call.hooked = event.raw, event.repaired, event.hooked
         case ev.ApprovalRequested():
             call.state, call.why, call.always_asks = CallState.WAITING, event.why, event.always
             call.form, call.passage = event.form, event.passage

@@ -164,6 +164,7 @@ class CallView:
     written: dict[str, Any] | None = None  # the arguments as the model wrote them
     raw: str = ""
     repaired: tuple[str, ...] = ()
+    hooked: bool = False  # a hook changed its arguments
     why: str = ""  # why it waits or is queued
     always_asks: bool = False  # no rule and no mode could let it run
     form: str = ""  # how its text is written, where an approval may license that

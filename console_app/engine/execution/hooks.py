@@ -16,7 +16,6 @@ from console_app.engine.calls import results
 from console_app.engine.calls.call_execution import CallExecution, Resolution
 from console_app.engine.session import Session
 
-CHANGED = "a hook changed its arguments"
 _SOON = 0.5  # seconds after which a hook that has not answered is told of
 _MOST_RESPONSE = 100_000  # characters of a result that hooks are told
 
@@ -53,9 +52,10 @@ class CallHooks:
             return None
         if changed is not None:
             call.arguments = call.hooked = changed
-            call.repaired = (*(one for one in call.repaired if one != CHANGED), CHANGED)
             shown = copy.deepcopy(changed)
-            self._emit(ev.CallReady(call_id=call.id, arguments=shown, raw=call.raw, repaired=call.repaired))
+            self._emit(
+                ev.CallReady(call_id=call.id, arguments=shown, raw=call.raw, repaired=call.repaired, hooked=True)
+            )
         if heard.permission == "ask" and (asks := f"a hook asks: {heard.reason}".rstrip(" :")) not in call.must_ask:
             call.must_ask = "; ".join(filter(None, (call.must_ask, asks)))
         call.hook_allows = heard.permission == "allow"

@@ -281,6 +281,7 @@ def badges(call: CallView) -> list[str]:
     return [
         *([f"[{call.origin}]"] if call.origin != "native" else []),
         *(["[repaired]"] if call.repaired else []),
+        *(["[changed by a hook]"] if call.hooked else []),
         *(["[edited]"] if call.edited else []),
         *([f"[try {call.attempt}]"] if call.attempt > 1 else []),
         *(["[ran once for all]"] if call.content.startswith(ToModel.SHARED) else []),
