@@ -3,7 +3,8 @@ kept here, since no other state has it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from console_app.console.talk.readiness import Readiness
@@ -132,18 +133,32 @@ def _calls(transcript: Transcript, now: float) -> Doing | None:
     started = [call for call in calls if call.state is not CallState.ANNOUNCED or call.arguments is not None]
     if not started:
         return None
-    work = [call for call in started if not _waits_for_you(call, transcript)]
+    below = _below(transcript)
+    work = [call for call in started if not _waits_for_you(call, transcript, below)]
     if not work:
         return Doing("paused", moves=False)
     news = max((call.news_at for call in work if call.state is CallState.RUNNING), default=now)
     return Doing("working", late=now - news >= LATE)
 
 
-def _waits_for_you(call: CallView, transcript: Transcript) -> bool:
-    """Tell whether nothing goes on in a call until you decide; of an agent, in none of its calls."""
-    if (agent := transcript.agents.get(call.runs)) is None:
-        return call.waits_for_you
-    return bool(agent.open_calls) and all(_waits_for_you(one, transcript) for one in agent.open_calls.values())
+def _below(transcript: Transcript) -> Mapping[str, Sequence[CallView]]:
+    """The open calls that each call, a program, has made, by its id."""
+    found = defaultdict[str, list[CallView]](list)
+    for call in transcript.open_calls.values():
+        found[call.parent].append(call)
+    return found
+
+
+def _waits_for_you(call: CallView, transcript: Transcript, below: Mapping[str, Sequence[CallView]]) -> bool:
+    """Tell whether nothing goes on in a call until you decide; of an agent and of a program, in none of its calls."""
+    if call.waits_for_you:
+        return True
+    if (agent := transcript.agents.get(call.runs)) is not None:
+        transcript, below = agent, _below(agent)
+        made = list(agent.open_calls.values())
+    else:
+        made = below.get(call.id, ())
+    return bool(made) and all(_waits_for_you(one, transcript, below) for one in made)
 
 
 def _timed(what: str, took: float) -> str:

@@ -89,6 +89,7 @@ async def test_the_board_says_until_when_the_program_takes_results(tmp_path: Pat
         await see(pilot, "takes results for 3 m 20 s")
         await decide(pilot, "tab")
         await see(pilot, "3 need you · too late for its program in 200 s")
+        await see(pilot, "? paused")
         await decide(pilot, "y", "y", "y")
         await see(pilot, "1 needs you · too late for its program in")
         await decide(pilot, "tab", "y")
