@@ -22,7 +22,13 @@ class TimedScreen(Screen[None]):
     def frame_took(self, seconds: float, painted: set[Widget]) -> None:
         """Told after each frame what Textual's own part of it took the processor."""
 
+    def gives_way(self) -> bool:
+        """Tell whether frames wait, for Textual's next time, since something is more urgent."""
+        return False
+
     def _on_timer_update(self) -> None:
+        if self.gives_way():
+            return
         painted, begun = set(self._dirty_widgets), time.thread_time()
         super()._on_timer_update()
         self.frame_took(time.thread_time() - begun, painted)

@@ -17,6 +17,8 @@ from console_app.tui.main_screen.start.welcome import DEMO, WITH_ANY
 from console_app.tui.prompt.completion import Completion, Completions, Token
 from console_app.tui.prompt.prompt import Pastes, Prompt
 from console_app.tui.prompt.prompt_box import Later, PromptBox
+from console_app.tui.terminal import key_order
+from console_app.tui.textual_internals import driver_of
 from tests.each import each
 from tests.patience import PATIENCE
 from tests.tui.parts import Server, Tools, WrittenModel, app, calls, chat, echo, say, see, until
@@ -365,6 +367,24 @@ async def test_a_letter_is_painted_without_waiting_for_the_next_frame(tmp_path: 
             console.post_message(events.Key("a", "a"))
             async with asyncio.timeout(PATIENCE):
                 await painted.wait()  # not `until`, which paints what is owed
+
+
+async def test_frames_give_way_to_a_letter_that_was_read_until_it_is_painted(tmp_path: Path) -> None:
+    console = app(tmp_path)
+    async with console.run_test(size=(100, 30)) as pilot:
+        await see(pilot, "Ask, or / for commands")
+        screen, frames = chat(console), list[str]()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(key_order, "FIRST", 1000.0)
+            patch.setattr(driver_of(console), "key_read", time.monotonic(), raising=False)
+            patch.setattr(screen, "frame_took", lambda *_: frames.append(screen.prompt.text))
+            screen.prompt.refresh()
+            screen._on_timer_update()  # pyright: ignore[reportPrivateUsage]
+            assert frames == [], "it waits"
+            console.post_message(events.Key("a", "a"))
+            await until(pilot, lambda: frames)
+            assert frames[0] == "a"
+            assert not screen.gives_way()
 
 
 @each("offline", [True, False])

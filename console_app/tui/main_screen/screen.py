@@ -115,6 +115,7 @@ class ChatScreen(MainScreen):
         doing, beside = self.query_one(ActivityLine), self.query_one(BackgroundLine)
         for view in (self.conversation, self.agent.view):
             view.on_beat(lambda now: any([doing.look(now), beside.look(now), self.agent.look(now)]))
+            view.frames.gives_way = self.gives_way
             view.use_time(partial(services.timing.later, view), services.timing.now)
         self.ui.changed()
         self.set_focus(self.prompt)

@@ -25,6 +25,7 @@ import struct
 import sys
 import termios
 import threading
+import time
 from asyncio import AbstractEventLoop
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -268,6 +269,7 @@ class ConsoleDriver(LinuxDriver):
             options["mouse"] = False  # GNU screen keeps Esc back, till another key comes, while mouse reports are on
         super().__init__(app, **options)  # pyright: ignore[reportUnknownMemberType]
         self._writer: TerminalWriter | None = None
+        self.key_read = 0.0  # the time of the newest key
         self._drawing = False  # modes are on, and have to be switched off whatever happens
         self.canvas = Canvas(lambda: None if self._writer is None else self._writer.wake(), self._cell)
         self._questions = TerminalQuestions(self._ask, is_light=self._background_is, known=self._open_canvas)
@@ -438,6 +440,12 @@ class ConsoleDriver(LinuxDriver):
         if isinstance(message, events.Resize) and not (self._in_band_window_resize and all(message.size)):
             return
         super().process_message(message)
+
+    def send_message(self, message: Message) -> None:
+        """Put a message before the app. Textual makes a task of it first, which costs a key a round of the loop."""
+        if isinstance(message, events.Key):
+            self.key_read = time.monotonic()
+        self._app.post_message(message)
 
     def run_input_thread(self) -> None:
         try:

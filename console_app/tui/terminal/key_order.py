@@ -20,6 +20,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import time
 from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -81,6 +82,7 @@ class TerminalApp(App[ReturnType]):
 
 ON_HOLD = -1  # in place of a key's number: all keys wait for `let_go`
 LONGEST = 0.2  # seconds that a key may hold up the next on a machine with nothing else to do
+FIRST = 0.03  # seconds that frames give way to a key which was read, so that what it writes is seen first
 WAYS = 10  # of a key's follower, at most: a dialog that opens at once is there by then
 LOOKS = 20  # at whether it still does, in that time; each takes a few rounds of the event loop
 
@@ -99,6 +101,7 @@ class KeysInOrder(TerminalApp[ReturnType]):
         super().__init__(**options)
         self._held: deque[events.Key | events.Paste | events.AppBlur | events.AppFocus] = deque()
         self.longest_hold = LONGEST
+        self._came = 0.0  # when the newest key had what it is for, or when what it wrote is painted
         self._under_way = 0  # the number of the key that others wait for; 0: none
         self._numbered = 0
         self._wrote = False  # the newest key passed on is one that writes
@@ -126,6 +129,15 @@ class KeysInOrder(TerminalApp[ReturnType]):
     def key_under_way(self) -> bool:
         """Tell whether a key was passed on that has not taken effect yet."""
         return self._under_way > 0
+
+    @property
+    def key_comes(self) -> bool:
+        """Tell whether a key was read a moment ago, and nothing that it writes is to be seen yet."""
+        read: float = getattr(driver_of(self), "key_read", 0.0)
+        return read > self._came and time.monotonic() - read < FIRST
+
+    def key_came(self) -> None:
+        self._came = time.monotonic()
 
     def must_wait(self, event: events.Key | events.Paste) -> bool:
         """Tell whether this key, and with it all behind it, waits for `let_go`."""
@@ -157,6 +169,7 @@ class KeysInOrder(TerminalApp[ReturnType]):
         await super().on_event(event)
         self._wrote = writes
         if not writes:
+            self.key_came()
             self._await_passing(target)
 
     def _await_passing(self, target: Widget | Screen[Any]) -> None:

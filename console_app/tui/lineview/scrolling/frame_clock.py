@@ -24,6 +24,7 @@ class FrameClock:
         nothing moves."""
         self.running = False
         self.live_every = LIVE_EVERY
+        self.gives_way: Callable[[], bool] = lambda: False  # whether a frame waits for something more urgent
         self._widget = widget
         self._paint = paint
         self._timer: Timer | None = None
@@ -69,7 +70,7 @@ class FrameClock:
             return
         self._ticks += 1
         self._live_due = self._live_due or self._ticks % self.live_every == 0
-        if now < self._resting_until:
+        if now < self._resting_until or self.gives_way():
             return
         live, self._live_due = self._live_due, False
         moves = self._paint(live)
