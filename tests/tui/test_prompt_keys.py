@@ -374,15 +374,19 @@ async def test_frames_give_way_to_a_letter_that_was_read_until_it_is_painted(tmp
     async with console.run_test(size=(100, 30)) as pilot:
         await see(pilot, "Ask, or / for commands")
         screen, frames = chat(console), list[str]()
+
+        def note(*_: object) -> None:
+            frames.append(screen.prompt.text)
+
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(key_order, "FIRST", 1000.0)
             patch.setattr(driver_of(console), "key_read", time.monotonic(), raising=False)
-            patch.setattr(screen, "frame_took", lambda *_: frames.append(screen.prompt.text))
+            patch.setattr(screen, "frame_took", note)
             screen.prompt.refresh()
             screen._on_timer_update()  # pyright: ignore[reportPrivateUsage]
             assert frames == [], "it waits"
             console.post_message(events.Key("a", "a"))
-            await until(pilot, lambda: frames)
+            await until(pilot, lambda: bool(frames))
             assert frames[0] == "a"
             assert not screen.gives_way()
 
