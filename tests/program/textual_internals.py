@@ -34,6 +34,9 @@ INTERNALS: Final[dict[str, str]] = {
     "async textual.screen:Screen._on_resize(event)": (
         "tui/main_screen/base.py: prevents Textual's own for a size that is none any more"
     ),
+    "textual.screen:Screen._screen_resized(size)": (
+        "tui/widgets/dialog.py: a dialog that opens isn't laid out and painted twice for the same size"
+    ),
     "async textual.screen:Screen._on_update(message)": (
         "tui/main_screen/base.py: a typed letter is painted behind it, without waiting for Textual's own timer"
     ),

@@ -19,7 +19,6 @@ import fcntl
 import logging
 import os
 import select
-import selectors
 import signal
 import struct
 import sys
@@ -194,6 +193,7 @@ class HangWatch:
 
 PASTE_START, PASTE_END = "\x1b[200~", "\x1b[201~"
 READ_BYTES = 1 << 16
+TICK = 0.1  # seconds without input, after which a lone Escape is one
 SMALLEST = (80, 25)  # for a terminal that doesn't say its size
 USUAL_CELL = (10, 20)  # pixels, for one that doesn't say theirs
 UNREAD = 100_000  # characters that the terminal has still to read, from which on pictures are drawn coarsely
@@ -274,6 +274,9 @@ class ConsoleDriver(LinuxDriver):
         self.canvas = Canvas(lambda: None if self._writer is None else self._writer.wake(), self._cell)
         self._questions = TerminalQuestions(self._ask, is_light=self._background_is, known=self._open_canvas)
         self._finer: asyncio.TimerHandle | None = None  # paints pictures anew, when nothing moves any more
+        self._feed: InputFeed | None = None  # while input is read
+        self._is_listening = False  # the loop reads, and the thread what it leaves
+        self._reading = threading.RLock()
 
     # -- output
 
@@ -381,10 +384,13 @@ class ConsoleDriver(LinuxDriver):
 
     def disable_input(self) -> None:
         """Stops reading, once the terminal has answered: a program that ends at once is quicker than some."""
+        self._loop.remove_reader(self.fileno)
+        self._is_listening = False
         if self._questions.are_open:
             self.write(REPORTS_OFF)
             self._questions.wait()
         self._questions.close()
+        self._feed = None
         super().disable_input()
 
     def close(self) -> None:
@@ -448,36 +454,67 @@ class ConsoleDriver(LinuxDriver):
         self._app.post_message(message)
 
     def run_input_thread(self) -> None:
+        self._decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
+        self._feed = InputFeed(XTermParser(self._debug))
+        self._ahead = self._typed_ahead()
+        self._hangs = HangWatch(self._loop, self._end_hanging)
+        self._is_lost = False
         try:
-            self._read()
+            self._loop.call_soon_threadsafe(self._listen, self._feed)
+            self._read_what_is_left()
         finally:
             self._questions.close()
 
-    def _read(self) -> None:
-        decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
-        feed = InputFeed(XTermParser(self._debug))
-        ahead = self._typed_ahead()
-        hangs = HangWatch(self._loop, self._end_hanging)
-        with selectors.SelectSelector() as selector:
-            selector.register(self.fileno, selectors.EVENT_READ)
-            while not self.exit_event.is_set():
-                if selector.select(0.1):
-                    try:
-                        data = os.read(self.fileno, READ_BYTES)
-                    except OSError:
-                        data = b""
-                    if not data:
-                        self._terminal_lost()
-                        return
-                    data, ahead = data[:ahead].replace(b"\n", b"\r") + data[ahead:], max(ahead - len(data), 0)
-                    hangs.typed(data)
-                    for message in feed.feed(self._questions.without(decode(data))):
-                        self.process_message(message)
-                elif held := self._questions.held():
-                    for message in feed.feed(held):
-                        self.process_message(message)
-                for message in feed.tick():
-                    self.process_message(message)
+    def _read_what_is_left(self) -> None:
+        """Read what the loop doesn't: before it listens, behind it, and where it hangs."""
+        left = False
+        while not (self.exit_event.wait(TICK if self._is_listening else 0) or self._is_lost):
+            before, left = left, self._waits(0 if self._is_listening else TICK)
+            if left and (before or not self._is_listening):
+                self._take()
+            elif not left:
+                with self._reading:
+                    self._pass_on(self._questions.held())
+
+    def _listen(self, feed: InputFeed) -> None:
+        """Read on the loop: while an answer comes in a burst, a thread waits 30 ms for Python's lock, and for each
+        key several times."""
+        if feed is self._feed:
+            with suppress(OSError):  # of a kind that can't be waited for: the thread reads it
+                self._loop.add_reader(self.fileno, self._typed)
+                self._is_listening = True
+
+    def _typed(self) -> None:
+        self._take()
+        if self._is_lost:
+            self._loop.remove_reader(self.fileno)
+        else:
+            self._loop.call_later(TICK, self._pass_on, "")
+
+    def _waits(self, seconds: float) -> bool:
+        return bool(select.select([self.fileno], [], [], seconds)[0])
+
+    def _take(self) -> None:
+        with self._reading:
+            if self._is_lost or not self._waits(0):  # the other has read it
+                return
+            try:
+                data = os.read(self.fileno, READ_BYTES)
+            except OSError:
+                data = b""
+            if not data:
+                self._is_lost = True
+                self._terminal_lost()
+                return
+            data = data[: self._ahead].replace(b"\n", b"\r") + data[self._ahead :]
+            self._ahead = max(self._ahead - len(data), 0)
+            self._hangs.typed(data)
+            self._pass_on(self._questions.without(self._decode(data)))
+
+    def _pass_on(self, text: str) -> None:
+        if self._feed is not None:
+            for message in (*self._feed.feed(text), *self._feed.tick()):
+                self.process_message(message)
 
     def _end_hanging(self) -> None:
         self.restore_now()

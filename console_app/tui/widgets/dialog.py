@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from textual import events, getters
 from textual.containers import Vertical
 from textual.content import Content
+from textual.geometry import Size
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
@@ -59,6 +60,7 @@ class Dialog(ModalScreen[Result]):
     DEFAULT_CLASSES = "dialog"
     HORIZONTAL_BREAKPOINTS = NARROW
     VERTICAL_BREAKPOINTS = LOW
+    _is_laid_out = False  # the first layout says the size that it was made for: no second is needed
     app = getters.app(typed_app)
 
     def __init_subclass__(cls, sheets: Sequence[str] = (), **options: Any) -> None:
@@ -69,6 +71,11 @@ class Dialog(ModalScreen[Result]):
 
     def action_leave(self) -> None:
         self.dismiss(None)
+
+    def _screen_resized(self, size: Size) -> None:
+        if self._is_laid_out or size != self.outer_size:
+            super()._screen_resized(size)
+        self._is_laid_out = True
 
     async def _message_loop_exit(self) -> None:
         end_work(self)

@@ -5,6 +5,7 @@ It paints a `CallView` of the transcript. A finished panel is the call's tool me
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich.style import Style
@@ -12,7 +13,7 @@ from rich.style import Style
 from console_app.domain import Artifact, CallState, call_description
 from console_app.domain.transcript import CallView, results
 from console_app.tui.lineview.blocks.block import Block, bar, framed, room_of
-from console_app.tui.lineview.blocks.passages import LinesPassage, Passage, passages_in
+from console_app.tui.lineview.blocks.passages import SLICE, LinesPassage, Passage, Search, passages_in
 from console_app.tui.lineview.calls.detail import CallDetail
 from console_app.tui.lineview.calls.group import CallGroup, Panel, brief_of
 from console_app.tui.lineview.calls.row import row, state_style
@@ -21,6 +22,7 @@ from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.windows import RowWindow
 from console_app.tui.lineview.text.ansi import AnsiPainter
 from console_app.tui.lineview.text.joined import Joined, Lookup
+from console_app.tui.lineview.text.text_page import FIRST_PAGE
 
 MOST_EDGED = 500  # lines that are kept once they were drawn
 
@@ -144,6 +146,17 @@ class CallBlock(Panel):
         at = title.text.find(name, title.start, title.end)
         label = LinesPassage([(self.gap, at, name, "")] if at >= 0 else [])
         return [label, *passages_in(self._inside.rows, self._inside[0].start, self.gap + 1)]
+
+    def expect_match(self, pattern: re.Pattern[str], number: int) -> None:
+        """Show the result as it came, where `unfold_match` will, before its Markdown is laid out for nothing."""
+        body, texts = self.detail.body, self.searched
+        text = "\n".join(texts)
+        if body.touched or not body.is_long_markdown or body.found.text != texts[-1] or len(text) > SLICE:
+            return
+        (search := Search(pattern, text)).lay_out()
+        begin = search.spans[number][0] - len(text) + len(texts[-1]) if number < len(search.spans) else 0
+        if begin > 0 and texts[-1].count("\n", 0, begin) >= FIRST_PAGE:
+            self.detail.press("raw")
 
     def unfold_match(self, expected: int, shown: int, wanted: int) -> bool:
         if self.detail.unfold_match(missing=shown < expected, far=shown <= wanted):

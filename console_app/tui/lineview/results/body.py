@@ -292,11 +292,15 @@ class ResultBody:
         """A longer page, each time by more: all of a long result is a few keys away."""
         self.limit += max(GROWTH, 2 * self.limit if self.limit > FIRST_PAGE else 0)
 
+    @property
+    def is_long_markdown(self) -> bool:
+        return self.found.kind == "markdown" and self.count > MOST_MARKDOWN
+
     def show_far(self) -> bool:
         """Show all lines, else more of the cut ones, for a match far in; False where that shows nothing else or costs
         too much."""
         if self.left > 0:
-            if self.found.kind == "markdown" and self.count > MOST_MARKDOWN:
+            if self.is_long_markdown:
                 return False
             self.limit = self.count
             return True

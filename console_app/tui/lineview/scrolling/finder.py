@@ -143,6 +143,8 @@ class Finder:
             self._fold_again()
         folded = block.opens and not block.open
         if folded and pattern is not None and number >= self._seen_folded.get(block, 0):
+            if isinstance(block, CallBlock):
+                block.expect_match(pattern, number)
             view.turn_block(block)
             self._unfolded = block
         found.here = (block, number)
