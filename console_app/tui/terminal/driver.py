@@ -24,6 +24,7 @@ import struct
 import sys
 import termios
 import threading
+import time
 from asyncio import AbstractEventLoop
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -477,6 +478,7 @@ class ConsoleDriver(LinuxDriver):
                 self._is_listening = True
 
     def _typed(self) -> None:
+        self._app.typed_at = time.monotonic()  # pyright: ignore[reportAttributeAccessIssue]
         self._take()
         if self._is_lost:
             self._loop.remove_reader(self.fileno)
