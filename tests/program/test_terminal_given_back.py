@@ -103,6 +103,19 @@ def test_a_key_whose_action_fails_is_a_line_and_the_console_goes_on(fanout: Fano
         terminal.expect("still here")
 
 
+def test_a_console_that_hangs_is_ended_by_ctrl_c_pressed_again(fanout: Fanout, tmp_path: Path) -> None:
+    hanging = tmp_path / "hanging"
+    hang = f"def fault(*_, **__): open({str(hanging)!r}, 'w').close(); import threading; threading.Event().wait()"
+    code = re.sub("def fault.*", lambda _: hang, FAULTY.format(method="ChatScreen.action_cycle_mode"))
+    with console(fanout, argv=[sys.executable, "-P", "-c", code]) as terminal:
+        terminal.expect(READY)
+        terminal.press("shift+tab")
+        until_there(hanging.exists, "the hang")
+        terminal.press("ctrl+c", "ctrl+c")
+        assert terminal.wait_exit() == 128 + signal.SIGINT
+        assert terminal.left_changed() == []
+
+
 def test_an_answer_that_comes_at_once_is_not_echoed(fanout: Fanout) -> None:
     with console(fanout) as terminal:
         terminal.expect(READY)

@@ -137,6 +137,7 @@ class MainScreen(TimedScreen):
         self._prompt_due = False
         paint_now(self.prompt)
         self._prompt_painted = time.monotonic()
+        self.app.typed_at = 0.0  # pyright: ignore[reportAttributeAccessIssue]  (the app of a terminal has it)
 
 
 MANY = 12  # errors

@@ -32,7 +32,7 @@ from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import QueueStrip
 from console_app.tui.terminal.attention import Attention
 from console_app.tui.terminal.key_names import key_name
-from console_app.tui.terminal.key_order import KeysInOrder
+from console_app.tui.terminal.key_order import KeysInOrder, give_way
 from console_app.tui.textual_internals import driver_of, paint_now
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.key_hints import KeyHints
@@ -406,6 +406,7 @@ class ConsoleUi(Ui):
     async def next_slice(self) -> None:
         """Lets keys pass, and text come no faster than it can be painted."""
         await asyncio.sleep(0)
+        await give_way(self.view)
         if self.shown.take_unpainted(MOST_UNPAINTED):
             await self.view.frames.until(lambda: self.view.is_painted, LONGEST_FRAME)
 

@@ -485,6 +485,7 @@ class ConsoleDriver(LinuxDriver):
                 self._is_listening = True
 
     def _typed(self) -> None:
+        self._app.typed_at = time.monotonic()  # pyright: ignore[reportAttributeAccessIssue]
         self._take()
         if self._is_lost:
             self._loop.remove_reader(self.fileno)

@@ -23,7 +23,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from textual import events
 from textual.app import App, ReturnType
@@ -54,11 +54,26 @@ def driver_class() -> type[Driver] | None:
     return ConsoleDriver
 
 
+FIRST = 0.04  # seconds for which a key goes before other work, at most
+REST = 0.003  # seconds between two looks at whether it still does
+RESTS = 4
+
+
+async def give_way(widget: Widget) -> None:
+    """Leave the loop to a key that goes from queue to queue. One that is held down stops nothing."""
+    app = cast("App[Any]", widget.app)  # pyright: ignore[reportUnknownMemberType]
+    for _ in range(RESTS):
+        if not isinstance(app, TerminalApp) or time.monotonic() >= app.typed_at + FIRST:
+            return
+        await asyncio.sleep(REST)
+
+
 class TerminalApp(App[ReturnType]):
     """Writes through the gate to the terminal, and gives the terminal back whatever ended it."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(driver_class=driver_class(), **options)
+        self.typed_at = -FIRST  # when the key came that isn't seen yet, as `time.monotonic` has it
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         return [*super().get_line_filters(), EDGE]

@@ -10,6 +10,8 @@ from typing import Protocol
 
 from textual.widget import Widget
 
+from console_app.tui.terminal.key_order import give_way
+
 SLICE = 0.006  # seconds of work between two looks at what else there is to do
 REST = 0.003  # seconds behind each, in which a key goes all its way
 log = logging.getLogger(__name__)
@@ -45,8 +47,12 @@ class Slices:
             self._widget.run_worker(self._run, group="slices")
 
     async def finish(self, work: Sliced) -> None:
-        while self._done_some(work, SLICE):  # noqa: ASYNC110 (it works, it does not wait)
-            await asyncio.sleep(REST)
+        while self._done_some(work, SLICE):
+            await self._rest()
+
+    async def _rest(self) -> None:
+        await asyncio.sleep(REST)
+        await give_way(self._widget)
 
     def finish_all(self) -> None:
         """Finish everything at once, where no key is waited for."""
@@ -57,7 +63,7 @@ class Slices:
         try:
             while self._waiting:
                 self._done_some(next(iter(self._waiting)), SLICE)
-                await asyncio.sleep(REST)
+                await self._rest()
         finally:
             self._running = False
 
