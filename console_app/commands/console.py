@@ -304,8 +304,7 @@ class ConsoleParts:
 
     def _load_ahead(self) -> None:
         files.sweep(self._setup.paths.files, self._setup.paths.drafts)
-        if (choice := self._models.choice) is not None:
-            warm_up(choice)
+        warm_up(self._models.choice)
         self._warm_up.run(PICKED_FROM)
 
     async def _close(self) -> None:

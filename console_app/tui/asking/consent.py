@@ -106,9 +106,7 @@ class ConsentDialog(Dialog[bool]):
         self._keys.pressed()
         if event.key == "y":
             event.stop()
-            if not self._end.passed(self.query_one(TextView)):
-                self._begin()
-            elif self._keys.decide(True):
+            if self._end.passed(self.query_one(TextView)) and self._keys.decide(True):
                 self._timing.later(self, ALONE, self._take)
             else:
                 self._begin()
