@@ -110,13 +110,9 @@ def _dispatch(parsed: Namespace) -> int:
 
             return _write(SCRIPTS[parsed.shell])
         case "man":
-            from console_app.command_line import COMMANDS, CONSOLE, page
-            from console_app.domain import UsageError
+            from console_app.command_line import page
 
-            command = COMMANDS.get(parsed.words[0]) if parsed.words else CONSOLE
-            if command is None:
-                raise UsageError(f"no command {parsed.words[0]!r}", f"There are: {', '.join(COMMANDS)}.")
-            return _write(page(command))
+            return _write(page(*parsed.words[:1]))
         case _:
             pass
     from console_app.commands import run_command

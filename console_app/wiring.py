@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from console_app._version import __version__
 from console_app.config.files import Paths, bundled, disk, project_mcp, trusted
-from console_app.config.machine import extras, log_nowhere, log_to
+from console_app.config.machine import extras, log_to
 from console_app.config.models import KnownEndpoints, KnownRefusals, ModelChoice
 from console_app.config.secrets import Redactor, StoredKeys, secret_sources
 from console_app.config.settings import OFFLINE, SCRIPTED, LayeredSettings, RuleServers, Settings, unknown_variables
@@ -82,7 +82,7 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
     except ConfigError:
         if arguments.log_file or arguments.debug:
             raise
-        log_nowhere()  # a home that can't be written can be read; what is not kept says so itself
+        log_to(None)  # a home that can't be written can be read; what is not kept says so itself
     paths.make_private_again()
     layered = read_settings(paths, cwd, arguments, environ, forgiving=True)
     for line in layered.wrong if headless else ():

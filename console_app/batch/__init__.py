@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from console_app.batch.run import Limits as Limits
     from console_app.batch.run import StatusFile as StatusFile
     from console_app.batch.run import Telling as Telling
-    from console_app.batch.run import summary as summary
     from console_app.batch.turn_worker import EventFiles as EventFiles
     from console_app.batch.turn_worker import SharedModels as SharedModels
     from console_app.batch.turn_worker import SharedParts as SharedParts

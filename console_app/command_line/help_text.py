@@ -120,11 +120,16 @@ _ENVIRONMENT = {
 
 def pages() -> dict[str, str]:
     """Return every page by the name of its file."""
-    return {"fanout.1": page(CONSOLE), **{f"fanout-{name}.1": page(one) for name, one in COMMANDS.items()}}
+    return {"fanout.1": page(), **{f"fanout-{name}.1": page(name) for name in COMMANDS}}
 
 
-def page(command: CommandSpec) -> str:
-    """Return the page of a command in man(7)."""
+def page(name: str = "") -> str:
+    """Return the page of the command called `name`, or of the console, in man(7). Raises UsageError."""
+    command = COMMANDS.get(name) if name else CONSOLE
+    if command is None:
+        from console_app.domain import UsageError  # pydantic, which the build has not
+
+        raise UsageError(f"no command {name!r}", f"There are: {', '.join(COMMANDS)}.")
     return "".join(f"{line}\n" for line in _page_lines(command))
 
 

@@ -17,7 +17,7 @@ from console_app.config.trust import CustomCommands
 from console_app.console import Models, Services
 from console_app.domain import ConfigError, UsageError
 from console_app.domain.transcript import Transcript
-from console_app.headless import DEADLINE, Exit, Interrupts, OutputStreams, RunEnding, TimeToEnd, end_within, servers
+from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding, TimeToEnd, end_within, servers
 from console_app.mcp_client import HubSwitch
 from console_app.providers import EndpointLimits
 from console_app.records import replace
@@ -51,7 +51,7 @@ async def acp(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> Ru
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
     finally:
         code = Exit.INTERRUPTED if interrupts.asked.is_set() else Exit.DONE
-        end_within(DEADLINE, code)
+        end_within(code)
         interrupts.to_end.begin()
         for end in ends:
             end.cancel()

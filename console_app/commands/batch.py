@@ -30,7 +30,6 @@ from console_app.batch import (
     make_items,
     read_rows,
     schema_problem,
-    summary,
 )
 from console_app.commands import junit
 from console_app.config.models import ModelChoice
@@ -156,7 +155,7 @@ def _other_run(setup: Setup, output: OutputStreams, action: str, names: Sequence
 
 def _told(run: batch.BatchSnapshot) -> list[str]:
     if run.state == "ended":
-        return [f"{run.name}: ended · {run.results}", *summary(run)]
+        return [f"{run.name}: ended · {run.results}", *run.summary()]
     running = [
         f"  {one.id}  {batch.duration(max(run.at - one.started_at, 0.0))}  {one.model}  {_lanes(one)}"
         for one in run.running
@@ -380,7 +379,7 @@ class _Command:
             status.close()
         now = {item.id for item in todo}
         failed = any(status != "completed" for name, status in results.earlier.statuses.items() if name not in now)
-        for text in summary(ended):
+        for text in ended.summary():
             self.output.error_line(text)
         await self._write_report(ended)
         if self.interrupts.asked.is_set() or run.asked_to_stop:

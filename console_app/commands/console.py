@@ -88,7 +88,7 @@ def replay_session(arguments: Namespace) -> int:
 def record_session(arguments: Namespace) -> int:
     from console_app.commands.sessions import moving_format
     from console_app.sessions import export
-    from console_app.tui.recording import LONGEST, as_cast, as_svg, record
+    from console_app.tui.recording import record
 
     setup = wiring.prepare(arguments)
     info, events = asyncio.run(_stored(setup, arguments.words))
@@ -96,9 +96,9 @@ def record_session(arguments: Namespace) -> int:
     events = export.imported(export.as_json_lines(events, setup.redactor).split("\n"), info.id, info.id)
     replaying = partial(_replaying, setup, info)
     recording = asyncio.run(record(events, replaying, size=arguments.size, speed=arguments.speed))
-    text = as_svg(recording) if moving_format(arguments) == "svg" else as_cast(recording)
+    text = recording.as_svg() if moving_format(arguments) == "svg" else recording.as_cast()
     if recording.cut:
-        sys.stderr.write(f"fanout: the recording ends after {LONGEST:g} seconds; --speed makes it shorter.\n")
+        sys.stderr.write(f"fanout: the recording ends after {recording.seconds:.0f} s; --speed makes it shorter.\n")
     if not arguments.output:
         write_out(text)
         return 0
@@ -304,8 +304,7 @@ class ConsoleParts:
 
     def _load_ahead(self) -> None:
         files.sweep(self._setup.paths.files, self._setup.paths.drafts)
-        if (choice := self._models.choice) is not None:
-            warm_up(choice)
+        warm_up(self._models.choice)
         self._warm_up.run(PICKED_FROM)
 
     async def _close(self) -> None:

@@ -16,7 +16,7 @@ from console_app.commands.sessions import moving_format
 from console_app.console import Models
 from console_app.domain import ConfigError, FanoutError, UsageError, ports
 from console_app.domain.transcript import Transcript
-from console_app.headless import LEAVING, Exit, Interrupted, Interrupts, OutputStreams, RunEnding, end_within, run_turn
+from console_app.headless import Exit, Interrupted, Interrupts, OutputStreams, RunEnding, run_turn
 from console_app.records import replace
 from console_app.sessions import Library
 from console_app.wiring import Setup
@@ -123,7 +123,7 @@ async def _guarded(setup: Setup, work: Work) -> int:
         finally:
             output.close()
     if setup.arguments.own_process:
-        end_within(interrupts.to_end.left(LEAVING), ending.code)  # all is written and closed
+        interrupts.leave(ending.code)
     return ending.code
 
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from console_app.console.talk.conversation import SHOWN
 from console_app.console.ui_port import UiPort
 from console_app.domain import FanoutError, call_description, one_line
-from console_app.domain.transcript import GO_ON, SHOWN
+from console_app.domain.transcript import GO_ON
 from console_app.engine import ManualCall
 
 if TYPE_CHECKING:

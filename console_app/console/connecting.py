@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from console_app.config.files import Paths
-from console_app.config.models import USUAL_PORTS, TypedEndpoint, checked_key, checked_url, choose_model
+from console_app.config.models import USUAL_PORTS, TypedEndpoint, checked_url, choose_model
 from console_app.config.secrets import Redactor
 from console_app.console.models import ConfiguredModels, Models, warm_up
 from console_app.domain import ConfigError, UserMessage, errors, ports, web_address
@@ -62,7 +62,7 @@ class Connecting:
         return [one for one in found if one is not None]
 
     async def listing(self, address: str, key: str) -> Listing:
-        url, key = checked_url(address), checked_key(key)
+        url = checked_url(address)
         self._redactor.add(key)
         first: Listing | None = None
         refused: errors.ProviderError | None = None

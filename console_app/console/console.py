@@ -16,12 +16,11 @@ from console_app.console.permissions import Permissions
 from console_app.console.servers import Watching
 from console_app.console.servers.news import FileNews, ServerNews
 from console_app.console.services import Services
-from console_app.console.talk.conversation import SHELL, Conversation
+from console_app.console.talk.conversation import MANUAL, SHELL, Conversation
 from console_app.console.talk.readiness import ConsoleStart, Readiness
 from console_app.console.talk.sessions import READ_ONLY, Sessions
 from console_app.console.ui_port import UiPort
 from console_app.domain import FanoutError, UsageError, event_news, one_line, ports
-from console_app.domain.transcript import MANUAL
 
 if TYPE_CHECKING:
     from console_app.console.talk.conversation import Around

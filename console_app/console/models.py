@@ -154,8 +154,8 @@ async def list_all(providers: Mapping[str, ProviderConfig | FanoutError]) -> Seq
     return await asyncio.gather(*(_ask(name, config) for name, config in providers.items()))
 
 
-def warm_up(choice: ModelChoice) -> None:
-    if choice.provider == OFFLINE or choice.agent or choice.settings.protocol == "native":
+def warm_up(choice: ModelChoice | None) -> None:
+    if choice is None or choice.provider == OFFLINE or choice.agent or choice.settings.protocol == "native":
         return
     from console_app.providers import load_reading
     from console_app.textcalls import ToolSignature, parse

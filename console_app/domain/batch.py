@@ -10,13 +10,13 @@ import re
 import time
 from array import array
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Annotated, Any, Literal, assert_never
 
 from pydantic import ConfigDict, Field, TypeAdapter
 
-from console_app.domain.amounts import tokens
+from console_app.domain.amounts import plural, tokens
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState, Frozen, Outcome
 from console_app.records import dataclass, field
@@ -30,9 +30,9 @@ RESULT_VERSION = 1  # of `ItemResult`: a reader may refuse a higher one
 RunState = Literal["starting", "running", "stopping", "ended"]
 _RATE_OVER = 60.0  # seconds that the rate is taken of
 _SLOWEST = 5
-_CAUSES = 50  # that are told apart
+_CAUSES, _CAUSES_TOLD = 50, 8  # that are told apart, and that a summary names
 _NOTICES = 20
-_BARS = 10
+_BARS, _BAR = 10, 30  # and the characters of the longest
 _CHANGING = re.compile(r"0x[0-9a-f]+|\d+(\.\d+)?|“[^”]*”|'[^']*'|\"[^\"]*\"", re.IGNORECASE)
 
 
@@ -243,6 +243,38 @@ class BatchSnapshot(Frozen):
     @property
     def left(self) -> int:
         return max(self.total - self.earlier - self.ended - len(self.running), 0)
+
+    def summary(self) -> Iterator[str]:
+        counts = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in self.counts.items())
+        before = f" ({self.earlier} from before)" if self.earlier else ""
+        yield f"{self.ended + self.earlier} of {plural(self.total, 'item')} done{before}: {counts or 'none ran'}."
+        if self.ending:
+            yield f"Stopped: {self.ending}."
+        if self.ended:
+            took = duration(max(self.at - self.started_at, 0.0))
+            rate = f", {self.rate:.1f} items a second" if self.rate else ""
+            yield f"It took {took}{rate}; {plural(self.calls, 'call')}, {self.failed_calls} of them without success."
+        if self.usage.input_tokens or self.usage.output_tokens:
+            priced = f", {money(self.usage.cost)}" if self.usage.cost is not None else ", price not known"
+            yield f"Tokens: {self.usage.input_tokens:,} in, {self.usage.output_tokens:,} out{priced}."
+        if self.histogram:
+            yield "Durations:"
+            most = max(bar.count for bar in self.histogram)
+            for bar in self.histogram:
+                drawn = "█" * max(round(bar.count / most * _BAR), 1 if bar.count else 0)
+                yield f"  up to {duration(bar.up_to):>8} {bar.count:>7} {drawn}"
+        if self.slowest:
+            yield (
+                "Slowest: " + ", ".join(f"{one_line(one.id, 40)} {duration(one.seconds)}" for one in self.slowest) + "."
+            )
+        if self.causes:
+            yield "Failures:"
+            for cause in self.causes[:_CAUSES_TOLD]:
+                status = cause.status.replace("_", " ")
+                yield f"  {cause.count:>5} {status}: {cause.words} (as {one_line(cause.example, 40)})"
+            if (more := len(self.causes) - _CAUSES_TOLD) > 0:
+                yield f"  and {more} other causes"
+        yield from (f"Note: {one_line(text, 200)}" for text in self.notices)
 
     @property
     def line(self) -> str:

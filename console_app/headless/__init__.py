@@ -3,8 +3,6 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from console_app.headless.interrupts import DEADLINE as DEADLINE
-    from console_app.headless.interrupts import LEAVING as LEAVING
     from console_app.headless.interrupts import Exit as Exit
     from console_app.headless.interrupts import Interrupted as Interrupted
     from console_app.headless.interrupts import Interrupts as Interrupts

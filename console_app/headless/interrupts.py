@@ -88,19 +88,23 @@ class Interrupts:
             asked.cancel()
             await asyncio.wait((task, asked), timeout=1)
 
+    def leave(self, code: int) -> None:
+        """End the process soon: all is written and closed."""
+        end_within(code, self.to_end.left(LEAVING))
+
     def _received(self) -> None:
         if self.asked.is_set():
             return
         self.asked.set()
         # Whatever hangs from here on (a server, a reader of the pipe), the process ends in time.
-        end_within(DEADLINE, Exit.INTERRUPTED)
+        end_within(Exit.INTERRUPTED)
         if self.on_interrupt is not None:
             self.on_interrupt()
         else:
             self.to_end.begin()
 
 
-def end_within(seconds: float, code: int) -> None:
+def end_within(code: int, seconds: float = DEADLINE) -> None:
     """End the process at the latest then, past whatever thread Python would wait for."""
     timer = threading.Timer(seconds, os._exit, (code,))
     timer.daemon = True

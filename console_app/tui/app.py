@@ -28,19 +28,20 @@ from textual.dom import DOMNode
 from textual.notifications import Notify
 from textual.screen import Screen
 from textual.widget import Widget
+from textual.widgets import Input, TextArea
 from textual.worker import WorkerFailed
 
 from console_app.config.machine import page_in_use
 from console_app.console import files
 from console_app.records import dataclass, field
-from console_app.tui.main_screen.base import Survival, line_of
+from console_app.tui.main_screen.base import Survival
 from console_app.tui.main_screen.start.startup_screen import StartupScreen
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.terminal.key_order import KeysInOrder
 from console_app.tui.terminal.questions import is_light_by_environment
 from console_app.tui.textual_internals import end_by_error, end_work, forget_toasts
 from console_app.tui.themes import LoadedTheme, StyleSheet, load_themes, themes_named
-from console_app.tui.widgets.motion import Blinking, use_motion
+from console_app.tui.widgets.motion import use_motion
 from console_app.tui.widgets.too_small import is_covered
 
 if TYPE_CHECKING:
@@ -301,7 +302,7 @@ class FanoutApp(KeysInOrder[int]):
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Keep cursors from blinking: one would move, and repaint an idle program twice a second."""
-        if isinstance(event.widget, Blinking):
+        if isinstance(event.widget, Input | TextArea):
             event.widget.cursor_blink = False
 
     def on_notify(self, event: Notify) -> None:
@@ -347,7 +348,7 @@ class FanoutApp(KeysInOrder[int]):
         """Tells an internal error and goes on; False when there were so many that the console had better end."""
         if not self._survival.goes_on(error):
             return False
-        self.notify(line_of(error), severity="error", markup=False, timeout=10)
+        self.notify(self._survival.line_of(error), severity="error", markup=False, timeout=10)
         return True
 
     def _handle_exception(self, error: Exception) -> None:

@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 
 
 class TimedScreen(Screen[None]):
+    def paint_now(self, widget: Widget) -> None:
+        """Bring what a widget shows to the terminal, without waiting for Textual's own timer or for other widgets."""
+        others, self._dirty_widgets = self._dirty_widgets, {widget}
+        self._on_timer_update()
+        self._dirty_widgets |= others
+        self.check_idle()
+
     def frame_took(self, seconds: float, painted: set[Widget]) -> None:
         """Told after each frame what Textual's own part of it took the processor."""
 
@@ -79,21 +86,9 @@ def own_bindings(widget: Widget) -> BindingsMap:
 
 
 def lines_of(screen: Screen[Any]) -> list[Strip]:
+    """Paint now, call what waits for that, and return the lines of the screen."""
+    screen._on_timer_update()
     return screen._compositor.render_strips()
-
-
-def paint_now(widget: Widget) -> None:
-    """Bring what a widget shows to the terminal, without waiting for Textual's own timer or for other widgets."""
-    screen = widget.screen
-    others, screen._dirty_widgets = screen._dirty_widgets, {widget}
-    screen._on_timer_update()
-    screen._dirty_widgets |= others
-    screen.check_idle()
-
-
-def update_now(screen: Screen[Any]) -> None:
-    """Paint now, and call what waits for that, without waiting for Textual's own timer."""
-    screen._on_timer_update()
 
 
 def typed_app() -> type[App[int]]:

@@ -21,7 +21,7 @@ from console_app.domain.questions import Elicitation, HumanPort, SamplingMessage
 from console_app.domain.settings import Sampling
 from console_app.domain.tools import ServerIdentity, ToolSpec
 from console_app.engine import ApprovalGate, Rule, RuleBindings, RuleKey
-from console_app.tui.approvals.arguments_editor import ArgumentsEditor
+from console_app.tui.asking.arguments_editor import ArgumentsEditor
 from tests.each import each
 from tests.faces.faces import EditorFace, OneTool, answer
 from tests.line_console.test_typed_ahead import opened as lines_opened

@@ -12,11 +12,11 @@ from console_app.acp_agent.session import editor_ways
 from console_app.console.intents.table import INTENTS, Bound, Cannot, Key, Slash, Ways, slash_commands
 from console_app.domain import UsageError, one_line
 from console_app.page import LivePage
-from console_app.tui.approvals.board import ApprovalBoard
+from console_app.tui.asking.approval_board import ApprovalBoard
+from console_app.tui.asking.human_board import HumanBoard
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.screen import ChatScreen
 from console_app.tui.prompt.prompt import Prompt
-from console_app.tui.questions.board import HumanBoard
 from tests.line_console.test_typed_ahead import opened
 from tests.tui.parts import WrittenModel, app, chat, say, see, services
 

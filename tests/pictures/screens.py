@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pyte.screens import Char
 
-from console_app.tui.recording.svg import Look, Recording, Row, Screen, StyledRun, as_svg
+from console_app.tui.recording.svg import Look, Recording, Row, Screen, StyledRun
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 
@@ -37,7 +37,7 @@ def still(terminal: Terminal) -> str:
     """Return the terminal's screen as an SVG."""
     terminal.text()
     rows = tuple(_row(terminal, line) for line in range(terminal.rows))
-    return as_svg(Recording(terminal.columns, terminal.rows, (Screen(0.0, rows),), 1.0))
+    return Recording(terminal.columns, terminal.rows, (Screen(0.0, rows),), 1.0).as_svg()
 
 
 def _row(terminal: Terminal, line: int) -> Row:

@@ -45,7 +45,7 @@ INTERNALS: Final[dict[str, str]] = {
     ),
     "textual.screen:Screen._compositor": "lines_of: the whole screen as a recording keeps it",
     "textual.screen:Screen._on_timer_update()": (
-        "update_now: a recording's frames come when it says so; paint_now: a letter, and the end of an answer; "
+        "lines_of: a recording's frames come when it says so; paint_now: a letter, and the end of an answer; "
         "TimedScreen overrides it: the view rests for what a frame took"
     ),
     "textual.screen:Screen._dirty_widgets": (

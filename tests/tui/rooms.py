@@ -25,10 +25,10 @@ from console_app.domain.questions import Elicitation, SamplingRequest
 from console_app.engine import ApprovalGate
 from console_app.sessions import Library, Store
 from console_app.tui.app import FanoutApp
+from console_app.tui.asking.consent import ConsentDialog
 from console_app.tui.prompt.prompt_box import AttachmentChips
 from console_app.tui.servers.wire_screen import WireScreen
 from console_app.tui.servers.workbench import ToolScreen, ToolSource
-from console_app.tui.widgets.text_dialog import ConsentDialog
 from tests.console.test_connecting import Console
 from tests.tui.parts import NOW, Tools, WrittenModel, at_rest, calls, chat, decide, pass_by, say, see, services, until
 from tests.tui.questions.test_boards_pictures import QUESTIONS

@@ -11,8 +11,9 @@ from console_app.console.pending import Pending
 from console_app.domain.events import Decision
 from console_app.domain.tools import DANGEROUS, CallState, Risk, ToolAnnotations, ToolSpec
 from console_app.domain.transcript import CallView
-from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection
-from console_app.tui.widgets.settled_keys import ALONE, MOVED, SETTLE
+from console_app.tui.asking.selection import ApprovalDecision, ApprovalSelection
+from console_app.tui.asking.settled_keys import ALONE, MOVED
+from console_app.tui.widgets.key_hints import SETTLE
 from tests.each import each
 
 NOT_KNOWN = Risk()

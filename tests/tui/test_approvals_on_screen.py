@@ -19,8 +19,8 @@ from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import ToolSpec
 from console_app.engine import ApprovalGate, Rule
 from console_app.providers import TextProtocol
-from console_app.tui.approvals.arguments_editor import ArgumentsEditor
-from console_app.tui.approvals.board import ApprovalBoard, ArgumentsView
+from console_app.tui.asking.approval_board import ApprovalBoard, ArgumentsView
+from console_app.tui.asking.arguments_editor import ArgumentsEditor
 from tests.each import each
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, echo, pass_by, say, see, seen, until
 from tests.tui.test_reaching_calls import told
@@ -338,7 +338,7 @@ async def test_that_it_cant_be_shown_is_said_behind_reading_in_the_conversation_
     async with waiting(tmp_path, THREE[0], THREE[1]) as (pilot, board):
         chat(pilot.app).view.focus()
         await until(pilot, lambda: board.region.height < 6, "one row and the way back")
-        monkeypatch.setattr("console_app.tui.approvals.board.header", fails)
+        monkeypatch.setattr("console_app.tui.asking.approval_board.header", fails)
         board.focus()
         await see(pilot, "can't be shown")
 

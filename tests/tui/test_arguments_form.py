@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
 from console_app.domain.tools import ToolSpec
-from console_app.tui.approvals.arguments_editor import ArgumentsEditor
+from console_app.tui.asking.arguments_editor import ArgumentsEditor
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, echo, pass_by, say, see, seen, until
 
 SCHEMA: dict[str, Any] = {

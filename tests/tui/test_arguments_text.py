@@ -8,8 +8,8 @@ from rich.cells import cell_len
 
 from console_app.domain.displayed import argument_lines, difference_lines, hidden_characters
 from console_app.domain.safe_text import is_safe
-from console_app.tui.approvals.arguments_editor import written
-from console_app.tui.approvals.board import rows
+from console_app.tui.asking.approval_board import rows
+from console_app.tui.asking.arguments_editor import written
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

@@ -13,9 +13,10 @@ from console_app.console.permissions import MODES, Permissions
 from console_app.console.services import Timing
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine import ApprovalGate, Engine
-from console_app.tui.approvals.mode_switch import ModeSwitch
+from console_app.tui.asking.mode_switch import ModeSwitch
+from console_app.tui.asking.settled_keys import ALONE
 from console_app.tui.main_screen.bars.status_bar import StatusBar
-from console_app.tui.widgets.settled_keys import ALONE, SETTLE
+from console_app.tui.widgets.key_hints import SETTLE
 from tests.console.peers import Screen
 from tests.each import each
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, echo, pass_by, say, see, seen, until

@@ -18,7 +18,7 @@ from console_app.domain.chunks import (
     TextChunk,
 )
 from console_app.domain.ports import CallReporter, Invocation
-from console_app.tui.approvals.board import ApprovalBoard
+from console_app.tui.asking.approval_board import ApprovalBoard
 from tests.tui.parts import Answer, Tools, WrittenModel, app, decide, see, seen
 
 PROGRAM = ProviderCallStarted("prog_1", "code_execution", "", json.dumps({"code": "await lab_look(path='a.py')"}))

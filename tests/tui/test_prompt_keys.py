@@ -18,7 +18,6 @@ from console_app.tui.prompt.completion import Completion, Completions, Token
 from console_app.tui.prompt.prompt import Pastes, Prompt
 from console_app.tui.prompt.prompt_box import Later, PromptBox
 from console_app.tui.terminal import key_order
-from console_app.tui.textual_internals import driver_of
 from tests.each import each
 from tests.patience import PATIENCE
 from tests.tui.parts import Server, Tools, WrittenModel, app, calls, chat, echo, say, see, until
@@ -380,7 +379,7 @@ async def test_frames_give_way_to_a_letter_that_was_read_until_it_is_painted(tmp
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(key_order, "FIRST", 1000.0)
-            patch.setattr(driver_of(console), "key_read", time.monotonic(), raising=False)
+            console.typed_at = time.monotonic()
             patch.setattr(screen, "frame_took", note)
             screen.prompt.refresh()
             screen._on_timer_update()  # pyright: ignore[reportPrivateUsage]

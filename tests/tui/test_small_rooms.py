@@ -15,12 +15,13 @@ from textual.widgets import Input, Static
 
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine import ApprovalGate
+from console_app.tui.asking.consent import ConsentDialog
 from console_app.tui.main_screen.over.connect_screen import ConnectScreen
 from console_app.tui.prompt.prompt_box import PromptBox
 from console_app.tui.servers.workbench import ToolScreen, ToolSource
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.widgets.dialog import fitted
-from console_app.tui.widgets.text_dialog import ConsentDialog, TextDialog
+from console_app.tui.widgets.text_dialog import TextDialog
 from console_app.tui.widgets.text_view import TextView, _chop, _Piece  # pyright: ignore[reportPrivateUsage]
 from tests.each import each
 from tests.tui.parts import (

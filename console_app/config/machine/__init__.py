@@ -7,7 +7,6 @@ if TYPE_CHECKING:
     from console_app.config.machine.browser import BrowserPage as BrowserPage
     from console_app.config.machine.browser import page_in_use as page_in_use
     from console_app.config.machine.browser import start_browser as start_browser
-    from console_app.config.machine.log_setup import log_nowhere as log_nowhere
     from console_app.config.machine.log_setup import log_to as log_to
     from console_app.config.machine.log_setup import write_report as write_report
 else:

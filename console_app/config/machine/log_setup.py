@@ -46,17 +46,15 @@ class _Visible(WithoutSecrets):
         return visible(super().format(record))
 
 
-def log_nowhere() -> None:
-    """Drop every record: on a disk that can't be written there is no log, and that stops nobody."""
-    logging.basicConfig(handlers=[logging.NullHandler()], force=True)
-    logging.captureWarnings(True)
-
-
-def log_to(path: Path, *, debug: bool = False, stderr: bool = False, redactor: Redactor | None = None) -> None:
+def log_to(path: Path | None, *, debug: bool = False, stderr: bool = False, redactor: Redactor | None = None) -> None:
     """Log to `path`, everything with `debug`, else from INFO on (libraries from WARNING); once a process.
 
-    With `stderr` records are written there too. Raises ConfigError when the file can't be written.
+    None: nowhere. With `stderr` records are written there too. Raises ConfigError when the file can't be written.
     """
+    logging.captureWarnings(True)
+    if path is None:
+        logging.basicConfig(handlers=[logging.NullHandler()], force=True)
+        return
     try:
         disk.private_folder(path.parent)
         file = _PrivateRotatingFile(
@@ -72,7 +70,6 @@ def log_to(path: Path, *, debug: bool = False, stderr: bool = False, redactor: R
         terminal.setFormatter(_Visible(_FORMAT, redactor))
         handlers.append(terminal)
     logging.basicConfig(level=logging.DEBUG if debug else logging.INFO, handlers=handlers, force=True)
-    logging.captureWarnings(True)
     logging.raiseExceptions = False  # a full disk under the log is no reason to write tracebacks over the screen
     if not debug:
         for name in _CHATTY:

@@ -254,8 +254,10 @@ class TypedEndpoint:
 
     @classmethod
     def of(cls, settings: Settings, environ: Mapping[str, str], url: str, key: str) -> TypedEndpoint:
-        """Return how `url` is reached with `key`; without one with the key that its provider has, if any."""
-        settings = settings.model_copy(update={"base_url": None})
+        """Return how `url` is reached with `key`; without one with the key that its provider has, if any.
+
+        Raises UsageError."""
+        settings, key = settings.model_copy(update={"base_url": None}), _checked_key(key)
         parts = urlsplit(url)
         said = f"{parts.hostname or ''} {parts.path}".lower()
         api: Api = "anthropic" if "anthropic" in said else "openai-chat"  # which nearly all others speak
@@ -314,7 +316,7 @@ def checked_url(text: str) -> str:
         raise UsageError(f"the address {error}") from None
 
 
-def checked_key(text: str) -> str:
+def _checked_key(text: str) -> str:
     """Return the key that was typed. Raises UsageError for what can't be one, and doesn't repeat it."""
     key = text.strip()
     if not key.isascii() or (key and not key.isprintable()) or " " in key:

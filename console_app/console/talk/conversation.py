@@ -16,7 +16,6 @@ from console_app.console.ui_port import UiPort
 from console_app.domain import Attachment, Event, FanoutError, UsageError, UserMessage, one_line
 from console_app.domain import events as ev
 from console_app.domain.steady_time import steady_time
-from console_app.domain.transcript import MANUAL, SHOWN
 from console_app.engine import ManualCall, Turn
 from console_app.records import dataclass, replace
 from console_app.sessions import Recorder
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
     from console_app.engine import Compacting, Engine, Rerun
 
 
+MANUAL = "/call "  # how a prompt begins that is calls made by hand,
+SHOWN = "/run "  # and one that is a call which an answer only showed
 Around = Callable[[], AbstractAsyncContextManager[None]]
 
 

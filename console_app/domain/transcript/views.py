@@ -61,8 +61,6 @@ class OutputTail:
 
 
 GO_ON = 'What came before stays: write "go on", and the model goes on from there.'
-MANUAL = "/call "  # how a prompt begins that is calls made by hand,
-SHOWN = "/run "  # and one that is a call which an answer only showed
 MOST_LIMITS = 24  # times its limit that a call may take whatever news it sends: two hours with the usual five minutes
 
 

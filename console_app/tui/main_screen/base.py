@@ -18,8 +18,8 @@ from console_app.domain import one_line
 from console_app.tui.main_screen.start.welcome import Welcome
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import PromptBox
-from console_app.tui.terminal.key_order import KeysInOrder
-from console_app.tui.textual_internals import TimedScreen, end_work, paint_now, typed_app
+from console_app.tui.terminal.key_order import TerminalApp
+from console_app.tui.textual_internals import TimedScreen, end_work, typed_app
 from console_app.tui.widgets.too_small import TooSmall
 
 PROMPT_PERIOD = 1 / 100  # seconds between two paints of what is typed
@@ -129,15 +129,14 @@ class MainScreen(TimedScreen):
                 asyncio.get_running_loop().call_later(wait, self.call_later, self._paint_prompt)
 
     def gives_way(self) -> bool:
-        return isinstance(app := self.app, KeysInOrder) and app.key_comes
+        return isinstance(app := self.app, TerminalApp) and app.key_comes
 
     def _paint_prompt(self) -> None:
-        if isinstance(app := self.app, KeysInOrder):
+        if isinstance(app := self.app, TerminalApp):
             app.key_came()
         self._prompt_due = False
-        paint_now(self.prompt)
+        self.paint_now(self.prompt)
         self._prompt_painted = time.monotonic()
-        self.app.typed_at = 0.0  # pyright: ignore[reportAttributeAccessIssue]  (the app of a terminal has it)
 
 
 MANY = 12  # errors
@@ -162,7 +161,7 @@ class Survival:
         log.error("the console went on after an internal error", exc_info=error)
         return True
 
-
-def line_of(error: BaseException) -> str:
-    """Say in a line that the console survived an error."""
-    return f"Fanout made a mistake and went on: {one_line(repr(error), 160)}. /log has the details."
+    @staticmethod
+    def line_of(error: BaseException) -> str:
+        """Say in a line that the console survived an error."""
+        return f"Fanout made a mistake and went on: {one_line(repr(error), 160)}. /log has the details."

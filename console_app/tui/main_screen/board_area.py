@@ -13,18 +13,18 @@ from textual.widget import Widget
 
 from console_app.console import Console, Later, PendingQuestion
 from console_app.domain.transcript import CallView, Transcript
-from console_app.tui.approvals.board import ApprovalBoard
+from console_app.tui.asking.approval_board import ApprovalBoard
+from console_app.tui.asking.folding_board import FoldingBoard
+from console_app.tui.asking.human_board import HumanBoard
+from console_app.tui.asking.question_board import QuestionBoard
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.bars.find_bar import FindBar
 from console_app.tui.main_screen.bars.todo_pane import TodoPane
 from console_app.tui.main_screen.dialogs import Dialogs
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import PromptBox
-from console_app.tui.questions.board import HumanBoard
-from console_app.tui.questions.question_board import QuestionBoard
 from console_app.tui.terminal.key_names import nothing_here, writes_text
 from console_app.tui.ui import Ui
-from console_app.tui.widgets.folding_board import FoldingBoard
 
 BOTH = 40  # lines in which a board and what is read have room side by side
 UNTOUCHED = 1.0  # seconds without a key in an empty prompt, after which the board takes the focus

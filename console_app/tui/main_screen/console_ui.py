@@ -20,20 +20,20 @@ from console_app.console import Console, Services
 from console_app.domain import CallState, Event, Level, amounts, call_description, event_news, one_line, plural, ports
 from console_app.domain import events as ev
 from console_app.domain.transcript import CallView, Transcript
-from console_app.tui.approvals import board
+from console_app.tui.asking.approval_board import ApprovalBoard
 from console_app.tui.lineview import ConversationView, EventRouter, Waits
 from console_app.tui.main_screen.bars.activity_line import ActivityLine, BackgroundLine
 from console_app.tui.main_screen.bars.find_bar import FindBar
 from console_app.tui.main_screen.bars.status_bar import Status, StatusBar
-from console_app.tui.main_screen.base import MainScreen, Survival, line_of
+from console_app.tui.main_screen.base import MainScreen, Survival
 from console_app.tui.main_screen.board_area import BoardArea
 from console_app.tui.prompt.draft_keeping import DraftKeeping
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import QueueStrip
 from console_app.tui.terminal.attention import Attention
 from console_app.tui.terminal.key_names import key_name
-from console_app.tui.terminal.key_order import KeysInOrder, give_way
-from console_app.tui.textual_internals import driver_of, paint_now
+from console_app.tui.terminal.key_order import KeysInOrder
+from console_app.tui.textual_internals import driver_of
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.key_hints import KeyHints
 
@@ -295,7 +295,7 @@ class ConsoleUi(Ui):
                 self._show_pressed(act, self.transcript.calls.get(event_news.call_of(event)))
             if event_news.is_whole_answer(event) and self._screen.is_attached:
                 self.shown.view.paint_frame()
-                paint_now(self.shown.view)
+                self._screen.paint_now(self.shown.view)
             if not event_news.News.of(event) & event_news.News.FIGURES:
                 return
             if not event.agent:
@@ -310,7 +310,7 @@ class ConsoleUi(Ui):
     def _show_pressed(self, act: call_description.Act, call: CallView | None) -> None:
         """Say for a while in the last line which key was pressed then, and on what."""
         name = {"approve": "board.once", "deny": "board.deny"}.get(act, f"panel.{act}")
-        bindings = [one for one in (*board.KEYS, *ConversationView.BINDINGS) if isinstance(one, Binding)]
+        bindings = [one for one in (*ApprovalBoard.BINDINGS, *ConversationView.BINDINGS) if isinstance(one, Binding)]
         binding = next(one for one in bindings if one.id == name)
         line = Content.styled("pressed then  ", "$muted") + Content.styled(key_name(binding.key), "bold $primary")
         line += Content(f" {binding.description}{'' if call is None else f' · {one_line(call.label, 60)}'}")
@@ -358,7 +358,7 @@ class ConsoleUi(Ui):
         """Tells of an internal error; False when there were so many that the console had better end."""
         if not self._survival.goes_on(error):
             return False
-        self.tell("error", line_of(error))
+        self.tell("error", self._survival.line_of(error))
         return True
 
     def changed(self) -> None:
@@ -406,7 +406,7 @@ class ConsoleUi(Ui):
     async def next_slice(self) -> None:
         """Lets keys pass, and text come no faster than it can be painted."""
         await asyncio.sleep(0)
-        await give_way(self.view)
+        await self.view.slices.make_way()
         if self.shown.take_unpainted(MOST_UNPAINTED):
             await self.view.frames.until(lambda: self.view.is_painted, LONGEST_FRAME)
 
@@ -489,7 +489,7 @@ class ConsoleUi(Ui):
         return await self.push(PickList(title, (), hint=hint, free_text=True))
 
     async def trusts(self, text: str) -> bool:
-        from console_app.tui.widgets.text_dialog import ConsentDialog
+        from console_app.tui.asking.consent import ConsentDialog
 
         return await self.push(ConsentDialog(self._services.redact(text), self._services.timing))
 

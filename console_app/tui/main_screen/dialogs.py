@@ -160,7 +160,7 @@ class Dialogs:
     async def call(self, label: str, arguments: Mapping[str, Any] | None = None) -> bool:
         """Make calls by hand: a form for each, until they are sent; they run as a turn that asks no model. Return
         whether any was sent. The first form is filled in with `arguments`."""
-        from console_app.tui.forms.dialogs import fill_in
+        from console_app.tui.asking.form_dialogs import fill_in
 
         tools, path = self._services.engine.toolset.tools(), self._services.calls_path
         calls = await fill_in(self._ui.app, tools, path, label, self._ui.toast, arguments)
@@ -199,7 +199,7 @@ class Dialogs:
     async def edit_arguments(self, call: CallView, accept: str, use: Callable[[str, dict[str, Any]], None]) -> None:
         """Show a form for the arguments of a call; `use` gets its id and the new ones. `accept` says what that does. Of
         a call that ended the result can be changed in its place."""
-        from console_app.tui.approvals.arguments_editor import RESULT, editor_for, result_editor
+        from console_app.tui.asking.arguments_editor import editor_for, result_editor
 
         engine, clock = self._services.engine, self._services.timing.now
         sessions, push = self._console.sessions, self._ui.push
@@ -212,7 +212,7 @@ class Dialogs:
             and await sessions.free_to_copy()
             and (changed := await push(result_editor(call, clock)))
         ):
-            await sessions.go_on_from(call.id, changed[RESULT])
+            await sessions.go_on_from(call.id, *changed.values())
 
     async def compare(self, name: str) -> None:
         """Show this conversation beside the one it was forked from, its newest fork, or the one of that id."""

@@ -15,7 +15,7 @@ from textual.widget import Widget
 from console_app.console import MODES, Console, Services
 from console_app.console.intents import INTENTS, RUNNING, Cannot, Commands, Key, Slash, Ways
 from console_app.domain import ApprovalMode, CallState, UsageError, one_line, plural
-from console_app.tui.approvals.mode_switch import ModeSwitch, strip
+from console_app.tui.asking.mode_switch import ModeSwitch
 from console_app.tui.lineview import CallBlock, ConversationView
 from console_app.tui.main_screen.bars.activity_line import ActivityLine, BackgroundLine
 from console_app.tui.main_screen.bars.find_bar import FindBar
@@ -115,7 +115,7 @@ class ChatScreen(MainScreen):
         doing, beside = self.query_one(ActivityLine), self.query_one(BackgroundLine)
         for view in (self.conversation, self.agent.view):
             view.on_beat(lambda now: any([doing.look(now), beside.look(now), self.agent.look(now)]))
-            view.frames.gives_way = self.gives_way
+            view.slices.gives_way = view.frames.gives_way = self.gives_way
             view.use_time(partial(services.timing.later, view), services.timing.now)
         self.ui.changed()
         self.set_focus(self.prompt)
@@ -199,7 +199,7 @@ class ChatScreen(MainScreen):
             ui.toast("Cleared. The model still knows the conversation; /new starts another.")
 
         def permissions(console: Console, _rest: str) -> None:
-            from console_app.tui.approvals.permissions_screen import PermissionsScreen
+            from console_app.tui.asking.permissions_screen import PermissionsScreen
 
             ui.app.push_screen(PermissionsScreen(console.permissions, self.modes, ui.changed))
 
@@ -489,7 +489,7 @@ class ChatScreen(MainScreen):
         if mode is not None:
             many = len(board.selection.waiting)
             key, them = "Y" if board.has_focus else "tab Y", f"the {many} that wait" if many > 1 else "what waits"
-            line = strip(mode) + Content(f"  {f'{key} runs {them} · ' if many else ''}{MODES[mode]}")
+            line = ModeSwitch.strip(mode) + Content(f"  {f'{key} runs {them} · ' if many else ''}{MODES[mode]}")
         self.query_one(KeyHints).say_instead(line)
 
     def action_toggle_plan(self) -> None:

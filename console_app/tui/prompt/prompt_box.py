@@ -279,7 +279,7 @@ Keep = Callable[[bytes], Awaitable[str]]
 PAUSE = 0.15  # seconds of no typing before what is named is looked at
 
 
-async def nothing_later(_token: Token) -> AsyncIterator[Completions]:
+async def _nothing(_token: Token) -> AsyncIterator[Completions]:
     """Stands where there is nothing but files."""
     yield Completions()
 
@@ -306,7 +306,7 @@ class PromptBox(Vertical):
         history_path: Path,
         folder: Path,
         completer: Completer,
-        later: Later = nothing_later,
+        later: Later | None = None,
         look: Look | None = None,
         keep: Keep | None = None,
         *,
@@ -316,7 +316,7 @@ class PromptBox(Vertical):
         self._history_path = history_path
         self._clock = clock
         self._completer = completer
-        self._later = later
+        self._later = later or _nothing
         self._look_at = look
         self._keep = keep
         self._looking: Worker[None] | None = None

@@ -3,10 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from console_app.tui.recording.recorder import LONGEST as LONGEST
     from console_app.tui.recording.recorder import record as record
-    from console_app.tui.recording.svg import as_cast as as_cast
-    from console_app.tui.recording.svg import as_svg as as_svg
 else:
     from console_app.door import door
 

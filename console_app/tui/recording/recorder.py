@@ -14,10 +14,10 @@ from console_app.console import Services, Timers, Timing
 from console_app.domain import Event
 from console_app.records import dataclass
 from console_app.sessions import Replay
-from console_app.tui.app import FanoutApp
+from console_app.tui import FanoutApp
 from console_app.tui.lineview import ConversationView
 from console_app.tui.recording.svg import Recording, Row, Screen, row_of
-from console_app.tui.textual_internals import lines_of, update_now
+from console_app.tui.textual_internals import lines_of
 
 SIZE = (100, 30)  # columns and rows
 EVERY = 1 / 8  # seconds between two looks at the screen
@@ -136,7 +136,6 @@ async def _settled(app: FanoutApp, view: ConversationView) -> tuple[Row, ...]:
             await asyncio.sleep(0)
         view.paint_frame()
         view.slices.finish_all()
-        update_now(app.screen)
         before, rows = rows, _rows(app)
         same = same + 1 if rows == before else 0
     return rows

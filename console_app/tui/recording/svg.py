@@ -62,6 +62,29 @@ class Recording:
     seconds: float
     cut: bool = False
 
+    def as_cast(self) -> str:
+        """Write it as JSON lines, as asciinema plays them."""
+        size = {"width": self.columns, "height": self.lines}
+        lines: list[object] = [{"version": 2, **size, "env": {"TERM": "xterm-256color"}}]
+        before: tuple[Row, ...] = ()
+        for screen in self.screens:
+            text = "" if before else "\x1b[?25l\x1b[2J"
+            for line, row in enumerate(screen.rows, 1):
+                if line > len(before) or before[line - 1] != row:
+                    painted = "".join(f"\x1b[{_codes(run.look)}m{run.text}" for run in row)
+                    text += f"\x1b[{line};1H{painted}\x1b[0m\x1b[K"
+            lines.append([screen.at, "o", text])
+            before = screen.rows
+        lines.append([self.seconds, "o", "\x1b[0m"])
+        return "".join(json.dumps(line) + "\n" for line in lines)
+
+    def as_svg(self) -> str:
+        """Write the whole file, of `MOST` bytes at most unless a single screen is larger."""
+        text = _drawn(self)
+        if len(text) <= MOST or len(self.screens) <= 2:
+            return text
+        return replace(self, screens=(*self.screens[:-1:2], self.screens[-1])).as_svg()  # without every other screen
+
 
 def row_of(segments: Iterable[Segment]) -> Row:
     """Return a line of a screen, neighbours of one look joined."""
@@ -93,23 +116,6 @@ def _hex(color: Color | None) -> str:
     return "" if color is None or color.is_default else color.get_truecolor().hex
 
 
-def as_cast(recording: Recording) -> str:
-    """Write a recording as JSON lines, as asciinema plays them."""
-    size = {"width": recording.columns, "height": recording.lines}
-    lines: list[object] = [{"version": 2, **size, "env": {"TERM": "xterm-256color"}}]
-    before: tuple[Row, ...] = ()
-    for screen in recording.screens:
-        text = "" if before else "\x1b[?25l\x1b[2J"
-        for line, row in enumerate(screen.rows, 1):
-            if line > len(before) or before[line - 1] != row:
-                painted = "".join(f"\x1b[{_codes(run.look)}m{run.text}" for run in row)
-                text += f"\x1b[{line};1H{painted}\x1b[0m\x1b[K"
-        lines.append([screen.at, "o", text])
-        before = screen.rows
-    lines.append([recording.seconds, "o", "\x1b[0m"])
-    return "".join(json.dumps(line) + "\n" for line in lines)
-
-
 def _codes(look: Look) -> str:
     flags = ((look.bold, "1"), (look.italic, "3"), (look.underline, "4"), (look.strike, "9"))
     codes = ["0", *(code for on, code in flags if on)]
@@ -126,15 +132,6 @@ _FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace
 _INK, _GROUND = "#d0d0d0", "#101010"
 
 Times = list[tuple[float, float]]
-
-
-def as_svg(recording: Recording) -> str:
-    """Write the whole file, of `MOST` bytes at most unless a single screen is larger."""
-    text = _drawn(recording)
-    while len(text) > MOST and len(recording.screens) > 2:  # every other screen goes; the first and the last stay
-        recording = replace(recording, screens=(*recording.screens[:-1:2], recording.screens[-1]))
-        text = _drawn(recording)
-    return text
 
 
 def _drawn(recording: Recording) -> str:

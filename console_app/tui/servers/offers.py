@@ -20,7 +20,6 @@ from console_app.mcp_client import Hub, PromptArgument, Resource, ResourceTempla
 from console_app.mcp_client.offering import typed_names
 from console_app.tui.prompt.commands import CommandLine
 from console_app.tui.prompt.completion import Completion, Completions, Token
-from console_app.tui.prompt.prompt_box import nothing_later
 from console_app.tui.servers.workbench import Workbench
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.pick_list import best
@@ -172,7 +171,7 @@ class ServerOffers:
         self._ui = ui
         self._commands = commands
         self._send = send
-        self.completions = ServerCompletion(hub).later if hub is not None else nothing_later
+        self.completions = ServerCompletion(hub).later if hub is not None else None
         self.watching = console.watching
         self.bench: Workbench | None = None  # once there is a conversation in which tools can run
         self.file = console.server_files  # says when mcp.json changes
@@ -240,7 +239,7 @@ class ServerOffers:
             self._send(f"/{typed} {rest}".rstrip())
 
     async def _fill_in(self, typed: str, prompt: ServerPrompt, filled: dict[str, str]) -> None:
-        from console_app.tui.forms.dialogs import ValuesForm
+        from console_app.tui.asking.form_dialogs import ValuesForm
 
         assert self._hub is not None, "the prompt is its"
         propose = partial(proposals, self._hub, prompt)
@@ -252,7 +251,7 @@ class ServerOffers:
 
     async def _filled_in(self, hub: Hub, template: ResourceTemplate) -> str | None:
         """Return the URI of a template, from a form with its variables; None where there is none."""
-        from console_app.tui.forms.dialogs import ValuesForm
+        from console_app.tui.asking.form_dialogs import ValuesForm
 
         if not template.variables:
             self._ui.toast(f"{one_line(template.uri_template, 80)} can't be read as a template.")

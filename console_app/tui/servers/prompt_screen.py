@@ -13,12 +13,12 @@ from textual.binding import Binding, BindingType
 from console_app.domain import FanoutError, amounts, one_line, plural
 from console_app.mcp_client import Hub, PromptArgument, PromptMessage, ServerPrompt
 from console_app.mcp_client.offering import typed_names
-from console_app.tui.forms.dialogs import Propose, ValuesForm
+from console_app.tui.asking.form_dialogs import Propose, ValuesForm
 from console_app.tui.lineview import ResultBody, ResultKind, brief_arguments, kind_of
 from console_app.tui.lineview.lines import Piece, clean
 from console_app.tui.lineview.palette import Palette
+from console_app.tui.servers.folding_tree import FoldingTree, Node
 from console_app.tui.servers.tree_dialog import OfferUse, TreeDialog, described, section, uses_in_brief, uses_of
-from console_app.tui.widgets.folding_tree import FoldingTree, Node
 
 MOST_USES = 50  # of the newest that are listed
 MOST_LINES = 2_000  # of a message that is shown

@@ -20,10 +20,10 @@ from console_app.console.servers import Watching
 from console_app.domain import Artifact, Attachment, FanoutError, amounts, one_line, plural
 from console_app.mcp_client import Hub, read_attachments
 from console_app.tui.lineview import is_web_link, kind_of
+from console_app.tui.servers.folding_tree import FoldingTree
 from console_app.tui.servers.prompt_screen import rendered
 from console_app.tui.servers.tree_dialog import uses_in_brief, uses_of
 from console_app.tui.widgets.dialog import Dialog, DialogBox
-from console_app.tui.widgets.folding_tree import FoldingTree
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.pick_list import Choice, PickList
 from console_app.tui.widgets.text_view import TextView

@@ -18,6 +18,7 @@ from console_app.config.servers import Typed
 from console_app.console.reports import tail
 from console_app.console.servers import HubSwitches, Offered
 from console_app.domain import FanoutError, Level, one_line, safe_text, visible
+from console_app.tui.asking.consent import Confirm
 from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.servers.tree import (
     INDENT,
@@ -38,7 +39,7 @@ from console_app.tui.widgets.dialog import Dialog, DialogBox, HintedInput
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.pick_list import Choice, PickList
 from console_app.tui.widgets.row_list import RowList
-from console_app.tui.widgets.text_dialog import Confirm, TextDialog
+from console_app.tui.widgets.text_dialog import TextDialog
 
 LOOK = 0.2  # seconds between two looks at what the servers do
 P = ParamSpec("P")
@@ -468,7 +469,7 @@ def from_level(text: str, level: Level) -> str:
     return "\n".join(lines)
 
 
-class ServerForm(Dialog[tuple[str, dict[str, Any]] | None], sheets=("../forms/form.tcss",)):
+class ServerForm(Dialog[tuple[str, dict[str, Any]] | None], sheets=("../asking/form.tcss",)):
     """Gives (name, entry for mcp.json), or None for Escape. The name of a server that is there can't be changed."""
 
     DEFAULT_CLASSES = "dialog form"

@@ -22,8 +22,8 @@ from console_app.mcp_client import RawMessage, Traffic
 from console_app.records import dataclass, field
 from console_app.tui.lineview.lines import Piece, clean
 from console_app.tui.lineview.palette import Palette
+from console_app.tui.servers.folding_tree import FoldingTree, Node, Paint
 from console_app.tui.widgets.dialog import Dialog, DialogBox
-from console_app.tui.widgets.folding_tree import FoldingTree, Node, Paint
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.row_list import RowList
 

@@ -20,9 +20,9 @@ from console_app.domain import FanoutError, amounts, one_line, plural
 from console_app.mcp_client import RawMessage, Traffic
 from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
 from console_app.tui.lineview.palette import Palette
+from console_app.tui.servers.folding_tree import FoldingTree
 from console_app.tui.servers.tree_dialog import json_nodes
 from console_app.tui.widgets.dialog import Dialog, DialogBox, HintedInput
-from console_app.tui.widgets.folding_tree import FoldingTree
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.pick_list import Choice, PickList
 from console_app.tui.widgets.row_list import RowList

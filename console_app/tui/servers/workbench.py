@@ -21,9 +21,9 @@ from console_app.records import dataclass
 from console_app.tui.lineview import brief_arguments, state_of, state_style
 from console_app.tui.lineview.lines import Piece
 from console_app.tui.lineview.palette import Palette
+from console_app.tui.servers.folding_tree import FoldingTree, Node
 from console_app.tui.servers.tree_dialog import TreeDialog, calls_in_brief, described, schema_nodes, section
 from console_app.tui.ui import Ui
-from console_app.tui.widgets.folding_tree import FoldingTree, Node
 
 MOST_CALLS = 50  # of the newest that are listed
 

@@ -269,7 +269,6 @@ class ConsoleDriver(LinuxDriver):
             options["mouse"] = False  # GNU screen keeps Esc back, till another key comes, while mouse reports are on
         super().__init__(app, **options)  # pyright: ignore[reportUnknownMemberType]
         self._writer: TerminalWriter | None = None
-        self.key_read = 0.0  # the time of the newest key
         self._drawing = False  # modes are on, and have to be switched off whatever happens
         self.canvas = Canvas(lambda: None if self._writer is None else self._writer.wake(), self._cell)
         self._questions = TerminalQuestions(self._ask, is_light=self._background_is, known=self._open_canvas)
@@ -450,7 +449,7 @@ class ConsoleDriver(LinuxDriver):
     def send_message(self, message: Message) -> None:
         """Put a message before the app. Textual makes a task of it first, which costs a key a round of the loop."""
         if isinstance(message, events.Key):
-            self.key_read = time.monotonic()
+            self._app.typed_at = time.monotonic()  # pyright: ignore[reportAttributeAccessIssue]  (who reads keys here has it)
         self._app.post_message(message)
 
     def run_input_thread(self) -> None:
@@ -485,7 +484,6 @@ class ConsoleDriver(LinuxDriver):
                 self._is_listening = True
 
     def _typed(self) -> None:
-        self._app.typed_at = time.monotonic()  # pyright: ignore[reportAttributeAccessIssue]
         self._take()
         if self._is_lost:
             self._loop.remove_reader(self.fileno)

@@ -23,7 +23,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from textual import events
 from textual.app import App, ReturnType
@@ -55,25 +55,21 @@ def driver_class() -> type[Driver] | None:
 
 
 FIRST = 0.04  # seconds for which a key goes before other work, at most
-REST = 0.003  # seconds between two looks at whether it still does
-RESTS = 4
-
-
-async def give_way(widget: Widget) -> None:
-    """Leave the loop to a key that goes from queue to queue. One that is held down stops nothing."""
-    app = cast("App[Any]", widget.app)  # pyright: ignore[reportUnknownMemberType]
-    for _ in range(RESTS):
-        if not isinstance(app, TerminalApp) or time.monotonic() >= app.typed_at + FIRST:
-            return
-        await asyncio.sleep(REST)
-
 
 class TerminalApp(App[ReturnType]):
     """Writes through the gate to the terminal, and gives the terminal back whatever ended it."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(driver_class=driver_class(), **options)
-        self.typed_at = -FIRST  # when the key came that isn't seen yet, as `time.monotonic` has it
+        self.typed_at = -FIRST  # when the key was read that has not come to where it acts, as `time.monotonic` has it
+
+    @property
+    def key_comes(self) -> bool:
+        """Tell whether a key is on its way: until what it writes is painted, or until it is where it acts."""
+        return time.monotonic() < self.typed_at + FIRST
+
+    def key_came(self) -> None:
+        self.typed_at = -FIRST
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         return [*super().get_line_filters(), EDGE]
@@ -97,7 +93,6 @@ class TerminalApp(App[ReturnType]):
 
 ON_HOLD = -1  # in place of a key's number: all keys wait for `let_go`
 LONGEST = 0.2  # seconds that a key may hold up the next on a machine with nothing else to do
-FIRST = 0.03  # seconds that frames give way to a key which was read, so that what it writes is seen first
 WAYS = 10  # of a key's follower, at most: a dialog that opens at once is there by then
 LOOKS = 20  # at whether it still does, in that time; each takes a few rounds of the event loop
 
@@ -116,7 +111,6 @@ class KeysInOrder(TerminalApp[ReturnType]):
         super().__init__(**options)
         self._held: deque[events.Key | events.Paste | events.AppBlur | events.AppFocus] = deque()
         self.longest_hold = LONGEST
-        self._came = 0.0  # when the newest key had what it is for, or when what it wrote is painted
         self._under_way = 0  # the number of the key that others wait for; 0: none
         self._numbered = 0
         self._wrote = False  # the newest key passed on is one that writes
@@ -144,15 +138,6 @@ class KeysInOrder(TerminalApp[ReturnType]):
     def key_under_way(self) -> bool:
         """Tell whether a key was passed on that has not taken effect yet."""
         return self._under_way > 0
-
-    @property
-    def key_comes(self) -> bool:
-        """Tell whether a key was read a moment ago, and nothing that it writes is to be seen yet."""
-        read: float = getattr(driver_of(self), "key_read", 0.0)
-        return read > self._came and time.monotonic() - read < FIRST
-
-    def key_came(self) -> None:
-        self._came = time.monotonic()
 
     def must_wait(self, event: events.Key | events.Paste) -> bool:
         """Tell whether this key, and with it all behind it, waits for `let_go`."""

@@ -6,17 +6,12 @@ Textual's `animation_level` holds it, so that its own widgets, which glide, foll
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from textual.app import App
 from textual.constants import TEXTUAL_ANIMATIONS
 
 CALM = 1.0  # seconds between two looks at what only counts, where nothing is to move
-
-
-@runtime_checkable
-class Blinking(Protocol):
-    cursor_blink: bool
 
 
 def use_motion(app: App[Any], motion: bool) -> None:

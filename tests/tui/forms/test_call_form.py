@@ -15,7 +15,7 @@ from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.schema.forms import form_of, parse_scalar
 from console_app.domain.tools import ToolSpec
 from console_app.tui.app import FanoutApp
-from console_app.tui.forms.dialogs import CallForm, EarlierCalls
+from console_app.tui.asking.form_dialogs import CallForm, EarlierCalls
 from tests.each import each
 from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, echo, say, see, seen, until
 

@@ -12,8 +12,8 @@ import console_app
 from console_app.console.pending import Pending
 from console_app.domain.tools import CallState, Outcome, Risk
 from console_app.domain.transcript import CallView
-from console_app.tui.approvals.board import keys
-from console_app.tui.approvals.selection import ApprovalSelection
+from console_app.tui.asking.approval_board import keys
+from console_app.tui.asking.selection import ApprovalSelection
 from console_app.tui.lineview import state_style
 from console_app.tui.lineview.wording import COUNTED, state_of
 from tests.each import each

@@ -11,7 +11,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.events import Decision
 from console_app.domain.tools import CallState, ServerIdentity
 from console_app.engine import Rule
-from console_app.tui.approvals.board import ApprovalBoard
+from console_app.tui.asking.approval_board import ApprovalBoard
 from tests.each import each
 from tests.mcp_client.conftest import Told, faulty
 from tests.tui.parts import calls, chat, decide, pass_by, see, seen, until

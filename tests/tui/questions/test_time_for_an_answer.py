@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from console_app.tui.questions.board import HumanBoard
+from console_app.tui.asking.human_board import HumanBoard
 from tests.each import each
 from tests.tui.parts import calls, chat, see, seen, until
 from tests.tui.questions.stage import Stage, stage

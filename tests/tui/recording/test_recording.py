@@ -13,7 +13,7 @@ import pytest
 from rich.segment import Segment
 from rich.style import Style
 
-from console_app.tui.recording.svg import MOST, Look, Recording, Screen, StyledRun, as_cast, as_svg, row_of
+from console_app.tui.recording.svg import MOST, Look, Recording, Screen, StyledRun, row_of
 from tests.headless.inside import Inside, process_restored
 
 SCRIPT = """
@@ -123,7 +123,7 @@ def test_a_long_recording_has_fewer_screens_and_a_bounded_size() -> None:
         for number in range(700)
     ]
     screens = tuple(Screen(number / 8, row) for number, row in enumerate(rows))
-    text = as_svg(Recording(60, 40, screens, 100.0))
+    text = Recording(60, 40, screens, 100.0).as_svg()
     assert len(text) <= MOST
     assert "000000 000000" in text
     assert "000699 000039" in text
@@ -132,6 +132,6 @@ def test_a_long_recording_has_fewer_screens_and_a_bounded_size() -> None:
 def test_what_is_markup_elsewhere_is_text() -> None:
     hostile = '</text><script>x()</script>&"]]>'
     recording = Recording(60, 1, (Screen(0.0, ((StyledRun(0, len(hostile), hostile, Look()),),)),), 1.0)
-    whole = ElementTree.fromstring(as_svg(recording))
+    whole = ElementTree.fromstring(recording.as_svg())
     assert [one.text for one in whole.iter(f"{SVG}text")] == [hostile]
-    assert json.loads(as_cast(recording).splitlines()[1])[2].count("\x1b") < 8
+    assert json.loads(recording.as_cast().splitlines()[1])[2].count("\x1b") < 8

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from console_app.tui.forms.dialogs import ValuesForm
+from console_app.tui.asking.form_dialogs import ValuesForm
+from console_app.tui.servers.folding_tree import FoldingTree
 from console_app.tui.servers.prompt_screen import PromptScreen
-from console_app.tui.widgets.folding_tree import FoldingTree
 from console_app.tui.widgets.text_view import TextView
 from tests.tui.server_offers.conftest import Console, OpenConsole, config
 from tests.tui.server_offers.test_servers_offers import at

@@ -6,7 +6,7 @@ import asyncio
 import json
 
 from console_app.domain.chunks import FinishChunk, TextChunk
-from console_app.tui.forms.dialogs import ValuesForm
+from console_app.tui.asking.form_dialogs import ValuesForm
 from tests.tui.parts import WrittenModel, calls, say
 from tests.tui.server_offers.conftest import OpenConsole, config
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console_app.tui.forms.dialogs import ValuesForm
+from console_app.tui.asking.form_dialogs import ValuesForm
 from console_app.tui.servers.resource_screen import ResourceScreen
 from console_app.tui.servers.screen import ServerLogDialog, ServersScreen, from_level
 from console_app.tui.widgets.text_view import TextView

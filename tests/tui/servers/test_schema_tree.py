@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from console_app.console.reports.wire_text import redacted
 from console_app.domain.schema.words import limits, type_words
+from console_app.tui.servers.folding_tree import Node
 from console_app.tui.servers.tree_dialog import json_nodes, schema_nodes
-from console_app.tui.widgets.folding_tree import Node
 from tests.each import each
 from tests.tui.lineview.scenes import PALETTE
 

@@ -10,10 +10,9 @@ from typing import Protocol
 
 from textual.widget import Widget
 
-from console_app.tui.terminal.key_order import give_way
-
 SLICE = 0.006  # seconds of work between two looks at what else there is to do
 REST = 0.003  # seconds behind each, in which a key goes all its way
+RESTS = 4  # such looks, at most, at whether it still does
 log = logging.getLogger(__name__)
 
 
@@ -35,6 +34,7 @@ class Slices:
         self._done = done
         self._waiting: dict[Sliced, None] = {}
         self._running = False
+        self.gives_way: Callable[[], bool] = lambda: False  # whether something is more urgent
 
     @property
     def unfinished(self) -> bool:
@@ -50,9 +50,16 @@ class Slices:
         while self._done_some(work, SLICE):
             await self._rest()
 
+    async def make_way(self) -> None:
+        """Leave the loop to what is more urgent, a few times: a key that is held down stops nothing."""
+        for _ in range(RESTS):
+            if not self.gives_way():
+                return
+            await asyncio.sleep(REST)
+
     async def _rest(self) -> None:
         await asyncio.sleep(REST)
-        await give_way(self._widget)
+        await self.make_way()
 
     def finish_all(self) -> None:
         """Finish everything at once, where no key is waited for."""

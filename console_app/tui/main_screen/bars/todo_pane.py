@@ -20,7 +20,7 @@ from textual.widgets import Input, Static
 from console_app.domain import events as ev
 from console_app.domain import one_line
 from console_app.records import dataclass
-from console_app.tui.widgets.key_hints import key_lines
+from console_app.tui.asking.key_lines import key_lines
 
 GLANCE = 5  # items shown without the focus
 MOST_SHOWN = 10  # with it

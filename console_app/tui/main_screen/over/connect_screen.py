@@ -47,7 +47,7 @@ VENDORS = (
 )
 
 
-class ConnectScreen(Dialog[str | None], sheets=("../../forms/form.tcss", "connect.tcss")):
+class ConnectScreen(Dialog[str | None], sheets=("../../asking/form.tcss", "connect.tcss")):
     """Connects a model. The result says what was kept where, and is None for Escape."""
 
     DEFAULT_CLASSES = "dialog form"

@@ -13,18 +13,13 @@ from textual.content import Content
 
 from console_app.console import Later, Permissions, Timing
 from console_app.domain import ApprovalMode
+from console_app.tui.asking.settled_keys import ALONE
 from console_app.tui.ui import Ui
-from console_app.tui.widgets.settled_keys import ALONE, SETTLE
+from console_app.tui.widgets.key_hints import SETTLE
 
 READ = 2.5  # seconds that the strip stays behind the last key
 _MODES = list(ApprovalMode)  # as the key goes through them
 _YOLO = "In yolo every call runs unasked, but those that a rule or require_approval asks for."
-
-
-def strip(mode: ApprovalMode) -> Content:
-    styles = {one: "bold reverse" if one is mode else "$foreground" for one in _MODES}
-    names = [Content.styled(f" {one.value} ", styles[one]) for one in _MODES]
-    return Content.assemble("mode ", *names)
 
 
 class ModeSwitch:
@@ -55,6 +50,11 @@ class ModeSwitch:
         """The mode you are on, which may be about to hold."""
         return self._wanted or self._permissions.mode
 
+    @staticmethod
+    def strip(mode: ApprovalMode) -> Content:
+        styles = {one: "bold reverse" if one is mode else "$foreground" for one in _MODES}
+        return Content.assemble("mode ", *(Content.styled(f" {one.value} ", styles[one]) for one in _MODES))
+
     def next(self) -> None:
         """Go to the next mode. A key too fast behind another, as when held down, goes back to the mode that holds."""
         now = self._timing.now()
@@ -78,7 +78,7 @@ class ModeSwitch:
             self._use(wanted)
 
     async def _ask(self) -> None:
-        from console_app.tui.widgets.text_dialog import ConsentDialog
+        from console_app.tui.asking.consent import ConsentDialog
 
         words = "run everything unasked", "stay as it is"
         self._agreed = await self._ui.push(ConsentDialog(_YOLO, self._timing, "Run everything unasked?", *words))

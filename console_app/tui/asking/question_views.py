@@ -23,8 +23,8 @@ from console_app.domain import (
     web_address,
 )
 from console_app.domain.schema import forms
-from console_app.tui.forms.field_widgets import LEFT_OUT, FieldWidget, first_value, widget_for
-from console_app.tui.widgets.settled_keys import tell_moves
+from console_app.tui.asking.field_widgets import LEFT_OUT, FieldWidget, first_value, widget_for
+from console_app.tui.asking.settled_keys import tell_moves
 from console_app.tui.widgets.text_view import TextView
 
 
@@ -100,7 +100,7 @@ class FormView(AskedView):
     # The same sheet as the forms in dialogs, here on the board: a few lines where those have a dialog around them.
     SCOPED_CSS = False
     DEFAULT_CSS = (
-        (Path(__file__).parents[1] / "forms" / "form.tcss").read_text(encoding="utf-8")
+        (Path(__file__).parent / "form.tcss").read_text(encoding="utf-8")
         + """
     FormView.form .label { margin: 1 1 0 0; }
     FormView.form.-tight .label { margin-top: 0; }

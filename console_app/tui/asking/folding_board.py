@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from textual import events, getters, on
@@ -15,8 +15,10 @@ from textual.visual import VisualType
 
 from console_app.console import Timing
 from console_app.domain import one_line
+from console_app.tui.asking.key_lines import KeyLines, key_lines
+from console_app.tui.asking.settled_keys import ALONE, Moved, SettledKeys
 from console_app.tui.textual_internals import typed_app
-from console_app.tui.widgets.settled_keys import ALONE, Moved, SettledKeys
+from console_app.tui.widgets.key_hints import SETTLE
 from console_app.tui.widgets.too_small import ROOMY
 
 SHARE = 0.6  # of the screen's height that a board may take
@@ -68,6 +70,18 @@ class FoldingBoard(Vertical, can_focus=True):
     def room_beside(self, taken: int) -> int:
         """Lines that are left beside those taken: of a share of the screen, or of what the rest of it can spare."""
         return min(max(int(self.screen.size.height * SHARE), LEAST), self._spare()) - taken
+
+    def name_keys(self, below: KeyLines, pairs: Sequence[tuple[str, str]], *, counts: bool) -> int:
+        """Show the keys; those that don't count yet are drawn again once they do. Return how many lines they take."""
+        width = max(self.content_size.width, 20)
+        below.name_keys(lines := key_lines(pairs, width, accent=self.accent, counts=counts, clicks=self.has_focus))
+        if not self.keys.settled:
+            self._timing.later(self, SETTLE + 0.02, self.paint_keys)
+        return len(lines)
+
+    def paint_keys(self) -> int:
+        """Show what can be pressed now."""
+        raise NotImplementedError
 
     def when_meant(self, act: Callable[[], None]) -> None:
         """Act unless another key comes right behind; keys that are still on their way go first."""

@@ -18,8 +18,8 @@ from textual.message import Message
 from textual.widget import Widget
 
 from console_app.domain import plural
+from console_app.tui.widgets.key_hints import SETTLE
 
-SETTLE = 0.5  # seconds without a change before a key counts
 MOVED = 0.25  # seconds after you went to another row: slower than words are typed, faster than rows are read
 ALONE = 0.15  # seconds without another key behind it: slower than held keys repeat, faster than people answer
 

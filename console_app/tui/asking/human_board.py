@@ -20,13 +20,13 @@ from textual.widgets import Input
 from console_app.console import PendingQuestion, Reply, Timing
 from console_app.domain import one_line, questions
 from console_app.records import dataclass
+from console_app.tui.asking.folding_board import FoldingBoard
+from console_app.tui.asking.key_lines import KeyLines
+from console_app.tui.asking.settled_keys import DisplayedEnd, SettledKeys, place
 from console_app.tui.terminal.key_names import writes_text
-from console_app.tui.widgets.folding_board import FoldingBoard
-from console_app.tui.widgets.key_hints import KeyLines, key_lines
-from console_app.tui.widgets.settled_keys import SETTLE, DisplayedEnd, SettledKeys, place
 
 if TYPE_CHECKING:
-    from console_app.tui.questions.views import AskedView
+    from console_app.tui.asking.question_views import AskedView
 
 
 class HumanBoard(FoldingBoard):
@@ -103,7 +103,7 @@ class HumanBoard(FoldingBoard):
         if current is not None and current not in self._open and not self._withdrawn:
             self._gone(current)
         if self._view is None and self._open:
-            from console_app.tui.questions.views import view_of  # 50 ms, with the forms: not at the console's start
+            from console_app.tui.asking.question_views import view_of  # 50 ms, with the forms: not at the start
 
             self._put(view_of(self._open[0], self._model()))
         self._hidden = hidden
@@ -121,7 +121,7 @@ class HumanBoard(FoldingBoard):
 
     def _gone(self, asked: PendingQuestion) -> None:
         """Take a question away that isn't open any more: you answered it, or its call has ended under your hands."""
-        from console_app.tui.questions.views import WithdrawnView
+        from console_app.tui.asking.question_views import WithdrawnView
 
         inside = self._is_in_a_field
         self._drop()
@@ -192,7 +192,7 @@ class HumanBoard(FoldingBoard):
             self._go_on()
         elif not self.keys.settled:
             self.keys.changed()
-            self._paint_keys()
+            self.paint_keys()
         elif self._withdrawn:
             self._close()
         else:
@@ -249,14 +249,14 @@ class HumanBoard(FoldingBoard):
             self.keys.changed()
         elif (reply := view.reply(key)) is not None and self.keys.decide((view.asked, reply)):
             self.when_meant(self._reply)
-        self._paint_keys()
+        self.paint_keys()
 
     def _reply(self) -> None:
         decided = self.keys.take() if self.on_screen else None
         if decided is not None and decided[0] in self._open:
             self._replied = decided[0]
             self.post_message(self.Replied(*decided))
-        self._paint_keys()
+        self.paint_keys()
 
     def _close(self) -> None:
         self._drop()
@@ -265,13 +265,13 @@ class HumanBoard(FoldingBoard):
     def watch_has_focus(self, value: bool) -> None:
         super().watch_has_focus(value)
         self.keys.changed()
-        self._paint_keys()
+        self.paint_keys()
         self.say_place()
 
     def on_descendant_focus(self) -> None:
         self._keep_time()
         self._paint_title()
-        self._paint_keys()
+        self.paint_keys()
         self.say_place()
 
     on_descendant_blur = on_descendant_focus
@@ -285,7 +285,7 @@ class HumanBoard(FoldingBoard):
         if (view := self._shown) is None:
             return
         self._paint_title()
-        view.lay_out(max(self.content_size.width, 20), max(self.room_beside(3 + self._paint_keys()), 1))
+        view.lay_out(max(self.content_size.width, 20), max(self.room_beside(3 + self.paint_keys()), 1))
         self.call_after_refresh(self.say_place)
 
     def _paint_title(self) -> None:
@@ -309,7 +309,7 @@ class HumanBoard(FoldingBoard):
             if view.is_ready and self.on_screen and not self.folded:
                 self._end.note(view.body)
 
-    def _paint_keys(self) -> int:
+    def paint_keys(self) -> int:
         if not self.is_attached or self._view is None:
             return 1
         settled = self.keys.settled and self.keys.holds is None
@@ -320,9 +320,4 @@ class HumanBoard(FoldingBoard):
             pairs = [("enter", "next field"), ("ctrl+s", "accept"), ("esc", "back")]
         else:
             pairs, settled = [], True
-        width = max(self.content_size.width, 20)
-        lines = key_lines(pairs, width, accent="$accent", counts=settled, clicks=self.has_focus)
-        self.query_one(KeyLines).name_keys(lines)
-        if not self.keys.settled:
-            self._timing.later(self, SETTLE + 0.02, self._paint_keys)
-        return len(lines)
+        return self.name_keys(self.query_one(KeyLines), pairs, counts=settled)

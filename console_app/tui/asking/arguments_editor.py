@@ -23,9 +23,10 @@ from console_app.domain import schema as json_schema
 from console_app.domain.schema import forms
 from console_app.domain.transcript import CallView, results
 from console_app.engine import ApprovalGate
-from console_app.tui.forms.field_widgets import CheckList, ChoiceLine, ObjectWidget
+from console_app.tui.asking.field_widgets import CheckList, ChoiceLine, ObjectWidget
+from console_app.tui.asking.settled_keys import DisplayedEnd, Moved, place, tell_moves
 from console_app.tui.widgets.dialog import Dialog, DialogBox
-from console_app.tui.widgets.settled_keys import SETTLE, DisplayedEnd, Moved, place, tell_moves
+from console_app.tui.widgets.key_hints import SETTLE
 
 MOST_LISTED = 12  # arguments of the tool that are named beside the text
 
@@ -34,7 +35,7 @@ Check = Callable[[str], dict[str, Any]]
 RESULT = "result"  # the name of the field
 
 
-class ArgumentsEditor(Dialog[dict[str, Any] | None], sheets=("../forms/form.tcss", "arguments_editor.tcss")):
+class ArgumentsEditor(Dialog[dict[str, Any] | None], sheets=("form.tcss", "arguments_editor.tcss")):
     """Gives the arguments that `check` made of the edited JSON, or None when it was left. `check` raises ValueError
     with the fault in one sentence; such arguments can't be accepted."""
 

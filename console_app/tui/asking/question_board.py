@@ -17,10 +17,10 @@ from console_app.console import Timing
 from console_app.domain import displayed
 from console_app.domain.transcript import CallView
 from console_app.records import dataclass
+from console_app.tui.asking.folding_board import FoldingBoard
+from console_app.tui.asking.key_lines import REPLAYED, KeyLines, pressing
+from console_app.tui.asking.settled_keys import DisplayedEnd, SettledKeys, place, tell_moves
 from console_app.tui.terminal.key_names import writes_text
-from console_app.tui.widgets.folding_board import FoldingBoard
-from console_app.tui.widgets.key_hints import REPLAYED, KeyLines, key_lines, pressing
-from console_app.tui.widgets.settled_keys import SETTLE, DisplayedEnd, SettledKeys, place, tell_moves
 from console_app.tui.widgets.too_small import ROOMY
 
 NO_ANSWER = ""  # as what was chosen
@@ -120,7 +120,7 @@ class QuestionBoard(FoldingBoard):
                 self.keys.changed()
             elif self.keys.decide(self._calls[0].options[number - 1] if number else NO_ANSWER):
                 self.when_meant(self._choose)
-            self._paint_keys()
+            self.paint_keys()
 
     def action_own_words(self) -> None:
         self.query_one(Input).focus()
@@ -142,7 +142,7 @@ class QuestionBoard(FoldingBoard):
         self.on_descendant_focus()
 
     def on_descendant_focus(self) -> None:
-        self._paint_keys()
+        self.paint_keys()
         if self.is_attached:
             self.say_place()
 
@@ -160,7 +160,7 @@ class QuestionBoard(FoldingBoard):
 
     def on_resize(self) -> None:
         field = (1 if self.screen.size.height < ROOMY else 2) * self.query_one(Input).display
-        room = self.room_beside(2 + field + self._paint_keys())
+        room = self.room_beside(2 + field + self.paint_keys())
         self.query_one(VerticalScroll).styles.max_height = max(room, 1)
         self.call_after_refresh(self.say_place)
 
@@ -183,7 +183,7 @@ class QuestionBoard(FoldingBoard):
         if answer is not None and self._calls:
             call_id = self._calls[0].id
             self.post_message(self.Declined(call_id) if answer == NO_ANSWER else self.Answered(call_id, answer))
-        self._paint_keys()
+        self.paint_keys()
 
     def _paint(self) -> None:
         call = self._calls[0]
@@ -201,7 +201,7 @@ class QuestionBoard(FoldingBoard):
         self.query_one(VerticalScroll).scroll_home(animate=False)
         self.on_resize()
 
-    def _paint_keys(self) -> int:
+    def paint_keys(self) -> int:
         if not self.is_attached or not self._calls:
             return 1
         keys = self.query_one(".question--keys", KeyLines)
@@ -216,10 +216,4 @@ class QuestionBoard(FoldingBoard):
             pairs = [*answers, ("w", "your own words"), ("n", "no answer")]
         else:
             pairs = []
-        settled = self.keys.settled or not self.has_focus
-        width = max(self.content_size.width, 20)
-        lines = key_lines(pairs, width, accent="$accent", counts=settled, clicks=self.has_focus)
-        keys.name_keys(lines)
-        if not settled:
-            self._timing.later(self, SETTLE + 0.02, self._paint_keys)
-        return len(lines)
+        return self.name_keys(keys, pairs, counts=self.keys.settled or not self.has_focus)

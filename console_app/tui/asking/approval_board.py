@@ -31,13 +31,14 @@ from console_app.domain import displayed, one_line, safe_text
 from console_app.domain.steady_time import steady_time
 from console_app.domain.tools import RiskWord
 from console_app.records import dataclass
-from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection
+from console_app.tui.asking.folding_board import SHARE, FoldingBoard
+from console_app.tui.asking.key_lines import REPLAYED, KeyLines, key_lines
+from console_app.tui.asking.selection import ApprovalDecision, ApprovalSelection
+from console_app.tui.asking.settled_keys import MOVED, Moved, at_end, place, show_end, tell_moves
 from console_app.tui.lineview import brief_arguments
 from console_app.tui.lineview.lines import WIDEST_NAME, chop_text
 from console_app.tui.widgets.dialog import HintedInput
-from console_app.tui.widgets.folding_board import SHARE, FoldingBoard
-from console_app.tui.widgets.key_hints import REPLAYED, KeyLines, key_lines
-from console_app.tui.widgets.settled_keys import MOVED, SETTLE, Moved, at_end, place, show_end, tell_moves
+from console_app.tui.widgets.key_hints import SETTLE
 from console_app.tui.widgets.too_small import ROOMY
 
 
@@ -369,28 +370,6 @@ def _answers(current: Pending) -> Sequence[tuple[str, str]]:
     return [*yes, ("f", "no, and say why"), ("e", "change it")]
 
 
-KEYS: list[BindingType] = [
-    Binding("y", "press('once')", "allow once", id="board.once", show=False),
-    Binding("a", "press('session')", "allow for session", id="board.session", show=False),
-    Binding("A", "press('always')", "always allow: shows the rule first", id="board.always", show=False),
-    Binding("n", "press('deny')", "deny", id="board.deny", show=False),
-    Binding("f", "press('words')", "deny with a comment", id="board.say_why", show=False),
-    Binding("c", "press('comment')", "say something to the model", id="board.comment", show=False),
-    Binding("e", "press('edit')", "edit the arguments", id="board.edit", show=False),
-    Binding("Y", "press('all')", "allow all", id="board.all", show=False),
-    Binding("R", "press('reads')", "allow all that only read", id="board.reads", show=False),
-    Binding("N", "press('none')", "deny all", id="board.none", show=False),
-    Binding("enter", "confirm", "confirm the rule", id="board.confirm", show=False),
-    Binding("j,down,tab", "move(1)", "next", id="board.next", show=False),
-    Binding("k,up,shift+tab", "move(-1)", "previous", id="board.previous", show=False),
-    *(Binding(str(n), f"go({n})", f"row {n}", id=f"board.row{n}", show=False) for n in range(1, 10)),
-    Binding("0", "go(0)", "row 10: digits in a row make a number", id="board.row0", show=False),
-    Binding("pagedown,space", "scroll_arguments(1)", "more of the arguments", id="board.more", show=False),
-    Binding("pageup", "scroll_arguments(-1)", "back in the arguments", id="board.back", show=False),
-    Binding("escape", "leave", "decide later", id="board.later", show=False),
-]
-
-
 MOST_ROWS = 8
 LEAST_ROWS = 3  # that stay beside what needs all the room
 ROWS_AND_MORE = 6  # lines, below which the arguments get most of them
@@ -443,7 +422,26 @@ class ApprovalBoard(FoldingBoard):
     ApprovalBoard.-rule > ArgumentsView, ApprovalBoard > ArgumentsView.-in-row { display: none; }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = KEYS
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "press('once')", "allow once", id="board.once", show=False),
+        Binding("a", "press('session')", "allow for session", id="board.session", show=False),
+        Binding("A", "press('always')", "always allow: shows the rule first", id="board.always", show=False),
+        Binding("n", "press('deny')", "deny", id="board.deny", show=False),
+        Binding("f", "press('words')", "deny with a comment", id="board.say_why", show=False),
+        Binding("c", "press('comment')", "say something to the model", id="board.comment", show=False),
+        Binding("e", "press('edit')", "edit the arguments", id="board.edit", show=False),
+        Binding("Y", "press('all')", "allow all", id="board.all", show=False),
+        Binding("R", "press('reads')", "allow all that only read", id="board.reads", show=False),
+        Binding("N", "press('none')", "deny all", id="board.none", show=False),
+        Binding("enter", "confirm", "confirm the rule", id="board.confirm", show=False),
+        Binding("j,down,tab", "move(1)", "next", id="board.next", show=False),
+        Binding("k,up,shift+tab", "move(-1)", "previous", id="board.previous", show=False),
+        *(Binding(str(n), f"go({n})", f"row {n}", id=f"board.row{n}", show=False) for n in range(1, 10)),
+        Binding("0", "go(0)", "row 10: digits in a row make a number", id="board.row0", show=False),
+        Binding("pagedown,space", "scroll_arguments(1)", "more of the arguments", id="board.more", show=False),
+        Binding("pageup", "scroll_arguments(-1)", "back in the arguments", id="board.back", show=False),
+        Binding("escape", "leave", "decide later", id="board.later", show=False),
+    ]
     to_do, accent = "review", "$warning"
 
     @dataclass
@@ -531,7 +529,7 @@ class ApprovalBoard(FoldingBoard):
         """Note every key before its binding runs: one right behind another was not meant for the board."""
         if self.has_focus:
             self.keys.pressed(event.key)
-            self._paint_keys()
+            self.paint_keys()
 
     def begin_anew(self) -> None:
         super().begin_anew()
@@ -672,9 +670,9 @@ class ApprovalBoard(FoldingBoard):
     def _changed_keys(self) -> None:
         """The keys fade now, and come back once they count again. The hints name what can be done now."""
         self.refresh_bindings()
-        self._paint_keys()
+        self.paint_keys()
         for pause in (MOVED, SETTLE):
-            self._timing.later(self, pause + 0.02, self._paint_keys)
+            self._timing.later(self, pause + 0.02, self.paint_keys)
 
     def _paint(self) -> None:
         approval = self.selection.current
@@ -698,7 +696,7 @@ class ApprovalBoard(FoldingBoard):
         selection, self._lines = self.selection, None
         sizes = self._sizes()
         line = LINE if selection.stage in ("words", "comment") else 0
-        taken = self._paint_keys() + line
+        taken = self.paint_keys() + line
         height, low = self.screen.size.height, BESIDE_IT[self.has_focus_within]
         room = max(int(height * SHARE) - 3 - taken, min(height - low - 2 - taken, ROWS_AND_MORE), 3)
         room = min(room, max(self._spare() - 2 - taken, 3))
@@ -819,7 +817,7 @@ class ApprovalBoard(FoldingBoard):
             self.border_subtitle = f"{place} · space to scroll" if place and self.has_focus else place
             self.call_after_refresh(self._note_displayed)
 
-    def _paint_keys(self) -> int:
+    def paint_keys(self) -> int:
         if not self.is_attached:
             return 1
         lines = keys(self.selection, self._cells, here=self.has_focus_within, replayed=self._replayed)

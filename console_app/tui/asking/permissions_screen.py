@@ -17,7 +17,7 @@ from console_app.console import MODES, PermissionRow, Permissions
 from console_app.domain import one_line
 from console_app.domain.rules import parse_rule
 from console_app.engine import Action
-from console_app.tui.approvals.mode_switch import ModeSwitch, strip
+from console_app.tui.asking.mode_switch import ModeSwitch
 from console_app.tui.widgets.dialog import Dialog, DialogBox, HintedInput
 
 _STYLES: dict[str, str] = {"deny": "bold $error", "ask": "bold $warning", "allow": "bold $success"}
@@ -142,7 +142,7 @@ class PermissionsScreen(Dialog[None]):
 
     def _fill(self) -> None:
         mode = self._modes.shown
-        self.query_one("#mode", Static).update(strip(mode) + Content.styled(f"  {MODES[mode]}", "$muted"))
+        self.query_one("#mode", Static).update(self._modes.strip(mode) + Content.styled(f"  {MODES[mode]}", "$muted"))
         self._rows = self._permissions.rows()
         options = self.query_one(OptionList)
         at = options.highlighted

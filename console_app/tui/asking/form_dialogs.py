@@ -28,12 +28,19 @@ from console_app.domain.schema import forms
 from console_app.engine import ManualCall
 from console_app.mcp_client import PromptArgument
 from console_app.records import dataclass
-from console_app.tui.forms.field_widgets import LEFT_OUT, FieldWidget, LinesWidget, LineWidget, ObjectWidget, widget_for
+from console_app.tui.asking.consent import Confirm
+from console_app.tui.asking.field_widgets import (
+    LEFT_OUT,
+    FieldWidget,
+    LinesWidget,
+    LineWidget,
+    ObjectWidget,
+    widget_for,
+)
 from console_app.tui.lineview import brief_arguments
 from console_app.tui.widgets.dialog import Dialog, DialogBox, Result
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.pick_list import Choice, PickList
-from console_app.tui.widgets.text_dialog import Confirm
 
 
 async def fill_in(

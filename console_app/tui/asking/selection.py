@@ -13,7 +13,7 @@ from typing import Literal
 from console_app.console import ApprovalDecision, Pending, Scope
 from console_app.domain import Decision, one_line
 from console_app.records import replace
-from console_app.tui.widgets.settled_keys import SettledKeys
+from console_app.tui.asking.settled_keys import SettledKeys
 
 BESIDE = 1.0  # seconds in which two digits are one number
 Stage = Literal["choosing", "rule", "words", "comment"]
