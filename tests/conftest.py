@@ -76,7 +76,7 @@ def pytest_collection_finish() -> None:
     gc.enable()
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 50)
+    gc.set_threshold(200_000, 10, 50)
 
 
 def _below(kind: type[Frozen]) -> Iterator[type[Frozen]]:

@@ -176,7 +176,8 @@ def test_few_names_cross_from_room_to_room(nodes: dict[Path, list[ast.AST]]) -> 
 
     def room_of_tui(module: str) -> str:
         _, _, inner = module.partition("console_app.tui.")
-        return inner.split(".")[0] if (CODE / "tui" / (inner.split(".")[0] or "none")).is_dir() else ""
+        first = inner.split(".")[0]
+        return first if (CODE / "tui" / first / "__init__.py").is_file() and first else ""
 
     crossing, in_tui = set[tuple[str, str]](), set[tuple[str, str]]()
     for path, within in nodes.items():

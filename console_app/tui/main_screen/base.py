@@ -18,7 +18,7 @@ from console_app.domain import one_line
 from console_app.tui.main_screen.start.welcome import Welcome
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import PromptBox
-from console_app.tui.terminal.key_order import TerminalApp
+from console_app.tui.terminal.key_order import KeysInOrder
 from console_app.tui.textual_internals import TimedScreen, end_work, typed_app
 from console_app.tui.widgets.too_small import TooSmall
 
@@ -129,10 +129,10 @@ class MainScreen(TimedScreen):
                 asyncio.get_running_loop().call_later(wait, self.call_later, self._paint_prompt)
 
     def gives_way(self) -> bool:
-        return isinstance(app := self.app, TerminalApp) and app.key_comes
+        return isinstance(app := self.app, KeysInOrder) and app.key_comes
 
     def _paint_prompt(self) -> None:
-        if isinstance(app := self.app, TerminalApp):
+        if isinstance(app := self.app, KeysInOrder):
             app.key_came()
         self._prompt_due = False
         self.paint_now(self.prompt)

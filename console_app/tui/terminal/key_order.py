@@ -56,6 +56,7 @@ def driver_class() -> type[Driver] | None:
 
 FIRST = 0.04  # seconds for which a key goes before other work, at most
 
+
 class TerminalApp(App[ReturnType]):
     """Writes through the gate to the terminal, and gives the terminal back whatever ended it."""
 
