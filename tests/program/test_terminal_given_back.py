@@ -7,8 +7,10 @@ import random
 import re
 import shutil
 import signal
+import string
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -114,6 +116,30 @@ def test_a_console_that_hangs_is_ended_by_ctrl_c_pressed_again(fanout: Fanout, t
         terminal.press("ctrl+c", "ctrl+c")
         assert terminal.wait_exit() == 128 + signal.SIGINT
         assert terminal.left_changed() == []
+
+
+SLOW = """
+def fault(*_, **__):
+    import asyncio, time
+    loop, times = asyncio.get_running_loop(), iter(range(8))
+    def work():
+        if next(times, None) is not None:
+            time.sleep(0.3)
+            loop.call_soon(work)
+    work()
+"""
+
+
+def test_letters_keep_their_order_where_the_loop_is_so_slow_that_the_thread_reads_some(fanout: Fanout) -> None:
+    code = re.sub("def fault.*\n", lambda _: SLOW, FAULTY.format(method="ChatScreen.action_cycle_mode"))
+    letters = string.ascii_letters[:40]
+    with console(fanout, argv=[sys.executable, "-P", "-c", code]) as terminal:
+        terminal.expect(READY)
+        terminal.press("shift+tab")
+        for letter in letters:
+            terminal.type(letter)
+            time.sleep(0.05)  # as fast as one types
+        terminal.expect(letters)
 
 
 def test_an_answer_that_comes_at_once_is_not_echoed(fanout: Fanout) -> None:

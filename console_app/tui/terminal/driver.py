@@ -447,10 +447,11 @@ class ConsoleDriver(LinuxDriver):
         super().process_message(message)
 
     def send_message(self, message: Message) -> None:
-        """Put a message before the app. Textual makes a task of it first, which costs a key a round of the loop."""
+        """Put a message before the app, in the order of reading. Textual makes a task of it first, which costs a key a
+        round of the loop."""
         if isinstance(message, events.Key):
             self._app.typed_at = time.monotonic()  # pyright: ignore[reportAttributeAccessIssue]  (who reads keys here has it)
-        self._app.post_message(message)
+        self._loop.call_soon_threadsafe(self._app.post_message, message)
 
     def run_input_thread(self) -> None:
         self._decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
@@ -511,9 +512,10 @@ class ConsoleDriver(LinuxDriver):
             self._pass_on(self._questions.without(self._decode(data)))
 
     def _pass_on(self, text: str) -> None:
-        if self._feed is not None:
-            for message in (*self._feed.feed(text), *self._feed.tick()):
-                self.process_message(message)
+        with self._reading:
+            if self._feed is not None:
+                for message in (*self._feed.feed(text), *self._feed.tick()):
+                    self.process_message(message)
 
     def _end_hanging(self) -> None:
         self.restore_now()
