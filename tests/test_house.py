@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import re
+import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -211,6 +213,38 @@ def test_one_place_starts_programs_on_the_event_loop(nodes: dict[Path, list[ast.
 
 MOST_FILES = 16  # of a folder, its door aside
 WIDE = {"domain": 21, "commands": 23}  # nouns that are named with their module; one file a command
+
+
+ONE_THREAD = {
+    "acp": "only the event loop imports it",
+    "mcp": "connecting/sdk.py imports all of it, one thread at a time",
+    "opentelemetry": "no package of its own, only a name for several",
+}
+
+
+def test_a_package_is_imported_before_its_parts(nodes: dict[Path, list[ast.AST]]) -> None:
+    """A thread that imports the package waits for its parts: another that has a part and waits for the package is a
+    deadlock, which Python ends by failing one of the two."""
+    at_once: list[str] = []
+    for path, within in nodes.items():
+        for function in (node for node in within if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)):
+            known = {*sys.stdlib_module_names, "console_app", *ONE_THREAD}
+            for node in ast.walk(function):
+                names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+                for name in [node.module or ""] if isinstance(node, ast.ImportFrom) else names:
+                    package = name.partition(".")[0]
+                    if package != name and package not in known and imports_its_parts(package):
+                        at_once.append(f"{path.relative_to(CODE)}:{node.lineno} {name}")
+                    known.add(package)
+    assert at_once == []
+
+
+def imports_its_parts(package: str) -> bool:
+    found = importlib.util.find_spec(package)
+    if found is None or found.origin is None:
+        return False
+    imports = [one for one in ast.parse(Path(found.origin).read_text()).body if isinstance(one, ast.ImportFrom)]
+    return any(one.level or (one.module or "").startswith(f"{package}.") for one in imports)
 
 
 def test_a_folder_holds_few_files() -> None:

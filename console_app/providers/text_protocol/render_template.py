@@ -17,7 +17,7 @@ LARGEST = 200_000  # characters of one text
 def main() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    from jinja2.exceptions import TemplateError
+    from jinja2 import TemplateError
     from jinja2.sandbox import SandboxedEnvironment
 
     def refuse(message: str = "") -> None:

@@ -59,14 +59,16 @@ class Strips:
 def strips(picture: Pixels, small: Pixels, cell: tuple[int, int], colours: int, system: ColorSystem) -> Strips | None:
     """`picture` (RGBA) with a cell for each column of pixels of `small` and each two of its lines; None where that is
     too much to write."""
-    from PIL.Image import Quantize  # 40 ms, and only for pictures
+    from PIL import Image  # 40 ms, and only for pictures
 
     sides = small.width * cell[0], -(-small.height * cell[1] // 2)
     if sides[0] * sides[1] > MOST_SIXEL_PIXELS:
         return None
     drawn = picture.resize(sides, reducing_gap=2.0)  # pyright: ignore[reportUnknownMemberType]
     opaque = drawn.convert("RGB")
-    few = opaque.quantize(min(colours, _OPEN), Quantize.FASTOCTREE)  # which keeps even grounds, as charts have them
+    few = opaque.quantize(
+        min(colours, _OPEN), Image.Quantize.FASTOCTREE
+    )  # which keeps even grounds, as charts have them
     palette = few.getpalette() or []
     exact = opaque.quantize(palette=few)  # mixes what the palette has not
     opacity = drawn.getchannel("A")

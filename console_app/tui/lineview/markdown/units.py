@@ -35,7 +35,11 @@ def parser() -> Any:
             elif token.type == "inline":
                 token.children = [Token("text", "", 0, content=token.content)] if token.content else []
 
-    made = MarkdownIt("commonmark", {"html": False, "maxNesting": 12}).enable(["table", "strikethrough"])
+    class Reader(MarkdownIt):
+        def begin(self, text: str, references: References) -> StateCore:
+            return StateCore(text, self, {"references": references})
+
+    made = Reader("commonmark", {"html": False, "maxNesting": 12}).enable(["table", "strikethrough"])
     made.core.ruler.at("inline", read_lines)
     return made
 
@@ -125,11 +129,10 @@ class BlocksRead:
     """Reads the blocks of a text, and the marks in their lines only when they are asked for."""
 
     def __init__(self, text: str, references: References) -> None:
-        from markdown_it.rules_core import StateCore
-
+        reader = parser()
         self._known, self.references = references, dict(references)  # the second: with those that the text defines
-        self._state = StateCore(text, parser(), {"references": self.references})
-        rules: list[Any] = parser().core.ruler.getRules("")
+        self._state = reader.begin(text, self.references)
+        rules: list[Any] = reader.core.ruler.getRules("")
         self._left = rules[_BLOCKS:]
         for rule in rules[:_BLOCKS]:
             rule(self._state)
