@@ -388,6 +388,9 @@ async def test_frames_give_way_to_a_letter_that_was_read_until_it_is_painted(tmp
             await until(pilot, lambda: bool(frames))
             assert frames[0] == "a"
             assert not screen.gives_way()
+            screen.set_focus(None)
+            console.typed_at = time.monotonic()
+            assert not screen.gives_way(), "it is not for the prompt"
 
 
 @each("offline", [True, False])

@@ -129,7 +129,7 @@ class MainScreen(TimedScreen):
                 asyncio.get_running_loop().call_later(wait, self.call_later, self._paint_prompt)
 
     def gives_way(self) -> bool:
-        return isinstance(app := self.app, KeysInOrder) and app.key_comes
+        return isinstance(self.focused, Prompt) and isinstance(app := self.app, KeysInOrder) and app.key_comes
 
     def _paint_prompt(self) -> None:
         if isinstance(app := self.app, KeysInOrder):
