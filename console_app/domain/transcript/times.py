@@ -178,14 +178,21 @@ def step_figures(calls: Sequence[CallView], now: float) -> Figures:
     """The sums of the calls of one answer."""
     summed = queued = 0.0
     waits: list[Stretch] = []
-    for call in calls:
-        if call.waits or call.superseded or call.started_at is None:
+    first, last, beside = math.inf, -math.inf, False
+    for call in calls:  # each frame, and of thousands of calls
+        begun, ready, end = call.started_at, call.ready_at, now if call.finished_at is None else call.finished_at
+        if call.waits or call.superseded:
+            beside = True
             summed += sum(end - begin for begin, end in runs(call, now))
             spans = spans_of(call, now)
             waits += [(span.begin, span.end) for span in spans if span.phase == "wait"]
             queued += sum(span.seconds for span in spans if span.phase == "queue")
-        else:  # as nearly always
-            begun, end = call.started_at, now if call.finished_at is None else call.finished_at
+            continue
+        if begun is not None:
             summed += end - begun if end > begun else 0.0
-            queued += begun - call.ready_at if call.ready_at is not None and begun > call.ready_at else 0.0
-    return Figures(len(calls), elapsed(calls, now), summed, covered(waits), queued)
+            first = begun if begun < first else first
+            last = end if end > last else last
+            end = begun
+        queued += end - ready if ready is not None and end > ready else 0.0
+    wall = _elapsed_beside_waits(calls, now) if beside else max(last - first, 0.0)
+    return Figures(len(calls), wall, summed, covered(waits), queued)

@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import groupby
 from os.path import commonprefix
 
 from rich.cells import cell_len
@@ -197,7 +198,7 @@ class Labels:
     def hold_for(self, rows: Sequence[Row]) -> bool:
         """Tell whether the calls of the rows are still these, with the same arguments."""
         calls = calls_of(rows)
-        return len(calls) == len(self.calls) and _made_of(calls) == self._made_of
+        return calls == self.calls and _made_of(calls) == self._made_of
 
     @cached_property
     def longest(self) -> int:
@@ -250,10 +251,12 @@ class Labels:
         return one_line(" ".join(f"{name}={arguments[name]}" for name in names if name in arguments), LONG)
 
 
-def _made_of(calls: Sequence[CallView]) -> tuple[object, ...]:
-    """Return everything that the labels of calls are made from."""
-    coming = [(len(one.arguments_text), one.state is CallState.FINISHED) for one in calls if one.arguments is None]
-    return [call.id for call in calls], [call.arguments for call in calls], coming
+def _made_of(calls: Sequence[CallView]) -> list[object]:
+    """Return what changes of that which the labels of calls are made from."""
+    return [
+        (len(one.arguments_text), one.state is CallState.FINISHED) if one.arguments is None else one.arguments
+        for one in calls
+    ]
 
 
 def bar_cells(call: CallView, window: Window, cells: int, now: float) -> list[tuple[str, times.Span | None]]:
@@ -303,14 +306,14 @@ def paint_call(
     name = crop([(label, palette.strong if chosen else palette.base)], columns.label - 2)
     pieces: list[Piece] = [("▌" if chosen else " ", palette.primary), (f"{glyph} ", state_style(call, palette)), *name]
     pieces.append((" " * (columns.label + 2 - pieces_width(pieces)), palette.base))
-    for glyph, span in bar_cells(call, window, columns.bar, now):
+    for (glyph, span), cells in groupby(bar_cells(call, window, columns.bar, now)):
         if span is None:
             style = palette.faint
         elif span.superseded:
             style = palette.muted
         else:
             style = phase_style(span.phase, call, palette)
-        pieces.append((glyph, style))
+        pieces.append((glyph * len([*cells]), style))
     pieces.append(
         (f" {time_of(call, now):>{columns.time}}", palette.muted if call.started_at is None else palette.base)
     )

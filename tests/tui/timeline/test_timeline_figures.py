@@ -223,6 +223,18 @@ def test_labels_of_thousands_of_calls_are_made_where_they_are_asked_for() -> Non
     assert [text.split()[0] for text in many[1]] == ["00000", "00001", "03998", "03999"]
 
 
+def test_calls_that_have_not_started_are_queued_until_now_or_their_end() -> None:
+    told = Told()
+    told.begin(0, "Go")
+    runs, _queued, cancelled = (told.call("demo.do", {"x": n}, 1, 2) for n in range(3))
+    told.call("demo.do", {"x": 3}, 1, 9)  # its arguments are ready later than the time that is asked for
+    told.run(runs, 3, None)
+    told.at(4, ev.CallFinished, call_id=cancelled, outcome="cancelled", content="")
+    sums = figures(told.transcript.turns[0], START + 7)
+    assert (sums.wall, sums.summed, sums.waited) == pytest.approx((4, 4, 0))
+    assert sums.queued == pytest.approx(1 + 5 + 2)
+
+
 def test_waiting_for_a_person_is_neither_elapsed_nor_total() -> None:
     told = Told()
     told.begin(0, "Go")
