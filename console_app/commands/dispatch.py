@@ -81,7 +81,7 @@ def run_command(arguments: Namespace) -> int:
     if not iscoroutinefunction(work):
         return work(wiring.prepare(arguments))
     try:
-        return _headless(arguments, work)
+        return asyncio.run(_guarded(wiring.prepare(arguments), work))
     except ConfigError as error:
         if command != "doctor":
             raise
@@ -90,12 +90,8 @@ def run_command(arguments: Namespace) -> int:
         return diagnosis.without_settings(arguments, error)
 
 
-def _headless(arguments: Namespace, work: Work) -> int:
-    """Run `work` on a loop of its own. An error is one line, after everything printed before it."""
-    return asyncio.run(_guarded(wiring.prepare(arguments), work))
-
-
 async def _guarded(setup: Setup, work: Work) -> int:
+    """Do `work`; return the exit code. An error is one line, after everything printed before it."""
     output = OutputStreams(redactor=setup.redactor)
     with Interrupts() as interrupts:
         try:

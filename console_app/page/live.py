@@ -157,7 +157,6 @@ class LivePage(UiPort):
 
     @property
     def document(self) -> tuple[str, str]:
-        """Return the page as it is without anything of the conversation, and its policy."""
         return "".join(document("Fanout", (), live=True)), PageFrame.of(live=True).policy
 
     @asynccontextmanager
@@ -228,7 +227,6 @@ class LivePage(UiPort):
         await console.start()
 
     async def close(self) -> None:
-        """End what runs, and all that it runs on."""
         for task in (*self._work, *self._looks.values()):
             task.cancel()
         if (console := self._console) is not None:

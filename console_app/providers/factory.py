@@ -99,7 +99,6 @@ class WithFallback(ports.Forwarding):
 
     @asynccontextmanager
     async def stream(self, request: ports.ModelRequest) -> AsyncGenerator[AsyncIterator[ch.Chunk]]:
-        """Send `request`; leaving the context closes the connection at once."""
         async with aclosing(self._chunks(request)) as chunks:
             yield chunks
 

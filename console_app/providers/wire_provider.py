@@ -127,7 +127,6 @@ class WireProvider(ABC):
 
     @asynccontextmanager
     async def stream(self, request: ports.ModelRequest) -> AsyncGenerator[AsyncIterator[ch.Chunk]]:
-        """Send `request`; leaving the context closes the connection at once."""
         whole = replace(request, sampling=Sampling.merged(request.sampling, self._config.sampling))
         with self._limiter.asks():
             async with aclosing(self._chunks(whole)) as chunks:
@@ -286,14 +285,12 @@ class WireProvider(ABC):
 
     @property
     def searches_tools(self) -> bool:
-        """Tell whether the endpoint searches among tools that are not loaded, until it refused that."""
         wanted = self._config.tool_search
         there = self._where.is_vendor if wanted is None else wanted
         return there and self.has_tool_search and DEFERRED not in self._dropped
 
     @property
     def runs_programs(self) -> bool:
-        """Tell whether the endpoint runs programs that its model writes, until it refused that."""
         return self._knows(self.programmers, PROGRAMS, self._config.runs_programs)
 
     def _knows(self, models: re.Pattern[str] | None, field: str, said: bool | None) -> bool:

@@ -189,7 +189,6 @@ class ProviderSampler:
         self._provider = provider
 
     async def sample(self, request: questions.SamplingRequest) -> questions.Sampled:
-        """Return one answer without tools. Raises ProviderError."""
         provider = self._provider()
         messages = (
             UserMessage(content=one.text) if one.role == "user" else AssistantMessage(content=one.text)

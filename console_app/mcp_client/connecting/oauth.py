@@ -511,7 +511,6 @@ class Callback:
         return self._returned is not None and not self._returned.done()
 
     def take(self, address: str) -> str:
-        """Take the address that a browser elsewhere ended at; return in words what came of it."""
         try:
             status, title, text = self._answer("GET", address)
         except ValueError:  # it is no web address at all

@@ -222,16 +222,6 @@ class ChatCalls(CallsInPieces):
             self._add(call, text)
         return call
 
-    def _add(self, call: _Call, text: str) -> None:
-        """Add arguments to `call`; what follows its end is passed over."""
-        if call.ended or not text:
-            return
-        call.pieces.append(text)
-        if call.opened:
-            self._out.add(call.index, text)
-        elif call.name:
-            self._announce(call)
-
     def _named(self, call: _Call, label: Label) -> _Call:
         if label.id and not call.label.id:
             call.label, call.id = call.label._replace(id=label.id), call.id or label.id

@@ -213,6 +213,16 @@ class CallsInPieces(ABC):
         if call.pieces:
             self._out.add(call.index, call.arguments)
 
+    def _add(self, call: CallInPieces, text: str) -> None:
+        """Add arguments to `call`; what follows its end is passed over."""
+        if call.ended or not text:
+            return
+        call.pieces.append(text)
+        if call.opened:
+            self._out.add(call.index, text)
+        elif call.name:
+            self._announce(call)
+
     def _tell_end(self, call: CallInPieces, cut: str, problem: str, must_ask: str) -> None:
         """End a call for good: broken where its answer was `cut` or there is a `problem`, else as it can be read.
 

@@ -118,11 +118,7 @@ class LabelledCalls(CallsInPieces):
             self._unowned.add(where, text)
             return
         self._last = where, call
-        call.pieces.append(text)
-        if call.opened:
-            self._out.add(call.index, text)
-        elif call.name:
-            self._announce(call)
+        self._add(call, text)
 
     def close(self, where: Where, name: str = "", arguments: Any = "") -> None:
         """Take the closing event of a call; `arguments`, where it repeats them, are the truth."""

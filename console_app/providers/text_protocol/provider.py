@@ -192,7 +192,6 @@ class TextProtocol(ports.Forwarding):
         return self._mode in ("text", "xml") or (self._mode == "auto" and (self._by_text or not self._official))
 
     def choose(self, mode: ports.ProtocolMode) -> None:
-        """Choose another protocol from the next request on; what was known of the model is forgotten."""
         if ports.speaks(self._inner, ports.LearnsRefusals):
             self._inner.forget_refusals()
         if self._known is not None:
@@ -205,7 +204,6 @@ class TextProtocol(ports.Forwarding):
         return self._licence if self._by_text or not self._called_natively else None
 
     def license(self, form: str) -> None:
-        """Note that a person said that the model writes its calls in `form`."""
         self._licence = ports.Licence(form, "as you said")
         if self._known is not None:
             self._known.keep(self._place, form)
@@ -267,7 +265,6 @@ class TextProtocol(ports.Forwarding):
 
     @asynccontextmanager
     async def stream(self, request: ports.ModelRequest) -> AsyncGenerator[AsyncIterator[ch.Chunk]]:
-        """Send `request`; leaving the context closes the connection at once."""
         async with aclosing(self._chunks(request)) as chunks:
             yield chunks
 
