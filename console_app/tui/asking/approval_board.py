@@ -624,7 +624,6 @@ class ApprovalBoard(FoldingBoard):
 
     @on(Input.Submitted)
     def _submit_feedback(self, event: Input.Submitted) -> None:
-        event.stop()
         decision = self.selection.submit_words(event.value)
         self._leave_stage()
         self._changed()

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, cast
 
-from textual import events, on
+from textual import events, on, work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
@@ -140,8 +140,7 @@ class FormDialog(Dialog[Result]):
         """Leave with what is filled in, where that can be."""
 
     @on(Input.Submitted)
-    def _entered(self, event: Input.Submitted) -> None:
-        event.stop()
+    def _entered(self) -> None:
         self.action_run()
 
 
@@ -216,10 +215,8 @@ class CallForm(FormDialog[Filled | None], sheets=("form.tcss", "call_form.tcss")
         elif (value := self.read()) is not None:
             await self._put(widget_for(self._form, value, label=""))
 
-    def action_earlier(self) -> None:
-        self.run_worker(self._take_earlier, exclusive=True)
-
-    async def _take_earlier(self) -> None:
+    @work(exclusive=True)
+    async def action_earlier(self) -> None:
         if not self._earlier:
             self.notify("This tool was not called by hand before.", markup=False)
             return

@@ -229,10 +229,6 @@ class HumanBoard(FoldingBoard):
             self.post_message(self.Left())
 
     @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self._go_on()
-
     def _go_on(self) -> None:
         fields = self._fields
         at = next((at for at, widget in enumerate(fields) if widget.has_focus), -1)

@@ -52,11 +52,7 @@ class QuestionBoard(FoldingBoard):
     @dataclass
     class Answered(Message):
         call_id: str
-        text: str
-
-    @dataclass
-    class Declined(Message):
-        call_id: str
+        text: str | None  # None: no answer is given
 
     def __init__(self, *, timing: Timing, spare: Callable[[], int], replayed: bool = False) -> None:
         super().__init__(timing, spare)
@@ -150,7 +146,6 @@ class QuestionBoard(FoldingBoard):
 
     @on(Input.Submitted)
     def _submit_words(self, event: Input.Submitted) -> None:
-        event.stop()
         if event.value.strip() and self._calls:
             self.post_message(self.Answered(self._calls[0].id, event.value.strip()))
 
@@ -181,8 +176,7 @@ class QuestionBoard(FoldingBoard):
     def _choose(self) -> None:
         answer = self.keys.take()
         if answer is not None and self._calls:
-            call_id = self._calls[0].id
-            self.post_message(self.Declined(call_id) if answer == NO_ANSWER else self.Answered(call_id, answer))
+            self.post_message(self.Answered(self._calls[0].id, None if answer == NO_ANSWER else answer))
         self.paint_keys()
 
     def _paint(self) -> None:

@@ -80,6 +80,7 @@ class BoardArea(Vertical):
         self._asking: set[str | PendingQuestion] = set()
         self._put_off = False  # you left the board: it waits until a new call comes
 
+    @on(HumanBoard.Closed)
     def sync(self) -> None:
         """Show what waits now: a call may have begun or ceased to."""
         queue, known = self._services.human.open, self._transcript.calls
@@ -205,10 +206,6 @@ class BoardArea(Vertical):
     def _replied(self, event: HumanBoard.Replied) -> None:
         self._services.human.answer(event.asked, event.reply)
 
-    @on(HumanBoard.Closed)
-    def _question_closed(self) -> None:
-        self.sync()
-
     @on(HumanBoard.CopyRequested)
     def _copy_address(self, event: HumanBoard.CopyRequested) -> None:
         self._ui.copy(event.text)
@@ -216,10 +213,6 @@ class BoardArea(Vertical):
     @on(QuestionBoard.Answered)
     def _answered(self, event: QuestionBoard.Answered) -> None:
         self._calls.answer(event.call_id, event.text)
-
-    @on(QuestionBoard.Declined)
-    def _declined(self, event: QuestionBoard.Declined) -> None:
-        self._calls.answer(event.call_id, None)
 
     @on(FoldingBoard.Left)
     def _left(self) -> None:

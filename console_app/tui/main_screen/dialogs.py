@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, ClassVar
 
-from textual import events, getters, on
+from textual import events, on
 from textual.app import App, ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -26,7 +26,6 @@ from console_app.tui.prompt.commands import CommandLine
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.terminal.key_names import key_name
-from console_app.tui.textual_internals import typed_app
 from console_app.tui.themes import LoadedTheme
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.dialog import Dialog, DialogBox
@@ -255,7 +254,6 @@ class ModelPicker(PickList):
         self._wanted = ""  # typed and entered while the list was not there yet
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.run_worker(self._ask, exclusive=True)
 
     async def _ask(self) -> None:
@@ -284,8 +282,6 @@ class ModelPicker(PickList):
 
 class ThemePicker(PickList):
     """The result is a theme's name; the app already wears it."""
-
-    app = getters.app(typed_app)
 
     def __init__(self, themes: Sequence[LoadedTheme], current: str) -> None:
         super().__init__(
@@ -326,5 +322,4 @@ class CallMenu(Dialog[str | None]):
 
     @on(OptionList.OptionSelected)
     def _picked(self, event: OptionList.OptionSelected) -> None:
-        event.stop()
         self.dismiss(self._acts[event.option_index].action)

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from rich.cells import cell_len
-from textual import getters, on
+from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -358,10 +358,7 @@ class PromptBox(Vertical):
         return True
 
     @on(Prompt.PasteRequested)
-    def _paste_asked_for(self, event: Prompt.PasteRequested) -> None:
-        event.stop()
-        self.run_worker(self._paste, group="paste")
-
+    @work(group="paste")
     async def _paste(self) -> None:
         """Paste a picture as its file's name, or a text, from the desktop's clipboard, else what was copied here."""
         prompt, picture, text = self.prompt, "", ""
@@ -497,7 +494,6 @@ class PromptBox(Vertical):
 
     @on(Prompt.CompletionMoved)
     def _moved(self, event: Prompt.CompletionMoved) -> None:
-        event.stop()
         self.popup.move(event.delta)
 
     def _complete(self, run: bool) -> None:
@@ -518,7 +514,6 @@ class PromptBox(Vertical):
 
     @on(CompletionPopup.Clicked)
     def _clicked(self, event: CompletionPopup.Clicked) -> None:
-        event.stop()
         self._insert(event.completion, True)
         self.prompt.focus()
 

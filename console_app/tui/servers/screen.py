@@ -32,7 +32,6 @@ from console_app.tui.servers.tree import (
     SwitchTree,
     identity,
 )
-from console_app.tui.servers.workbench import Workbench
 from console_app.tui.terminal.key_names import key_name, writes_text
 from console_app.tui.textual_internals import own_bindings
 from console_app.tui.widgets.dialog import Dialog, DialogBox, HintedInput
@@ -130,6 +129,7 @@ class ServersScreen(Dialog[bool], sheets=("servers.tcss",)):
         self._tree.show(self._search.value, ("server", server))
         self._show()
 
+    @on(Input.Changed, "#search")
     def _show(self) -> None:
         self._tree.show(self._search.value)
         self._details.refresh()
@@ -155,21 +155,15 @@ class ServersScreen(Dialog[bool], sheets=("servers.tcss",)):
             return row.item.server
         return "" if row is None else row.server
 
-    @property
-    def _bench(self) -> Workbench | None:
-        return self._offers.bench
-
     # -- the cursor and the search
 
     @on(RowList.Moved)
-    def _moved(self, event: RowList.Moved) -> None:
-        event.stop()
+    def _moved(self) -> None:
         self._details.refresh()
         self.refresh_bindings()
 
     @on(RowList.Clicked)
     def _clicked(self, event: RowList.Clicked) -> None:
-        event.stop()
         row = self._tree.rows[event.row]
         at = event.cell - (INDENT if isinstance(row, ItemRow) else 0)
         if at in SWITCH_CELLS:
@@ -179,14 +173,8 @@ class ServersScreen(Dialog[bool], sheets=("servers.tcss",)):
         elif event.again and self._usable(row):
             self.action_use()
 
-    @on(Input.Changed, "#search")
-    def _typed(self, event: Input.Changed) -> None:
-        event.stop()
-        self._show()
-
     @on(Input.Submitted, "#search")
-    def _searched(self, event: Input.Submitted) -> None:
-        event.stop()
+    def _searched(self) -> None:
         self._tree.focus()
 
     def on_key(self, event: events.Key) -> None:
@@ -225,7 +213,7 @@ class ServersScreen(Dialog[bool], sheets=("servers.tcss",)):
         """Return whether Enter opens or uses what a server offers. A tool can be looked at while it is off, too."""
         if not isinstance(row, ItemRow) or self._tree.switches.changes:
             return False
-        return self._bench is not None if row.item.kind == "tool" else row.on
+        return self._offers.bench is not None if row.item.kind == "tool" else row.on
 
     def action_use(self) -> None:
         if isinstance(row := self._tree.row, ItemRow):
@@ -293,16 +281,16 @@ class ServersScreen(Dialog[bool], sheets=("servers.tcss",)):
     # -- keys for one server
 
     def action_wire(self) -> None:
-        if self._bench is not None:
-            self.run_worker(partial(self._bench.wire, self._server), exclusive=True)
+        if self._offers.bench is not None:
+            self.run_worker(partial(self._offers.bench.wire, self._server), exclusive=True)
 
     def action_about(self) -> None:
-        if self._bench is not None:
-            self.run_worker(partial(self._bench.about, self._server), exclusive=True)
+        if self._offers.bench is not None:
+            self.run_worker(partial(self._offers.bench.about, self._server), exclusive=True)
 
     def action_ping(self) -> None:
-        if self._bench is not None:
-            self._work(self._bench.ping, self._server)
+        if self._offers.bench is not None:
+            self._work(self._offers.bench.ping, self._server)
 
     def action_rest(self) -> None:
         self._work(self._switches.rest, self._server)
@@ -403,7 +391,7 @@ class ServersScreen(Dialog[bool], sheets=("servers.tcss",)):
             case "reconnect" | "log" | "edit" | "remove" | "rest":
                 return row is not None
             case "wire" | "ping" | "about":
-                return row is not None and self._bench is not None
+                return row is not None and self._offers.bench is not None
             case _:
                 return True
 
@@ -431,7 +419,6 @@ class ServerLogDialog(TextDialog):
 
     def on_mount(self) -> None:
         self._name_level()
-        super().on_mount()
 
     def _name_level(self) -> None:
         self.query_one(DialogBox).name_keys(f"{self._level} and above · v level · c copy · esc close")
@@ -529,11 +516,6 @@ class ServerForm(Dialog[tuple[str, dict[str, Any]] | None], sheets=("../asking/f
             self.query_one("#lines", TextArea).text,
         )
 
-    @on(Input.Submitted)
-    def _entered(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.action_save()
-
     @on(Input.Changed)
     @on(TextArea.Changed)
     def _tell(self) -> dict[str, str]:
@@ -550,6 +532,7 @@ class ServerForm(Dialog[tuple[str, dict[str, Any]] | None], sheets=("../asking/f
         self.query_one("#explained", Static).update(Content(one_line(typed.explained(), 300)))
         return wrong
 
+    @on(Input.Submitted)
     def action_save(self) -> None:
         self._tried = True
         wrong = self._tell()

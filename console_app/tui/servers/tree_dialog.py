@@ -68,13 +68,11 @@ class TreeDialog(Dialog[Result | None], sheets=("servers.tcss",)):
         """Show the facts of now, if they differ from those on screen."""
 
     @on(RowList.Moved)
-    def _moved(self, event: RowList.Moved) -> None:
-        event.stop()
+    def _moved(self) -> None:
         self.refresh_bindings()
 
     @on(RowList.Clicked)
-    def _clicked(self, event: RowList.Clicked) -> None:
-        event.stop()
+    def _clicked(self) -> None:
         self.query_one(FoldingTree).action_fold()
 
 

@@ -151,18 +151,15 @@ class WireScreen(Dialog[None], sheets=("servers.tcss",)):
 
     @on(RowList.Clicked)
     def _clicked(self, event: RowList.Clicked) -> None:
-        event.stop()
         if event.again:
             self.action_open()
 
     @on(Input.Changed, "#search")
     def _typed(self, event: Input.Changed) -> None:
-        event.stop()
         self._filter(event.value, self._rows.method)
 
     @on(Input.Submitted, "#search")
-    def _searched(self, event: Input.Submitted) -> None:
-        event.stop()
+    def _searched(self) -> None:
         self._list.focus()
 
     def _filter(self, words: str, method: str) -> None:

@@ -123,6 +123,7 @@ class FindBar(Horizontal):
             self.screen.set_focus(self._view)
         return self._from is self._view
 
+    @on(Input.Submitted)
     def action_settle(self) -> None:
         if self._finder.place:
             self.screen.set_focus(self._view)  # not `focus`, which comes later, and shows where its block begins
@@ -149,14 +150,8 @@ class FindBar(Horizontal):
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
-        event.stop()
         if self.is_open:
             self._look(event.value)
-
-    @on(Input.Submitted)
-    def _entered(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.action_settle()
 
     def _look(self, words: str) -> None:
         self._then_tell(partial(self._finder.look_for, words))

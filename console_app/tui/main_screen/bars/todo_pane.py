@@ -150,7 +150,6 @@ class TodoPane(Vertical, can_focus=True):
 
     @on(Input.Submitted)
     def _written(self, event: Input.Submitted) -> None:
-        event.stop()
         words = " ".join(event.value.split())
         adds = self._adds
         self._stop_writing()

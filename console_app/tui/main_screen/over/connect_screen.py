@@ -125,7 +125,6 @@ class ConnectScreen(Dialog[str | None], sheets=("../../asking/form.tcss", "conne
     @on(Input.Changed, "#address")
     def _address_changed(self, event: Input.Changed) -> None:
         """Keep a key with the host that it went to."""
-        event.stop()
         if self._given_for and self._input("key").value and _origin(event.value) != _origin(self._given_for):
             self._input("key").value, self._given_for = "", ""
             self._say("The key was for another host: it is taken out.")
@@ -133,14 +132,8 @@ class ConnectScreen(Dialog[str | None], sheets=("../../asking/form.tcss", "conne
         self._forget()
         self._mark()
 
-    @on(Input.Changed, "#key")
-    def _key_changed(self, event: Input.Changed) -> None:
-        event.stop()
-        self._forget()
-
     @on(Input.Changed, "#model")
-    def _model_changed(self, event: Input.Changed) -> None:
-        event.stop()
+    def _model_changed(self) -> None:
         self._fill()
         if self._listing is not None and not self._busy:
             self._say(self._listed())
@@ -157,6 +150,7 @@ class ConnectScreen(Dialog[str | None], sheets=("../../asking/form.tcss", "conne
         none = f"None of {_amount(models)} is called that." if models or self._listing is None else self._listing.why
         return f"{none} Enter tries {typed}." if typed else f"{none} Type the name of a model; enter tries it."
 
+    @on(Input.Changed, "#key")
     def _forget(self) -> None:
         if self._listing is not None and self._typed != self._listed_for:
             self._listing = None
@@ -203,7 +197,6 @@ class ConnectScreen(Dialog[str | None], sheets=("../../asking/form.tcss", "conne
 
     @on(OptionList.OptionSelected)
     def _clicked(self, event: OptionList.OptionSelected) -> None:
-        event.stop()
         if self._listing is None:
             self._take(self._places[event.option_index])
         else:
