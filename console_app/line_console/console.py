@@ -123,7 +123,6 @@ class LineConsole:
         self._left.set()
 
     def send(self, text: str, *, around: Around = nullcontext) -> None:
-        """Sends a message to the model, now or behind what runs, within `around`."""
         queued = self.console.conversation.busy
         if self.console.send(text, around=around) and queued:
             self._say("Queued. /steer says something to the turn that runs, /unsend takes it back.")
@@ -188,7 +187,6 @@ class LineConsole:
             self._say("Press Ctrl+C again to leave.")
 
     def _changed(self) -> None:
-        """Say once that a message waits for servers."""
         waits = self.console.readiness.awaited
         if self.console.conversation.on_its_way is not None and waits and not self._waits_for:
             self._say(f"Waiting for {waits}. /go begins without.")

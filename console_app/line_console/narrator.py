@@ -101,7 +101,6 @@ class LineUi(UiPort):
             self.read(turns[-1].number)
 
     def read(self, turn: int) -> bool:
-        """Print a turn. Return False where there is none of that number."""
         found = next((one for one in self.transcript.turns if one.number == turn), None)
         if found is None:
             return False

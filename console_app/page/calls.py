@@ -123,7 +123,6 @@ class CallsOnPage:
             yield from self._call(one, f"{self._told.name(call.id)}-in")
 
     def _own(self, call: CallView, parent: str) -> Iterator[PageBlock]:
-        """Yield the blocks of a call, without those that it made: they stand within its last one."""
         told, made, name = self._words.calls[call.id], self._within.get(call.id, []), self._told.name(call.id)
         verdict = call.verdict
         mood = "" if verdict is None else " good" if verdict.is_good else " bad" if call.went_wrong else ""
@@ -263,7 +262,6 @@ class CallsOnPage:
 
 
 def argument_block(texts: Texts, lines: Sequence[displayed.ArgumentLine]) -> str:
-    """The lines as every board displays them: a name, and what is new or gone in its colour."""
     inks = {"+": "success", "-": "error"}
     told: list[str] = []
     for line in lines:

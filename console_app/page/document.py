@@ -38,12 +38,10 @@ class PageBlock:
 
     @property
     def named(self) -> str:
-        """The element with its id, for a page that changes."""
         return re.sub(r"^<(\w+)", rf'<\1 id="{self.id}"', self.html + self.end, count=1)
 
 
 def written(blocks: Iterable[PageBlock]) -> Iterator[str]:
-    """Yield the HTML of blocks, each in its place; a page that stays as it is needs no ids."""
     within: list[PageBlock] = []
     for block in blocks:
         while within and within[-1].id != block.parent:

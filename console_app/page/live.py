@@ -228,7 +228,6 @@ class LivePage(UiPort):
         await console.start()
 
     async def close(self) -> None:
-        """End what runs, and all that it runs on."""
         for task in (*self._work, *self._looks.values()):
             task.cancel()
         if (console := self._console) is not None:
@@ -243,8 +242,6 @@ class LivePage(UiPort):
         self.changed()
 
     def _later(self, work: Awaitable[None]) -> asyncio.Future[None]:
-        """Do it in a task, whose failure is told."""
-
         def over(task: asyncio.Future[None]) -> None:
             self._work.discard(task)
             if not task.cancelled() and (error := task.exception()) is not None:
@@ -555,7 +552,6 @@ class LivePage(UiPort):
         return self._looks[asked]
 
     def _links(self, console: Console, texts: Texts) -> Iterator[tuple[str, Asked]]:
-        """Yield the pages that were agreed to, by the names of their blocks, but for those whose sign-in is over."""
         for url in tuple(self._pages):
             if (asked := self._link(console, url, texts)) is None:
                 del self._pages[url]
@@ -596,8 +592,6 @@ class LivePage(UiPort):
         return Asked(f"{one_line(name, 40)} needs you to sign in", "", {"sign in": "Sign in", "": "Not now"}, answered)
 
     def _asked_by(self, console: Console, call: CallView, texts: Texts) -> Asked:
-        """Ask on the board the question of a model's call."""
-
         def answered(button: str, text: str) -> None:
             given = call.options[int(button)] if button.isdecimal() else text if button == "send" else None
             console.calls.answer(call.id, given)
@@ -609,7 +603,6 @@ class LivePage(UiPort):
         )
 
     def _asked_of(self, console: Console, asked: PendingQuestion, texts: Texts) -> Asked:
-        """Ask on the board the question of a server: a use of the model, a page to open, or the values of a form."""
         question, answer = asked.question, partial(console.services.human.answer, asked)
         if isinstance(question, questions.SamplingRequest):
             replies: dict[str, Reply] = {"once": "once", "session": "session", "deny": "deny"}

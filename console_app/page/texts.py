@@ -33,7 +33,6 @@ class Texts:
         self._left = ALL_PICTURES
 
     def line(self, text: str) -> str:
-        """A text as one that has no lines of its own."""
         return escape(" ".join(visible(self._clean(text)).split()))
 
     def plain(self, text: str) -> str:
@@ -41,7 +40,6 @@ class Texts:
         return "".join(map(escape, self._kept(text)))
 
     def block(self, text: str) -> str:
-        """A text in a block of its own, with all its blanks."""
         return f"<pre>{self.plain(text)}</pre>"
 
     def code(self, text: str, language: str) -> str:
@@ -58,7 +56,6 @@ class Texts:
         return f'<div class="said">{_parser().render(kept)}{escape(more)}</div>'
 
     def diff(self, text: str) -> str:
-        """The lines of a diff, those that are new and those that are gone in their colours."""
         kept, more = self._kept(text)
         return f"<pre>{''.join(map(_diff_line, kept.splitlines(keepends=True)))}{escape(more)}</pre>"
 

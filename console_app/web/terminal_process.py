@@ -125,7 +125,6 @@ class TerminalProcess:
             writer.close()
 
     def resize(self, size: Size) -> None:
-        """Give the terminal the size that the page has now."""
         if self._open:
             _set_size(self._terminal, size)
 
@@ -135,7 +134,6 @@ class TerminalProcess:
             self._channel.send(TAKEN_OVER, socket.MSG_DONTWAIT)
 
     async def wait(self) -> int:
-        """Return the exit code, once it has ended."""
         return await asyncio.shield(self._ended)
 
     async def end(self) -> None:
@@ -216,11 +214,9 @@ class RunningConsole:
 
     @property
     def ending(self) -> bool:
-        """True once it was told to end."""
         return self._end is not None
 
     async def show_on(self, viewer: Viewer) -> None:
-        """Show it on this page from now on, and on no other."""
         before, self._viewer = self._viewer, viewer
         if self._giving_up is not None:
             self._giving_up.cancel()
@@ -229,7 +225,6 @@ class RunningConsole:
             await before.tell({"moved": True})
 
     def gone(self, viewer: Viewer) -> None:
-        """Take note that this page shows nothing any more."""
         if viewer is not self._viewer:
             return
         self._viewer = None
@@ -239,7 +234,6 @@ class RunningConsole:
             self.end()
 
     def end(self) -> None:
-        """Have it end; `done` is when it has."""
         if self._end is None and not self.done.done():
             self._end = asyncio.create_task(self.process.end())
 

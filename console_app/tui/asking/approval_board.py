@@ -404,8 +404,6 @@ log = logging.getLogger(__name__)
 
 
 class ApprovalBoard(FoldingBoard):
-    """Shows waiting calls and says what was decided; it resolves nothing itself."""
-
     DEFAULT_CSS = """
     ApprovalBoard {
         border: heavy $warning; border-title-color: $warning;
@@ -667,7 +665,6 @@ class ApprovalBoard(FoldingBoard):
         self._changed_keys()
 
     def _changed_keys(self) -> None:
-        """The keys fade now, and come back once they count again. The hints name what can be done now."""
         self.refresh_bindings()
         self.paint_keys()
         for pause in (MOVED, SETTLE):
@@ -800,7 +797,6 @@ class ApprovalBoard(FoldingBoard):
         self.border_title = title if left is None else f"{title} · {left[0]} in {max(left[1] - now, 0):.0f} s"
 
     def _sizes(self) -> RowSizes:
-        """The columns that the rows share."""
         calls, servers = [one.call for one in self.selection.waiting], dict[str, set[str]]()
         for call in calls:
             servers.setdefault(call.tool, set()).add(call.server)

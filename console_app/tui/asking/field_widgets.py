@@ -305,8 +305,6 @@ class LinesWidget(TypedWidget):
 
 
 class ChoiceWidget(FieldWidget):
-    """Yes or no, or one of the values that the schema lists; an optional one can be left out."""
-
     def control(self) -> ComposeResult:
         values = self._values
         chosen = next((at for at, one in enumerate(values) if one is self.value or _same(one, self.value)), 0)

@@ -94,8 +94,6 @@ async def _rest(app: App[int], calls: list[ManualCall]) -> list[ManualCall]:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """The call that was filled in, and whether to run the calls now or to fill in another."""
-
     call: ManualCall
     then: Literal["run", "another"]
 
@@ -241,7 +239,6 @@ class EarlierCalls:
         return [one for one in safe_text.as_list(self._read().get(label)) if isinstance(one, dict)]
 
     def add(self, label: str, arguments: Mapping[str, Any]) -> None:
-        """Keeps a call as the newest of its tool, which becomes the newest tool."""
         if self._path is None or len(json.dumps(dict(arguments))) > LARGEST:
             return
         before = [one for one in self.of(label) if one != dict(arguments)]

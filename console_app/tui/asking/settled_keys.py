@@ -115,7 +115,6 @@ def lines_below(view: Widget) -> int:
 
 
 def place(view: Widget) -> str:
-    """Say how many lines are out of sight; "" where all can be seen."""
     above, below = round(view.scroll_offset.y), lines_below(view)
     said = f"{plural(above, 'line')} above" if above else ""
     return f"{said}, {below:,} below" if said and below else f"{plural(below, 'line')} below" if below else said

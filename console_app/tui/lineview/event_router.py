@@ -140,7 +140,6 @@ class EventRouter:
                 assert_never(event)
 
     async def show_all(self, happened: Sequence[ev.Event]) -> None:
-        """Show all that happened, in slices so that keys pass."""
         for at in range(0, len(happened), STORED_SLICE):
             for event in happened[at : at + STORED_SLICE]:
                 self.show(event)
@@ -337,7 +336,6 @@ class EventRouter:
     # Reasoning stands above all else of a step, whatever order their first events came in; text and calls as they came.
 
     def _spoken(self, text: str) -> None:
-        """More of the answer, behind all of it that came."""
         answer = self._answer(begin := self._step.behind)
         answer.append(text if answer.markdown.text or not begin else text.lstrip("\n"))
         self._view.changed(answer)

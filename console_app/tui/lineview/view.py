@@ -196,8 +196,6 @@ class ConversationView(ScrollView, can_focus=True):
 
     @dataclass
     class Typed(Message):
-        """Letters that were typed, and meant for the prompt."""
-
         text: str
 
     @dataclass
@@ -274,7 +272,6 @@ class ConversationView(ScrollView, can_focus=True):
     # ---------------------------------------------------------------- content
 
     def add_block(self, block: Block, *, before: Block | None = None) -> None:
-        """Adds a block at the end, or before another."""
         self._list.add(block, before)
         if not self.following and block.index == len(self.blocks) - 1:
             self._below += 1
@@ -551,7 +548,6 @@ class ConversationView(ScrollView, can_focus=True):
         return True
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The selected text as it is seen, without borders and gutters."""
         now = self._clock()
 
         def lines_of(index: int) -> Sequence[Line]:
@@ -763,7 +759,6 @@ class ConversationView(ScrollView, can_focus=True):
             self._open(block)
 
     def _open(self, block: Block) -> None:
-        """Open or fold a block; of an agent its conversation is shown."""
         if isinstance(block, CallBlock) and block.call.runs and not block.open:
             self.post_message(self.AgentOpened(block.call))
         else:

@@ -163,5 +163,4 @@ class Survival:
 
     @staticmethod
     def line_of(error: BaseException) -> str:
-        """Say in a line that the console survived an error."""
         return f"Fanout made a mistake and went on: {one_line(repr(error), 160)}. /log has the details."

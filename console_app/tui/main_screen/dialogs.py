@@ -44,13 +44,11 @@ class Dialogs:
         self._prompt = prompt
 
     async def help(self, commands: Sequence[Bound], places: Sequence[tuple[str, Widget]]) -> None:
-        """Show keys, by the `places` that have some, and commands."""
         from console_app.tui.main_screen.over.help import HelpScreen, key_sections
 
         await self._ui.push(HelpScreen(key_sections(self._ui.app, places), commands))
 
     async def commands(self, commands: CommandLine, keys: Mapping[str, str]) -> None:
-        """Offer the commands to pick from, each listed once, with the `keys` that do the same."""
         choices = [
             Choice(f"/{one.name}", f"{key} · {one.about}" if (key := keys.get(one.name)) else one.about)
             for one in (command.intent for command in commands)
@@ -64,7 +62,6 @@ class Dialogs:
         return await self._ui.push(ModelPicker(self._services.models))
 
     async def connect(self) -> None:
-        """Connect a model by its address; it answers from then on."""
         from console_app.tui.main_screen.over.connect_screen import ConnectScreen
 
         if self._services.connecting is None:
@@ -74,7 +71,6 @@ class Dialogs:
             self._ui.tell("info", kept)
 
     async def theme(self, themes: Sequence[LoadedTheme], _console: Console, name: str) -> None:
-        """Switch to the theme called `name`, or let the user pick one of `themes`."""
         names = [theme.theme.name for theme in themes]
         if name and name not in names:
             self._ui.tell("error", f"There is no theme {one_line(name, 40)}. There are: {', '.join(names)}.")
@@ -90,7 +86,6 @@ class Dialogs:
                 self._ui.tell("warning", error.line)
 
     async def settings(self, themes: Sequence[LoadedTheme], _console: Console, query: str) -> None:
-        """Show every setting, to be changed; those that can hold do so from then on."""
         from console_app.tui.main_screen.over.settings_screen import SettingsScreen
 
         if (own := self._services.settings) is None:
@@ -189,7 +184,6 @@ class Dialogs:
         await self._ui.report(one_line(call.label, 60), lambda: call_text(call, exchange(call.id)), every=0.5)
 
     async def files(self, files: Sequence[Artifact], server: str) -> None:
-        """Open a file or a link of a result of `server`; of several the one that is picked."""
         from console_app.tui.servers.resource_screen import choose_and_open
 
         read = partial(self._offers.read, server) if server and self._services.hub is not None else None
@@ -214,7 +208,6 @@ class Dialogs:
             await sessions.go_on_from(call.id, *changed.values())
 
     async def compare(self, name: str) -> None:
-        """Show this conversation beside the one it was forked from, its newest fork, or the one of that id."""
         from console_app.tui.sessions.compare import CompareScreen
 
         if (pair := await self._console.sessions.pair(name)) is not None:
@@ -299,8 +292,6 @@ class ThemePicker(PickList):
 
 
 class CallMenu(Dialog[str | None]):
-    """Gives the action of the binding that was picked; None where none was."""
-
     DEFAULT_CLASSES = "dialog -menu"
     AUTO_FOCUS = "OptionList"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "close", id="menu.close")]

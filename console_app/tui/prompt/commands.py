@@ -44,7 +44,6 @@ class CommandLine:
         return self._own.get(name.lower()) or self._offered.get(name)
 
     def find(self, name: str) -> Bound | None:
-        """Return the command of that name. Where there is none, say so and return None."""
         if (command := self.get(name)) is None:
             self._ui.toast(self._own.missing(name.lower(), self._offered))
         return command

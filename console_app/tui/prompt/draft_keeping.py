@@ -136,7 +136,6 @@ class DraftKeeping:
             self._rename(name)
 
     def _rename(self, now: str) -> None:
-        """Keep the same text under another name from here on."""
         before, self._kept_for = self._kept_for, now
         if before != now:
             self._out_of_date.append(before)

@@ -55,7 +55,6 @@ class FileIndex:
         self._narrowed: tuple[str, list[str], int, Sequence[str]] = ("", [], 0, ())  # what the last query left
 
     def close(self) -> None:
-        """End the walk that goes on."""
         self._closed = True
 
     async def find(self, query: str, limit: int = 8) -> list[str]:
@@ -280,13 +279,10 @@ PAUSE = 0.15  # seconds of no typing before what is named is looked at
 
 
 async def _nothing(_token: Token) -> AsyncIterator[Completions]:
-    """Stands where there is nothing but files."""
     yield Completions()
 
 
 class PromptBox(Vertical):
-    """Holds `CompletionPopup` over `Prompt`."""
-
     DEFAULT_CSS = """
     PromptBox { height: auto; }
     PromptBox > Prompt {
@@ -540,8 +536,6 @@ MOST_LINES = 3
 
 
 class QueueStrip(Widget):
-    """Shows `messages`, oldest first; hidden while there are none."""
-
     DEFAULT_CSS = """
     QueueStrip { height: auto; padding: 0 2; color: $muted; text-wrap: nowrap; display: none; }
     QueueStrip.-waiting { display: block; }

@@ -296,7 +296,6 @@ class ServersScreen(Dialog[bool], sheets=("servers.tcss",)):
         self._work(self._switches.rest, self._server)
 
     def action_help(self) -> None:
-        """Show every key of this screen, those too that the hints have no room for."""
         rows: dict[str, list[str]] = {}
         for _, binding in own_bindings(self):
             if binding.id:

@@ -104,7 +104,6 @@ def uses_of(traffic: Traffic, method: Literal["prompts/get", "resources/read"], 
 
 
 def uses_in_brief(uses: Sequence[OfferUse]) -> str:
-    """Say how many uses there were and failed, and how long the answers took."""
     answers = [use.answer for use in uses if use.answer is not None]
     failed = sum(answer.kind == "error" for answer in answers)
     took = sorted(answer.seconds for answer in answers if answer.seconds is not None)
@@ -112,7 +111,6 @@ def uses_in_brief(uses: Sequence[OfferUse]) -> str:
 
 
 def calls_in_brief(calls: Sequence[CallView]) -> str:
-    """Say how many calls there were and failed, and how long those took that ran."""
     took = sorted(call.duration_ms / 1000 for call in calls if call.started_at is not None and call.outcome is not None)
     failed = sum(call.went_wrong for call in calls)
     open_calls = sum(call.outcome is None for call in calls)
@@ -181,7 +179,6 @@ def _scalar(key: str, value: Any) -> Paint:
 
 
 def schema_nodes(schema: json_schema.Schema, root: json_schema.Schema | None = None, depth: int = 0) -> list[Node]:
-    """Return what a schema says of an object's properties, and whatever else it says."""
     root = schema if root is None else root
     return [
         _heading(place, root, depth) if place.is_heading else _place(place, root, depth)

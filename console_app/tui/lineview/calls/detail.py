@@ -167,7 +167,6 @@ class CallDetail:
                 one.turn(path)
 
     def own_page(self) -> TextPage:
-        """Return the result's own text, without the remarks that are for the model alone."""
         if self._source is None or self._source[0] is not self._call.content:
             self._source = (
                 self._call.content,

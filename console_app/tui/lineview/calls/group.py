@@ -55,8 +55,6 @@ class Panel(Block):
 
 
 class CallGroup:
-    """The calls of one answer as their panels see them, and which of them are rows."""
-
     def __init__(self, batch: BatchView) -> None:
         self.batch = batch
         self.tally = Tally(batch.calls)
@@ -89,7 +87,6 @@ class CallGroup:
 
     @property
     def has_header(self) -> bool:
-        """Tell whether a line above the panels counts the calls."""
         return len(self.batch.calls) > 1
 
     @property

@@ -135,7 +135,6 @@ class _Column:
         self.widest = max(self.widest, max(sizes, default=0))
 
     def texts(self, numbers: range, width: int, *, right: bool) -> list[str]:
-        """The cells of these rows, cut and filled to a width."""
         blanks = [" " * size for size in range(width + 1)]
         cells, sizes = (self.cells, self.sizes) if len(numbers) == len(self.cells) else (
             [self.cells[n] for n in numbers], [self.sizes[n] for n in numbers])  # fmt: skip

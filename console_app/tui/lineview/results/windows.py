@@ -266,7 +266,6 @@ class _Painters:
         self._painters = {0: AnsiPainter(ink, palette)}
 
     def before(self, number: int) -> AnsiPainter:
-        """A painter that has not yet painted this line."""
         place = number - number % _STEP
         if place not in self._painters:
             at = bisect_right(self._known, place)

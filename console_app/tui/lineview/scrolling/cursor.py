@@ -51,7 +51,6 @@ class Cursor:
         return calls[-1] if found is None or found.finished else found
 
     def stepped(self, delta: int) -> Block | None:
-        """The block so many stops from the selected one; from none, see `entry`."""
         here = self.at
         if here is None or here.index < 0:
             return self.entry(delta)

@@ -35,7 +35,6 @@ class Finder:
 
     @property
     def total(self) -> int:
-        """Return the number of matches, as far as they are counted."""
         return sum(self._counts.values())
 
     @property

@@ -28,8 +28,6 @@ WORDS: dict[Kind, str] = {"turn": "turn", "failed": "call that failed"}
 
 
 class FindBar(Horizontal):
-    """Searches the view of one conversation. Closed, it takes no room."""
-
     DEFAULT_CSS = """
     FindBar { height: 1; padding: 0 1; background: $panel; display: none; }
     FindBar.-open { display: block; }

@@ -131,7 +131,6 @@ class TodoPane(Vertical, can_focus=True):
             self.post_message(self.Left())
 
     def open(self) -> None:
-        """Open the list, with a line for a first item where there is none."""
         self._folded = False
         self.add_class("-shown")
         self.focus()

@@ -34,8 +34,6 @@ _UNLISTED = "listed once the address answers, or typed"
 
 @dataclass(frozen=True, slots=True)
 class KnownAddress:
-    """An address to take from the list."""
-
     url: str
     about: str
     wants_key: bool = False
@@ -204,7 +202,6 @@ class ConnectScreen(Dialog[str | None], sheets=("../../asking/form.tcss", "conne
             self.action_go_on()
 
     def _take(self, place: KnownAddress) -> None:
-        """Put its address into the field, and go on to the key where one is needed, else to its models."""
         self._input("address").value = place.url
         if place.wants_key and not self._typed[1]:
             self._input("key").focus()
@@ -215,7 +212,6 @@ class ConnectScreen(Dialog[str | None], sheets=("../../asking/form.tcss", "conne
     # -- going on
 
     def action_go_on(self) -> None:
-        """Take the highlighted address, list the models of the one that is typed, or try the model."""
         if self._busy:
             return
         address, _ = self._typed

@@ -130,7 +130,6 @@ def help_lines(sections: Sequence[KeySection], wanted: str, width: int) -> list[
 
 
 def _section(section: KeySection, width: int) -> list[Content]:
-    """Write keys with what they do beside them, or below keys that are too long. Further lines stay in their column."""
     room = min(max(cell_len(keys) for keys, _ in section.keys), MOST_KEYS, width // 2)
     lines = [Content.styled(section.title, "bold $primary")]
     for keys, what in section.keys:
