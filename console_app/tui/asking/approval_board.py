@@ -28,7 +28,6 @@ from textual.widgets import Input, Static
 
 from console_app.console import Pending, Timing, files
 from console_app.domain import displayed, one_line, safe_text
-from console_app.domain.steady_time import steady_time
 from console_app.domain.tools import RiskWord
 from console_app.records import dataclass
 from console_app.tui.asking.folding_board import SHARE, FoldingBoard
@@ -461,7 +460,7 @@ class ApprovalBoard(FoldingBoard):
         spare: Callable[[], int],
         folder: Path | None = None,
         replayed: bool = False,
-        now: Callable[[], float] = steady_time,
+        now: Callable[[], float],
     ) -> None:
         super().__init__(timing, spare)
         self.selection = ApprovalSelection(timing.now)

@@ -165,7 +165,6 @@ class ConversationView(ScrollView, can_focus=True):
     }
     """
 
-    ALLOW_SELECT = True
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 
     @dataclass
@@ -543,10 +542,6 @@ class ConversationView(ScrollView, can_focus=True):
         line, index, place = self._lines(y, 1)[0]
         return line if index < 0 else line.apply_offsets(0, index * ROWS_A_BLOCK + place)
 
-    @property
-    def allow_select(self) -> bool:
-        return True
-
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         now = self._clock()
 
@@ -558,9 +553,6 @@ class ConversationView(ScrollView, can_focus=True):
 
         text = selected_text(selection, self.blocks, lines_of)
         return (text, "\n") if text else None
-
-    def selection_updated(self, selection: Selection | None) -> None:
-        self.refresh()
 
     # ----------------------------------------------------------------- cursor
 

@@ -45,12 +45,9 @@ class BoardArea(Vertical):
         super().__init__()
         self._ui = ui
         self._refuse = refuse
+        self._program = console
         self._services = console.services
-        self._conversation = console.conversation
-        self._permissions = console.permissions
-        self._calls = console.calls
         self._dialogs = dialogs
-        self._pending = console.pending
         self._had = 0  # lines to spare
         self._reading = False  # in the conversation, which has the focus
         self._timer: Later | None = None
@@ -85,7 +82,7 @@ class BoardArea(Vertical):
         """Show what waits now: a call may have begun or ceased to."""
         queue, known = self._services.human.open, self._transcript.calls
         calls = [*self._transcript.open_calls.values()] if self._transcript.waiting else []
-        waiting = self._pending.of(calls)
+        waiting = self._program.pending.of(calls)
         asking = [call for call in calls if call.asks]
         ids, fresh = {one.call.id for one in waiting}, {*(call.id for call in asking), *queue}
         if ids - self._waiting or fresh - self._asking:
@@ -153,7 +150,7 @@ class BoardArea(Vertical):
 
     def on_mount(self) -> None:
         """Name the file of rules that are to stay, and share the room again when others give or take some."""
-        self.approvals.rules_path = self._permissions.rules_path
+        self.approvals.rules_path = self._program.permissions.rules_path
         self.screen.screen_layout_refresh_signal.subscribe(self, self._share_room)  # pyright: ignore[reportUnknownMemberType]
         self.watch(self.screen, "focused", self._focus_moved, init=False)
 
@@ -179,7 +176,7 @@ class BoardArea(Vertical):
 
     @on(ApprovalBoard.Decided)
     def _decided(self, event: ApprovalBoard.Decided) -> None:
-        self._permissions.decide(event.decision)
+        self._program.permissions.decide(event.decision)
 
     @on(ApprovalBoard.EditRequested)
     def _edit_requested(self, event: ApprovalBoard.EditRequested) -> None:
@@ -192,7 +189,7 @@ class BoardArea(Vertical):
         shown = self.approvals.selection.fingerprint(call.id)
 
         def use(call_id: str, arguments: dict[str, Any]) -> None:
-            self._permissions.run_edited(call_id, arguments, shown, comment)
+            self._program.permissions.run_edited(call_id, arguments, shown, comment)
 
         self._ui.open(self._dialogs.edit_arguments, call, "runs it with these", use)
 
@@ -212,7 +209,7 @@ class BoardArea(Vertical):
 
     @on(QuestionBoard.Answered)
     def _answered(self, event: QuestionBoard.Answered) -> None:
-        self._calls.answer(event.call_id, event.text)
+        self._program.calls.answer(event.call_id, event.text)
 
     @on(FoldingBoard.Left)
     def _left(self) -> None:
@@ -225,7 +222,7 @@ class BoardArea(Vertical):
     @on(TodoPane.Edited)
     async def _todo_edited(self, event: TodoPane.Edited) -> None:
         if (edited := self._services.engine.edit_todo(event.items)) is not None:
-            await self._conversation.deliver(edited)
+            await self._program.conversation.deliver(edited)
 
     @on(TodoPane.Left)
     def _todo_left(self) -> None:

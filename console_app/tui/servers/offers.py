@@ -196,12 +196,9 @@ class ServerOffers:
         if item.kind == "prompt":
             from console_app.tui.servers.prompt_screen import PromptScreen
 
-            found = hub.prompt(item.server, item.name)
-            command = (
-                None
-                if found is None
-                else await self._ui.push(PromptScreen(hub, partial(proposals, hub, found[1]), *found))
-            )
+            if (found := hub.prompt(item.server, item.name)) is None:
+                return False
+            command = await self._ui.push(PromptScreen(hub, partial(proposals, hub, found[1]), *found))
             if command is not None:
                 self._ui.put(command)
             return command is not None

@@ -124,11 +124,6 @@ class ServersScreen(Dialog[bool], sheets=("servers.tcss",)):
         elif moving:
             self._tree.refresh()
 
-    def _go_to(self, server: str) -> None:
-        self._tree.switches.refresh()
-        self._tree.show(self._search.value, ("server", server))
-        self._show()
-
     @on(Input.Changed, "#search")
     def _show(self) -> None:
         self._tree.show(self._search.value)
@@ -342,7 +337,9 @@ class ServersScreen(Dialog[bool], sheets=("servers.tcss",)):
         await self._switches.put(name, fields)
         self._tree.switches.open.add(name)
         if self.is_attached and identity(self._tree.row) == before:  # else the cursor was moved meanwhile
-            self._go_to(name)
+            self._tree.switches.refresh()
+            self._tree.show(self._search.value, ("server", name))
+            self._show()
         self.notify(f"{one_line(name, 40)} is written to {self._switches.file}", markup=False)
 
     def action_remove(self) -> None:

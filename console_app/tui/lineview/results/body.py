@@ -18,7 +18,7 @@ from console_app.tui.lineview.markdown.rows import GAP, MarkdownTable, shares, t
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.diff import LARGEST, DiffStat, diff_stat, stat_pieces
 from console_app.tui.lineview.results.json_tree import DEEPEST, JsonTree
-from console_app.tui.lineview.results.kind import ResultKind, Table
+from console_app.tui.lineview.results.kind import ResultKind, Table, is_number
 from console_app.tui.lineview.results.windows import (
     INDENT,
     DiffLines,
@@ -188,12 +188,7 @@ def in_a_line(text: str) -> str:
 
 def _all_numbers(rows: Sequence[Sequence[str]], column: int) -> bool:
     found = [row[column] for row in rows if column < len(row) and row[column]]
-    try:
-        for cell in found:
-            float(cell.replace(",", ""))
-    except ValueError:
-        return False
-    return bool(found)
+    return bool(found) and all(is_number(cell.replace(",", "")) for cell in found)
 
 
 ResultLines = TextLines | DiffLines | SourceLines | MarkdownLines | TreeLines | TableLines
