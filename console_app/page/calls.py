@@ -54,8 +54,7 @@ class CallsOnPage:
     def batch(
         self, batch: BatchView, name: str, parent: str, said: Mapping[str, tuple[str, str]]
     ) -> Iterator[PageBlock]:
-        """Yield the section of the calls of one answer, with what was `said` right before each: by its id, the id and
-        the HTML of that text."""
+        """Yield the section of the calls of one answer. `said` is the id and HTML of the text right before each."""
         if not batch.calls:
             return
         now = self._now

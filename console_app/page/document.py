@@ -28,8 +28,7 @@ _TOOLS = (
 
 @dataclass(frozen=True, slots=True)
 class PageBlock:
-    """A piece of a page, one element, within the block of the id `parent`. With `end` others stand within it, behind
-    what `html` has of it."""
+    """A piece of a page within the block of the id `parent`. With `end` others stand within it, behind `html`."""
 
     id: str
     parent: str

@@ -99,8 +99,7 @@ class Blocks:
                 del self._areas[area]
 
     def newer(self, version: int) -> Iterator[list[Any]]:
-        """Yield what a device needs that has everything up to a version: a block with its place, or the id of one that
-        is gone."""
+        """Yield what a device lacks that has all up to a version: a block in its place, or the id of one gone."""
         for name, since in self._gone.items():
             if since > version > 0:
                 yield [name, "", ""]

@@ -412,8 +412,7 @@ class BrowserPages:
         return False
 
     async def _console_for(self, asked: Mapping[str, Any], page: _Page) -> RunningConsole | None:
-        """Return the console that the page knows of, or a new one. Where there is none, tell the page why and return
-        None."""
+        """Return the console that the page knows of, or a new one; None, and the page is told why, without one."""
         size = _size(asked.get("size")) or (80, 24)
         known = str(asked.get("console") or "")
         console = self._consoles.find(known)

@@ -120,8 +120,7 @@ class ArgumentsView(ScrollView, can_focus=False):
         return len(self._whole)
 
     def fit(self, height: int) -> int:
-        """Fit the rows into so many lines; return how many are left. Where not all fit, a diff begins with its first
-        change, which is decided about."""
+        """Fit the rows into so many lines, from the first change of a diff on; return how many are left."""
         self._height = height
         left_out = self._lead if len(self._whole) > height else ()
         self._rows = [row for row in self._whole if id(row.line) not in left_out]
@@ -238,8 +237,7 @@ class RowSizes:
 def row(
     approval: Pending, selected: bool, sizes: RowSizes, now: float, *, opened: bool = False, again: bool = False
 ) -> Content:
-    """A waiting call in a line, as in its batch, with its risk in front. `opened`: its arguments stand below; `again`:
-    the row above tells the same reason."""
+    """A waiting call in a line. `opened`: its arguments stand below; `again`: the row above tells its reason."""
     call = approval.call
     name = sizes.names.get(call.id, one_line(call.tool, MOST_LABEL))
     why, left = _beside(approval, sizes, now)
@@ -342,8 +340,7 @@ def rule_lines(approval: Pending, choice: int, path: str, width: int) -> list[Co
 
 
 def keys(selection: ApprovalSelection, width: int, *, here: bool = True, replayed: bool = False) -> list[Content]:
-    """The answers to the selected call, each with its key; faint while they don't count. `here`: the board has the
-    focus."""
+    """The answers to the selected call by key, faint while they don't count. `here`: the board has the focus."""
     if replayed:
         return [Content.styled(REPLAYED, "$muted")]
     current, stage = selection.current, selection.stage

@@ -27,8 +27,7 @@ LOWEST = 4  # lines, below which nothing can be read and so nothing decided
 
 
 class FoldingBoard(Vertical, can_focus=True):
-    """Shows something that waits for you; folded, a line with what that is and which key leads to it. Its fields keep
-    their text."""
+    """Shows something that waits for you; folded, a line with what that is and the key that leads to it."""
 
     DEFAULT_CSS = """
     FoldingBoard { height: auto; margin: 0 1; padding: 0 1; display: none; border-subtitle-color: $muted; }

@@ -98,8 +98,7 @@ class QuestionBoard(FoldingBoard):
             self._paint()
 
     def on_key(self, event: events.Key) -> None:
-        """Note every key before its binding runs: one right behind another was not meant. Letters go to the line for
-        words."""
+        """Note every key before its binding runs: one right behind another was not meant. Letters begin an answer."""
         if not self.has_focus:
             return
         settled = self.keys.settled

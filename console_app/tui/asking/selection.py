@@ -117,8 +117,7 @@ class ApprovalSelection:
         return ""
 
     def unseen(self, what: str) -> int | None:
-        """The first row that a key would approve without its end displayed, or deny out of sight; None without such a
-        row."""
+        """The first row that a key would approve without its end displayed, or deny out of sight, if there is one."""
         if what == "none":
             return next((n for n, one in enumerate(self.waiting) if one.call.id not in self.had_row), None)
         meant = {one.call.id for one in self._meant(what)} if self.stage == "choosing" else set[str]()

@@ -82,8 +82,7 @@ class SettledKeys(Generic[T]):
         self._quiet, self._newest = now, key
 
     def decide(self, decision: T, *, here: bool = False) -> bool:
-        """Hold the decision of a key until it proves to be alone; `here`: it is for the selected row. False for one too
-        early."""
+        """Hold the decision of a key until it proves to be alone. False for one too early; `here`: for this row."""
         if not (self.settled_here if here else self.settled):
             self.changed()
             return False

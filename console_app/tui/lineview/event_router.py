@@ -353,8 +353,7 @@ class EventRouter:
             self._view.changed(answer)
 
     def _answer(self, begin: int) -> AssistantBlock:
-        """The block of the text that begins with this character; where there is none, a new one above the calls that
-        stand behind its beginning."""
+        """The block of the text that begins with this character, or a new one above the calls that stand behind."""
         if begin not in self._step.answers:
             group = self._step.group
             self._report(but=group)

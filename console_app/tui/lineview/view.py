@@ -336,8 +336,7 @@ class ConversationView(ScrollView, can_focus=True):
         self.frames.wake()
 
     def paint_frame(self, live_too: bool = True) -> bool:
-        """Paint the blocks on screen that changed, and with `live_too` those that move by themselves. Return False
-        where none does."""
+        """Paint what changed on screen, and with `live_too` what moves by itself; False where nothing does."""
         if self.size.width != self._list.width:
             # Textual tells nobody of a size that was looked up (`region`) between a scroll elsewhere and the layout.
             self._lay_out()
@@ -605,8 +604,7 @@ class ConversationView(ScrollView, can_focus=True):
             self._scroll_by_hand(at - self.size.height // 3)
 
     def go_to_turn(self, block: Block) -> None:
-        """Take the focus and select the message that begins a turn, its first line at the top where the text below
-        allows it."""
+        """Take the focus and select the message that begins a turn, its first line at the top if that can be."""
         self._enter(block)
         self._scroll_by_hand(self._list.top_of(block) + block.gap)
 

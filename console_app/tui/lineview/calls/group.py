@@ -112,8 +112,7 @@ class CallGroup:
         return first.index(panel) + 1 if panel in first else 0
 
     def room_changed(self, height: int) -> bool:
-        """The view is so many lines high: whether its rows look different for that. Those that ended stay as they were
-        seen, if they were."""
+        """The view is so many lines high: whether rows look different for that. Ended ones stay as they were seen."""
         if self.room not in (0, height) and (self.settled or self.ended):
             return False
         self.room = height
@@ -286,8 +285,7 @@ def badges(call: CallView) -> list[str]:
 
 
 def brief_of(call: CallView, limit: int, first: Sequence[str] = ()) -> str:
-    """The arguments of a call in brief, those named in `first` before others; while they arrive, as far as they can be
-    read."""
+    """The arguments of a call in brief, those named in `first` before others; as far as they can be read."""
     if call.arguments is not None:
         return brief_arguments(call.arguments, limit, first)
     text = call.arguments_text

@@ -132,8 +132,7 @@ def news(
     opened: bool,
     below: Sequence[str] = (),
 ) -> list[Piece]:
-    """Tell what a call does, in at most `room` cells behind the word of its state; text that stands `below` is not said
-    here too."""
+    """Tell in at most `room` cells what a call does; text that stands `below` is not said here too."""
     match call.state:
         case CallState.ANNOUNCED:
             size = f" · {amounts.size(len(call.arguments_text))}" if call.arguments_text else ""

@@ -43,8 +43,7 @@ _RULE = "─" * 8  # between two records where there is no room for columns
 
 
 class TableLines:
-    """The first rows of a table under its head. They make the widths, so rows are shown only with the last that is
-    taken in."""
+    """The first rows of a table under its head. They make the widths: none is shown before all are taken in."""
 
     def __init__(self, found: Table) -> None:
         self.count = 0
@@ -291,8 +290,7 @@ class ResultBody:
         return self.found.kind == "markdown" and self.count > MOST_MARKDOWN
 
     def show_far(self) -> bool:
-        """Show all lines, else more of the cut ones, for a match far in; False where that shows nothing else or costs
-        too much."""
+        """Show all lines, else more of the cut ones. False where that shows nothing else or costs too much."""
         if self.left > 0:
             if self.is_long_markdown:
                 return False

@@ -289,8 +289,7 @@ def _first_line(text: str, arguments: Mapping[str, Any]) -> int:
 
 
 def _unwrapped(content: str) -> tuple[str, str]:
-    """The text without the line that names its resource and a fence around it all; the word of the fence or of the MIME
-    type."""
+    """The text without the line that names its resource and a fence around it; the word of its kind."""
     head = _RESOURCE.match(content)
     text = content[head.end() :] if head else content
     said = (head[2] or "").removeprefix("x-") if head else ""

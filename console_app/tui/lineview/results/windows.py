@@ -100,8 +100,7 @@ def shown_lines(lines: list[str], tab: int) -> list[str]:
 
 
 class RowWindow(Lookup[Row]):
-    """The rows of lines cut at `width` cells; 0: none is. `make` gives the rows of a line, whose text behind their
-    gutter is that in `lines`."""
+    """The rows of lines cut at `width` cells, or not at 0. `make` gives those of a line behind their gutter."""
 
     def __init__(self, shown: ShownLines, width: int, make: Callable[[int], Sequence[Row]]) -> None:
         self.shown = shown
