@@ -144,7 +144,6 @@ class LineApprovals:
         return None if picked is None else "always" if picked == "always" else "session"
 
     async def edit(self, _console: Console, rest: str) -> None:
-        """/edit NUMBER: runs a call with other arguments, one that waits or one that ran."""
         call = self._numbers.call(rest.strip())
         if why := call_description.refusal(call, call_description.Act.EDIT):
             raise UsageError(why)

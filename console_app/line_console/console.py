@@ -56,7 +56,6 @@ log = logging.getLogger(__name__)
 
 
 async def run(services: Services, prompt: str | None) -> int:
-    """Run the console of this terminal until it is left; return the exit code."""
     output = OutputStreams()
     with TypedLines() as typed:
         code = await LineConsole(services, output, typed, partial(end_within, seconds=QUITTING)).run(prompt)

@@ -147,7 +147,6 @@ class CallsOnPage:
             yield PageBlock(f"{name}-made", f"{name}-in", "<h3>Calls that it made</h3>")
 
     def _act(self, call: CallView, name: str) -> str:
-        """Return the button of a call: to stop it while it goes on, to run it again once it has ended."""
         ended = call.state is CallState.FINISHED
         able, word = (call_description.Act.RETRY, "Retry") if ended else (call_description.Act.CANCEL, "Stop")
         if call_description.refusal(call, able):

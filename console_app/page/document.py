@@ -62,7 +62,6 @@ class PageFrame:
     @classmethod
     @lru_cache(maxsize=2)
     def of(cls, *, live: bool) -> PageFrame:
-        """Return the frame of an export, or of a page that is `live`, which comes in through the server's door."""
         style, script = (
             "".join(_read(name) for name in names[: 1 + live])
             for names in (("look.css", "live.css"), ("act.js", "live.js"))

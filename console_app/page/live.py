@@ -156,12 +156,10 @@ class LivePage(UiPort):
 
     @property
     def document(self) -> tuple[str, str]:
-        """Return the page as it is without anything of the conversation, and its policy."""
         return "".join(document("Fanout", (), live=True)), PageFrame.of(live=True).policy
 
     @asynccontextmanager
     async def show_on(self, tell: Tell, asked: Mapping[str, Any]) -> AsyncGenerator[None]:
-        """Show the conversation on a device as long as this is entered. `asked` has what the device knows of it."""
         known = asked.get("version") if asked.get("run") == self._blocks.run else 0
         sending = asyncio.create_task(self._send(tell, known if isinstance(known, int) else 0))
         self._devices += 1
@@ -335,7 +333,6 @@ class LivePage(UiPort):
     # -- what is done on a device
 
     async def act(self, message: Mapping[str, Any]) -> None:
-        """Do what somebody asks for on a device; what can't be done is told on all of them."""
         if self._opening is not None:
             await asyncio.wait({self._opening})
         console, what, of = self._console, message.get("do"), str(message.get("of", ""))
@@ -509,7 +506,6 @@ class LivePage(UiPort):
         return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:32], digest
 
     def _waiting(self, console: Console, pending: Pending, texts: Texts) -> Asked:
-        """A waiting call: why it asks and all its lines, and behind their end what may be decided."""
         call, change = pending.call, self._changes.of(pending.call)
         stamp, digest = self._stamp(pending)
         lines, look = pending.lines(change), self._look(call)

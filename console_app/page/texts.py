@@ -43,7 +43,6 @@ class Texts:
         return f"<pre>{self.plain(text)}</pre>"
 
     def code(self, text: str, language: str) -> str:
-        """A block of code in colours, where its language is known and it isn't too long."""
         kept, more = self._kept(text)
         return f"<pre>{_coloured(kept, language)}{escape(more)}</pre>"
 
@@ -104,7 +103,6 @@ class Texts:
         return f'<p><img alt="{self.line(artifact.name)}" {size} src="data:{mime};base64,{written}"></p>'
 
     def _kept(self, text: str) -> tuple[str, str]:
-        """The text to show, and what is said of the rest."""
         clean = visible(self._clean(text))
         more = len(clean) - LONGEST
         return clean[:LONGEST], f" … {plural(more, 'more character')}" if more > 0 else ""
@@ -148,7 +146,6 @@ def _link(_renderer: Any, tokens: Sequence[Any], index: int, _options: Any, _env
 
 
 def _coloured(code: str, language: str) -> str:
-    """Code in colours; only escaped where nobody knows its language."""
     from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType]
     from pygments.util import ClassNotFound
 

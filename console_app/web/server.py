@@ -251,7 +251,6 @@ class Downloads:
         self._waiting: dict[str, tuple[Path, float]] = {}  # by key, and until when
 
     def offer(self, path: Path, now: float) -> str:
-        """Return the key under which a file can be fetched."""
         self._waiting = {key: one for key, one in self._waiting.items() if one[1] > now}
         if len(self._waiting) >= MOST_DOWNLOADS:
             del self._waiting[next(iter(self._waiting))]

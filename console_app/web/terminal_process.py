@@ -155,7 +155,6 @@ class TerminalProcess:
             self._channel.close()
 
     async def _ready(self, add: Callable[..., Any], remove: Callable[[int], Any]) -> None:
-        """Wait until the terminal is ready, or the console has ended."""
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.add(ready)
         add(self._terminal, _set, ready)
@@ -238,7 +237,6 @@ class RunningConsole:
             self._end = asyncio.create_task(self.process.end())
 
     async def _run(self) -> None:
-        """Draw until the console has ended, then tells so."""
         asked = asyncio.create_task(self._pass_on_what_is_asked())
         try:
             async for data in self.process.output():

@@ -148,7 +148,6 @@ class ChoiceLine(Widget, can_focus=True):
         self.choose((self.chosen + delta) % len(self.labels) if abs(delta) == 1 else self.chosen + delta)
 
     def on_click(self, event: events.Click) -> None:
-        """Choose the label that was clicked, or the next one where only one is shown."""
         if not self._fits:
             self.action_move(1)
             return

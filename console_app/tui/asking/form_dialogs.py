@@ -99,8 +99,6 @@ class Filled:
 
 
 class FormDialog(Dialog[Result]):
-    """Has a form of one object filled in, below what it is `about`."""
-
     DEFAULT_CLASSES = "dialog form"
 
     def __init__(self, title: str, about: str, widget: FieldWidget, beside: Content | None = None) -> None:

@@ -90,7 +90,6 @@ class ApprovalSelection:
         return False
 
     def move(self, delta: int) -> bool:
-        """Move to the next or previous row, round the ends; or among the rules that could be written."""
         if self.stage == "rule" and (approval := self.current) is not None:
             self.rule_choice = (self.rule_choice + delta) % len(approval.rules)
             self.keys.changed()

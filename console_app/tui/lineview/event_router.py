@@ -182,7 +182,6 @@ class EventRouter:
                 )
 
     def said(self, text: str, at: float) -> None:
-        """Show words that were said to an agent, which has not read them yet."""
         block = UserBlock(text, steered=True)
         block.receipt = "not read yet"
         self._unread.append((block, at))

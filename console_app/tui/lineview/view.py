@@ -583,7 +583,6 @@ class ConversationView(ScrollView, can_focus=True):
             self.changed(block)
 
     def says_of(self, call: CallView) -> str:
-        """The words that `say_of` put on the row of a call; "" where they are gone."""
         block = self.cursor
         return block.says if isinstance(block, CallBlock) and block.call is call else ""
 

@@ -79,7 +79,6 @@ class BoardArea(Vertical):
 
     @on(HumanBoard.Closed)
     def sync(self) -> None:
-        """Show what waits now: a call may have begun or ceased to."""
         queue, known = self._services.human.open, self._transcript.calls
         calls = [*self._transcript.open_calls.values()] if self._transcript.waiting else []
         waiting = self._program.pending.of(calls)
@@ -126,7 +125,6 @@ class BoardArea(Vertical):
 
     @property
     def places(self) -> list[tuple[str, Widget]]:
-        """The boards with keys of their own, for help."""
         return [
             ("On the approvals", self.approvals),
             ("On what a server asks", self.human),
@@ -149,7 +147,6 @@ class BoardArea(Vertical):
         self._refuse(nothing_here(event))
 
     def on_mount(self) -> None:
-        """Name the file of rules that are to stay, and share the room again when others give or take some."""
         self.approvals.rules_path = self._program.permissions.rules_path
         self.screen.screen_layout_refresh_signal.subscribe(self, self._share_room)  # pyright: ignore[reportUnknownMemberType]
         self.watch(self.screen, "focused", self._focus_moved, init=False)

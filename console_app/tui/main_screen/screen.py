@@ -123,7 +123,6 @@ class ChatScreen(MainScreen):
 
     @property
     def view(self) -> ConversationView:
-        """The conversation on the screen: the user's, or that of an agent."""
         return self.ui.view
 
     def frame_took(self, seconds: float, painted: set[Widget]) -> None:
@@ -358,7 +357,6 @@ class ChatScreen(MainScreen):
             self.view.focus()
 
     def _go_to_what_waits(self) -> bool:
-        """Go to the board that waits for you. Return False where none does, or it has the focus already."""
         board = self.ui.shown.boards.wanted
         if board is None or board.has_focus_within:
             return False

@@ -208,7 +208,6 @@ class Prompt(TextArea):
         self.recalled = self.text
 
     def take_over(self, other: Prompt) -> None:
-        """Continue with the text of `other`, with the cursor where it is there."""
         self.pastes = other.pastes
         self.touched_at = other.touched_at
         self.load_text(other.text)

@@ -503,7 +503,6 @@ class PromptBox(Vertical):
             self.popup.move(1)
 
     def _is_there(self, completion: Completion) -> bool:
-        """Tell whether the completion is typed already, so that Enter sends."""
         token, prompt = self._token, self.prompt
         row, column = prompt.cursor_location
         return token is not None and prompt.document[row][token.start : column] == completion.insert.rstrip()
@@ -545,7 +544,6 @@ class QueueStrip(Widget):
     paused: reactive[bool] = reactive(False)
 
     def show(self, messages: Sequence[str], paused: bool) -> None:
-        """Show the messages that wait now; `paused` when a stopped turn holds them back."""
         self.set_class(bool(messages), "-waiting")
         self.paused = paused
         self.messages = tuple(messages)

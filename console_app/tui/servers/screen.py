@@ -103,7 +103,6 @@ class ServersScreen(Dialog[bool], sheets=("servers.tcss",)):
             yield KeyHints()
 
     def on_mount(self) -> None:
-        """Fold everything but the only server there is."""
         statuses = self._tree.switches.statuses
         if len(statuses) == 1:
             self._tree.switches.open.add(statuses[0].name)
@@ -134,7 +133,6 @@ class ServersScreen(Dialog[bool], sheets=("servers.tcss",)):
 
     @property
     def _news(self) -> str:
-        """The words for an mcp.json that is another on disk, or ""."""
         return self._offers.file.unread if self._offers.file is not None else ""
 
     @property
@@ -173,7 +171,6 @@ class ServersScreen(Dialog[bool], sheets=("servers.tcss",)):
         self._tree.focus()
 
     def on_key(self, event: events.Key) -> None:
-        """Begin a search with a letter that is no key of this screen; leave it with the arrows."""
         if self.focused is self._search:
             if event.key in ("down", "up"):
                 event.stop()

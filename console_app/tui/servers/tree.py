@@ -419,8 +419,6 @@ class ServerTree(RowList):
 
 
 class Details(Widget):
-    """The lines that say more of the row under the cursor, and the sums."""
-
     DEFAULT_CSS = "Details { height: 5; width: 1fr; border-top: solid $panel; }"
 
     def __init__(self, tree: ServerTree, in_requests: Callable[[int], int]) -> None:

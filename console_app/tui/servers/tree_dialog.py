@@ -34,13 +34,11 @@ Result = TypeVar("Result")
 
 
 def described(title: str, description: str) -> Node:
-    """Return the first node: what a tool or a prompt is for, in the words of its server."""
     title, text = one_line(title, 200), clean(description[:LONGEST_DESCRIPTION]).strip() or "No description."
     return Node(lambda ink: [(f"{title}\n" if title else "", ink.strong), (text, ink.base)], key="description")
 
 
 def section(title: str, words: str, below: Callable[[], Sequence[Node]] | None, key: str) -> Node:
-    """Return a section that is open, with `words` beside its title."""
     return Node(lambda ink: [(title, ink.heading), (f"  {words}", ink.muted)], below, open=True, key=key)
 
 
@@ -137,7 +135,6 @@ LONGEST = 4000  # characters of one text
 
 
 def json_nodes(value: Any, depth: int = 0) -> list[Node]:
-    """Return the nodes of what is in an object or a list; one for anything else."""
     if isinstance(value, dict):
         pairs = list(cast("dict[str, Any]", value).items())
         nodes = [_json_node(str(key), item, depth) for key, item in pairs[:MOST_ITEMS]]

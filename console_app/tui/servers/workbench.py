@@ -82,7 +82,6 @@ class Workbench:
         await self.ui.push(TextDialog(f"About {one_line(server, 40)}", report, every=0.5))
 
     async def ping(self, server: str) -> None:
-        """Ask a server for a sign of life, and say how long that took."""
         try:
             self.ui.toast(await self._pings.ping(server))
         except FanoutError as error:
@@ -120,7 +119,6 @@ def _schema(title: str, schema: dict[str, object] | None, nothing: str) -> Node:
 
 
 def calls_node(calls: Sequence[CallView], now: float) -> Node:
-    """Return the section of the last calls, the newest first."""
     newest = calls[: -MOST_CALLS - 1 : -1]
     words = calls_in_brief(calls) if calls else "none in this session; enter runs it"
     return section("Last calls", words, (lambda: [_call(call, now) for call in newest]) if newest else None, "calls")

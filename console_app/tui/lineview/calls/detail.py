@@ -186,7 +186,6 @@ class CallDetail:
 
     @property
     def beside(self) -> ResultBody | None:
-        """The structured content, where it says what the text doesn't."""
         return None if self._call.structured is None else self._both()[1]
 
     @property

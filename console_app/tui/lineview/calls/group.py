@@ -175,7 +175,6 @@ class CallGroup:
 
     @property
     def folded(self) -> list[tuple[int, str]]:
-        """The number of folded calls for each word that they are counted under."""
         rows, found = self.rows, self.tally.counts
         if not self.only and rows is None:
             return []
@@ -217,7 +216,6 @@ class CallGroup:
         return {id(call) for call in self.tally.of(*RANKS[0]) if call.output is not None}
 
     def tail(self, panel: Panel) -> tuple[str, ...]:
-        """The newest lines of what a running call has written, as many as the view has room for."""
         return self._shared().get(panel.call.id, ())
 
     def _shared(self) -> dict[str, tuple[str, ...]]:

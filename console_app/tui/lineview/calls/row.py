@@ -30,7 +30,6 @@ SHORTEST = 4  # cells below which arguments or a name say nothing
 
 
 def state_style(call: CallView, palette: Palette) -> Style:
-    """The colour of a call's state. What you decided yourself is neutral."""
     if (verdict := call.verdict) is not None:
         if verdict.word is verdicts.VerdictWord.SAID_NO:
             return palette.warning

@@ -127,7 +127,6 @@ class RowWindow(Lookup[Row]):
         return rows[part] if part < len(rows) else Row([], "")
 
     def line_at(self, row: int) -> tuple[int, int]:
-        """The line that a row is of, and which of its rows it is."""
         if not 0 <= row < len(self):
             raise IndexError(row)
         if not self._tops:
@@ -147,7 +146,6 @@ class RowWindow(Lookup[Row]):
         return min(self.top_of(line) + bisect_right(self._ends_of(line), character), self.past(line) - 1)
 
     def span(self, row: int) -> tuple[int, int, int]:
-        """The line that a row is of, and the characters of it that it shows."""
         number, part = self.line_at(row)
         if not self._tops:
             return number, 0, len(self._lines[number])

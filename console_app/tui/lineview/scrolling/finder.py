@@ -64,7 +64,6 @@ class Finder:
 
     @property
     def is_counted(self) -> bool:
-        """Tell whether no block came or changed since matches were counted."""
         return not self._view.found.stale
 
     async def step(self, delta: int) -> None:

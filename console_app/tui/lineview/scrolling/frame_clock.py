@@ -33,7 +33,6 @@ class FrameClock:
         self._looked = asyncio.Event()
 
     def start(self) -> None:
-        """Make the timer, which `wake` starts."""
         self._timer = self._widget.set_interval(FRAME, self._tick, pause=True)
 
     def stand_still(self) -> None:

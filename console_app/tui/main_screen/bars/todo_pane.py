@@ -69,8 +69,6 @@ class TodoPane(Vertical, can_focus=True):
 
     @dataclass
     class Edited(Message):
-        """The list as you want it."""
-
         items: tuple[ev.TodoItem, ...]
 
     class Left(Message):
@@ -184,7 +182,6 @@ class TodoPane(Vertical, can_focus=True):
     # -- painting
 
     def refresh_pane(self) -> None:
-        """Paint the items that there is room for. This is also called when the screen changes its size."""
         if not self.is_attached:
             return
         here = self.has_focus or self.has_focus_within

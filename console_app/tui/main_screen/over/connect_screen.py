@@ -137,7 +137,6 @@ class ConnectScreen(Dialog[str | None], sheets=("../../asking/form.tcss", "conne
             self._say(self._listed())
 
     def _listed(self) -> str:
-        """Describe the models in the list, and what Enter does with them."""
         models = self._listing.models if self._listing is not None else ()
         typed = self._input("model").value.strip()
         if self._names:
@@ -278,7 +277,6 @@ class ConnectScreen(Dialog[str | None], sheets=("../../asking/form.tcss", "conne
             self._say(f"{self._doing} {monotonic() - self._since:.0f} s")
 
     def _refused(self, error: FanoutError) -> None:
-        """Say why, and touch nothing that was typed."""
         self._keeping = False
         self._is_busy(False)
         self._say(error.line, "-wrong")

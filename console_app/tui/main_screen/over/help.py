@@ -148,7 +148,6 @@ MANY = 5  # keys of one row, from which on only the first and the last are named
 
 
 def key_sections(app: App[int], places: Sequence[tuple[str, Widget]]) -> list[KeySection]:
-    """Return a section for each of `places`, widgets with keys of their own, and for the screens that have some."""
     from console_app.tui.asking.form_dialogs import CallForm
     from console_app.tui.asking.permissions_screen import PermissionsScreen
     from console_app.tui.main_screen.over.settings_screen import SettingsScreen
