@@ -58,9 +58,6 @@ class Dialogs:
         if picked is not None and (command := commands.get(picked.removeprefix("/"))) is not None:
             commands.run(command)
 
-    async def pick_model(self) -> str | None:
-        return await self._ui.push(ModelPicker(self._services.models))
-
     async def connect(self) -> None:
         from console_app.tui.main_screen.over.connect_screen import ConnectScreen
 

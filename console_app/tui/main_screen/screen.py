@@ -23,7 +23,7 @@ from console_app.tui.main_screen.bars.status_bar import StatusBar
 from console_app.tui.main_screen.base import IDLE, MainScreen
 from console_app.tui.main_screen.board_area import BoardArea
 from console_app.tui.main_screen.console_ui import AgentPane, ConsoleUi, ShownConversation
-from console_app.tui.main_screen.dialogs import CallMenu, Dialogs
+from console_app.tui.main_screen.dialogs import CallMenu, Dialogs, ModelPicker
 from console_app.tui.main_screen.over.copying import copy_answer, copy_part, name_of
 from console_app.tui.main_screen.prompt_area import PromptArea
 from console_app.tui.main_screen.start.welcome import Welcome
@@ -169,7 +169,7 @@ class ChatScreen(MainScreen):
         ui, dialogs, themes = self.ui, self.dialogs, self._themes
 
         async def model(console: Console, rest: str) -> None:
-            await console.use_model(rest or await dialogs.pick_model())
+            await console.use_model(rest or await ui.push(ModelPicker(console.models)))
 
         async def call(console: Console, rest: str) -> None:
             if "{" in rest:
