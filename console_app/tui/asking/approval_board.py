@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import ClassVar, Literal
 
 from rich.cells import cell_len
@@ -26,7 +25,7 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from console_app.console import Pending, Timing, files
+from console_app.console import Pending, Services, files
 from console_app.domain import displayed, one_line, safe_text
 from console_app.domain.tools import RiskWord
 from console_app.records import dataclass
@@ -450,28 +449,19 @@ class ApprovalBoard(FoldingBoard):
     class Refused(Message):
         why: str
 
-    def __init__(
-        self,
-        *,
-        timing: Timing,
-        spare: Callable[[], int],
-        folder: Path | None = None,
-        replayed: bool = False,
-        now: Callable[[], float],
-    ) -> None:
-        super().__init__(timing, spare)
-        self.selection = ApprovalSelection(timing.now)
+    def __init__(self, services: Services, spare: Callable[[], int]) -> None:
+        super().__init__(services, spare)
+        self.selection = ApprovalSelection(self._timing.now)
         self.keys = self.selection.keys
         self.rules_path = ""  # where "always" writes its rule; "": nowhere, it holds for the session
-        self._now = now
-        self._replayed = replayed  # nothing is decided here, nor known of the tools
-        self.can_focus = not replayed
+        self._now = services.clock
+        self.can_focus = not self._replayed
         self._first = 0  # row at the top
         self._same: object = None  # who goes from row to row finds the rows where they were
         self._most = 0  # lines that were needed of the same
         self._lines: list[displayed.ArgumentLine] | None = None  # that are displayed of the selected call
         self._calls_shown = 0  # that have a row
-        self._changes = files.FileChanges(folder or Path())
+        self._changes = files.FileChanges(services.working_folder)
         self._compared: Pending | None = None  # the call whose file was looked at last
         self._clockwork: Timer | None = None
 

@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from console_app.console import Timing
+from console_app.console import Services
 from console_app.domain import displayed
 from console_app.domain.transcript import CallView
 from console_app.records import dataclass
@@ -54,11 +54,10 @@ class QuestionBoard(FoldingBoard):
         call_id: str
         text: str | None  # None: no answer is given
 
-    def __init__(self, *, timing: Timing, spare: Callable[[], int], replayed: bool = False) -> None:
-        super().__init__(timing, spare)
-        self._replayed = replayed  # the answer that was given comes by itself
-        self.can_focus = not replayed
-        self.keys = SettledKeys[str](timing.now)
+    def __init__(self, services: Services, spare: Callable[[], int]) -> None:
+        super().__init__(services, spare)
+        self.can_focus = not self._replayed
+        self.keys = SettledKeys[str](self._timing.now)
         self._calls: list[CallView] = []
         self._end = DisplayedEnd()  # of the question and its answers
         self._out_of_words = False  # the focus comes from the line below

@@ -53,14 +53,10 @@ class BoardArea(Vertical):
         self._timer: Later | None = None
 
     def compose(self) -> ComposeResult:
-        services = self._services
-        timing, spare, replayed = services.timing, self._spare, services.replay is not None
         self.todo = TodoPane()
-        self.approvals = ApprovalBoard(
-            timing=timing, spare=spare, folder=services.working_folder, replayed=replayed, now=services.clock
-        )
-        self.human = HumanBoard(model=lambda: services.engine.provider.model, timing=timing, spare=spare)
-        self.questions = QuestionBoard(timing=timing, spare=spare, replayed=replayed)
+        self.approvals = ApprovalBoard(self._services, self._spare)
+        self.human = HumanBoard(self._services, self._spare)
+        self.questions = QuestionBoard(self._services, self._spare)
         self._boards: tuple[Board, ...] = (self.approvals, self.human, self.questions)
         yield from (self.todo, *self._boards)
 

@@ -73,17 +73,8 @@ class ChatScreen(MainScreen):
         self._quit_at = self._interrupted_at = self._escaped_at = float("-inf")
         self.dialogs = Dialogs(ui, console, self.offers, lambda: self.prompt)
         if services.hub is not None and services.servers is not None:  # else, as in a replay, there is nothing to open
-            self.offers.bench = Workbench(
-                services.hub,
-                ui,
-                statuses=services.servers.statuses,
-                engine=services.engine,
-                calls=lambda: ui.shown.transcript.calls,
-                run=self.dialogs.call,
-                redact=services.redact,
-                folder=services.working_folder,
-                clock=services.clock,
-            )
+            statuses, run = services.servers.statuses, self.dialogs.call
+            self.offers.bench = Workbench(services, services.hub, ui, statuses, lambda: ui.shown.transcript.calls, run)
         ui.connect(console)
         self._themes = themes
         self._first_prompt = prompt
