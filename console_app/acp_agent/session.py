@@ -314,19 +314,8 @@ class EditorSession(UiPort):
     def toast(self, text: str, seconds: float = 4) -> None:
         self.updates.note(text)
 
-    async def report(
-        self,
-        title: str,
-        read: Callable[[], str],
-        *,
-        at_end: bool = False,
-        every: float | None = None,
-        whole: asyncio.Task[None] | None = None,
-    ) -> None:
-        """Tell a text as it stands, once it is whole."""
-        if whole is not None:
-            await asyncio.wait({whole})
-        self.updates.note(f"```\n{read()}\n```", grave=True)
+    def tell_whole(self, text: str, at_end: bool) -> None:
+        self.updates.note(f"```\n{text}\n```", grave=True)
 
     def give_back(self, text: str) -> bool:
         return True

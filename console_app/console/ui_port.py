@@ -71,7 +71,11 @@ class UiPort(Protocol):
         grow waits for `whole`."""
         if whole is not None:
             await asyncio.wait({whole})
-        self.tell("info", read())
+        self.tell_whole(read(), at_end)
+
+    def tell_whole(self, text: str, at_end: bool) -> None:
+        """Show the text of a report that no more comes of."""
+        self.tell("info", text)
 
     async def choose(self, title: str, options: Mapping[str, str], *, current: str = "") -> str | None:
         """Ask for one of `options` (a value, and what there is to say of it); None where nobody chose."""

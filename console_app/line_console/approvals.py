@@ -29,8 +29,6 @@ _NUMBERS = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*,?")
 
 
 class LineApprovals:
-    """Asks for approval of the calls of one console, and acts on the answers that are typed."""
-
     def __init__(self, console: Console, numbers: CallNumbers, dialogue: Dialogue) -> None:
         self._pending = console.pending
         self._permissions = console.permissions
@@ -146,7 +144,6 @@ class LineApprovals:
         return None if picked is None else "always" if picked == "always" else "session"
 
     async def edit(self, _console: Console, rest: str) -> None:
-        """/edit NUMBER: runs a call with other arguments, one that waits or one that ran."""
         call = self._numbers.call(rest.strip())
         if why := call_description.refusal(call, call_description.Act.EDIT):
             raise UsageError(why)
@@ -244,7 +241,6 @@ class LineQuestions:
         )
 
     async def answer(self, _console: Console, _rest: str) -> None:
-        """/answer: replies to the one question, or the one that is picked."""
         picked = await self._picked()
         if isinstance(picked, PendingQuestion):
             await self._answer_server(picked)
@@ -258,7 +254,6 @@ class LineQuestions:
                 self._calls.answer(picked.id, text)
 
     async def decline(self, _console: Console, _rest: str) -> None:
-        """/decline: no answer is given, or a no."""
         if self._dialogue.typed.number <= self._said_at:
             raise UsageError("that was typed before something was asked", "Nothing was declined; type it again.")
         picked = await self._picked()

@@ -56,7 +56,6 @@ log = logging.getLogger(__name__)
 
 
 async def run(services: Services, prompt: str | None) -> int:
-    """Run the console of this terminal until it is left; return the exit code."""
     output = OutputStreams()
     with TypedLines() as typed:
         code = await LineConsole(services, output, typed, partial(end_within, seconds=QUITTING)).run(prompt)
@@ -123,7 +122,6 @@ class LineConsole:
         self._left.set()
 
     def send(self, text: str, *, around: Around = nullcontext) -> None:
-        """Sends a message to the model, now or behind what runs, within `around`."""
         queued = self.console.conversation.busy
         if self.console.send(text, around=around) and queued:
             self._say("Queued. /steer says something to the turn that runs, /unsend takes it back.")
@@ -188,7 +186,6 @@ class LineConsole:
             self._say("Press Ctrl+C again to leave.")
 
     def _changed(self) -> None:
-        """Say once that a message waits for servers."""
         waits = self.console.readiness.awaited
         if self.console.conversation.on_its_way is not None and waits and not self._waits_for:
             self._say(f"Waiting for {waits}. /go begins without.")

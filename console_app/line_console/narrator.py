@@ -5,7 +5,6 @@ An answer is printed line by line as its lines are whole. The log of a call is p
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import assert_never
@@ -62,19 +61,8 @@ class LineUi(UiPort):
     def call(self, name: str) -> CallView:
         return self._numbers.call(name)
 
-    async def report(
-        self,
-        title: str,
-        read: Callable[[], str],
-        *,
-        at_end: bool = False,
-        every: float | None = None,
-        whole: asyncio.Task[None] | None = None,
-    ) -> None:
-        """Says a text once it is whole; of one that grows at its end the newest lines."""
-        if whole is not None:
-            await asyncio.wait({whole})
-        text = read()
+    def tell_whole(self, text: str, at_end: bool) -> None:
+        """Says of a text that grows at its end the newest lines."""
         self._say("\n".join(text.splitlines()[-LAST_LINES:]) if at_end else text)
 
     def show(self, event: ev.Event) -> None:
@@ -101,7 +89,6 @@ class LineUi(UiPort):
             self.read(turns[-1].number)
 
     def read(self, turn: int) -> bool:
-        """Print a turn. Return False where there is none of that number."""
         found = next((one for one in self.transcript.turns if one.number == turn), None)
         if found is None:
             return False

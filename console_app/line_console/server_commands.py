@@ -26,8 +26,6 @@ _USES = {"tool": "its words and what it takes", "prompt": "fill it in and send i
 
 
 class ServerCommands:
-    """Lets the user of one console list, switch, add and examine servers."""
-
     def __init__(self, services: Services, ui: LineUi, send: Callable[[str], None]) -> None:
         self._services = services
         self._ui = ui
@@ -147,7 +145,6 @@ class ServerCommands:
                 self._d.say(f"{plural(len(rows), 'message')} written to {path}")
 
     async def _uses(self, item: Offered) -> bool:
-        """Use, read or show a server's offer. Return False where it is to be switched."""
         kind = item.kind
         picked = await self._d.choose(
             f"What with {one_line(item.name, 80)}?", {"use": _USES[kind], "switch": "on or off"}

@@ -36,7 +36,6 @@ class CallNumbers:
         self._session = 0
 
     def another_session(self, transcript: Transcript) -> None:
-        """Speak of other calls from here on."""
         self.transcript = transcript
         self._session += 1
 
@@ -53,13 +52,11 @@ class CallNumbers:
         raise UsageError(what, "/calls lists them.")
 
     def named(self, calls: Iterable[CallView]) -> str:
-        """`call 3`, `calls 3, 4 and 7`."""
         *numbers, last = [str(self.of(call.id)) for call in calls]
         return f"calls {', '.join(numbers)} and {last}" if numbers else f"call {last}"
 
 
 def state_of(call: CallView) -> str:
-    """Return the state of a call in a word or two."""
     return call_description.state_of(call)[1]
 
 
@@ -71,7 +68,6 @@ def label_of(call: CallView) -> str:
 
 
 def brief_arguments(arguments: Mapping[str, Any] | None) -> str:
-    """Arguments in one line, "" for none."""
     pairs = (f"{name} {safe_text.as_text(value)}" for name, value in (arguments or {}).items())
     return one_line(", ".join(pairs), BRIEF)
 
@@ -94,7 +90,6 @@ def change_lines(change: files.FileChange) -> Iterator[str]:
 
 
 def came_of(call: CallView) -> str:
-    """Say briefly how a call ended and what it returned."""
     parts = [call_description.in_words(call)]
     if call.duration_ms:
         parts.append(f"after {amounts.measured(call.duration_ms / 1000)}")
@@ -113,7 +108,6 @@ def came_of(call: CallView) -> str:
 
 
 def uncoloured(text: str) -> str:
-    """Take out the codes of a terminal's colours, which would be read out letter by letter."""
     return _COLOURS.sub("", text)
 
 
@@ -124,7 +118,6 @@ def file_in_words(file: Artifact) -> str:
 
 
 def turn_lines(turn: TurnView, number_of: Mapping[str, int]) -> Iterator[str]:
-    """Yield a line for everything that was said and done in a turn."""
     yield f"You: {turn.prompt}"
     for step in turn.steps:
         yield from (f"{thought.label}: {thought.text}" for thought in step.thoughts)

@@ -54,8 +54,7 @@ class CallsOnPage:
     def batch(
         self, batch: BatchView, name: str, parent: str, said: Mapping[str, tuple[str, str]]
     ) -> Iterator[PageBlock]:
-        """Yield the section of the calls of one answer, with what was `said` right before each: by its id, the id and
-        the HTML of that text."""
+        """Yield the section of the calls of one answer. `said` is the id and HTML of the text right before each."""
         if not batch.calls:
             return
         now = self._now
@@ -123,7 +122,6 @@ class CallsOnPage:
             yield from self._call(one, f"{self._told.name(call.id)}-in")
 
     def _own(self, call: CallView, parent: str) -> Iterator[PageBlock]:
-        """Yield the blocks of a call, without those that it made: they stand within its last one."""
         told, made, name = self._words.calls[call.id], self._within.get(call.id, []), self._told.name(call.id)
         verdict = call.verdict
         mood = "" if verdict is None else " good" if verdict.is_good else " bad" if call.went_wrong else ""
@@ -149,7 +147,6 @@ class CallsOnPage:
             yield PageBlock(f"{name}-made", f"{name}-in", "<h3>Calls that it made</h3>")
 
     def _act(self, call: CallView, name: str) -> str:
-        """Return the button of a call: to stop it while it goes on, to run it again once it has ended."""
         ended = call.state is CallState.FINISHED
         able, word = (call_description.Act.RETRY, "Retry") if ended else (call_description.Act.CANCEL, "Stop")
         if call_description.refusal(call, able):
@@ -263,7 +260,6 @@ class CallsOnPage:
 
 
 def argument_block(texts: Texts, lines: Sequence[displayed.ArgumentLine]) -> str:
-    """The lines as every board displays them: a name, and what is new or gone in its colour."""
     inks = {"+": "success", "-": "error"}
     told: list[str] = []
     for line in lines:

@@ -28,8 +28,7 @@ _TOOLS = (
 
 @dataclass(frozen=True, slots=True)
 class PageBlock:
-    """A piece of a page, one element, within the block of the id `parent`. With `end` others stand within it, behind
-    what `html` has of it."""
+    """A piece of a page within the block of the id `parent`. With `end` others stand within it, behind `html`."""
 
     id: str
     parent: str
@@ -38,12 +37,10 @@ class PageBlock:
 
     @property
     def named(self) -> str:
-        """The element with its id, for a page that changes."""
         return re.sub(r"^<(\w+)", rf'<\1 id="{self.id}"', self.html + self.end, count=1)
 
 
 def written(blocks: Iterable[PageBlock]) -> Iterator[str]:
-    """Yield the HTML of blocks, each in its place; a page that stays as it is needs no ids."""
     within: list[PageBlock] = []
     for block in blocks:
         while within and within[-1].id != block.parent:
@@ -65,7 +62,6 @@ class PageFrame:
     @classmethod
     @lru_cache(maxsize=2)
     def of(cls, *, live: bool) -> PageFrame:
-        """Return the frame of an export, or of a page that is `live`, which comes in through the server's door."""
         style, script = (
             "".join(_read(name) for name in names[: 1 + live])
             for names in (("look.css", "live.css"), ("act.js", "live.js"))

@@ -99,8 +99,7 @@ class Blocks:
                 del self._areas[area]
 
     def newer(self, version: int) -> Iterator[list[Any]]:
-        """Yield what a device needs that has everything up to a version: a block with its place, or the id of one that
-        is gone."""
+        """Yield what a device lacks that has all up to a version: a block in its place, or the id of one gone."""
         for name, since in self._gone.items():
             if since > version > 0:
                 yield [name, "", ""]
@@ -161,7 +160,6 @@ class LivePage(UiPort):
 
     @asynccontextmanager
     async def show_on(self, tell: Tell, asked: Mapping[str, Any]) -> AsyncGenerator[None]:
-        """Show the conversation on a device as long as this is entered. `asked` has what the device knows of it."""
         known = asked.get("version") if asked.get("run") == self._blocks.run else 0
         sending = asyncio.create_task(self._send(tell, known if isinstance(known, int) else 0))
         self._devices += 1
@@ -241,8 +239,6 @@ class LivePage(UiPort):
         self.changed()
 
     def _later(self, work: Awaitable[None]) -> asyncio.Future[None]:
-        """Do it in a task, whose failure is told."""
-
         def over(task: asyncio.Future[None]) -> None:
             self._work.discard(task)
             if not task.cancelled() and (error := task.exception()) is not None:
@@ -337,7 +333,6 @@ class LivePage(UiPort):
     # -- what is done on a device
 
     async def act(self, message: Mapping[str, Any]) -> None:
-        """Do what somebody asks for on a device; what can't be done is told on all of them."""
         if self._opening is not None:
             await asyncio.wait({self._opening})
         console, what, of = self._console, message.get("do"), str(message.get("of", ""))
@@ -511,7 +506,6 @@ class LivePage(UiPort):
         return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:32], digest
 
     def _waiting(self, console: Console, pending: Pending, texts: Texts) -> Asked:
-        """A waiting call: why it asks and all its lines, and behind their end what may be decided."""
         call, change = pending.call, self._changes.of(pending.call)
         stamp, digest = self._stamp(pending)
         lines, look = pending.lines(change), self._look(call)
@@ -553,7 +547,6 @@ class LivePage(UiPort):
         return self._looks[asked]
 
     def _links(self, console: Console, texts: Texts) -> Iterator[tuple[str, Asked]]:
-        """Yield the pages that were agreed to, by the names of their blocks, but for those whose sign-in is over."""
         for url in tuple(self._pages):
             if (asked := self._link(console, url, texts)) is None:
                 del self._pages[url]
@@ -594,8 +587,6 @@ class LivePage(UiPort):
         return Asked(f"{one_line(name, 40)} needs you to sign in", "", {"sign in": "Sign in", "": "Not now"}, answered)
 
     def _asked_by(self, console: Console, call: CallView, texts: Texts) -> Asked:
-        """Ask on the board the question of a model's call."""
-
         def answered(button: str, text: str) -> None:
             given = call.options[int(button)] if button.isdecimal() else text if button == "send" else None
             console.calls.answer(call.id, given)
@@ -607,7 +598,6 @@ class LivePage(UiPort):
         )
 
     def _asked_of(self, console: Console, asked: PendingQuestion, texts: Texts) -> Asked:
-        """Ask on the board the question of a server: a use of the model, a page to open, or the values of a form."""
         question, answer = asked.question, partial(console.services.human.answer, asked)
         if isinstance(question, questions.SamplingRequest):
             replies: dict[str, Reply] = {"once": "once", "session": "session", "deny": "deny"}

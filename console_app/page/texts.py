@@ -33,7 +33,6 @@ class Texts:
         self._left = ALL_PICTURES
 
     def line(self, text: str) -> str:
-        """A text as one that has no lines of its own."""
         return escape(" ".join(visible(self._clean(text)).split()))
 
     def plain(self, text: str) -> str:
@@ -41,11 +40,9 @@ class Texts:
         return "".join(map(escape, self._kept(text)))
 
     def block(self, text: str) -> str:
-        """A text in a block of its own, with all its blanks."""
         return f"<pre>{self.plain(text)}</pre>"
 
     def code(self, text: str, language: str) -> str:
-        """A block of code in colours, where its language is known and it isn't too long."""
         kept, more = self._kept(text)
         return f"<pre>{_coloured(kept, language)}{escape(more)}</pre>"
 
@@ -58,7 +55,6 @@ class Texts:
         return f'<div class="said">{_parser().render(kept)}{escape(more)}</div>'
 
     def diff(self, text: str) -> str:
-        """The lines of a diff, those that are new and those that are gone in their colours."""
         kept, more = self._kept(text)
         return f"<pre>{''.join(map(_diff_line, kept.splitlines(keepends=True)))}{escape(more)}</pre>"
 
@@ -107,7 +103,6 @@ class Texts:
         return f'<p><img alt="{self.line(artifact.name)}" {size} src="data:{mime};base64,{written}"></p>'
 
     def _kept(self, text: str) -> tuple[str, str]:
-        """The text to show, and what is said of the rest."""
         clean = visible(self._clean(text))
         more = len(clean) - LONGEST
         return clean[:LONGEST], f" … {plural(more, 'more character')}" if more > 0 else ""
@@ -151,7 +146,6 @@ def _link(_renderer: Any, tokens: Sequence[Any], index: int, _options: Any, _env
 
 
 def _coloured(code: str, language: str) -> str:
-    """Code in colours; only escaped where nobody knows its language."""
     from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType]
     from pygments.util import ClassNotFound
 

@@ -48,7 +48,6 @@ class RunningList(RowList):
         self.set_count(len(items), place)
 
     def paint_row(self, row: int, width: int, palette: Palette) -> Line:
-        """Draw `ID  TIME  LANES  the newest call`."""
         item = self._items[row]
         name = _column(one_line(item.id), _ID, palette.strong)
         took = _column(batch.duration(max(self._now - item.started_at, 0.0)), _TIME, palette.muted)
@@ -227,7 +226,6 @@ class ItemScreen(Screen[None]):
         self._router.show(event)
 
     def ended(self, results: str) -> None:
-        """Say that the item has ended, and that its result is in the file `results`."""
         if not self._ended:
             self._ended = True
             where = f"it has ended, its result is in {one_line(results, 60)}"

@@ -46,11 +46,9 @@ class Addresses:
         return cls(every, host in ("0.0.0.0", "::"), port, here)
 
     def is_localhost(self, host: str) -> bool:
-        """Return whether a request came by the one name that is no address."""
         return f"http://{host}".lower() == _origin("http", "localhost", self.port)
 
     def knows_host(self, host: str) -> bool:
-        """Return whether a request for this `Host` is one for us."""
         return any(f"{scheme}://{host}".lower() in self.origins for scheme in ("http", "https")) or (
             self.any_host and _is_address(host, self.port)
         )
@@ -76,7 +74,6 @@ class Door:
         self._used = False
 
     def redeem(self, token: str) -> Answer:
-        """Return whether `token` opens the door."""
         if not _same(token, self.token):
             return "no"
         if self._used and not self.reusable:
@@ -99,7 +96,6 @@ def origin_of(url: str) -> str:
 
 
 def bracketed(host: str) -> str:
-    """Return a host as it stands in a web address."""
     return f"[{host}]" if ":" in host else host.lower()
 
 

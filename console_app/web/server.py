@@ -57,8 +57,6 @@ Tell = Callable[[Mapping[str, Any]], Awaitable[None]]
 
 
 class SharedPage(Protocol):
-    """A page that every device sees alike, with one conversation behind it."""
-
     @property
     def document(self) -> tuple[str, str]:
         """Return the page as it is without anything of the conversation, and its policy."""
@@ -151,8 +149,6 @@ class _SoonClosed(WebSocketsSansIOProtocol):
 
 
 class WebServer:
-    """The server on a socket that listens."""
-
     def __init__(self, options: ServeOptions, listening: socket.socket) -> None:
         self._listening, self._shared = listening, options.shared
         self.port: int = listening.getsockname()[1]
@@ -197,7 +193,6 @@ class WebServer:
             self._listening.close()
 
     def stop(self) -> None:
-        """Have `run` end."""
         self._server.should_exit = True
 
 
@@ -256,7 +251,6 @@ class Downloads:
         self._waiting: dict[str, tuple[Path, float]] = {}  # by key, and until when
 
     def offer(self, path: Path, now: float) -> str:
-        """Return the key under which a file can be fetched."""
         self._waiting = {key: one for key, one in self._waiting.items() if one[1] > now}
         if len(self._waiting) >= MOST_DOWNLOADS:
             del self._waiting[next(iter(self._waiting))]
@@ -271,8 +265,6 @@ class Downloads:
 
 
 class _Guarded:
-    """The guard around the application, for requests and sockets."""
-
     def __init__(self, app: ASGIApp, addresses: Addresses) -> None:
         self._app, self._addresses = app, addresses
 
@@ -299,8 +291,6 @@ class _Guarded:
 
 
 class _Page:
-    """A socket as the viewer of a console."""
-
     def __init__(self, socket: WebSocket, downloads: Downloads) -> None:
         self._socket, self._downloads = socket, downloads
 
@@ -322,8 +312,6 @@ class _Page:
 
 
 class BrowserPages:
-    """The ASGI application's routes."""
-
     def __init__(
         self, door: Door, addresses: Addresses, consoles: Consoles, patience: float, shared: SharedPage | None
     ) -> None:
@@ -423,8 +411,7 @@ class BrowserPages:
         return False
 
     async def _console_for(self, asked: Mapping[str, Any], page: _Page) -> RunningConsole | None:
-        """Return the console that the page knows of, or a new one. Where there is none, tell the page why and return
-        None."""
+        """Return the console that the page knows of, or a new one; None, and the page is told why, without one."""
         size = _size(asked.get("size")) or (80, 24)
         known = str(asked.get("console") or "")
         console = self._consoles.find(known)

@@ -125,7 +125,6 @@ class TerminalProcess:
             writer.close()
 
     def resize(self, size: Size) -> None:
-        """Give the terminal the size that the page has now."""
         if self._open:
             _set_size(self._terminal, size)
 
@@ -135,7 +134,6 @@ class TerminalProcess:
             self._channel.send(TAKEN_OVER, socket.MSG_DONTWAIT)
 
     async def wait(self) -> int:
-        """Return the exit code, once it has ended."""
         return await asyncio.shield(self._ended)
 
     async def end(self) -> None:
@@ -157,7 +155,6 @@ class TerminalProcess:
             self._channel.close()
 
     async def _ready(self, add: Callable[..., Any], remove: Callable[[int], Any]) -> None:
-        """Wait until the terminal is ready, or the console has ended."""
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.add(ready)
         add(self._terminal, _set, ready)
@@ -216,11 +213,9 @@ class RunningConsole:
 
     @property
     def ending(self) -> bool:
-        """True once it was told to end."""
         return self._end is not None
 
     async def show_on(self, viewer: Viewer) -> None:
-        """Show it on this page from now on, and on no other."""
         before, self._viewer = self._viewer, viewer
         if self._giving_up is not None:
             self._giving_up.cancel()
@@ -229,7 +224,6 @@ class RunningConsole:
             await before.tell({"moved": True})
 
     def gone(self, viewer: Viewer) -> None:
-        """Take note that this page shows nothing any more."""
         if viewer is not self._viewer:
             return
         self._viewer = None
@@ -239,12 +233,10 @@ class RunningConsole:
             self.end()
 
     def end(self) -> None:
-        """Have it end; `done` is when it has."""
         if self._end is None and not self.done.done():
             self._end = asyncio.create_task(self.process.end())
 
     async def _run(self) -> None:
-        """Draw until the console has ended, then tells so."""
         asked = asyncio.create_task(self._pass_on_what_is_asked())
         try:
             async for data in self.process.output():

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import ClassVar, Literal
 
 from rich.cells import cell_len
@@ -26,9 +25,8 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from console_app.console import Pending, Timing, files
+from console_app.console import Pending, Services, files
 from console_app.domain import displayed, one_line, safe_text
-from console_app.domain.steady_time import steady_time
 from console_app.domain.tools import RiskWord
 from console_app.records import dataclass
 from console_app.tui.asking.folding_board import SHARE, FoldingBoard
@@ -121,8 +119,7 @@ class ArgumentsView(ScrollView, can_focus=False):
         return len(self._whole)
 
     def fit(self, height: int) -> int:
-        """Fit the rows into so many lines; return how many are left. Where not all fit, a diff begins with its first
-        change, which is decided about."""
+        """Fit the rows into so many lines, from the first change of a diff on; return how many are left."""
         self._height = height
         left_out = self._lead if len(self._whole) > height else ()
         self._rows = [row for row in self._whole if id(row.line) not in left_out]
@@ -239,8 +236,7 @@ class RowSizes:
 def row(
     approval: Pending, selected: bool, sizes: RowSizes, now: float, *, opened: bool = False, again: bool = False
 ) -> Content:
-    """A waiting call in a line, as in its batch, with its risk in front. `opened`: its arguments stand below; `again`:
-    the row above tells the same reason."""
+    """A waiting call in a line. `opened`: its arguments stand below; `again`: the row above tells its reason."""
     call = approval.call
     name = sizes.names.get(call.id, one_line(call.tool, MOST_LABEL))
     why, left = _beside(approval, sizes, now)
@@ -343,8 +339,7 @@ def rule_lines(approval: Pending, choice: int, path: str, width: int) -> list[Co
 
 
 def keys(selection: ApprovalSelection, width: int, *, here: bool = True, replayed: bool = False) -> list[Content]:
-    """The answers to the selected call, each with its key; faint while they don't count. `here`: the board has the
-    focus."""
+    """The answers to the selected call by key, faint while they don't count. `here`: the board has the focus."""
     if replayed:
         return [Content.styled(REPLAYED, "$muted")]
     current, stage = selection.current, selection.stage
@@ -404,8 +399,6 @@ log = logging.getLogger(__name__)
 
 
 class ApprovalBoard(FoldingBoard):
-    """Shows waiting calls and says what was decided; it resolves nothing itself."""
-
     DEFAULT_CSS = """
     ApprovalBoard {
         border: heavy $warning; border-title-color: $warning;
@@ -456,28 +449,19 @@ class ApprovalBoard(FoldingBoard):
     class Refused(Message):
         why: str
 
-    def __init__(
-        self,
-        *,
-        timing: Timing,
-        spare: Callable[[], int],
-        folder: Path | None = None,
-        replayed: bool = False,
-        now: Callable[[], float] = steady_time,
-    ) -> None:
-        super().__init__(timing, spare)
-        self.selection = ApprovalSelection(timing.now)
+    def __init__(self, services: Services, spare: Callable[[], int]) -> None:
+        super().__init__(services, spare)
+        self.selection = ApprovalSelection(self._timing.now)
         self.keys = self.selection.keys
         self.rules_path = ""  # where "always" writes its rule; "": nowhere, it holds for the session
-        self._now = now
-        self._replayed = replayed  # nothing is decided here, nor known of the tools
-        self.can_focus = not replayed
+        self._now = services.clock
+        self.can_focus = not self._replayed
         self._first = 0  # row at the top
         self._same: object = None  # who goes from row to row finds the rows where they were
         self._most = 0  # lines that were needed of the same
         self._lines: list[displayed.ArgumentLine] | None = None  # that are displayed of the selected call
         self._calls_shown = 0  # that have a row
-        self._changes = files.FileChanges(folder or Path())
+        self._changes = files.FileChanges(services.working_folder)
         self._compared: Pending | None = None  # the call whose file was looked at last
         self._clockwork: Timer | None = None
 
@@ -624,7 +608,6 @@ class ApprovalBoard(FoldingBoard):
 
     @on(Input.Submitted)
     def _submit_feedback(self, event: Input.Submitted) -> None:
-        event.stop()
         decision = self.selection.submit_words(event.value)
         self._leave_stage()
         self._changed()
@@ -668,7 +651,6 @@ class ApprovalBoard(FoldingBoard):
         self._changed_keys()
 
     def _changed_keys(self) -> None:
-        """The keys fade now, and come back once they count again. The hints name what can be done now."""
         self.refresh_bindings()
         self.paint_keys()
         for pause in (MOVED, SETTLE):
@@ -801,7 +783,6 @@ class ApprovalBoard(FoldingBoard):
         self.border_title = title if left is None else f"{title} · {left[0]} in {max(left[1] - now, 0):.0f} s"
 
     def _sizes(self) -> RowSizes:
-        """The columns that the rows share."""
         calls, servers = [one.call for one in self.selection.waiting], dict[str, set[str]]()
         for call in calls:
             servers.setdefault(call.tool, set()).add(call.server)

@@ -222,7 +222,6 @@ def written(arguments: Mapping[str, Any]) -> str:
 
 
 def schema_lines(schema: json_schema.Schema) -> list[Content]:
-    """The lines about the arguments of a tool: name, type, `?` where it may be left out, description."""
     known, needed = json_schema.properties(schema), json_schema.required(schema)
     widest = min(max((len(one_line(name, 24)) for name in known), default=0), 24)
     lines: list[Content] = []

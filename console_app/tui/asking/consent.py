@@ -61,7 +61,6 @@ class Confirm(Dialog[str | None]):
             self.dismiss(event.key)
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        event.stop()
         self.dismiss((event.button.id or "").removeprefix("answer-"))
 
 

@@ -148,7 +148,6 @@ class ChoiceLine(Widget, can_focus=True):
         self.choose((self.chosen + delta) % len(self.labels) if abs(delta) == 1 else self.chosen + delta)
 
     def on_click(self, event: events.Click) -> None:
-        """Choose the label that was clicked, or the next one where only one is shown."""
         if not self._fits:
             self.action_move(1)
             return
@@ -305,8 +304,6 @@ class LinesWidget(TypedWidget):
 
 
 class ChoiceWidget(FieldWidget):
-    """Yes or no, or one of the values that the schema lists; an optional one can be left out."""
-
     def control(self) -> ComposeResult:
         values = self._values
         chosen = next((at for at, one in enumerate(values) if one is self.value or _same(one, self.value)), 0)

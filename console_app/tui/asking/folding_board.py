@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.reactive import var
 from textual.visual import VisualType
 
-from console_app.console import Timing
+from console_app.console import Services
 from console_app.domain import one_line
 from console_app.tui.asking.key_lines import KeyLines, key_lines
 from console_app.tui.asking.settled_keys import ALONE, Moved, SettledKeys
@@ -27,8 +27,7 @@ LOWEST = 4  # lines, below which nothing can be read and so nothing decided
 
 
 class FoldingBoard(Vertical, can_focus=True):
-    """Shows something that waits for you; folded, a line with what that is and which key leads to it. Its fields keep
-    their text."""
+    """Shows something that waits for you; folded, a line with what that is and the key that leads to it."""
 
     DEFAULT_CSS = """
     FoldingBoard { height: auto; margin: 0 1; padding: 0 1; display: none; border-subtitle-color: $muted; }
@@ -53,9 +52,10 @@ class FoldingBoard(Vertical, can_focus=True):
     keys: SettledKeys[Any]
     folded = var(False, toggle_class="-folded")
 
-    def __init__(self, timing: Timing, spare: Callable[[], int]) -> None:
+    def __init__(self, services: Services, spare: Callable[[], int]) -> None:
         super().__init__()
-        self._timing = timing
+        self._timing = services.timing
+        self._replayed = services.replay is not None  # what was decided then comes by itself
         self._spare = spare  # lines that it may take at most
 
     def on_paste(self, event: events.Paste) -> None:

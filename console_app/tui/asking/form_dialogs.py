@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, cast
 
-from textual import events, on
+from textual import events, on, work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
@@ -94,15 +94,11 @@ async def _rest(app: App[int], calls: list[ManualCall]) -> list[ManualCall]:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """The call that was filled in, and whether to run the calls now or to fill in another."""
-
     call: ManualCall
     then: Literal["run", "another"]
 
 
 class FormDialog(Dialog[Result]):
-    """Has a form of one object filled in, below what it is `about`."""
-
     DEFAULT_CLASSES = "dialog form"
 
     def __init__(self, title: str, about: str, widget: FieldWidget, beside: Content | None = None) -> None:
@@ -140,8 +136,7 @@ class FormDialog(Dialog[Result]):
         """Leave with what is filled in, where that can be."""
 
     @on(Input.Submitted)
-    def _entered(self, event: Input.Submitted) -> None:
-        event.stop()
+    def _entered(self) -> None:
         self.action_run()
 
 
@@ -216,10 +211,8 @@ class CallForm(FormDialog[Filled | None], sheets=("form.tcss", "call_form.tcss")
         elif (value := self.read()) is not None:
             await self._put(widget_for(self._form, value, label=""))
 
-    def action_earlier(self) -> None:
-        self.run_worker(self._take_earlier, exclusive=True)
-
-    async def _take_earlier(self) -> None:
+    @work(exclusive=True)
+    async def action_earlier(self) -> None:
         if not self._earlier:
             self.notify("This tool was not called by hand before.", markup=False)
             return
@@ -244,7 +237,6 @@ class EarlierCalls:
         return [one for one in safe_text.as_list(self._read().get(label)) if isinstance(one, dict)]
 
     def add(self, label: str, arguments: Mapping[str, Any]) -> None:
-        """Keeps a call as the newest of its tool, which becomes the newest tool."""
         if self._path is None or len(json.dumps(dict(arguments))) > LARGEST:
             return
         before = [one for one in self.of(label) if one != dict(arguments)]

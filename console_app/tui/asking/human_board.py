@@ -17,7 +17,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
-from console_app.console import PendingQuestion, Reply, Timing
+from console_app.console import PendingQuestion, Reply, Services
 from console_app.domain import one_line, questions
 from console_app.records import dataclass
 from console_app.tui.asking.folding_board import FoldingBoard
@@ -67,10 +67,10 @@ class HumanBoard(FoldingBoard):
     class Closed(Message):
         """Says that the form of a question which is gone was closed."""
 
-    def __init__(self, *, model: Callable[[], str], timing: Timing, spare: Callable[[], int]) -> None:
-        super().__init__(timing, spare)
-        self.keys = SettledKeys[tuple[PendingQuestion, Reply]](timing.now)
-        self._model = model
+    def __init__(self, services: Services, spare: Callable[[], int]) -> None:
+        super().__init__(services, spare)
+        self.keys = SettledKeys[tuple[PendingQuestion, Reply]](self._timing.now)
+        self._engine = services.engine
         self._label: Callable[[str], str] = lambda _call_id: ""
         self._open: list[PendingQuestion] = []
         self._view: AskedView | None = None
@@ -105,7 +105,7 @@ class HumanBoard(FoldingBoard):
         if self._view is None and self._open:
             from console_app.tui.asking.question_views import view_of  # 50 ms, with the forms: not at the start
 
-            self._put(view_of(self._open[0], self._model()))
+            self._put(view_of(self._open[0], self._engine.provider.model))
         self._hidden = hidden
         self.set_class(self.is_asking and not hidden, "-asking")
         self._keep_time()
@@ -229,10 +229,6 @@ class HumanBoard(FoldingBoard):
             self.post_message(self.Left())
 
     @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self._go_on()
-
     def _go_on(self) -> None:
         fields = self._fields
         at = next((at for at, widget in enumerate(fields) if widget.has_focus), -1)

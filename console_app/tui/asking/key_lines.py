@@ -46,8 +46,7 @@ class KeyLines(Static):
 def key_lines(
     pairs: Sequence[tuple[str, str]], width: int, *, accent: str, counts: bool | Container[str], clicks: bool = False
 ) -> list[Content]:
-    """`pairs` are (key, what it does); those that don't count are faint. `clicks`: they can be clicked, as no field has
-    the focus."""
+    """`pairs` are (key, what it does); those that don't count are faint. `clicks`: no field has the focus."""
     pieces: list[Content] = []
     for key, does in pairs:
         bright = counts if isinstance(counts, bool) else key in counts

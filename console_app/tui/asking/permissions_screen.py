@@ -42,8 +42,8 @@ class PermissionsScreen(Dialog[None]):
         Binding("A", "add('always')", "add a rule to your configuration", id="permissions.add_always"),
         Binding("d,delete", "remove", "remove the rule", id="permissions.remove"),
         Binding("m", "mode", "next mode", id="permissions.mode"),
-        Binding("j", "move(1)", "next rule", id="permissions.next", show=False),
-        Binding("k", "move(-1)", "previous rule", id="permissions.previous", show=False),
+        Binding("j", "focused.cursor_down", "next rule", id="permissions.next", show=False),
+        Binding("k", "focused.cursor_up", "previous rule", id="permissions.previous", show=False),
     ]
 
     def __init__(self, permissions: Permissions, modes: ModeSwitch, changed: Callable[[], None]) -> None:
@@ -71,8 +71,7 @@ class PermissionsScreen(Dialog[None]):
     def action_add(self, how: str) -> None:
         self._keep = how == "always"
         self.add_class("-adding")
-        field = self.query_one(Input)
-        field.focus()
+        self.query_one(Input).focus()
         self._note("Saved in your settings." if self._keep else "For this session only.")
 
     def action_remove(self) -> None:
@@ -97,13 +96,6 @@ class PermissionsScreen(Dialog[None]):
         self._fill()
         self._changed()
 
-    def action_move(self, delta: int) -> None:
-        options = self.query_one(OptionList)
-        if delta > 0:
-            options.action_cursor_down()
-        else:
-            options.action_cursor_up()
-
     def action_leave(self) -> None:
         if self.has_class("-adding"):
             self._stop_adding()
@@ -112,7 +104,6 @@ class PermissionsScreen(Dialog[None]):
 
     @on(Input.Submitted)
     def _added(self, event: Input.Submitted) -> None:
-        event.stop()
         word, _, text = event.value.strip().partition(" ")
         action = _ACTIONS.get(word)
         if action is None:

@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from console_app.console import Timing
+from console_app.console import Services
 from console_app.domain import displayed
 from console_app.domain.transcript import CallView
 from console_app.records import dataclass
@@ -52,17 +52,12 @@ class QuestionBoard(FoldingBoard):
     @dataclass
     class Answered(Message):
         call_id: str
-        text: str
+        text: str | None  # None: no answer is given
 
-    @dataclass
-    class Declined(Message):
-        call_id: str
-
-    def __init__(self, *, timing: Timing, spare: Callable[[], int], replayed: bool = False) -> None:
-        super().__init__(timing, spare)
-        self._replayed = replayed  # the answer that was given comes by itself
-        self.can_focus = not replayed
-        self.keys = SettledKeys[str](timing.now)
+    def __init__(self, services: Services, spare: Callable[[], int]) -> None:
+        super().__init__(services, spare)
+        self.can_focus = not self._replayed
+        self.keys = SettledKeys[str](self._timing.now)
         self._calls: list[CallView] = []
         self._end = DisplayedEnd()  # of the question and its answers
         self._out_of_words = False  # the focus comes from the line below
@@ -102,8 +97,7 @@ class QuestionBoard(FoldingBoard):
             self._paint()
 
     def on_key(self, event: events.Key) -> None:
-        """Note every key before its binding runs: one right behind another was not meant. Letters go to the line for
-        words."""
+        """Note every key before its binding runs: one right behind another was not meant. Letters begin an answer."""
         if not self.has_focus:
             return
         settled = self.keys.settled
@@ -150,7 +144,6 @@ class QuestionBoard(FoldingBoard):
 
     @on(Input.Submitted)
     def _submit_words(self, event: Input.Submitted) -> None:
-        event.stop()
         if event.value.strip() and self._calls:
             self.post_message(self.Answered(self._calls[0].id, event.value.strip()))
 
@@ -181,8 +174,7 @@ class QuestionBoard(FoldingBoard):
     def _choose(self) -> None:
         answer = self.keys.take()
         if answer is not None and self._calls:
-            call_id = self._calls[0].id
-            self.post_message(self.Declined(call_id) if answer == NO_ANSWER else self.Answered(call_id, answer))
+            self.post_message(self.Answered(self._calls[0].id, None if answer == NO_ANSWER else answer))
         self.paint_keys()
 
     def _paint(self) -> None:

@@ -90,7 +90,6 @@ class ApprovalSelection:
         return False
 
     def move(self, delta: int) -> bool:
-        """Move to the next or previous row, round the ends; or among the rules that could be written."""
         if self.stage == "rule" and (approval := self.current) is not None:
             self.rule_choice = (self.rule_choice + delta) % len(approval.rules)
             self.keys.changed()
@@ -117,8 +116,7 @@ class ApprovalSelection:
         return ""
 
     def unseen(self, what: str) -> int | None:
-        """The first row that a key would approve without its end displayed, or deny out of sight; None without such a
-        row."""
+        """The first row that a key would approve without its end displayed, or deny out of sight, if there is one."""
         if what == "none":
             return next((n for n, one in enumerate(self.waiting) if one.call.id not in self.had_row), None)
         meant = {one.call.id for one in self._meant(what)} if self.stage == "choosing" else set[str]()

@@ -82,8 +82,7 @@ class SettledKeys(Generic[T]):
         self._quiet, self._newest = now, key
 
     def decide(self, decision: T, *, here: bool = False) -> bool:
-        """Hold the decision of a key until it proves to be alone; `here`: it is for the selected row. False for one too
-        early."""
+        """Hold the decision of a key until it proves to be alone. False for one too early; `here`: for this row."""
         if not (self.settled_here if here else self.settled):
             self.changed()
             return False
@@ -115,7 +114,6 @@ def lines_below(view: Widget) -> int:
 
 
 def place(view: Widget) -> str:
-    """Say how many lines are out of sight; "" where all can be seen."""
     above, below = round(view.scroll_offset.y), lines_below(view)
     said = f"{plural(above, 'line')} above" if above else ""
     return f"{said}, {below:,} below" if said and below else f"{plural(below, 'line')} below" if below else said

@@ -140,7 +140,6 @@ class EventRouter:
                 assert_never(event)
 
     async def show_all(self, happened: Sequence[ev.Event]) -> None:
-        """Show all that happened, in slices so that keys pass."""
         for at in range(0, len(happened), STORED_SLICE):
             for event in happened[at : at + STORED_SLICE]:
                 self.show(event)
@@ -183,7 +182,6 @@ class EventRouter:
                 )
 
     def said(self, text: str, at: float) -> None:
-        """Show words that were said to an agent, which has not read them yet."""
         block = UserBlock(text, steered=True)
         block.receipt = "not read yet"
         self._unread.append((block, at))
@@ -337,7 +335,6 @@ class EventRouter:
     # Reasoning stands above all else of a step, whatever order their first events came in; text and calls as they came.
 
     def _spoken(self, text: str) -> None:
-        """More of the answer, behind all of it that came."""
         answer = self._answer(begin := self._step.behind)
         answer.append(text if answer.markdown.text or not begin else text.lstrip("\n"))
         self._view.changed(answer)
@@ -355,8 +352,7 @@ class EventRouter:
             self._view.changed(answer)
 
     def _answer(self, begin: int) -> AssistantBlock:
-        """The block of the text that begins with this character; where there is none, a new one above the calls that
-        stand behind its beginning."""
+        """The block of the text that begins with this character, or a new one above the calls that stand behind."""
         if begin not in self._step.answers:
             group = self._step.group
             self._report(but=group)

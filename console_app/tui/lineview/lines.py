@@ -78,7 +78,6 @@ def cut(text: str, cells: int) -> int:
 
 
 def crop(pieces: Iterable[Piece], cells: int, ellipsis: str = "…") -> list[Piece]:
-    """The pieces, cut to `cells` with an ellipsis where something was lost."""
     kept: list[Piece] = []
     room = cells
     pending = iter(pieces)

@@ -104,7 +104,6 @@ def readable(ink: Color, ground: Color, ratio: float = TEXT_CONTRAST) -> Color:
 
 
 def palette_of(app: App[Any]) -> Palette:
-    """The palette of what the app has on: its theme, and whether anything may move."""
     palette = build_palette(app.theme_variables, dark=app.current_theme.dark)
     palette = replace(palette, canvas=getattr(app, "canvas", None))
     if app.no_color:

@@ -165,7 +165,6 @@ class ConversationView(ScrollView, can_focus=True):
     }
     """
 
-    ALLOW_SELECT = True
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 
     @dataclass
@@ -196,8 +195,6 @@ class ConversationView(ScrollView, can_focus=True):
 
     @dataclass
     class Typed(Message):
-        """Letters that were typed, and meant for the prompt."""
-
         text: str
 
     @dataclass
@@ -274,7 +271,6 @@ class ConversationView(ScrollView, can_focus=True):
     # ---------------------------------------------------------------- content
 
     def add_block(self, block: Block, *, before: Block | None = None) -> None:
-        """Adds a block at the end, or before another."""
         self._list.add(block, before)
         if not self.following and block.index == len(self.blocks) - 1:
             self._below += 1
@@ -340,8 +336,7 @@ class ConversationView(ScrollView, can_focus=True):
         self.frames.wake()
 
     def paint_frame(self, live_too: bool = True) -> bool:
-        """Paint the blocks on screen that changed, and with `live_too` those that move by themselves. Return False
-        where none does."""
+        """Paint what changed on screen, and with `live_too` what moves by itself; False where nothing does."""
         if self.size.width != self._list.width:
             # Textual tells nobody of a size that was looked up (`region`) between a scroll elsewhere and the layout.
             self._lay_out()
@@ -546,12 +541,7 @@ class ConversationView(ScrollView, can_focus=True):
         line, index, place = self._lines(y, 1)[0]
         return line if index < 0 else line.apply_offsets(0, index * ROWS_A_BLOCK + place)
 
-    @property
-    def allow_select(self) -> bool:
-        return True
-
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The selected text as it is seen, without borders and gutters."""
         now = self._clock()
 
         def lines_of(index: int) -> Sequence[Line]:
@@ -562,9 +552,6 @@ class ConversationView(ScrollView, can_focus=True):
 
         text = selected_text(selection, self.blocks, lines_of)
         return (text, "\n") if text else None
-
-    def selection_updated(self, selection: Selection | None) -> None:
-        self.refresh()
 
     # ----------------------------------------------------------------- cursor
 
@@ -596,7 +583,6 @@ class ConversationView(ScrollView, can_focus=True):
             self.changed(block)
 
     def says_of(self, call: CallView) -> str:
-        """The words that `say_of` put on the row of a call; "" where they are gone."""
         block = self.cursor
         return block.says if isinstance(block, CallBlock) and block.call is call else ""
 
@@ -617,8 +603,7 @@ class ConversationView(ScrollView, can_focus=True):
             self._scroll_by_hand(at - self.size.height // 3)
 
     def go_to_turn(self, block: Block) -> None:
-        """Take the focus and select the message that begins a turn, its first line at the top where the text below
-        allows it."""
+        """Take the focus and select the message that begins a turn, its first line at the top if that can be."""
         self._enter(block)
         self._scroll_by_hand(self._list.top_of(block) + block.gap)
 
@@ -763,7 +748,6 @@ class ConversationView(ScrollView, can_focus=True):
             self._open(block)
 
     def _open(self, block: Block) -> None:
-        """Open or fold a block; of an agent its conversation is shown."""
         if isinstance(block, CallBlock) and block.call.runs and not block.open:
             self.post_message(self.AgentOpened(block.call))
         else:

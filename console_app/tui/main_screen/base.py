@@ -153,7 +153,6 @@ class Survival:
         self._times: deque[float] = deque(maxlen=MANY)
 
     def goes_on(self, error: BaseException) -> bool:
-        """Tell whether the console goes on after `error`, which is logged."""
         now = self._clock()
         self._times.append(now)
         if len(self._times) == MANY and now - self._times[0] < SOON:
@@ -163,5 +162,4 @@ class Survival:
 
     @staticmethod
     def line_of(error: BaseException) -> str:
-        """Say in a line that the console survived an error."""
         return f"Fanout made a mistake and went on: {one_line(repr(error), 160)}. /log has the details."

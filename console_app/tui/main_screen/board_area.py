@@ -45,25 +45,18 @@ class BoardArea(Vertical):
         super().__init__()
         self._ui = ui
         self._refuse = refuse
+        self._program = console
         self._services = console.services
-        self._conversation = console.conversation
-        self._permissions = console.permissions
-        self._calls = console.calls
         self._dialogs = dialogs
-        self._pending = console.pending
         self._had = 0  # lines to spare
         self._reading = False  # in the conversation, which has the focus
         self._timer: Later | None = None
 
     def compose(self) -> ComposeResult:
-        services = self._services
-        timing, spare, replayed = services.timing, self._spare, services.replay is not None
         self.todo = TodoPane()
-        self.approvals = ApprovalBoard(
-            timing=timing, spare=spare, folder=services.working_folder, replayed=replayed, now=services.clock
-        )
-        self.human = HumanBoard(model=lambda: services.engine.provider.model, timing=timing, spare=spare)
-        self.questions = QuestionBoard(timing=timing, spare=spare, replayed=replayed)
+        self.approvals = ApprovalBoard(self._services, self._spare)
+        self.human = HumanBoard(self._services, self._spare)
+        self.questions = QuestionBoard(self._services, self._spare)
         self._boards: tuple[Board, ...] = (self.approvals, self.human, self.questions)
         yield from (self.todo, *self._boards)
 
@@ -80,11 +73,11 @@ class BoardArea(Vertical):
         self._asking: set[str | PendingQuestion] = set()
         self._put_off = False  # you left the board: it waits until a new call comes
 
+    @on(HumanBoard.Closed)
     def sync(self) -> None:
-        """Show what waits now: a call may have begun or ceased to."""
         queue, known = self._services.human.open, self._transcript.calls
         calls = [*self._transcript.open_calls.values()] if self._transcript.waiting else []
-        waiting = self._pending.of(calls)
+        waiting = self._program.pending.of(calls)
         asking = [call for call in calls if call.asks]
         ids, fresh = {one.call.id for one in waiting}, {*(call.id for call in asking), *queue}
         if ids - self._waiting or fresh - self._asking:
@@ -128,7 +121,6 @@ class BoardArea(Vertical):
 
     @property
     def places(self) -> list[tuple[str, Widget]]:
-        """The boards with keys of their own, for help."""
         return [
             ("On the approvals", self.approvals),
             ("On what a server asks", self.human),
@@ -151,8 +143,7 @@ class BoardArea(Vertical):
         self._refuse(nothing_here(event))
 
     def on_mount(self) -> None:
-        """Name the file of rules that are to stay, and share the room again when others give or take some."""
-        self.approvals.rules_path = self._permissions.rules_path
+        self.approvals.rules_path = self._program.permissions.rules_path
         self.screen.screen_layout_refresh_signal.subscribe(self, self._share_room)  # pyright: ignore[reportUnknownMemberType]
         self.watch(self.screen, "focused", self._focus_moved, init=False)
 
@@ -178,7 +169,7 @@ class BoardArea(Vertical):
 
     @on(ApprovalBoard.Decided)
     def _decided(self, event: ApprovalBoard.Decided) -> None:
-        self._permissions.decide(event.decision)
+        self._program.permissions.decide(event.decision)
 
     @on(ApprovalBoard.EditRequested)
     def _edit_requested(self, event: ApprovalBoard.EditRequested) -> None:
@@ -191,7 +182,7 @@ class BoardArea(Vertical):
         shown = self.approvals.selection.fingerprint(call.id)
 
         def use(call_id: str, arguments: dict[str, Any]) -> None:
-            self._permissions.run_edited(call_id, arguments, shown, comment)
+            self._program.permissions.run_edited(call_id, arguments, shown, comment)
 
         self._ui.open(self._dialogs.edit_arguments, call, "runs it with these", use)
 
@@ -205,21 +196,13 @@ class BoardArea(Vertical):
     def _replied(self, event: HumanBoard.Replied) -> None:
         self._services.human.answer(event.asked, event.reply)
 
-    @on(HumanBoard.Closed)
-    def _question_closed(self) -> None:
-        self.sync()
-
     @on(HumanBoard.CopyRequested)
     def _copy_address(self, event: HumanBoard.CopyRequested) -> None:
         self._ui.copy(event.text)
 
     @on(QuestionBoard.Answered)
     def _answered(self, event: QuestionBoard.Answered) -> None:
-        self._calls.answer(event.call_id, event.text)
-
-    @on(QuestionBoard.Declined)
-    def _declined(self, event: QuestionBoard.Declined) -> None:
-        self._calls.answer(event.call_id, None)
+        self._program.calls.answer(event.call_id, event.text)
 
     @on(FoldingBoard.Left)
     def _left(self) -> None:
@@ -232,7 +215,7 @@ class BoardArea(Vertical):
     @on(TodoPane.Edited)
     async def _todo_edited(self, event: TodoPane.Edited) -> None:
         if (edited := self._services.engine.edit_todo(event.items)) is not None:
-            await self._conversation.deliver(edited)
+            await self._program.conversation.deliver(edited)
 
     @on(TodoPane.Left)
     def _todo_left(self) -> None:

@@ -81,7 +81,6 @@ class AgentPane(Vertical):
         self.view.clear()
 
     def happened(self, event: Event) -> None:
-        """Show an event of the session, which its transcript has already."""
         if self._router is not None and (event.agent == self.agent or event.agent.startswith(f"{self.agent}/")):
             self._router.show(event)
 
@@ -107,8 +106,6 @@ class AgentPane(Vertical):
 
 
 class ShownConversation:
-    """Shows the conversation of one chat screen in its widgets. After `clear`, `transcript` is a new one."""
-
     def __init__(
         self, view: ConversationView, boards: BoardArea, prompt: Prompt, console: Console, agent: AgentPane
     ) -> None:
@@ -208,7 +205,6 @@ class ConsoleUi(Ui):
 
     @property
     def talking(self) -> bool:
-        """Tell whether a conversation is on screen, and not the opening page."""
         return self._screen.talking
 
     @talking.setter

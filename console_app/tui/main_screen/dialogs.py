@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, ClassVar
 
-from textual import events, getters, on
+from textual import events, on
 from textual.app import App, ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -26,7 +26,6 @@ from console_app.tui.prompt.commands import CommandLine
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.terminal.key_names import key_name
-from console_app.tui.textual_internals import typed_app
 from console_app.tui.themes import LoadedTheme
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.dialog import Dialog, DialogBox
@@ -45,13 +44,11 @@ class Dialogs:
         self._prompt = prompt
 
     async def help(self, commands: Sequence[Bound], places: Sequence[tuple[str, Widget]]) -> None:
-        """Show keys, by the `places` that have some, and commands."""
         from console_app.tui.main_screen.over.help import HelpScreen, key_sections
 
         await self._ui.push(HelpScreen(key_sections(self._ui.app, places), commands))
 
     async def commands(self, commands: CommandLine, keys: Mapping[str, str]) -> None:
-        """Offer the commands to pick from, each listed once, with the `keys` that do the same."""
         choices = [
             Choice(f"/{one.name}", f"{key} · {one.about}" if (key := keys.get(one.name)) else one.about)
             for one in (command.intent for command in commands)
@@ -61,11 +58,7 @@ class Dialogs:
         if picked is not None and (command := commands.get(picked.removeprefix("/"))) is not None:
             commands.run(command)
 
-    async def pick_model(self) -> str | None:
-        return await self._ui.push(ModelPicker(self._services.models))
-
     async def connect(self) -> None:
-        """Connect a model by its address; it answers from then on."""
         from console_app.tui.main_screen.over.connect_screen import ConnectScreen
 
         if self._services.connecting is None:
@@ -75,7 +68,6 @@ class Dialogs:
             self._ui.tell("info", kept)
 
     async def theme(self, themes: Sequence[LoadedTheme], _console: Console, name: str) -> None:
-        """Switch to the theme called `name`, or let the user pick one of `themes`."""
         names = [theme.theme.name for theme in themes]
         if name and name not in names:
             self._ui.tell("error", f"There is no theme {one_line(name, 40)}. There are: {', '.join(names)}.")
@@ -91,7 +83,6 @@ class Dialogs:
                 self._ui.tell("warning", error.line)
 
     async def settings(self, themes: Sequence[LoadedTheme], _console: Console, query: str) -> None:
-        """Show every setting, to be changed; those that can hold do so from then on."""
         from console_app.tui.main_screen.over.settings_screen import SettingsScreen
 
         if (own := self._services.settings) is None:
@@ -190,7 +181,6 @@ class Dialogs:
         await self._ui.report(one_line(call.label, 60), lambda: call_text(call, exchange(call.id)), every=0.5)
 
     async def files(self, files: Sequence[Artifact], server: str) -> None:
-        """Open a file or a link of a result of `server`; of several the one that is picked."""
         from console_app.tui.servers.resource_screen import choose_and_open
 
         read = partial(self._offers.read, server) if server and self._services.hub is not None else None
@@ -215,7 +205,6 @@ class Dialogs:
             await sessions.go_on_from(call.id, *changed.values())
 
     async def compare(self, name: str) -> None:
-        """Show this conversation beside the one it was forked from, its newest fork, or the one of that id."""
         from console_app.tui.sessions.compare import CompareScreen
 
         if (pair := await self._console.sessions.pair(name)) is not None:
@@ -255,7 +244,6 @@ class ModelPicker(PickList):
         self._wanted = ""  # typed and entered while the list was not there yet
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.run_worker(self._ask, exclusive=True)
 
     async def _ask(self) -> None:
@@ -285,8 +273,6 @@ class ModelPicker(PickList):
 class ThemePicker(PickList):
     """The result is a theme's name; the app already wears it."""
 
-    app = getters.app(typed_app)
-
     def __init__(self, themes: Sequence[LoadedTheme], current: str) -> None:
         super().__init__(
             "Theme", [Choice(theme.theme.name, theme.about) for theme in themes], current=current, hint="type to search"
@@ -303,8 +289,6 @@ class ThemePicker(PickList):
 
 
 class CallMenu(Dialog[str | None]):
-    """Gives the action of the binding that was picked; None where none was."""
-
     DEFAULT_CLASSES = "dialog -menu"
     AUTO_FOCUS = "OptionList"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "close", id="menu.close")]
@@ -326,5 +310,4 @@ class CallMenu(Dialog[str | None]):
 
     @on(OptionList.OptionSelected)
     def _picked(self, event: OptionList.OptionSelected) -> None:
-        event.stop()
         self.dismiss(self._acts[event.option_index].action)

@@ -65,14 +65,7 @@ class PromptArea(Vertical):
 
     def on_mount(self) -> None:
         self.screen.screen_layout_refresh_signal.subscribe(self, self._place_toasts)  # pyright: ignore[reportUnknownMemberType]
-        services = self._services
-        self.drafts = DraftKeeping(
-            services.library,
-            lambda: services.engine.session_id if services.engine.transcript.turns else "",
-            services.working_folder,
-            self.prompt,
-            opening=bool(services.resume),
-        )
+        self.drafts = DraftKeeping(self._services, self.prompt)
 
     @on(TextArea.Changed)
     def _changed(self) -> None:

@@ -23,7 +23,7 @@ from console_app.tui.main_screen.bars.status_bar import StatusBar
 from console_app.tui.main_screen.base import IDLE, MainScreen
 from console_app.tui.main_screen.board_area import BoardArea
 from console_app.tui.main_screen.console_ui import AgentPane, ConsoleUi, ShownConversation
-from console_app.tui.main_screen.dialogs import CallMenu, Dialogs
+from console_app.tui.main_screen.dialogs import CallMenu, Dialogs, ModelPicker
 from console_app.tui.main_screen.over.copying import copy_answer, copy_part, name_of
 from console_app.tui.main_screen.prompt_area import PromptArea
 from console_app.tui.main_screen.start.welcome import Welcome
@@ -73,17 +73,8 @@ class ChatScreen(MainScreen):
         self._quit_at = self._interrupted_at = self._escaped_at = float("-inf")
         self.dialogs = Dialogs(ui, console, self.offers, lambda: self.prompt)
         if services.hub is not None and services.servers is not None:  # else, as in a replay, there is nothing to open
-            self.offers.bench = Workbench(
-                services.hub,
-                ui,
-                statuses=services.servers.statuses,
-                engine=services.engine,
-                calls=lambda: ui.shown.transcript.calls,
-                run=self.dialogs.call,
-                redact=services.redact,
-                folder=services.working_folder,
-                clock=services.clock,
-            )
+            statuses, run = services.servers.statuses, self.dialogs.call
+            self.offers.bench = Workbench(services, services.hub, ui, statuses, lambda: ui.shown.transcript.calls, run)
         ui.connect(console)
         self._themes = themes
         self._first_prompt = prompt
@@ -123,7 +114,6 @@ class ChatScreen(MainScreen):
 
     @property
     def view(self) -> ConversationView:
-        """The conversation on the screen: the user's, or that of an agent."""
         return self.ui.view
 
     def frame_took(self, seconds: float, painted: set[Widget]) -> None:
@@ -170,7 +160,7 @@ class ChatScreen(MainScreen):
         ui, dialogs, themes = self.ui, self.dialogs, self._themes
 
         async def model(console: Console, rest: str) -> None:
-            await console.use_model(rest or await dialogs.pick_model())
+            await console.use_model(rest or await ui.push(ModelPicker(console.models)))
 
         async def call(console: Console, rest: str) -> None:
             if "{" in rest:
@@ -358,7 +348,6 @@ class ChatScreen(MainScreen):
             self.view.focus()
 
     def _go_to_what_waits(self) -> bool:
-        """Go to the board that waits for you. Return False where none does, or it has the focus already."""
         board = self.ui.shown.boards.wanted
         if board is None or board.has_focus_within:
             return False

@@ -44,7 +44,6 @@ class CommandLine:
         return self._own.get(name.lower()) or self._offered.get(name)
 
     def find(self, name: str) -> Bound | None:
-        """Return the command of that name. Where there is none, say so and return None."""
         if (command := self.get(name)) is None:
             self._ui.toast(self._own.missing(name.lower(), self._offered))
         return command
@@ -56,16 +55,11 @@ class CommandLine:
 
     def completions(self, token: Token) -> Sequence[Completion]:
         if token.kind == "command":
-            return [
-                Completion(f"/{one.intent.name}", f"/{one.intent.name} ", one.intent.about, runs=True)
-                for one in self._match(token.query)
-            ]
+            table = self._offered if ":" in token.query else {one.intent.name: one for one in self}
+            found = best(token.query, table, MOST_MATCHES)
+            return [Completion(f"/{name}", f"/{name} ", table[name].intent.about, runs=True) for name in found]
         command = self.get(token.command)
         if command is None:
             return ()
         names = best(token.query, command.choices(self._console), 12)
         return [Completion(name, name, runs=True) for name in names]
-
-    def _match(self, query: str) -> list[Bound]:
-        table = self._offered if ":" in query else {one.intent.name: one for one in self}
-        return [table[name] for name in best(query, table, MOST_MATCHES)]

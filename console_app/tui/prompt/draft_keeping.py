@@ -4,37 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
+from console_app.console import Services
 from console_app.sessions import PromptDraft, PromptDrafts
 from console_app.tui.prompt.prompt import Prompt
-
-if TYPE_CHECKING:
-    from console_app.sessions import Library
 
 PAUSE = 0.3  # seconds between two writes while someone types
 
 
 class DraftKeeping:
-    """Keeps the draft of one prompt on disk, for the session that it is meant for. `speaking` returns the id of the
-    session that the engine speaks in, "" before it has begun. `opening` means that a stored session is being opened,
-    and what is written until then belongs to it. Nothing is kept before `restore`."""
+    """Keeps the draft of one prompt on disk, for the session that it is meant for. Nothing is kept before `restore`."""
 
-    def __init__(
-        self, library: Library | None, speaking: Callable[[], str], folder: Path, prompt: Prompt, *, opening: bool
-    ) -> None:
-        self._drafts = PromptDrafts(None) if library is None else library.drafts
-        self._library = library
-        self._speaking = speaking
+    def __init__(self, services: Services, prompt: Prompt) -> None:
+        self._library = services.library
+        self._drafts = PromptDrafts(None) if self._library is None else self._library.drafts
+        self._engine = services.engine
         self._prompt = prompt
-        self._new = PromptDrafts.of_new(folder)
+        self._new = PromptDrafts.of_new(services.working_folder)
         self._kept_for = self._new
-        self._opening = opening
+        self._opening = bool(services.resume)  # a stored session: what is written until then belongs to it
         self._reading = True  # the draft that is on disk is not in the prompt yet, and must not be replaced
         self._left: Prompt.Submitted | None = None  # what stays behind while another session is on its way
         self._closed = False
@@ -132,11 +124,10 @@ class DraftKeeping:
 
     def _notice_begin(self) -> None:
         reads = self._library is not None and self._library.read_only
-        if self._kept_for == self._new and not reads and (name := self._speaking()):
-            self._rename(name)
+        if self._kept_for == self._new and not reads and self._engine.transcript.turns:
+            self._rename(self._engine.session_id)
 
     def _rename(self, now: str) -> None:
-        """Keep the same text under another name from here on."""
         before, self._kept_for = self._kept_for, now
         if before != now:
             self._out_of_date.append(before)

@@ -66,7 +66,6 @@ class Pastes:
         return placeholder
 
     def behind(self, text: str) -> dict[str, str]:
-        """Return the pastes whose placeholders stand in `text`."""
         return {name: self._texts[name] for name in _PLACEHOLDER.findall(text) if name in self._texts}
 
     def put_back(self, text: str, pastes: Mapping[str, str]) -> str:
@@ -74,7 +73,6 @@ class Pastes:
         return _PLACEHOLDER.sub(lambda m: self.take(pastes[m.group()]) if m.group() in pastes else m.group(), text)
 
     def expand(self, text: str) -> str:
-        """Return `text` with every placeholder of this session written out."""
         if not self._texts:
             return text
         return _PLACEHOLDER.sub(lambda match: self._texts.get(match.group(), match.group()), text)
@@ -169,8 +167,6 @@ class Prompt(TextArea):
 
     @dataclass
     class CompletionMoved(Message):
-        """Up or Down while the completion list is open."""
-
         delta: int
 
     class Left(Message):
@@ -212,7 +208,6 @@ class Prompt(TextArea):
         self.recalled = self.text
 
     def take_over(self, other: Prompt) -> None:
-        """Continue with the text of `other`, with the cursor where it is there."""
         self.pastes = other.pastes
         self.touched_at = other.touched_at
         self.load_text(other.text)
@@ -274,12 +269,10 @@ class Prompt(TextArea):
             self.replace(mentions, start, end)
 
     def write(self, text: str) -> None:
-        """Write `text` at the cursor, in place of the selection."""
         if result := self._replace_via_keyboard(text, *self.selection):
             self.move_cursor(result.end_location)
 
     def attach(self, mention: str) -> None:
-        """Put a mention of a file at the cursor, as a word of its own."""
         row, column = min(self.selection)
         before = self.document[row][:column]
         self.write(f"{'' if not before or before[-1].isspace() else ' '}{mention} ")
@@ -307,7 +300,6 @@ class Prompt(TextArea):
         self._replace_via_keyboard("\n", *self.selection)
 
     def action_older_or_up(self) -> None:
-        """Go up in the list, in the text, and from its first line into the history."""
         if self.completing:
             self.post_message(self.CompletionMoved(-1))
         elif not self.navigator.is_first_wrapped_line(self.cursor_location):

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from rich.cells import cell_len
-from textual import getters, on
+from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -55,7 +55,6 @@ class FileIndex:
         self._narrowed: tuple[str, list[str], int, Sequence[str]] = ("", [], 0, ())  # what the last query left
 
     def close(self) -> None:
-        """End the walk that goes on."""
         self._closed = True
 
     async def find(self, query: str, limit: int = 8) -> list[str]:
@@ -280,13 +279,10 @@ PAUSE = 0.15  # seconds of no typing before what is named is looked at
 
 
 async def _nothing(_token: Token) -> AsyncIterator[Completions]:
-    """Stands where there is nothing but files."""
     yield Completions()
 
 
 class PromptBox(Vertical):
-    """Holds `CompletionPopup` over `Prompt`."""
-
     DEFAULT_CSS = """
     PromptBox { height: auto; }
     PromptBox > Prompt {
@@ -358,10 +354,7 @@ class PromptBox(Vertical):
         return True
 
     @on(Prompt.PasteRequested)
-    def _paste_asked_for(self, event: Prompt.PasteRequested) -> None:
-        event.stop()
-        self.run_worker(self._paste, group="paste")
-
+    @work(group="paste")
     async def _paste(self) -> None:
         """Paste a picture as its file's name, or a text, from the desktop's clipboard, else what was copied here."""
         prompt, picture, text = self.prompt, "", ""
@@ -497,7 +490,6 @@ class PromptBox(Vertical):
 
     @on(Prompt.CompletionMoved)
     def _moved(self, event: Prompt.CompletionMoved) -> None:
-        event.stop()
         self.popup.move(event.delta)
 
     def _complete(self, run: bool) -> None:
@@ -511,14 +503,12 @@ class PromptBox(Vertical):
             self.popup.move(1)
 
     def _is_there(self, completion: Completion) -> bool:
-        """Tell whether the completion is typed already, so that Enter sends."""
         token, prompt = self._token, self.prompt
         row, column = prompt.cursor_location
         return token is not None and prompt.document[row][token.start : column] == completion.insert.rstrip()
 
     @on(CompletionPopup.Clicked)
     def _clicked(self, event: CompletionPopup.Clicked) -> None:
-        event.stop()
         self._insert(event.completion, True)
         self.prompt.focus()
 
@@ -545,8 +535,6 @@ MOST_LINES = 3
 
 
 class QueueStrip(Widget):
-    """Shows `messages`, oldest first; hidden while there are none."""
-
     DEFAULT_CSS = """
     QueueStrip { height: auto; padding: 0 2; color: $muted; text-wrap: nowrap; display: none; }
     QueueStrip.-waiting { display: block; }
@@ -556,7 +544,6 @@ class QueueStrip(Widget):
     paused: reactive[bool] = reactive(False)
 
     def show(self, messages: Sequence[str], paused: bool) -> None:
-        """Show the messages that wait now; `paused` when a stopped turn holds them back."""
         self.set_class(bool(messages), "-waiting")
         self.paused = paused
         self.messages = tuple(messages)

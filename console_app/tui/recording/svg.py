@@ -33,8 +33,6 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class StyledRun:
-    """Text of one look in a row, from a cell on."""
-
     at: int
     cells: int
     text: str
@@ -63,7 +61,6 @@ class Recording:
     cut: bool = False
 
     def as_cast(self) -> str:
-        """Write it as JSON lines, as asciinema plays them."""
         size = {"width": self.columns, "height": self.lines}
         lines: list[object] = [{"version": 2, **size, "env": {"TERM": "xterm-256color"}}]
         before: tuple[Row, ...] = ()
@@ -87,7 +84,6 @@ class Recording:
 
 
 def row_of(segments: Iterable[Segment]) -> Row:
-    """Return a line of a screen, neighbours of one look joined."""
     runs: list[StyledRun] = []
     at, begin, text, look = 0, 0, "", Look()
     for segment in segments:
@@ -161,7 +157,6 @@ def _drawn(recording: Recording) -> str:
 
 
 def _shown(recording: Recording) -> dict[tuple[int, Row], Times]:
-    """Return each row that was anywhere, with the times it was there."""
     found: dict[tuple[int, Row], Times] = {}
     for number, screen in enumerate(recording.screens):
         last = number + 1 == len(recording.screens)

@@ -97,7 +97,6 @@ class FoldingTree(RowList):
     def on_resize(self) -> None:
         if self.scrollable_content_region.width != self._laid_for:
             self._lay()
-        super().on_resize()
 
     def _theme_changed(self, _theme: object) -> None:
         super()._theme_changed(_theme)

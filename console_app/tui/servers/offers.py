@@ -58,7 +58,6 @@ class ServerCompletion:
     # -- resources
 
     def _any(self, query: str) -> list[Completion]:
-        """Return servers that have resources, and resources of all servers that fit."""
         typed = {name: key for key, name in self._hub.typed_servers().items()}
         counts: dict[str, int] = {}
         for one in (*self._hub.resources(), *self._hub.templates()):
@@ -185,7 +184,6 @@ class ServerOffers:
             )
 
     def mark(self, item: Item) -> str:
-        """Return the mark of a thing in the servers screen: "changed", "watched" or ""."""
         server, kind, name = item
         return self.watching.mark(server, name) if kind == "resource" else ""
 
@@ -198,12 +196,9 @@ class ServerOffers:
         if item.kind == "prompt":
             from console_app.tui.servers.prompt_screen import PromptScreen
 
-            found = hub.prompt(item.server, item.name)
-            command = (
-                None
-                if found is None
-                else await self._ui.push(PromptScreen(hub, partial(proposals, hub, found[1]), *found))
-            )
+            if (found := hub.prompt(item.server, item.name)) is None:
+                return False
+            command = await self._ui.push(PromptScreen(hub, partial(proposals, hub, found[1]), *found))
             if command is not None:
                 self._ui.put(command)
             return command is not None

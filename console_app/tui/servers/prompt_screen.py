@@ -110,7 +110,6 @@ class PromptScreen(TreeDialog[str]):
 
 
 def rendered(title: str, found: ResultKind, width: int, palette: Palette) -> Node:
-    """Return a text as what it is (Markdown, JSON, source …), in rows of `width` cells below its title."""
     body, width = ResultBody(found), max(width, 20)
     body.limit = MOST_LINES
     count = len(body.rows(width, palette, palette.base)) if found.text.strip() else 0

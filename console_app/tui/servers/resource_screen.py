@@ -40,7 +40,7 @@ class ResourceScreen(Dialog[Literal["attach"] | None], sheets=("resource.tcss",)
     AUTO_FOCUS = "TextView"
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("a,enter", "attach", "attach", tooltip="name it in the prompt", id="resource.attach"),
+        Binding("a,enter", "dismiss('attach')", "attach", tooltip="name it in the prompt", id="resource.attach"),
         Binding("c", "copy", "copy", id="resource.copy"),
         Binding("f", "files", "open file", id="resource.files"),
         Binding("w", "watch", "watch/stop", tooltip="be told when it changes, or no longer", id="resource.watch"),
@@ -131,9 +131,6 @@ class ResourceScreen(Dialog[Literal["attach"] | None], sheets=("resource.tcss",)
         if self._about:
             line += Content.styled(f"  {one_line(self._about, 300)}", "$muted")
         self.query_one("#facts", Static).update(line)
-
-    def action_attach(self) -> None:
-        self.dismiss("attach")
 
     def action_copy(self) -> None:
         self.app.copy_to_clipboard(self._text)

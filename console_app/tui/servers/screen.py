@@ -32,7 +32,6 @@ from console_app.tui.servers.tree import (
     SwitchTree,
     identity,
 )
-from console_app.tui.servers.workbench import Workbench
 from console_app.tui.terminal.key_names import key_name, writes_text
 from console_app.tui.textual_internals import own_bindings
 from console_app.tui.widgets.dialog import Dialog, DialogBox, HintedInput
@@ -104,7 +103,6 @@ class ServersScreen(Dialog[bool], sheets=("servers.tcss",)):
             yield KeyHints()
 
     def on_mount(self) -> None:
-        """Fold everything but the only server there is."""
         statuses = self._tree.switches.statuses
         if len(statuses) == 1:
             self._tree.switches.open.add(statuses[0].name)
@@ -125,11 +123,7 @@ class ServersScreen(Dialog[bool], sheets=("servers.tcss",)):
         elif moving:
             self._tree.refresh()
 
-    def _go_to(self, server: str) -> None:
-        self._tree.switches.refresh()
-        self._tree.show(self._search.value, ("server", server))
-        self._show()
-
+    @on(Input.Changed, "#search")
     def _show(self) -> None:
         self._tree.show(self._search.value)
         self._details.refresh()
@@ -139,7 +133,6 @@ class ServersScreen(Dialog[bool], sheets=("servers.tcss",)):
 
     @property
     def _news(self) -> str:
-        """The words for an mcp.json that is another on disk, or ""."""
         return self._offers.file.unread if self._offers.file is not None else ""
 
     @property
@@ -155,21 +148,15 @@ class ServersScreen(Dialog[bool], sheets=("servers.tcss",)):
             return row.item.server
         return "" if row is None else row.server
 
-    @property
-    def _bench(self) -> Workbench | None:
-        return self._offers.bench
-
     # -- the cursor and the search
 
     @on(RowList.Moved)
-    def _moved(self, event: RowList.Moved) -> None:
-        event.stop()
+    def _moved(self) -> None:
         self._details.refresh()
         self.refresh_bindings()
 
     @on(RowList.Clicked)
     def _clicked(self, event: RowList.Clicked) -> None:
-        event.stop()
         row = self._tree.rows[event.row]
         at = event.cell - (INDENT if isinstance(row, ItemRow) else 0)
         if at in SWITCH_CELLS:
@@ -179,18 +166,11 @@ class ServersScreen(Dialog[bool], sheets=("servers.tcss",)):
         elif event.again and self._usable(row):
             self.action_use()
 
-    @on(Input.Changed, "#search")
-    def _typed(self, event: Input.Changed) -> None:
-        event.stop()
-        self._show()
-
     @on(Input.Submitted, "#search")
-    def _searched(self, event: Input.Submitted) -> None:
-        event.stop()
+    def _searched(self) -> None:
         self._tree.focus()
 
     def on_key(self, event: events.Key) -> None:
-        """Begin a search with a letter that is no key of this screen; leave it with the arrows."""
         if self.focused is self._search:
             if event.key in ("down", "up"):
                 event.stop()
@@ -225,7 +205,7 @@ class ServersScreen(Dialog[bool], sheets=("servers.tcss",)):
         """Return whether Enter opens or uses what a server offers. A tool can be looked at while it is off, too."""
         if not isinstance(row, ItemRow) or self._tree.switches.changes:
             return False
-        return self._bench is not None if row.item.kind == "tool" else row.on
+        return self._offers.bench is not None if row.item.kind == "tool" else row.on
 
     def action_use(self) -> None:
         if isinstance(row := self._tree.row, ItemRow):
@@ -293,22 +273,21 @@ class ServersScreen(Dialog[bool], sheets=("servers.tcss",)):
     # -- keys for one server
 
     def action_wire(self) -> None:
-        if self._bench is not None:
-            self.run_worker(partial(self._bench.wire, self._server), exclusive=True)
+        if self._offers.bench is not None:
+            self.run_worker(partial(self._offers.bench.wire, self._server), exclusive=True)
 
     def action_about(self) -> None:
-        if self._bench is not None:
-            self.run_worker(partial(self._bench.about, self._server), exclusive=True)
+        if self._offers.bench is not None:
+            self.run_worker(partial(self._offers.bench.about, self._server), exclusive=True)
 
     def action_ping(self) -> None:
-        if self._bench is not None:
-            self._work(self._bench.ping, self._server)
+        if self._offers.bench is not None:
+            self._work(self._offers.bench.ping, self._server)
 
     def action_rest(self) -> None:
         self._work(self._switches.rest, self._server)
 
     def action_help(self) -> None:
-        """Show every key of this screen, those too that the hints have no room for."""
         rows: dict[str, list[str]] = {}
         for _, binding in own_bindings(self):
             if binding.id:
@@ -355,7 +334,9 @@ class ServersScreen(Dialog[bool], sheets=("servers.tcss",)):
         await self._switches.put(name, fields)
         self._tree.switches.open.add(name)
         if self.is_attached and identity(self._tree.row) == before:  # else the cursor was moved meanwhile
-            self._go_to(name)
+            self._tree.switches.refresh()
+            self._tree.show(self._search.value, ("server", name))
+            self._show()
         self.notify(f"{one_line(name, 40)} is written to {self._switches.file}", markup=False)
 
     def action_remove(self) -> None:
@@ -403,7 +384,7 @@ class ServersScreen(Dialog[bool], sheets=("servers.tcss",)):
             case "reconnect" | "log" | "edit" | "remove" | "rest":
                 return row is not None
             case "wire" | "ping" | "about":
-                return row is not None and self._bench is not None
+                return row is not None and self._offers.bench is not None
             case _:
                 return True
 
@@ -431,7 +412,6 @@ class ServerLogDialog(TextDialog):
 
     def on_mount(self) -> None:
         self._name_level()
-        super().on_mount()
 
     def _name_level(self) -> None:
         self.query_one(DialogBox).name_keys(f"{self._level} and above · v level · c copy · esc close")
@@ -529,11 +509,6 @@ class ServerForm(Dialog[tuple[str, dict[str, Any]] | None], sheets=("../asking/f
             self.query_one("#lines", TextArea).text,
         )
 
-    @on(Input.Submitted)
-    def _entered(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.action_save()
-
     @on(Input.Changed)
     @on(TextArea.Changed)
     def _tell(self) -> dict[str, str]:
@@ -550,6 +525,7 @@ class ServerForm(Dialog[tuple[str, dict[str, Any]] | None], sheets=("../asking/f
         self.query_one("#explained", Static).update(Content(one_line(typed.explained(), 300)))
         return wrong
 
+    @on(Input.Submitted)
     def action_save(self) -> None:
         self._tried = True
         wrong = self._tell()

@@ -38,8 +38,6 @@ class ServerRow:
 
 @dataclass(frozen=True, slots=True)
 class ItemRow:
-    """The line of one tool, prompt or resource."""
-
     item: Offered
     on: bool
     changed: bool
@@ -109,12 +107,10 @@ class SwitchTree:
 
     @property
     def changes(self) -> int:
-        """Count the switches that differ from the saved ones."""
         return len(self._flipped) + len(self._flipped_items)
 
     @property
     def selection(self) -> Selection:
-        """Return the selection that saving would keep."""
         servers = {name: on for name, on in self._switches.selection.servers.items() if name not in self._flipped}
         for name in self._flipped:
             if self.is_on(name) != self._switches.default_on(name):
@@ -305,7 +301,6 @@ def switch_style(mark: Mark, palette: Palette) -> Style:
 
 
 def state_pieces(status: ServerStatus, now: float, palette: Palette) -> list[Piece]:
-    """Return glyph and word of a server's state, and its reason or how it is connected."""
     state = status.state.value
     style = {"ready": palette.success, "failed": palette.error, "needs sign-in": palette.warning}.get(
         state, palette.muted if state in ("disabled", "stopped") else palette.secondary
@@ -325,7 +320,6 @@ def state_pieces(status: ServerStatus, now: float, palette: Palette) -> list[Pie
 
 
 def _details(row: Row | None, width: int, height: int, palette: Palette) -> list[Line]:
-    """Say more of a row, in at most `height` lines."""
     lines: list[list[Piece]] = []
     if isinstance(row, NoteRow):
         lines = _wrapped([(row.text, palette.warning)], width - 2, height) if row.warns else []
@@ -425,8 +419,6 @@ class ServerTree(RowList):
 
 
 class Details(Widget):
-    """The lines that say more of the row under the cursor, and the sums."""
-
     DEFAULT_CSS = "Details { height: 5; width: 1fr; border-top: solid $panel; }"
 
     def __init__(self, tree: ServerTree, in_requests: Callable[[int], int]) -> None:

@@ -34,13 +34,11 @@ Result = TypeVar("Result")
 
 
 def described(title: str, description: str) -> Node:
-    """Return the first node: what a tool or a prompt is for, in the words of its server."""
     title, text = one_line(title, 200), clean(description[:LONGEST_DESCRIPTION]).strip() or "No description."
     return Node(lambda ink: [(f"{title}\n" if title else "", ink.strong), (text, ink.base)], key="description")
 
 
 def section(title: str, words: str, below: Callable[[], Sequence[Node]] | None, key: str) -> Node:
-    """Return a section that is open, with `words` beside its title."""
     return Node(lambda ink: [(title, ink.heading), (f"  {words}", ink.muted)], below, open=True, key=key)
 
 
@@ -68,13 +66,11 @@ class TreeDialog(Dialog[Result | None], sheets=("servers.tcss",)):
         """Show the facts of now, if they differ from those on screen."""
 
     @on(RowList.Moved)
-    def _moved(self, event: RowList.Moved) -> None:
-        event.stop()
+    def _moved(self) -> None:
         self.refresh_bindings()
 
     @on(RowList.Clicked)
-    def _clicked(self, event: RowList.Clicked) -> None:
-        event.stop()
+    def _clicked(self) -> None:
         self.query_one(FoldingTree).action_fold()
 
 
@@ -106,7 +102,6 @@ def uses_of(traffic: Traffic, method: Literal["prompts/get", "resources/read"], 
 
 
 def uses_in_brief(uses: Sequence[OfferUse]) -> str:
-    """Say how many uses there were and failed, and how long the answers took."""
     answers = [use.answer for use in uses if use.answer is not None]
     failed = sum(answer.kind == "error" for answer in answers)
     took = sorted(answer.seconds for answer in answers if answer.seconds is not None)
@@ -114,7 +109,6 @@ def uses_in_brief(uses: Sequence[OfferUse]) -> str:
 
 
 def calls_in_brief(calls: Sequence[CallView]) -> str:
-    """Say how many calls there were and failed, and how long those took that ran."""
     took = sorted(call.duration_ms / 1000 for call in calls if call.started_at is not None and call.outcome is not None)
     failed = sum(call.went_wrong for call in calls)
     open_calls = sum(call.outcome is None for call in calls)
@@ -141,7 +135,6 @@ LONGEST = 4000  # characters of one text
 
 
 def json_nodes(value: Any, depth: int = 0) -> list[Node]:
-    """Return the nodes of what is in an object or a list; one for anything else."""
     if isinstance(value, dict):
         pairs = list(cast("dict[str, Any]", value).items())
         nodes = [_json_node(str(key), item, depth) for key, item in pairs[:MOST_ITEMS]]
@@ -183,7 +176,6 @@ def _scalar(key: str, value: Any) -> Paint:
 
 
 def schema_nodes(schema: json_schema.Schema, root: json_schema.Schema | None = None, depth: int = 0) -> list[Node]:
-    """Return what a schema says of an object's properties, and whatever else it says."""
     root = schema if root is None else root
     return [
         _heading(place, root, depth) if place.is_heading else _place(place, root, depth)

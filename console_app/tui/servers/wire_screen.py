@@ -35,8 +35,6 @@ SUBJECT = 6  # cells below which nothing of what a message is about is to be see
 
 
 class WireList(RowList):
-    """The rows, kept up by `look`."""
-
     def __init__(self, rows: wire_text.WireRows, redact: wire_text.Redact) -> None:
         super().__init__()
         self._wire = rows
@@ -60,7 +58,6 @@ class WireList(RowList):
         self.set_count(len(rows), at)
 
     def paint_row(self, row: int, width: int, palette: Palette) -> Line:
-        """Return one message as a line: time, direction, method, id, how long the answer took, size, how it begins."""
         message, chosen = self._wire.rows[row], row == self.cursor
         arrow, ink = ("→", palette.accent) if message.sent else ("←", palette.secondary)
         kind = "" if message.kind in ("request", "notification") else f" {message.kind}"
@@ -151,18 +148,15 @@ class WireScreen(Dialog[None], sheets=("servers.tcss",)):
 
     @on(RowList.Clicked)
     def _clicked(self, event: RowList.Clicked) -> None:
-        event.stop()
         if event.again:
             self.action_open()
 
     @on(Input.Changed, "#search")
     def _typed(self, event: Input.Changed) -> None:
-        event.stop()
         self._filter(event.value, self._rows.method)
 
     @on(Input.Submitted, "#search")
-    def _searched(self, event: Input.Submitted) -> None:
-        event.stop()
+    def _searched(self) -> None:
         self._list.focus()
 
     def _filter(self, words: str, method: str) -> None:
@@ -224,8 +218,6 @@ class WireScreen(Dialog[None], sheets=("servers.tcss",)):
 
 
 class MessageScreen(Dialog[None], sheets=("servers.tcss",)):
-    """Shows one message as a folding tree."""
-
     DEFAULT_CLASSES = "dialog -tall workbench"
     AUTO_FOCUS = "FoldingTree"
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from console_app.console import Services
 from console_app.console.servers import Offered, Pings, facts_of_tool
 from console_app.domain import FanoutError, ToolSpec, call_description, one_line, plural
 from console_app.domain import schema as json_schema
 from console_app.domain.transcript import CallView
-from console_app.engine import ApprovalGate, Engine
+from console_app.engine import ApprovalGate
 from console_app.mcp_client import Hub, ServerStatus
 from console_app.records import dataclass
 from console_app.tui.lineview import brief_arguments, state_of, state_style
@@ -33,31 +33,28 @@ class Workbench:
     """The workbench of one console. `statuses` are the servers as their screen shows them, `calls` those of the
     session; `run` fills in the form of a tool and runs it."""
 
+    services: Services
     hub: Hub
     ui: Ui
     statuses: Callable[[], Sequence[ServerStatus]]
-    engine: Engine
     calls: Callable[[], Mapping[str, CallView]]
     run: Callable[[str, Mapping[str, Any] | None], Awaitable[bool]]
-    redact: Callable[[str], str]
-    folder: Path
-    clock: Callable[[], float]
 
     @cached_property
     def _pings(self) -> Pings:
-        return Pings(self.hub, self.statuses, self.redact)
+        return Pings(self.hub, self.statuses, self.services.redact)
 
     async def tool(self, item: Offered) -> bool:
         """Open a tool; return whether calls of it were sent, for the dialog above it to close."""
-
+        engine = self.services.engine
         key, spec = (item.server, item.name), partial(self.hub.tool, item.server, item.name)
         source = ToolSource(
             spec,
             lambda: [call for call in self.calls().values() if (call.server, call.tool) == key],
-            self.engine.gate,
+            engine.gate,
             lambda: any((one.server, one.tool) == key for one in self.hub.tools()),
-            lambda: (found := spec()) is not None and found.name in self.engine.offer.behind,
-            self.clock,
+            lambda: (found := spec()) is not None and found.name in engine.offer.behind,
+            self.services.clock,
         )
         while (found := spec()) is not None:
             asked = await self.ui.push(ToolScreen(found, source))
@@ -71,7 +68,8 @@ class Workbench:
     async def wire(self, server: str) -> None:
         from console_app.tui.servers.wire_screen import WireScreen
 
-        await self.ui.push(WireScreen(server, self.hub.traffic(server), self.redact, self.folder))
+        redact, folder = self.services.redact, self.services.working_folder
+        await self.ui.push(WireScreen(server, self.hub.traffic(server), redact, folder))
 
     async def about(self, server: str) -> None:
         from console_app.tui.widgets.text_dialog import TextDialog
@@ -82,7 +80,6 @@ class Workbench:
         await self.ui.push(TextDialog(f"About {one_line(server, 40)}", report, every=0.5))
 
     async def ping(self, server: str) -> None:
-        """Ask a server for a sign of life, and say how long that took."""
         try:
             self.ui.toast(await self._pings.ping(server))
         except FanoutError as error:
@@ -120,7 +117,6 @@ def _schema(title: str, schema: dict[str, object] | None, nothing: str) -> Node:
 
 
 def calls_node(calls: Sequence[CallView], now: float) -> Node:
-    """Return the section of the last calls, the newest first."""
     newest = calls[: -MOST_CALLS - 1 : -1]
     words = calls_in_brief(calls) if calls else "none in this session; enter runs it"
     return section("Last calls", words, (lambda: [_call(call, now) for call in newest]) if newest else None, "calls")

@@ -160,26 +160,20 @@ class SessionsScreen(Dialog[Picked | None], sheets=("sessions.tcss",)):
     def action_choose(self, action: Action) -> None:
         index = self.query_one(OptionList).highlighted
         if index is not None and index < len(self._shown):
-            self._chosen(index, action)
+            self.dismiss(Picked(self._shown[index].info, action, self.query_one(Input).value))
 
     @on(Input.Changed)
-    def _typed(self, event: Input.Changed) -> None:
-        event.stop()
+    def _typed(self) -> None:
         self._select = ""
         self._look()
 
     @on(OptionList.OptionHighlighted)
-    def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        event.stop()
+    def _highlighted(self) -> None:
         self.run_worker(self._preview, group="preview", exclusive=True)
 
     @on(OptionList.OptionSelected)
-    def _clicked(self, event: OptionList.OptionSelected) -> None:
-        event.stop()
-        self._chosen(event.option_index, "resume")
-
-    def _chosen(self, index: int, action: Action) -> None:
-        self.dismiss(Picked(self._shown[index].info, action, self.query_one(Input).value))
+    def _clicked(self) -> None:
+        self.action_choose("resume")
 
     def _look(self) -> None:
         self.run_worker(partial(self._find, self.query_one(Input).value.strip()), group="find", exclusive=True)

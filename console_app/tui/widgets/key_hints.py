@@ -46,8 +46,7 @@ class KeyHints(Widget):
         self.refresh()
 
     def say_instead(self, line: Content | None, was: Content | None = None) -> None:
-        """Say something else in place of the keys for a while. None brings them back, unless something else than `was`
-        stands there."""
+        """Say something else for a while. None brings the keys back, unless something else than `was` stands there."""
         if was is None or self._instead is was:
             self._instead = line
             self.refresh()
@@ -75,8 +74,7 @@ class KeyHints(Widget):
         return line
 
     def _shown(self) -> Sequence[tuple[str, Content, bool]]:
-        """The id of each action, its hint, and whether another place than the focused one has it. None under a dialog,
-        which has all keys."""
+        """The id of each action, its hint, and whether another place than the focused one has it."""
         if not self.screen.is_active:
             return ()
         active = [one for one in self.screen.active_bindings.values() if one.enabled]

@@ -118,12 +118,10 @@ class PickList(Dialog[str | None]):
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
-        event.stop()
         self._fill(event.value.strip())
 
     @on(Input.Submitted)
     def _entered(self, event: Input.Submitted) -> None:
-        event.stop()
         index = self.query_one(OptionList).highlighted
         if index is not None and index < len(self._shown):
             self.dismiss(self._shown[index].value)
@@ -132,13 +130,11 @@ class PickList(Dialog[str | None]):
 
     @on(OptionList.OptionHighlighted)
     def _moved(self, event: OptionList.OptionHighlighted) -> None:
-        event.stop()
         if event.option_index < len(self._shown):
             self.highlighted(self._shown[event.option_index])
 
     @on(OptionList.OptionSelected)
     def _clicked(self, event: OptionList.OptionSelected) -> None:
-        event.stop()
         self.dismiss(self._shown[event.option_index].value)
 
     def _fill(self, query: str) -> None:

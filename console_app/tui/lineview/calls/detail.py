@@ -59,8 +59,7 @@ def without_marks(text: str) -> str:
 
 
 def arrived_lines(call: CallView) -> tuple[Sequence[str], int]:
-    """The first page of the arguments as far as they came, and how many more lines there are. Arriving lines of mere
-    marks are left out."""
+    """The first page of the arguments so far, without lines of mere marks, and how many more lines there are."""
     lines, left = TextPage(call.arguments_text).first(FIRST_PAGE)
     if is_marked(call) and call.state is not CallState.FINISHED:
         lines = [line.rstrip() for line in without_marks("\n".join(lines)).split("\n") if line.strip()]
@@ -167,7 +166,6 @@ class CallDetail:
                 one.turn(path)
 
     def own_page(self) -> TextPage:
-        """Return the result's own text, without the remarks that are for the model alone."""
         if self._source is None or self._source[0] is not self._call.content:
             self._source = (
                 self._call.content,
@@ -188,7 +186,6 @@ class CallDetail:
 
     @property
     def beside(self) -> ResultBody | None:
-        """The structured content, where it says what the text doesn't."""
         return None if self._call.structured is None else self._both()[1]
 
     @property
@@ -221,8 +218,7 @@ class CallDetail:
         return any(one.is_awaited for one in self._pictures.values())
 
     def texts(self) -> list[str]:
-        """The texts that are searched, part by part as `rows` shows them; of one whose end is never shown, the shown
-        text."""
+        """The texts that are searched, part by part as `rows` shows them; what is never shown is not among them."""
         call = self._call
         found = [arguments_text(call.arguments) if call.arguments else "\n".join(arrived_lines(call)[0])]
         found = found if call.arguments != {} else []

@@ -55,8 +55,6 @@ class Panel(Block):
 
 
 class CallGroup:
-    """The calls of one answer as their panels see them, and which of them are rows."""
-
     def __init__(self, batch: BatchView) -> None:
         self.batch = batch
         self.tally = Tally(batch.calls)
@@ -89,7 +87,6 @@ class CallGroup:
 
     @property
     def has_header(self) -> bool:
-        """Tell whether a line above the panels counts the calls."""
         return len(self.batch.calls) > 1
 
     @property
@@ -115,8 +112,7 @@ class CallGroup:
         return first.index(panel) + 1 if panel in first else 0
 
     def room_changed(self, height: int) -> bool:
-        """The view is so many lines high: whether its rows look different for that. Those that ended stay as they were
-        seen, if they were."""
+        """The view is so many lines high: whether rows look different for that. Ended ones stay as they were seen."""
         if self.room not in (0, height) and (self.settled or self.ended):
             return False
         self.room = height
@@ -179,7 +175,6 @@ class CallGroup:
 
     @property
     def folded(self) -> list[tuple[int, str]]:
-        """The number of folded calls for each word that they are counted under."""
         rows, found = self.rows, self.tally.counts
         if not self.only and rows is None:
             return []
@@ -221,7 +216,6 @@ class CallGroup:
         return {id(call) for call in self.tally.of(*RANKS[0]) if call.output is not None}
 
     def tail(self, panel: Panel) -> tuple[str, ...]:
-        """The newest lines of what a running call has written, as many as the view has room for."""
         return self._shared().get(panel.call.id, ())
 
     def _shared(self) -> dict[str, tuple[str, ...]]:
@@ -289,8 +283,7 @@ def badges(call: CallView) -> list[str]:
 
 
 def brief_of(call: CallView, limit: int, first: Sequence[str] = ()) -> str:
-    """The arguments of a call in brief, those named in `first` before others; while they arrive, as far as they can be
-    read."""
+    """The arguments of a call in brief, those named in `first` before others; as far as they can be read."""
     if call.arguments is not None:
         return brief_arguments(call.arguments, limit, first)
     text = call.arguments_text

@@ -30,7 +30,6 @@ SHORTEST = 4  # cells below which arguments or a name say nothing
 
 
 def state_style(call: CallView, palette: Palette) -> Style:
-    """The colour of a call's state. What you decided yourself is neutral."""
     if (verdict := call.verdict) is not None:
         if verdict.word is verdicts.VerdictWord.SAID_NO:
             return palette.warning
@@ -132,8 +131,7 @@ def news(
     opened: bool,
     below: Sequence[str] = (),
 ) -> list[Piece]:
-    """Tell what a call does, in at most `room` cells behind the word of its state; text that stands `below` is not said
-    here too."""
+    """Tell in at most `room` cells what a call does; text that stands `below` is not said here too."""
     match call.state:
         case CallState.ANNOUNCED:
             size = f" · {amounts.size(len(call.arguments_text))}" if call.arguments_text else ""

@@ -26,7 +26,6 @@ class TellingApart:
             self.add(call)
 
     def add(self, call: CallView) -> None:
-        """Take in a call, once its arguments are known."""
         if (arguments := call.arguments) is None:
             return
         first, differs = self._tools.setdefault(call.name, (arguments, dict.fromkeys(arguments, False)))
@@ -86,5 +85,4 @@ class Tally:
         return any(self._calls.get(word) for word in OPEN)
 
     def has_namesake(self, call: CallView) -> bool:
-        """Tell whether another server of the answer has a tool of the same name."""
         return len(self._servers.get(call.tool, ())) > 1

@@ -154,8 +154,7 @@ _LETTER = re.compile(r"(?=[^\W\d_])")
 
 
 def cut_after(kind: str, text: str) -> int:
-    """Count the characters at the beginning of `text`, a block that a token of type `kind` opens, to be laid out for
-    good; 0 while it is short."""
+    """Count the characters of a block of the `kind` that can be laid out for good; 0 while it is short."""
     end = reach(text, LONG, kind)
     if end == len(text):
         return 0

@@ -18,7 +18,7 @@ from console_app.tui.lineview.markdown.rows import GAP, MarkdownTable, shares, t
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.diff import LARGEST, DiffStat, diff_stat, stat_pieces
 from console_app.tui.lineview.results.json_tree import DEEPEST, JsonTree
-from console_app.tui.lineview.results.kind import ResultKind, Table
+from console_app.tui.lineview.results.kind import ResultKind, Table, is_number
 from console_app.tui.lineview.results.windows import (
     INDENT,
     DiffLines,
@@ -43,8 +43,7 @@ _RULE = "─" * 8  # between two records where there is no room for columns
 
 
 class TableLines:
-    """The first rows of a table under its head. They make the widths, so rows are shown only with the last that is
-    taken in."""
+    """The first rows of a table under its head. They make the widths: none is shown before all are taken in."""
 
     def __init__(self, found: Table) -> None:
         self.count = 0
@@ -135,7 +134,6 @@ class _Column:
         self.widest = max(self.widest, max(sizes, default=0))
 
     def texts(self, numbers: range, width: int, *, right: bool) -> list[str]:
-        """The cells of these rows, cut and filled to a width."""
         blanks = [" " * size for size in range(width + 1)]
         cells, sizes = (self.cells, self.sizes) if len(numbers) == len(self.cells) else (
             [self.cells[n] for n in numbers], [self.sizes[n] for n in numbers])  # fmt: skip
@@ -189,12 +187,7 @@ def in_a_line(text: str) -> str:
 
 def _all_numbers(rows: Sequence[Sequence[str]], column: int) -> bool:
     found = [row[column] for row in rows if column < len(row) and row[column]]
-    try:
-        for cell in found:
-            float(cell.replace(",", ""))
-    except ValueError:
-        return False
-    return bool(found)
+    return bool(found) and all(is_number(cell.replace(",", "")) for cell in found)
 
 
 ResultLines = TextLines | DiffLines | SourceLines | MarkdownLines | TreeLines | TableLines
@@ -297,8 +290,7 @@ class ResultBody:
         return self.found.kind == "markdown" and self.count > MOST_MARKDOWN
 
     def show_far(self) -> bool:
-        """Show all lines, else more of the cut ones, for a match far in; False where that shows nothing else or costs
-        too much."""
+        """Show all lines, else more of the cut ones. False where that shows nothing else or costs too much."""
         if self.left > 0:
             if self.is_long_markdown:
                 return False

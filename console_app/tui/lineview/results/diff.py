@@ -61,7 +61,6 @@ class DiffReader:
 
 
 def diff_stat(text: str) -> DiffStat:
-    """Count the changes of a diff over its first `LARGEST` characters."""
     stat, reader = DiffStat(), DiffReader()
     for line in text[:LARGEST].split("\n"):
         kind, _ = reader.read(line)

@@ -78,12 +78,12 @@ def _fits(text: str, mark: str, fewest: int) -> bool:
     except csv.Error:
         return False
     names = rows[0]
-    plain = all(name.strip() and len(name) <= _LONGEST_NAME and not _is_number(name) for name in names)
+    plain = all(name.strip() and len(name) <= _LONGEST_NAME and not is_number(name) for name in names)
     alike = fewest <= len(names) <= _MOST_COLUMNS and len(set(names)) == len(names)
     return plain and alike and len(rows) > 1 and all(len(row) == len(names) for row in rows[1:])
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:
@@ -289,8 +289,7 @@ def _first_line(text: str, arguments: Mapping[str, Any]) -> int:
 
 
 def _unwrapped(content: str) -> tuple[str, str]:
-    """The text without the line that names its resource and a fence around it all; the word of the fence or of the MIME
-    type."""
+    """The text without the line that names its resource and a fence around it; the word of its kind."""
     head = _RESOURCE.match(content)
     text = content[head.end() :] if head else content
     said = (head[2] or "").removeprefix("x-") if head else ""

@@ -73,8 +73,7 @@ class PictureView:
         return self._room, len(self._read), placed is not None and (placed.is_shown, placed.is_gone)
 
     def rows(self, width: int, palette: Palette, canvas: Canvas | None = None) -> list[Row]:
-        """The picture in at most `width` cells and `MOST_ROWS` rows, none of it to be copied; empty rows until it was
-        read."""
+        """The picture in at most `width` cells and `MOST_ROWS` rows, not to be copied; empty until it was read."""
         placed = self._placed
         lost = placed is not None and placed.is_gone and canvas is not None and canvas.is_open
         if width != self._room or lost:

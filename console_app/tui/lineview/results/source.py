@@ -361,8 +361,7 @@ def language_of_text(text: str) -> str:
 
 
 def can_be(alias: str, text: str) -> bool:
-    """Tell whether a text can be in the language of its path. A tool's message about a file can't, nor can a page made
-    of it."""
+    """Tell whether a text can be in the language of its path. A message about a file or a page of it can't."""
     if alias in _WITH_TAGS:
         return "<" in text[:_SNIFFED]
     language = next((one for one in LANGUAGES if one.alias == alias), None)

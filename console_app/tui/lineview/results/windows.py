@@ -100,8 +100,7 @@ def shown_lines(lines: list[str], tab: int) -> list[str]:
 
 
 class RowWindow(Lookup[Row]):
-    """The rows of lines cut at `width` cells; 0: none is. `make` gives the rows of a line, whose text behind their
-    gutter is that in `lines`."""
+    """The rows of lines cut at `width` cells, or not at 0. `make` gives those of a line behind their gutter."""
 
     def __init__(self, shown: ShownLines, width: int, make: Callable[[int], Sequence[Row]]) -> None:
         self.shown = shown
@@ -128,7 +127,6 @@ class RowWindow(Lookup[Row]):
         return rows[part] if part < len(rows) else Row([], "")
 
     def line_at(self, row: int) -> tuple[int, int]:
-        """The line that a row is of, and which of its rows it is."""
         if not 0 <= row < len(self):
             raise IndexError(row)
         if not self._tops:
@@ -148,7 +146,6 @@ class RowWindow(Lookup[Row]):
         return min(self.top_of(line) + bisect_right(self._ends_of(line), character), self.past(line) - 1)
 
     def span(self, row: int) -> tuple[int, int, int]:
-        """The line that a row is of, and the characters of it that it shows."""
         number, part = self.line_at(row)
         if not self._tops:
             return number, 0, len(self._lines[number])
@@ -266,7 +263,6 @@ class _Painters:
         self._painters = {0: AnsiPainter(ink, palette)}
 
     def before(self, number: int) -> AnsiPainter:
-        """A painter that has not yet painted this line."""
         place = number - number % _STEP
         if place not in self._painters:
             at = bisect_right(self._known, place)

@@ -24,8 +24,7 @@ class Cursor:
         self.takes_letters = False
 
     def put(self, block: Block | None, *, by_key: bool = False) -> Block | None:
-        """Selects a block, or none; gives the one before. A message that was clicked, or that a match is in, leaves
-        letters to the prompt."""
+        """Select a block, or none; give the one before. A message selected by a click leaves letters to the prompt."""
         before, self.at = self.at, block
         if block is not None:
             again = block is before and self.takes_letters
@@ -51,7 +50,6 @@ class Cursor:
         return calls[-1] if found is None or found.finished else found
 
     def stepped(self, delta: int) -> Block | None:
-        """The block so many stops from the selected one; from none, see `entry`."""
         here = self.at
         if here is None or here.index < 0:
             return self.entry(delta)

@@ -23,8 +23,7 @@ Kind = Literal["turn", "failed"]
 
 
 class Finder:
-    """Finds words in one view. `total` matches were counted, and the view stands at number `place` of them, from 1; 0
-    at none."""
+    """Finds words in one view. The view stands at number `place` of `total` matches, from 1; 0 at none."""
 
     def __init__(self, view: ConversationView) -> None:
         self._view = view
@@ -35,7 +34,6 @@ class Finder:
 
     @property
     def total(self) -> int:
-        """Return the number of matches, as far as they are counted."""
         return sum(self._counts.values())
 
     @property
@@ -66,7 +64,6 @@ class Finder:
 
     @property
     def is_counted(self) -> bool:
-        """Tell whether no block came or changed since matches were counted."""
         return not self._view.found.stale
 
     async def step(self, delta: int) -> None:
@@ -185,8 +182,7 @@ class Finder:
 
 
 def neighbour(blocks: Sequence[Block], at: int, kind: Kind, delta: int) -> Block | None:
-    """Return the beginning of a turn, or a call that failed, before or behind position `at`; None where there is
-    none."""
+    """Return the beginning of a turn, or a failed call, before or behind position `at`; None without one."""
     for block in blocks[at + 1 :] if delta > 0 else reversed(blocks[: max(at, 0)]):
         begins = isinstance(block, UserBlock) and not block.steered
         if begins if kind == "turn" else isinstance(block, CallBlock) and block.call.went_wrong:

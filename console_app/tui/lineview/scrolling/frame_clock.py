@@ -20,8 +20,7 @@ class FrameClock:
     """Paints one widget frame by frame. `start` is called once the widget is mounted."""
 
     def __init__(self, widget: Widget, paint: Callable[[bool], bool]) -> None:
-        """`paint` is called for each frame, and told whether to paint things that only move. It returns False when
-        nothing moves."""
+        """`paint` is told whether to paint things that only move, and returns False when nothing moves."""
         self.running = False
         self.live_every = LIVE_EVERY
         self.gives_way: Callable[[], bool] = lambda: False  # whether a frame waits for something more urgent
@@ -34,7 +33,6 @@ class FrameClock:
         self._looked = asyncio.Event()
 
     def start(self) -> None:
-        """Make the timer, which `wake` starts."""
         self._timer = self._widget.set_interval(FRAME, self._tick, pause=True)
 
     def stand_still(self) -> None:

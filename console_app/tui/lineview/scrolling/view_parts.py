@@ -28,8 +28,7 @@ HERE = Style(reverse=True, bold=True)  # seen without colours too
 
 
 class Found:
-    """Marks the words that are searched for in one view. `here` is the block and the number of the match that was gone
-    to."""
+    """Marks the words that are searched for in one view. `here` is the block and the number of a match."""
 
     def __init__(self, unfinished: Callable[[Matches], None] = lambda matches: None) -> None:
         """`unfinished` is told of matches that are wanted, and known in part."""
@@ -97,8 +96,7 @@ class StuckLine:
         self._watched[block] = None
 
     def row_at(self, top: int, height: int) -> int | None:
-        """Return the line of the view that would be covered if `top` were its first; None while its own place is in
-        view."""
+        """Return the line of the view that would be covered if `top` were its first; None if none would be."""
         block = self._candidate()
         if block is None or height < (LOWEST_VIEW if self._is_in_use() else 1):
             return None

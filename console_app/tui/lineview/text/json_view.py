@@ -63,8 +63,7 @@ def brief_value(value: Any, limit: int) -> str:
 
 
 def brief_arguments(arguments: Mapping[str, Any], limit: int = 120, first: Sequence[str] = ()) -> str:
-    """Arguments in at most `limit` cells: the value of the main one, then others as `name=value`, those in `first`
-    before the rest."""
+    """Arguments in at most `limit` cells: the main one's value, then others as `name=value`, `first` ones first."""
     if limit <= 0 or not arguments:
         return ""
     main = call_description.main_argument(arguments, first)

@@ -105,8 +105,6 @@ class BackgroundLine(Widget, can_focus=True):
 
     @dataclass
     class Chosen(Message):
-        """A key was pressed for a call: to end it, or to go to it."""
-
         call: CallView
         end: bool
 

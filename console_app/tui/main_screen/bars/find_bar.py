@@ -28,8 +28,6 @@ WORDS: dict[Kind, str] = {"turn": "turn", "failed": "call that failed"}
 
 
 class FindBar(Horizontal):
-    """Searches the view of one conversation. Closed, it takes no room."""
-
     DEFAULT_CSS = """
     FindBar { height: 1; padding: 0 1; background: $panel; display: none; }
     FindBar.-open { display: block; }
@@ -123,6 +121,7 @@ class FindBar(Horizontal):
             self.screen.set_focus(self._view)
         return self._from is self._view
 
+    @on(Input.Submitted)
     def action_settle(self) -> None:
         if self._finder.place:
             self.screen.set_focus(self._view)  # not `focus`, which comes later, and shows where its block begins
@@ -149,14 +148,8 @@ class FindBar(Horizontal):
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
-        event.stop()
         if self.is_open:
             self._look(event.value)
-
-    @on(Input.Submitted)
-    def _entered(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.action_settle()
 
     def _look(self, words: str) -> None:
         self._then_tell(partial(self._finder.look_for, words))

@@ -61,7 +61,6 @@ NARROWER = ("address", "how", "words", "provider", "protocol", "cost", "servers"
 
 
 def pieces(status: Status, gone: Collection[str] = ()) -> list[Content]:
-    """Return the parts of the bar in order, without those that are `gone`."""
     parts = [] if "name" in gone else [NAME]
     if status.storage:
         parts.append(Content.styled(f"! {status.storage}", "bold $warning"))
@@ -85,7 +84,6 @@ def pieces(status: Status, gone: Collection[str] = ()) -> list[Content]:
 
 
 def fitting(status: Status, width: int, gap: int) -> list[Content]:
-    """Return as many parts as fit, with `gap` cells between them."""
     parts = pieces(status)
     for count in range(1, len(NARROWER) + 1):
         if _taken(parts, gap) <= width:

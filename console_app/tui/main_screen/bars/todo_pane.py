@@ -69,8 +69,6 @@ class TodoPane(Vertical, can_focus=True):
 
     @dataclass
     class Edited(Message):
-        """The list as you want it."""
-
         items: tuple[ev.TodoItem, ...]
 
     class Left(Message):
@@ -131,7 +129,6 @@ class TodoPane(Vertical, can_focus=True):
             self.post_message(self.Left())
 
     def open(self) -> None:
-        """Open the list, with a line for a first item where there is none."""
         self._folded = False
         self.add_class("-shown")
         self.focus()
@@ -150,7 +147,6 @@ class TodoPane(Vertical, can_focus=True):
 
     @on(Input.Submitted)
     def _written(self, event: Input.Submitted) -> None:
-        event.stop()
         words = " ".join(event.value.split())
         adds = self._adds
         self._stop_writing()
@@ -186,7 +182,6 @@ class TodoPane(Vertical, can_focus=True):
     # -- painting
 
     def refresh_pane(self) -> None:
-        """Paint the items that there is room for. This is also called when the screen changes its size."""
         if not self.is_attached:
             return
         here = self.has_focus or self.has_focus_within

@@ -34,8 +34,6 @@ _UNLISTED = "listed once the address answers, or typed"
 
 @dataclass(frozen=True, slots=True)
 class KnownAddress:
-    """An address to take from the list."""
-
     url: str
     about: str
     wants_key: bool = False
@@ -125,7 +123,6 @@ class ConnectScreen(Dialog[str | None], sheets=("../../asking/form.tcss", "conne
     @on(Input.Changed, "#address")
     def _address_changed(self, event: Input.Changed) -> None:
         """Keep a key with the host that it went to."""
-        event.stop()
         if self._given_for and self._input("key").value and _origin(event.value) != _origin(self._given_for):
             self._input("key").value, self._given_for = "", ""
             self._say("The key was for another host: it is taken out.")
@@ -133,20 +130,13 @@ class ConnectScreen(Dialog[str | None], sheets=("../../asking/form.tcss", "conne
         self._forget()
         self._mark()
 
-    @on(Input.Changed, "#key")
-    def _key_changed(self, event: Input.Changed) -> None:
-        event.stop()
-        self._forget()
-
     @on(Input.Changed, "#model")
-    def _model_changed(self, event: Input.Changed) -> None:
-        event.stop()
+    def _model_changed(self) -> None:
         self._fill()
         if self._listing is not None and not self._busy:
             self._say(self._listed())
 
     def _listed(self) -> str:
-        """Describe the models in the list, and what Enter does with them."""
         models = self._listing.models if self._listing is not None else ()
         typed = self._input("model").value.strip()
         if self._names:
@@ -157,6 +147,7 @@ class ConnectScreen(Dialog[str | None], sheets=("../../asking/form.tcss", "conne
         none = f"None of {_amount(models)} is called that." if models or self._listing is None else self._listing.why
         return f"{none} Enter tries {typed}." if typed else f"{none} Type the name of a model; enter tries it."
 
+    @on(Input.Changed, "#key")
     def _forget(self) -> None:
         if self._listing is not None and self._typed != self._listed_for:
             self._listing = None
@@ -203,7 +194,6 @@ class ConnectScreen(Dialog[str | None], sheets=("../../asking/form.tcss", "conne
 
     @on(OptionList.OptionSelected)
     def _clicked(self, event: OptionList.OptionSelected) -> None:
-        event.stop()
         if self._listing is None:
             self._take(self._places[event.option_index])
         else:
@@ -211,7 +201,6 @@ class ConnectScreen(Dialog[str | None], sheets=("../../asking/form.tcss", "conne
             self.action_go_on()
 
     def _take(self, place: KnownAddress) -> None:
-        """Put its address into the field, and go on to the key where one is needed, else to its models."""
         self._input("address").value = place.url
         if place.wants_key and not self._typed[1]:
             self._input("key").focus()
@@ -222,7 +211,6 @@ class ConnectScreen(Dialog[str | None], sheets=("../../asking/form.tcss", "conne
     # -- going on
 
     def action_go_on(self) -> None:
-        """Take the highlighted address, list the models of the one that is typed, or try the model."""
         if self._busy:
             return
         address, _ = self._typed
@@ -289,7 +277,6 @@ class ConnectScreen(Dialog[str | None], sheets=("../../asking/form.tcss", "conne
             self._say(f"{self._doing} {monotonic() - self._since:.0f} s")
 
     def _refused(self, error: FanoutError) -> None:
-        """Say why, and touch nothing that was typed."""
         self._keeping = False
         self._is_busy(False)
         self._say(error.line, "-wrong")

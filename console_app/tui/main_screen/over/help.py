@@ -130,7 +130,6 @@ def help_lines(sections: Sequence[KeySection], wanted: str, width: int) -> list[
 
 
 def _section(section: KeySection, width: int) -> list[Content]:
-    """Write keys with what they do beside them, or below keys that are too long. Further lines stay in their column."""
     room = min(max(cell_len(keys) for keys, _ in section.keys), MOST_KEYS, width // 2)
     lines = [Content.styled(section.title, "bold $primary")]
     for keys, what in section.keys:
@@ -149,7 +148,6 @@ MANY = 5  # keys of one row, from which on only the first and the last are named
 
 
 def key_sections(app: App[int], places: Sequence[tuple[str, Widget]]) -> list[KeySection]:
-    """Return a section for each of `places`, widgets with keys of their own, and for the screens that have some."""
     from console_app.tui.asking.form_dialogs import CallForm
     from console_app.tui.asking.permissions_screen import PermissionsScreen
     from console_app.tui.main_screen.over.settings_screen import SettingsScreen

@@ -104,6 +104,7 @@ class SettingsScreen(Dialog[None], sheets=("settings.tcss",)):
         if not self._changing:
             self.query_one(SearchedList).move(delta)
 
+    @on(OptionList.OptionSelected)
     def action_change(self) -> None:
         """Turn, pick, or have the user write a value; in the field the value is taken."""
         setting = self._setting
@@ -134,21 +135,14 @@ class SettingsScreen(Dialog[None], sheets=("settings.tcss",)):
             self.run_worker(self._edit_file, group="write")
 
     @on(Input.Changed, "#filter")
-    def _typed(self, event: Input.Changed) -> None:
-        event.stop()
+    def _typed(self) -> None:
         self._fill(first=True)
 
     @on(OptionList.OptionHighlighted)
-    def _moved(self, event: OptionList.OptionHighlighted) -> None:
-        event.stop()
+    def _moved(self) -> None:
         setting = self._setting
         if not self._changing and setting is not None and setting.name != self._noted:
             self._explain(setting)  # else what is said of it stays, as the list is only drawn again
-
-    @on(OptionList.OptionSelected)
-    def _clicked(self, event: OptionList.OptionSelected) -> None:
-        event.stop()
-        self.action_change()
 
     # -- changing
 

@@ -123,7 +123,6 @@ class StartupScreen(MainScreen):
         return action in WRITING or (bool(self.sent) and takes_back)
 
     def action_of(self, event: events.Key | events.Paste) -> str:
-        """Return the action of the prompt's binding of a key; "" when it has none."""
         active = self.active_bindings.get(event.key) if isinstance(event, events.Key) else None
         return active.binding.action if active is not None and active.node is self.prompt else ""
 
