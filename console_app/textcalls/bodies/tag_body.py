@@ -172,9 +172,9 @@ class _Call:
             self.draft.unclosed()
         if self.last is not None and not self.repaired:
             key, head, start, end = self.last
-            decode = partial(self._decode, key, head)
-            self.draft.reopening = Reopening(
-                start, end.reopens, self.patterns.lead, lambda raw: {**arguments, key: decode(self._outdented(start, raw))}
+            decode = partial(_decode, self.tags, self.draft.tools, self.name, key, self._told(head), self.exact is True)
+            self.draft.reopening = Reopening(  # which knows no draft: so a call is gone with its last use
+                start, end.reopens, self.patterns.lead, lambda raw: {**arguments, key: decode(_outdented(src, start, raw))}
             )
 
     def _parameters(self) -> Reading[bool]:
@@ -261,10 +261,11 @@ class _Call:
         raw = src.text(start, src.at)
         if stop["end"] is None and not raw.startswith("\n"):
             raw = raw.removesuffix("\n").removesuffix("\r")  # what stands on the next line ends the value
-        raw = self._outdented(start, raw)
+        raw = _outdented(src, start, raw)
         on_lines = raw.startswith(("\n", "\r\n")) and raw.endswith("\n")
         self.exact = True if self.exact is None and not on_lines else self.exact
-        self.arguments[key] = self._decode(key, head, raw)
+        exact, tools = self.exact is True, self.draft.tools
+        self.arguments[key] = _decode(self.tags, tools, self.name, key, self._told(head), exact, raw)
         self.last = (key, head, start, end)
         if stop["end"] is not None:
             src.pos = stop.end("end")
@@ -272,30 +273,10 @@ class _Call:
             self.repaired["the end of a value was missing"] = None
         return stop
 
-    def _decode(self, key: str, head: Match, raw: str) -> Any:
-        tags, tools, told = self.tags, self.draft.tools, self.patterns.told and head[self.patterns.told]
-        if told and told == self.patterns.text:
-            return raw
-        if told:
-            try:
-                return decode_json(raw)[0]
-            except Unreadable:
-                return raw
-        if tags.nested and (tags.nested in raw or not raw.strip()):
-            return tools.fitted(self.name, key, nested_value(raw, tags.nested))
-        return tools.typed(self.name, key, raw, trim=tags.trim, exact=self.exact is True)
-
-    def _outdented(self, start: int, raw: str) -> str:
-        """Return a value from `start` on without the indentation that the model gave to each line of its call."""
-        if not raw[-1:].isspace() or raw[-1] == "\n":
-            return raw
-        line = self.src.text(max(0, start - LOOKAHEAD), start).rpartition("\n")[2]
-        indent = line[: -len(line.lstrip())]
-        if not indent or raw[:1] not in ("\n", "\r") or not raw.endswith(f"\n{indent}"):
-            return raw
-        lines = raw.removesuffix(indent).split("\n")
-        each = all(one.startswith(indent) or not one.strip() for one in lines[1:])
-        return "\n".join(one.removeprefix(indent) if each else one for one in lines)
+    def _told(self, head: Match) -> bool | None:
+        """Return whether the opening tag of a value tells that it is text, None where it tells nothing."""
+        kind = head[self.patterns.told] if self.patterns.told else None
+        return kind == self.patterns.text if kind else None
 
     def _find_end(self, end: _ValueEnd) -> Reading[Match | None]:
         """Move to where the value ends and return its closing tag, or what implies it; None where the answer ended, or
@@ -367,6 +348,34 @@ def _by_coat(head: str, token: str) -> bool | None:
     if "function" in head.partition("=")[0]:
         return False if plain else None
     return not plain or _PLAIN.match(head) is None
+
+
+def _decode(
+    tags: TagBody, tools: ToolSchemas, name: str, key: str, is_text: bool | None, exact: bool, raw: str
+) -> Any:
+    if is_text:
+        return raw
+    if is_text is not None:
+        try:
+            return decode_json(raw)[0]
+        except Unreadable:
+            return raw
+    if tags.nested and (tags.nested in raw or not raw.strip()):
+        return tools.fitted(name, key, nested_value(raw, tags.nested))
+    return tools.typed(name, key, raw, trim=tags.trim, exact=exact)
+
+
+def _outdented(src: Source, start: int, raw: str) -> str:
+    """Return a value from `start` on without the indentation that the model gave to each line of its call."""
+    if not raw[-1:].isspace() or raw[-1] == "\n":
+        return raw
+    line = src.text(max(0, start - LOOKAHEAD), start).rpartition("\n")[2]
+    indent = line[: -len(line.lstrip())]
+    if not indent or raw[:1] not in ("\n", "\r") or not raw.endswith(f"\n{indent}"):
+        return raw
+    lines = raw.removesuffix(indent).split("\n")
+    each = all(one.startswith(indent) or not one.strip() for one in lines[1:])
+    return "\n".join(one.removeprefix(indent) if each else one for one in lines)
 
 
 def _unnamed(pattern: str) -> str:
