@@ -86,7 +86,7 @@ class ToolSchemas:
         kinds, meant = self.types(name, key), raw if exact else _between_line_breaks(raw)
         meant = meant.strip() if trim and "\n" not in meant else meant
         text, plain = meant, _unescaped(meant) if trim else meant
-        if cdata := _CDATA.fullmatch(raw):
+        if cdata := "<" in raw and _CDATA.fullmatch(raw):
             text = plain = cdata.group(1).replace("]]><![CDATA[", "")
         if "string" in kinds or not kinds:
             if "null" in kinds and text.strip() in _NOTHING and not cdata:

@@ -14,7 +14,7 @@ from console_app.textcalls.bodies.framing import JSON, frame
 from console_app.textcalls.bodies.literals import decode_json
 from console_app.textcalls.dialects.coats import CLOSE_TAG
 from console_app.textcalls.model import Arguments, Unreadable
-from console_app.textcalls.patterns import IDENT, any_of, compiled, lazily
+from console_app.textcalls.patterns import IDENT, any_of, compiled, lazily, unnamed
 from console_app.textcalls.source import LOOKAHEAD, Match, Reading, Source
 from console_app.textcalls.tool_schemas import ToolSchemas
 
@@ -54,7 +54,7 @@ class TagBody:
 
     @property
     def start(self) -> str:
-        param = _unnamed(self.param.replace("KEYS", r"[\w.-]+"))
+        param = unnamed(self.param.replace("KEYS", r"[\w.-]+"))
         json = r"|\{" if self.json else ""
         wrapped = rf"(?:{self.wrapper}\s*)?" if self.wrapper else ""
         whole = "" if self.empty == TagBody.empty else "(?<=/>)|"
@@ -100,10 +100,10 @@ class _Patterns:
         self.done = done = tags.call_end.replace("NAME", re.escape(written))
         self.closers = closes or r"(?!)"
         inner = (tags.inner or tags.call).replace("NAMES", re.escape(written))
-        self.inner = rf"{inner}\s*(?:{_unnamed(param)}|{done})"
+        self.inner = rf"{inner}\s*(?:{unnamed(param)}|{done})"
         self.steps = rf"\s*(?:(?P<param>{param})|(?P<done>{done})|(?P<close>{self.closers}))"
         self.step, self.empty = compiled(self.steps), compiled(tags.empty)
-        inside = _unnamed(f"{param}|{done}")
+        inside = unnamed(f"{param}|{done}")
         wrapped = rf"\s*(?:(?P<around>{tags.wrapper})\s*(?P<next>\S)|(?!{tags.wrapper})(?:{inside}|[^\s<]))"
         self.wrapper = compiled(wrapped) if tags.wrapper else None
         self.lead = tags.lead + ("/" if tags.lead == "<" and "</" in tags.param_end else "")
@@ -163,8 +163,9 @@ class _Call:
                 found = yield from src.match(self.patterns.wrapper)
                 if found and found["next"] in ("<", "{"):
                     src.pos = found.end("around")
-            read = self._json_arguments if (yield from src.ahead()) == "{" else self._parameters
-            if not (yield from read()):
+            step = self.patterns.step.match(src.buf, src.pos, src.pos + LOOKAHEAD)
+            is_json = step is None and (yield from src.ahead()) == "{"
+            if not (yield from self._json_arguments() if is_json else self._parameters(step)):
                 return
         arguments = self.draft.tools.coerced(self.name, self.arguments) if self.tags.nested else self.arguments
         self.draft.done(self.name, arguments, self.begin, src.at, repaired=tuple(self.repaired))
@@ -177,8 +178,8 @@ class _Call:
                 start, end.reopens, self.patterns.lead, lambda raw: {**arguments, key: decode(_outdented(src, start, raw))}
             )
 
-    def _parameters(self) -> Reading[bool]:
-        src, found = self.src, None
+    def _parameters(self, found: Match | None) -> Reading[bool]:
+        src = self.src
         while True:
             found = found or (yield from src.match(self.patterns.step))
             if found is None and self.last is not None and (yield from src.match(self.patterns.next_call(""))):
@@ -340,6 +341,7 @@ class _Call:
         return follow or (found if found and not src.buf[found.end() :].strip() else None)
 
 
+@lru_cache(maxsize=256)
 def _by_coat(head: str, token: str) -> bool | None:
     """Return `exact` of tags: coats with a prefix keep line breaks, at least where values stand beside their tags."""
     if _SPACED.match(head):
@@ -378,7 +380,35 @@ def _outdented(src: Source, start: int, raw: str) -> str:
     return "\n".join(one.removeprefix(indent) if each else one for one in lines)
 
 
-def _unnamed(pattern: str) -> str:
+def _decode(
+    tags: TagBody, tools: ToolSchemas, name: str, key: str, is_text: bool | None, exact: bool, raw: str
+) -> Any:
+    if is_text:
+        return raw
+    if is_text is not None:
+        try:
+            return decode_json(raw)[0]
+        except Unreadable:
+            return raw
+    if tags.nested and (tags.nested in raw or not raw.strip()):
+        return tools.fitted(name, key, nested_value(raw, tags.nested))
+    return tools.typed(name, key, raw, trim=tags.trim, exact=exact)
+
+
+def _outdented(src: Source, start: int, raw: str) -> str:
+    """Return a value from `start` on without the indentation that the model gave to each line of its call."""
+    if not raw[-1:].isspace() or raw[-1] == "\n":
+        return raw
+    line = src.text(max(0, start - LOOKAHEAD), start).rpartition("\n")[2]
+    indent = line[: -len(line.lstrip())]
+    if not indent or raw[:1] not in ("\n", "\r") or not raw.endswith(f"\n{indent}"):
+        return raw
+    lines = raw.removesuffix(indent).split("\n")
+    each = all(one.startswith(indent) or not one.strip() for one in lines[1:])
+    return "\n".join(one.removeprefix(indent) if each else one for one in lines)
+
+
+def unnamed(pattern: str) -> str:
     """Return a pattern without the names of its groups, to be used beside itself."""
     return re.sub(r"\(\?P<\w+>", "(?:", re.sub(r"\(\?P=\w+\)", r"[\\w.-]+", pattern))
 
