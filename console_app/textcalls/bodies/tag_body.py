@@ -175,7 +175,10 @@ class _Call:
             key, head, start, end = self.last
             decode = partial(_decode, self.tags, self.draft.tools, self.name, key, self._told(head), self.exact is True)
             self.draft.reopening = Reopening(  # which knows no draft: so a call is gone with its last use
-                start, end.reopens, self.patterns.lead, lambda raw: {**arguments, key: decode(_outdented(src, start, raw))}
+                start,
+                end.reopens,
+                self.patterns.lead,
+                lambda raw: {**arguments, key: decode(_outdented(src, start, raw))},
             )
 
     def _parameters(self, found: Match | None) -> Reading[bool]:
@@ -242,36 +245,35 @@ class _Call:
         """Read one parameter's raw value and its closing tag. Return what ended it, with the next step where that is
         known; None when the answer ended first."""
         src, key = self.src, head["key"].strip()
-        start = src.at
+        start, begin = src.at, src.pos
         end = self.patterns.value_end(key)
-        plain = src.buf.find(self.tags.lead, src.pos)  # most values hold no sign with which a tag begins
+        plain = src.buf.find(self.tags.lead, begin)  # most values hold no sign with which a tag begins
         stop = end.follow.match(src.buf, plain, plain + LOOKAHEAD) if plain >= 0 else None
-        if stop is not None and (self.tags.lead == "<" or src.buf.find("<", src.pos, plain) < 0):
-            src.pos = plain
-        else:
+        raw = src.buf[begin:plain] if stop else ""
+        if stop is None or (self.tags.lead != "<" and "<" in raw):
             if (yield from src.ahead()) == "<" and (cdata := (yield from src.match(_CDATA, 64))):
                 src.pos = cdata.end()
                 yield from src.find(compiled(r"\]\]>"), "]", 3)
             stop = yield from self._find_end(end)
+            raw = src.text(start, src.at)
         if stop is None:
             if self.stray:
                 yield from self.region.fail_and_skip(src, self.draft, self.begin, _STRAY)
             else:
                 self._cut("the answer ended inside a value")
             return None
-        raw = src.text(start, src.at)
-        if stop["end"] is None and not raw.startswith("\n"):
-            raw = raw.removesuffix("\n").removesuffix("\r")  # what stands on the next line ends the value
+        if stop["end"] is not None:
+            src.pos = stop.end("end")
+        else:
+            self.repaired["the end of a value was missing"] = None
+            if not raw.startswith("\n"):
+                raw = raw.removesuffix("\n").removesuffix("\r")  # what stands on the next line ends the value
         raw = _outdented(src, start, raw)
         on_lines = raw.startswith(("\n", "\r\n")) and raw.endswith("\n")
         self.exact = True if self.exact is None and not on_lines else self.exact
         exact, tools = self.exact is True, self.draft.tools
         self.arguments[key] = _decode(self.tags, tools, self.name, key, self._told(head), exact, raw)
         self.last = (key, head, start, end)
-        if stop["end"] is not None:
-            src.pos = stop.end("end")
-        else:
-            self.repaired["the end of a value was missing"] = None
         return stop
 
     def _told(self, head: Match) -> bool | None:
@@ -352,9 +354,7 @@ def _by_coat(head: str, token: str) -> bool | None:
     return not plain or _PLAIN.match(head) is None
 
 
-def _decode(
-    tags: TagBody, tools: ToolSchemas, name: str, key: str, is_text: bool | None, exact: bool, raw: str
-) -> Any:
+def _decode(tags: TagBody, tools: ToolSchemas, name: str, key: str, is_text: bool | None, exact: bool, raw: str) -> Any:
     if is_text:
         return raw
     if is_text is not None:
@@ -378,39 +378,6 @@ def _outdented(src: Source, start: int, raw: str) -> str:
     lines = raw.removesuffix(indent).split("\n")
     each = all(one.startswith(indent) or not one.strip() for one in lines[1:])
     return "\n".join(one.removeprefix(indent) if each else one for one in lines)
-
-
-def _decode(
-    tags: TagBody, tools: ToolSchemas, name: str, key: str, is_text: bool | None, exact: bool, raw: str
-) -> Any:
-    if is_text:
-        return raw
-    if is_text is not None:
-        try:
-            return decode_json(raw)[0]
-        except Unreadable:
-            return raw
-    if tags.nested and (tags.nested in raw or not raw.strip()):
-        return tools.fitted(name, key, nested_value(raw, tags.nested))
-    return tools.typed(name, key, raw, trim=tags.trim, exact=exact)
-
-
-def _outdented(src: Source, start: int, raw: str) -> str:
-    """Return a value from `start` on without the indentation that the model gave to each line of its call."""
-    if not raw[-1:].isspace() or raw[-1] == "\n":
-        return raw
-    line = src.text(max(0, start - LOOKAHEAD), start).rpartition("\n")[2]
-    indent = line[: -len(line.lstrip())]
-    if not indent or raw[:1] not in ("\n", "\r") or not raw.endswith(f"\n{indent}"):
-        return raw
-    lines = raw.removesuffix(indent).split("\n")
-    each = all(one.startswith(indent) or not one.strip() for one in lines[1:])
-    return "\n".join(one.removeprefix(indent) if each else one for one in lines)
-
-
-def unnamed(pattern: str) -> str:
-    """Return a pattern without the names of its groups, to be used beside itself."""
-    return re.sub(r"\(\?P<\w+>", "(?:", re.sub(r"\(\?P=\w+\)", r"[\\w.-]+", pattern))
 
 
 def nested_value(raw: str, prefix: str) -> Any:

@@ -5,7 +5,7 @@ and Muse, with which an answer may begin.
 """
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from console_app.records import replace
 from console_app.textcalls.bodies.draft import Region
@@ -16,7 +16,17 @@ from console_app.textcalls.openings.bare import pass_separator
 from console_app.textcalls.openings.openers import BEGINS
 from console_app.textcalls.openings.position import Place
 from console_app.textcalls.openings.scan_state import ScanState
-from console_app.textcalls.patterns import ACTION, ACTION_INPUT, IDENT, any_of, compiled, first_of, label, lazily, partly
+from console_app.textcalls.patterns import (
+    ACTION,
+    ACTION_INPUT,
+    IDENT,
+    any_of,
+    compiled,
+    first_of,
+    label,
+    lazily,
+    partly,
+)
 from console_app.textcalls.source import LOOKAHEAD, Reading
 
 _HALF_WORD = lazily(r"[\w.:/-]+\s*(?:$|[<\[({`])")
@@ -137,12 +147,9 @@ def read_tool_tag(state: ScanState, token: str) -> Reading[None]:
     """Read a call whose tag is the tool's own name."""
     src, row = state.src, ROWS["roo_xml"]
     name = token.strip("</> ")
-    keys = any_of(state.tools.properties(state.tools.resolve(name) or name)) or r"[\w.-]+"
-    opening = re.escape(token)
-    if not token.endswith("/>"):
-        opening += rf"\s*(?:<args>\s*)?(?:<(?:{keys})>|</{re.escape(name)}>|\{{\s*[\"}}])"
+    opening = _tool_tag(token, name, tuple(state.tools.properties(state.tools.resolve(name) or name)))
     place = state.place()
-    if (yield from src.match(compiled(opening))) is None:
+    if (yield from src.match(opening)) is None:
         rest = src.tail(len(token))
         if rest is not None and not place.withheld and re.fullmatch(r"\s*(?:<[\w/.-]*)?", rest):
             state.cut_off(row.name, "where its parameters should begin", src.at, name)
@@ -152,6 +159,14 @@ def read_tool_tag(state: ScanState, token: str) -> Reading[None]:
     region = Region(src.at, token)
     draft = yield from state.read_body(row, region)
     yield from state.conclude_in_line(draft, place.quoted)
+
+
+@lru_cache(maxsize=256)
+def _tool_tag(token: str, name: str, keys: tuple[str, ...]) -> re.Pattern[str]:
+    """Return a pattern of a tool's tag, and of what has to follow it unless it is empty."""
+    key = any_of(keys) or r"[\w.-]+"
+    inside = rf"\s*(?:<args>\s*)?(?:<(?:{key})>|</{re.escape(name)}>|\{{\s*[\"}}])"
+    return compiled(re.escape(token) + ("" if token.endswith("/>") else inside))
 
 
 def _channel(state: ScanState) -> Reading[None]:
