@@ -100,8 +100,7 @@ class Source:
             yield
 
     def match_first(self, pattern: re.Pattern[str], skip: int = 0) -> Reading[int | None]:
-        """The index of the first of several patterns (`first_of`) that matches here or `skip` characters on, under the
-        terms of `match`."""
+        """Which of several patterns (`first_of`) matches first, here or `skip` characters on, as `match` does."""
         while True:
             start = self.pos + skip
             found = pattern.match(self.buf, start, start + LOOKAHEAD)

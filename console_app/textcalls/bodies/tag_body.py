@@ -63,12 +63,11 @@ class TagBody:
     def read(self, src: Source, region: Region, draft: Draft) -> Reading[None]:
         yield from src.skip()
         begin = src.at
-        pattern = tag_pattern(self.call)
-        head = yield from src.match(pattern)
+        head = yield from src.match(tag_pattern(self.call))
         if head is None:
             yield from region.fail_and_skip(src, draft, region.start, "the tag that opens the call is broken")
             return
-        written, server = head["name"].strip(), "server" in pattern.groupindex and head["server"]
+        written, server = head["name"].strip(), "server" in head.re.groupindex and head["server"]
         if server and draft.tools.resolve(f"{server}_{written}"):
             written = f"{server}_{written}"
         src.pos = head.end()
@@ -84,6 +83,14 @@ class TagBody:
         exact = _by_coat(head.group(), region.token) if self.exact is None else self.exact
         yield from _Call(self, src, region, draft, name, begin, exact, patterns).read(head)
         yield from close_region(src, region, draft, required=False)
+
+
+@lru_cache(maxsize=256)
+def tool_tag(token: str, name: str, keys: tuple[str, ...]) -> re.Pattern[str]:
+    """Return a pattern of a tag with a tool's name, and of what has to follow it unless it is empty."""
+    key = any_of(keys) or r"[\w.-]+"
+    inside = rf"\s*(?:<args>\s*)?(?:<(?:{key})>|</{re.escape(name)}>|\{{\s*[\"}}])"
+    return compiled(re.escape(token) + ("" if token.endswith("/>") else inside))
 
 
 @cache
@@ -152,7 +159,7 @@ class _Call:
     patterns: _Patterns
     arguments: Arguments = field(default_factory=dict[str, Any])
     repaired: dict[str, None] = field(default_factory=dict[str, None])
-    last: tuple[str, Match, int, _ValueEnd] | None = None
+    last: tuple[str, bool | None, int, _ValueEnd] | None = None
     stray: bool = False
     open: bool = False
 
@@ -172,13 +179,10 @@ class _Call:
         if self.open:
             self.draft.unclosed()
         if self.last is not None and not self.repaired:
-            key, head, start, end = self.last
-            decode = partial(_decode, self.tags, self.draft.tools, self.name, key, self._told(head), self.exact is True)
+            (key, is_text, start, end), lead = self.last, self.patterns.lead
+            decode = partial(_decode, self.tags, self.draft.tools, self.name, key, is_text, self.exact is True)
             self.draft.reopening = Reopening(  # which knows no draft: so a call is gone with its last use
-                start,
-                end.reopens,
-                self.patterns.lead,
-                lambda raw: {**arguments, key: decode(_outdented(src, start, raw))},
+                start, end.reopens, lead, lambda raw: {**arguments, key: decode(_outdented(src, start, raw))}
             )
 
     def _parameters(self, found: Match | None) -> Reading[bool]:
@@ -271,15 +275,11 @@ class _Call:
         raw = _outdented(src, start, raw)
         on_lines = raw.startswith(("\n", "\r\n")) and raw.endswith("\n")
         self.exact = True if self.exact is None and not on_lines else self.exact
-        exact, tools = self.exact is True, self.draft.tools
-        self.arguments[key] = _decode(self.tags, tools, self.name, key, self._told(head), exact, raw)
-        self.last = (key, head, start, end)
+        told = head[self.patterns.told] if self.patterns.told else None
+        is_text, tools = told == self.patterns.text if told else None, self.draft.tools
+        self.arguments[key] = _decode(self.tags, tools, self.name, key, is_text, self.exact is True, raw)
+        self.last = (key, is_text, start, end)
         return stop
-
-    def _told(self, head: Match) -> bool | None:
-        """Return whether the opening tag of a value tells that it is text, None where it tells nothing."""
-        kind = head[self.patterns.told] if self.patterns.told else None
-        return kind == self.patterns.text if kind else None
 
     def _find_end(self, end: _ValueEnd) -> Reading[Match | None]:
         """Move to where the value ends and return its closing tag, or what implies it; None where the answer ended, or

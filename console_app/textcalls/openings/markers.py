@@ -5,28 +5,18 @@ and Muse, with which an answer may begin.
 """
 
 import re
-from functools import cache, lru_cache
+from functools import cache
 
 from console_app.records import replace
 from console_app.textcalls.bodies.draft import Region
-from console_app.textcalls.bodies.tag_body import TagBody, tag_pattern
+from console_app.textcalls.bodies.tag_body import TagBody, tag_pattern, tool_tag
 from console_app.textcalls.dialects.coats import CLOSE, OPEN, PLAIN_OPENS, UNPAIRED, is_marked
 from console_app.textcalls.dialects.table import COATED, ROWS, Dialect
 from console_app.textcalls.openings.bare import pass_separator
 from console_app.textcalls.openings.openers import BEGINS
 from console_app.textcalls.openings.position import Place
 from console_app.textcalls.openings.scan_state import ScanState
-from console_app.textcalls.patterns import (
-    ACTION,
-    ACTION_INPUT,
-    IDENT,
-    any_of,
-    compiled,
-    first_of,
-    label,
-    lazily,
-    partly,
-)
+from console_app.textcalls.patterns import ACTION, ACTION_INPUT, IDENT, compiled, first_of, label, lazily, partly
 from console_app.textcalls.source import LOOKAHEAD, Reading
 
 _HALF_WORD = lazily(r"[\w.:/-]+\s*(?:$|[<\[({`])")
@@ -147,7 +137,7 @@ def read_tool_tag(state: ScanState, token: str) -> Reading[None]:
     """Read a call whose tag is the tool's own name."""
     src, row = state.src, ROWS["roo_xml"]
     name = token.strip("</> ")
-    opening = _tool_tag(token, name, tuple(state.tools.properties(state.tools.resolve(name) or name)))
+    opening = tool_tag(token, name, tuple(state.tools.properties(state.tools.resolve(name) or name)))
     place = state.place()
     if (yield from src.match(opening)) is None:
         rest = src.tail(len(token))
@@ -159,14 +149,6 @@ def read_tool_tag(state: ScanState, token: str) -> Reading[None]:
     region = Region(src.at, token)
     draft = yield from state.read_body(row, region)
     yield from state.conclude_in_line(draft, place.quoted)
-
-
-@lru_cache(maxsize=256)
-def _tool_tag(token: str, name: str, keys: tuple[str, ...]) -> re.Pattern[str]:
-    """Return a pattern of a tool's tag, and of what has to follow it unless it is empty."""
-    key = any_of(keys) or r"[\w.-]+"
-    inside = rf"\s*(?:<args>\s*)?(?:<(?:{key})>|</{re.escape(name)}>|\{{\s*[\"}}])"
-    return compiled(re.escape(token) + ("" if token.endswith("/>") else inside))
 
 
 def _channel(state: ScanState) -> Reading[None]:
