@@ -45,6 +45,12 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.DOTALL)
 
 
+@lru_cache(maxsize=64)
+def first_of(*patterns: str) -> re.Pattern[str]:
+    """Return a pattern of the first of several that matches, each a group without groups of its own."""
+    return compiled("|".join(f"({unnamed(one)})" for one in patterns))
+
+
 _Trie: TypeAlias = dict[str, "_Trie"]
 
 
@@ -57,6 +63,11 @@ def _any_of(literals: tuple[str, ...]) -> str:
     long = sorted((one for one in literals if len(one) > _DEEPEST), key=len, reverse=True)
     short = _alternatives(_trie(one for one in literals if len(one) <= _DEEPEST))
     return f"(?:{'|'.join((*map(re.escape, long), *([short] if short else ())))})" if long else short
+
+
+def unnamed(pattern: str) -> str:
+    """Return a pattern without the names of its groups, to be used beside itself."""
+    return re.sub(r"\(\?P<\w+>", "(?:", re.sub(r"\(\?P=\w+\)", r"[\\w.-]+", pattern))
 
 
 def partly(literals: Iterable[str]) -> str:

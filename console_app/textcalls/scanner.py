@@ -245,6 +245,8 @@ def _reopens(state: ScanState, found: Match | None) -> bool:
     assert state.reopening is not None, "there is a call to reopen"
     src = state.src
     begin = max(src.pos, state.unended - src.offset(0))
+    if found and src.buf.find(state.reopening.lead, begin, found.start()) < 0:
+        return False
     end = state.reopening.end.search(src.buf, begin)
     state.unended = src.offset(end.start() if end else max(begin, len(src.buf) - LOOKAHEAD))
     if end is None or (found is not None and found.start() < end.start()):

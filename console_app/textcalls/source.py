@@ -7,7 +7,7 @@ alone, never on where a piece ended, so that every chunking gives one result. Th
 
 import io
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from typing import TypeAlias, TypeVar
 
 from console_app.textcalls.patterns import lazily
@@ -99,15 +99,13 @@ class Source:
                 return found
             yield
 
-    def match_first(self, patterns: Sequence[re.Pattern[str]], skip: int = 0) -> Reading[int | None]:
-        """The index of the first pattern that matches here or `skip` characters on, under the terms of `match`."""
+    def match_first(self, pattern: re.Pattern[str], skip: int = 0) -> Reading[int | None]:
+        """Which of several patterns (`first_of`) matches first, here or `skip` characters on, as `match` does."""
         while True:
             start = self.pos + skip
-            for index, pattern in enumerate(patterns):
-                if pattern.match(self.buf, start, start + LOOKAHEAD):
-                    return index
-            if self.ended or len(self.buf) - start >= LOOKAHEAD:
-                return None
+            found = pattern.match(self.buf, start, start + LOOKAHEAD)
+            if found or self.ended or len(self.buf) - start >= LOOKAHEAD:
+                return found.lastindex - 1 if found and found.lastindex else None
             yield
 
     def ahead(self) -> Reading[str]:

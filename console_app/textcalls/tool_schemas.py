@@ -25,6 +25,7 @@ class ToolSchemas:
 
     def __init__(self, tools: Sequence[ToolSignature]) -> None:
         self._schemas: dict[str, Schema] = {tool.name: tool.parameters for tool in tools}
+        self._properties = {tool.name: json_schema.properties(tool.parameters) for tool in tools}
         self.names = tuple(self._schemas)
         self._types: dict[tuple[str, str], frozenset[str]] = {}
         folded: dict[str, list[str]] = {}
@@ -51,7 +52,7 @@ class ToolSchemas:
         return self.resolve(half) is not None or any(name.startswith(half) for name in self._schemas)
 
     def properties(self, name: str) -> Mapping[str, Any]:
-        return json_schema.properties(self._schemas.get(name, {}))
+        return self._properties.get(name, {})
 
     def required(self, name: str) -> tuple[str, ...]:
         return json_schema.required(self._schemas.get(name, {}))
@@ -86,7 +87,7 @@ class ToolSchemas:
         kinds, meant = self.types(name, key), raw if exact else _between_line_breaks(raw)
         meant = meant.strip() if trim and "\n" not in meant else meant
         text, plain = meant, _unescaped(meant) if trim else meant
-        if cdata := _CDATA.fullmatch(raw):
+        if cdata := "<" in raw and _CDATA.fullmatch(raw):
             text = plain = cdata.group(1).replace("]]><![CDATA[", "")
         if "string" in kinds or not kinds:
             if "null" in kinds and text.strip() in _NOTHING and not cdata:

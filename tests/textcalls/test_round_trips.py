@@ -106,6 +106,48 @@ def test_written_calls_are_read_alike_in_any_pieces(
     assert (pieces[0], pieces[1].text, pieces[2]) == (whole[0], whole[1].text, whole[2])
 
 
+BODIES = {
+    "qwen": ("<tool_call>\n<function=run>", "<parameter={}>", "</parameter>", "</function>\n</tool_call>"),
+    "invoke": ('<invoke name="run">', '<parameter name="{}" string="true">', "</parameter>", "</invoke>"),
+    "glm": ("<tool_call>run", "<arg_key>{}</arg_key><arg_value>", "</arg_value>", "</tool_call>"),
+    "elements": ("<tool_call><name>run</name><args>", "<{}>", "</{}>", "</args></tool_call>"),
+    "tool": ("<run>", "<{}>", "</{}>", "</run>"),
+    "gemma": ("<|tool_call>call:run{", '{}:<|"|>', '<|"|>,', "}<tool_call|>"),
+}
+RUN = ToolSignature(
+    "run", {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}, "c": {}}}
+)
+IN_VALUES = st.sampled_from([
+    "</parameter>", "<parameter=a>", "</function>", "</a>", "<a>", "</arg_value>", "</run>", "<![CDATA[", "]]>", "&lt;",
+    "&amp;", '<|"|>', "<", "</", ",", "}", "{", ":", "  ", "\n", "\n  ", "\r\n", "é｜", "7", "-1", "null", "x y",
+])  # fmt: skip
+GAPS = st.sampled_from(["", "", "\n", "\n  ", " " * 600, "x"])
+
+
+@given(
+    body=st.sampled_from(sorted(BODIES)),
+    members=st.lists(
+        st.tuples(st.sampled_from("abcd"), st.lists(IN_VALUES, max_size=3).map("".join), GAPS, st.integers(0, 9)),
+        max_size=4,
+    ),
+    gap=GAPS,
+    ends=st.booleans(),
+)
+@example(body="elements", members=[("a", "x", "", 1), ("b", "7", "\n", 1)], gap="\n", ends=True)
+@example(body="gemma", members=[("a", "x", "", 1), ("b", '<|"|>', "", 1)], gap="", ends=True)
+@example(body="qwen", members=[("a", "x", " " * 600, 1), ("b", "7", "", 1)], gap="", ends=True)
+@settings(max_examples=100, suppress_health_check=list(HealthCheck))
+def test_a_body_that_has_come_whole_is_read_as_one_that_comes_letter_by_letter(
+    body: str, members: list[tuple[str, str, str, int]], gap: str, ends: bool
+) -> None:
+    head, opening, closing, end = BODIES[body]
+    text = head + gap
+    for key, value, behind, closed in members:
+        text += opening.format(key) + value + (closing.format(key) if closed else "") + behind
+    text += end if ends else ""
+    assert parse(text, [RUN], 1) == parse(text, [RUN])
+
+
 OPENERS = st.sampled_from([
     '{"name": "read_file", "arguments": {"path": "a"}}', "<read_file>", "<path>", "</path>", "</read_file>", "> ",
     "```json\n", "\n```\n", "`", "<function=read_file>", "<parameter=path>", '<invoke name="read_file">', "</invoke>",

@@ -45,7 +45,7 @@ class CallAttempt:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # there is one for nearly every call between tags
 class Reopening:
     """A call whose raw value, from `begin` on, may go on behind it, if `end` comes later, every match of which begins
     with `lead`. `arguments` gives them all for a value that is longer."""

@@ -94,10 +94,12 @@ def quoted(*marks: str) -> Notation:
     """Objects whose strings stand between two of one of `marks`, beside ordinary double quotes."""
     insides, any_mark = {mark: _until(mark) for mark in marks}, "|".join(map(re.escape, marks))
     strings = "|".join(rf"{re.escape(mark)}{inside.pattern}{re.escape(mark)}" for mark, inside in insides.items())
+    run = rf"(?:[^\"{{}}\[\]<]++|{strings})*+"
     return Notation(
         strings={**insides, '"': _string('"')},
         tokens=re.compile(rf"{any_mark}|[\"{{}}\[\]<]"),
-        run=re.compile(rf"(?:[^\"{{}}\[\]<]++|{strings})*+", re.DOTALL),
+        run=re.compile(run, re.DOTALL),
+        whole=re.compile(rf"\{{{run}\}}", re.DOTALL),
     )
 
 

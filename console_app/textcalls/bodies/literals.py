@@ -7,10 +7,11 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, NoReturn
 
 from console_app.records import dataclass, field
-from console_app.textcalls.bodies.framing import DEPTH_CAP, PYTHON
+from console_app.textcalls.bodies.framing import DEPTH_CAP, PYTHON, quoted
 from console_app.textcalls.model import Unreadable, is_list, is_object
 from console_app.textcalls.patterns import lazily
 
@@ -84,6 +85,14 @@ def whole_characters(value: Any) -> Any:
 
 
 UNQUOTED_KEY = "a key without quotes"
+
+
+@cache
+def _plain_member(quote: str) -> re.Pattern[str]:
+    """Return a pattern of a member as most are, whose value is a text or an integer, and of the sign behind it."""
+    mark, inside = re.escape(quote), quoted(quote).strings[quote].pattern
+    value = rf"(?:{mark}({inside}){mark}|(-?[0-9]{{1,18}}))"
+    return re.compile(rf"\s*+({_WORD.pattern}+)\s*+:\s*+{value}\s*+([,}}])", re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -228,6 +237,14 @@ class LiteralReader:
 
     def _object(self) -> dict[str, Any]:
         result: dict[str, Any] = {}
+        plain = _plain_member(self.quote) if self.quote else None
+        while plain and (found := plain.match(self.text, self.pos + 1)):
+            key, text, number, end = found.groups()
+            result[key] = int(number) if number else text
+            self.pos = found.end() - 1
+            if end == "}":
+                self.pos += 1
+                return result
         doubled = _DOUBLED.match(self.text, self.pos) if self.json else None
         if doubled:
             self._mend("doubled braces")

@@ -5,7 +5,7 @@ that of the answer. A whole call within a value is data, so openings and ends of
 """
 
 import re
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 from console_app.records import dataclass, field
@@ -14,7 +14,7 @@ from console_app.textcalls.bodies.framing import JSON, frame
 from console_app.textcalls.bodies.literals import decode_json
 from console_app.textcalls.dialects.coats import CLOSE_TAG
 from console_app.textcalls.model import Arguments, Unreadable
-from console_app.textcalls.patterns import IDENT, any_of, compiled, lazily
+from console_app.textcalls.patterns import IDENT, any_of, compiled, lazily, unnamed
 from console_app.textcalls.source import LOOKAHEAD, Match, Reading, Source
 from console_app.textcalls.tool_schemas import ToolSchemas
 
@@ -24,7 +24,7 @@ _SPACED = lazily(r"<function\s*(?:\s[^<>]*)?name")
 _CDATA = lazily(r"\s*<!\[CDATA\[")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # its patterns are found by it for each call
 class TagBody:
     """Patterns of the tags. `call` has a group `name`; `param` a group `key`, and `type` or `string` where tags
     tell it.
@@ -54,7 +54,7 @@ class TagBody:
 
     @property
     def start(self) -> str:
-        param = _unnamed(self.param.replace("KEYS", r"[\w.-]+"))
+        param = unnamed(self.param.replace("KEYS", r"[\w.-]+"))
         json = r"|\{" if self.json else ""
         wrapped = rf"(?:{self.wrapper}\s*)?" if self.wrapper else ""
         whole = "" if self.empty == TagBody.empty else "(?<=/>)|"
@@ -67,7 +67,7 @@ class TagBody:
         if head is None:
             yield from region.fail_and_skip(src, draft, region.start, "the tag that opens the call is broken")
             return
-        written, server = head.group("name").strip(), head.groupdict().get("server")
+        written, server = head["name"].strip(), "server" in head.re.groupindex and head["server"]
         if server and draft.tools.resolve(f"{server}_{written}"):
             written = f"{server}_{written}"
         src.pos = head.end()
@@ -85,6 +85,15 @@ class TagBody:
         yield from close_region(src, region, draft, required=False)
 
 
+@lru_cache(maxsize=256)
+def tool_tag(token: str, name: str, keys: tuple[str, ...]) -> re.Pattern[str]:
+    """Return a pattern of a tag with a tool's name, and of what has to follow it unless it is empty."""
+    key = any_of(keys) or r"[\w.-]+"
+    inside = rf"\s*(?:<args>\s*)?(?:<(?:{key})>|</{re.escape(name)}>|\{{\s*[\"}}])"
+    return compiled(re.escape(token) + ("" if token.endswith("/>") else inside))
+
+
+@cache
 def tag_pattern(pattern: str) -> re.Pattern[str]:
     """Return a tag's pattern for any name: a pattern of thousands of tools would take long."""
     return compiled(pattern.replace("NAMES", IDENT))
@@ -98,17 +107,24 @@ class _Patterns:
         self.done = done = tags.call_end.replace("NAME", re.escape(written))
         self.closers = closes or r"(?!)"
         inner = (tags.inner or tags.call).replace("NAMES", re.escape(written))
-        self.inner = rf"{inner}\s*(?:{_unnamed(param)}|{done})"
-        self.step = compiled(rf"\s*(?:(?P<param>{param})|(?P<done>{done})|(?P<close>{self.closers}))")
+        self.inner = rf"{inner}\s*(?:{unnamed(param)}|{done})"
+        self.steps = rf"\s*(?:(?P<param>{param})|(?P<done>{done})|(?P<close>{self.closers}))"
+        self.step, self.empty = compiled(self.steps), compiled(tags.empty)
+        inside = unnamed(f"{param}|{done}")
+        wrapped = rf"\s*(?:(?P<around>{tags.wrapper})\s*(?P<next>\S)|(?!{tags.wrapper})(?:{inside}|[^\s<]))"
+        self.wrapper = compiled(wrapped) if tags.wrapper else None
+        self.lead = tags.lead + ("/" if tags.lead == "<" and "</" in tags.param_end else "")
+        told = {"string": "true", "type": "string"}
+        self.told, self.text = next(((one, told[one]) for one in told if one in self.step.groupindex), ("", ""))
         self._opens = opens or r"(?!)"
         self._param_end = tags.param_end
         self._values: dict[str, _ValueEnd] = {}
 
     def value_end(self, key: str) -> "_ValueEnd":
-        end = self._param_end.replace("KEY", re.escape(key))
-        if end not in self._values:
-            self._values[end] = _ValueEnd(self, end)
-        return self._values[end]
+        key = key if "KEY" in self._param_end else ""
+        if key not in self._values:
+            self._values[key] = _ValueEnd(self, self._param_end.replace("KEY", re.escape(key)))
+        return self._values[key]
 
     def next_call(self, end: str) -> re.Pattern[str]:
         """Return a pattern of a value's closing tag directly before the opening of another call."""
@@ -116,11 +132,11 @@ class _Patterns:
 
 
 class _ValueEnd:
-    """`follow` is the closing tag of a value and what may follow it, `tokens` all that matters within the value,
-    `next_call` the tag directly before another `call`, `reopens` the tag and then the end of the call."""
+    """`follow` is the closing tag of a value and then a step, `tokens` all that matters within the value, `next_call`
+    the tag directly before another `call`, `reopens` the tag and then the end of the call."""
 
     def __init__(self, of: _Patterns, end: str) -> None:
-        self.follow = compiled(rf"(?:{end})(?P<follow>\s*)(?:{of.param}|{of.done}|{of.closers})")
+        self.follow = compiled(rf"(?P<end>{end}){of.steps}")
         self.tokens = compiled(rf"(?P<end>{end})|(?P<call>{of.inner})|(?P<done>{of.done})|(?P<next>{of.param})")
         self.next_call, self.call = of.next_call(end), compiled(of.inner)
         self.reopens = compiled(rf"(?:{end})\s{{0,64}}(?:{of.done})")
@@ -143,42 +159,36 @@ class _Call:
     patterns: _Patterns
     arguments: Arguments = field(default_factory=dict[str, Any])
     repaired: dict[str, None] = field(default_factory=dict[str, None])
-    last: tuple[str, Match, int, _ValueEnd] | None = None
+    last: tuple[str, bool | None, int, _ValueEnd] | None = None
     stray: bool = False
     open: bool = False
 
     def read(self, head: Match) -> Reading[None]:
         src = self.src
-        if not compiled(self.tags.empty).match(head.group()):
-            if self.tags.wrapper:
-                yield from self._enter()
-            read = self._json_arguments if (yield from src.ahead()) == "{" else self._parameters
-            if not (yield from read()):
+        if not self.patterns.empty.match(head.group()):
+            if self.patterns.wrapper:
+                found = yield from src.match(self.patterns.wrapper)
+                if found and found["next"] in ("<", "{"):
+                    src.pos = found.end("around")
+            step = self.patterns.step.match(src.buf, src.pos, src.pos + LOOKAHEAD)
+            is_json = step is None and (yield from src.ahead()) == "{"
+            if not (yield from self._json_arguments() if is_json else self._parameters(step)):
                 return
         arguments = self.draft.tools.coerced(self.name, self.arguments) if self.tags.nested else self.arguments
         self.draft.done(self.name, arguments, self.begin, src.at, repaired=tuple(self.repaired))
         if self.open:
             self.draft.unclosed()
         if self.last is not None and not self.repaired:
-            key, head, start, end = self.last
-            decode = partial(_decode, self.tags, self.draft.tools, self.name, key, head, exact=self.exact is True)
-            lead = self.tags.lead + ("/" if self.tags.lead == "<" and "</" in self.tags.param_end else "")
-            self.draft.reopening = Reopening(
-                start, end.reopens, lead, lambda raw: {**arguments, key: decode(self._outdented(start, raw))}
+            (key, is_text, start, end), lead = self.last, self.patterns.lead
+            decode = partial(_decode, self.tags, self.draft.tools, self.name, key, is_text, self.exact is True)
+            self.draft.reopening = Reopening(  # which knows no draft: so a call is gone with its last use
+                start, end.reopens, lead, lambda raw: {**arguments, key: decode(_outdented(src, start, raw))}
             )
 
-    def _enter(self) -> Reading[None]:
-        """Move past the tag around all parameters, if there is one and they stand in it."""
-        inside, wrapper = _unnamed(rf"{self.patterns.param}|{self.patterns.done}"), self.tags.wrapper
-        pattern = rf"\s*(?:(?P<around>{wrapper})\s*(?P<next>\S)|(?!{wrapper})(?:{inside}|[^\s<]))"
-        found = yield from self.src.match(compiled(pattern))
-        if found and found["next"] in ("<", "{"):
-            self.src.pos = found.end("around")
-
-    def _parameters(self) -> Reading[bool]:
+    def _parameters(self, found: Match | None) -> Reading[bool]:
         src = self.src
         while True:
-            found = yield from src.match(self.patterns.step)
+            found = found or (yield from src.match(self.patterns.step))
             if found is None and self.last is not None and (yield from src.match(self.patterns.next_call(""))):
                 self.repaired["the end of the call was missing"] = None
                 return True
@@ -199,8 +209,10 @@ class _Call:
             src.pos = found.end()
             if found["done"] is not None:
                 return True
-            if not (yield from self._value(found)):
+            stop = yield from self._value(found)
+            if stop is None:
                 return False
+            found = stop if stop["end"] is not None and stop.lastgroup != "end" else None
 
     def _cut(self, why: str) -> None:
         self.draft.fail("truncated", why, self.begin, self.src.at, self.name)
@@ -233,44 +245,41 @@ class _Call:
         yield from self.region.fail_and_skip(self.src, self.draft, self.begin, why)
         return False
 
-    def _value(self, head: Match) -> Reading[bool]:
-        """Read one parameter's raw value and its closing tag; false when the answer ended first."""
-        src, key = self.src, head.group("key").strip()
-        start = src.at
+    def _value(self, head: Match) -> Reading[Match | None]:
+        """Read one parameter's raw value and its closing tag. Return what ended it, with the next step where that is
+        known; None when the answer ended first."""
+        src, key = self.src, head["key"].strip()
+        start, begin = src.at, src.pos
         end = self.patterns.value_end(key)
-        if (yield from src.ahead()) == "<" and (cdata := (yield from src.match(_CDATA, 64))):
-            src.pos = cdata.end()
-            yield from src.find(compiled(r"\]\]>"), "]", 3)
-        stop = yield from self._find_end(end)
+        plain = src.buf.find(self.tags.lead, begin)  # most values hold no sign with which a tag begins
+        stop = end.follow.match(src.buf, plain, plain + LOOKAHEAD) if plain >= 0 else None
+        raw = src.buf[begin:plain] if stop else ""
+        if stop is None or (self.tags.lead != "<" and "<" in raw):
+            if (yield from src.ahead()) == "<" and (cdata := (yield from src.match(_CDATA, 64))):
+                src.pos = cdata.end()
+                yield from src.find(compiled(r"\]\]>"), "]", 3)
+            stop = yield from self._find_end(end)
+            raw = src.text(start, src.at)
         if stop is None:
             if self.stray:
                 yield from self.region.fail_and_skip(src, self.draft, self.begin, _STRAY)
             else:
                 self._cut("the answer ended inside a value")
-            return False
-        raw = src.text(start, src.at)
-        if stop.group("end") is None and not raw.startswith("\n"):
-            raw = raw.removesuffix("\n").removesuffix("\r")  # what stands on the next line ends the value
-        raw = self._outdented(start, raw)
-        on_lines = raw.startswith(("\n", "\r\n")) and raw.endswith("\n")
-        self.exact = True if self.exact is None and not on_lines else self.exact
-        self.arguments[key] = _decode(self.tags, self.draft.tools, self.name, key, head, raw, exact=self.exact is True)
-        self.last = (key, head, start, end)
-        if stop.group("end") is not None:
-            src.pos = stop.end()
+            return None
+        if stop["end"] is not None:
+            src.pos = stop.end("end")
         else:
             self.repaired["the end of a value was missing"] = None
-        return True
-
-    def _outdented(self, start: int, raw: str) -> str:
-        """Return a value from `start` on without the indentation that the model gave to each line of its call."""
-        line = self.src.text(max(0, start - LOOKAHEAD), start).rpartition("\n")[2]
-        indent = line[: -len(line.lstrip())]
-        if not indent or raw[:1] not in ("\n", "\r") or not raw.endswith(f"\n{indent}"):
-            return raw
-        lines = raw.removesuffix(indent).split("\n")
-        each = all(one.startswith(indent) or not one.strip() for one in lines[1:])
-        return "\n".join(one.removeprefix(indent) if each else one for one in lines)
+            if not raw.startswith("\n"):
+                raw = raw.removesuffix("\n").removesuffix("\r")  # what stands on the next line ends the value
+        raw = _outdented(src, start, raw)
+        on_lines = raw.startswith(("\n", "\r\n")) and raw.endswith("\n")
+        self.exact = True if self.exact is None and not on_lines else self.exact
+        told = head[self.patterns.told] if self.patterns.told else None
+        is_text, tools = told == self.patterns.text if told else None, self.draft.tools
+        self.arguments[key] = _decode(self.tags, tools, self.name, key, is_text, self.exact is True, raw)
+        self.last = (key, is_text, start, end)
+        return stop
 
     def _find_end(self, end: _ValueEnd) -> Reading[Match | None]:
         """Move to where the value ends and return its closing tag, or what implies it; None where the answer ended, or
@@ -297,8 +306,8 @@ class _Call:
             if kind == "next" and (yield from src.match(end.call)):
                 kind = "call"  # the opening of a parameter may be the beginning of that of a call
             if kind == "end":
-                if depth == 0 and (yield from self._is_legal(end)):
-                    return end.tokens.match(src.buf, src.pos)
+                if depth == 0 and (legal := (yield from self._legal(end))):
+                    return legal
                 if depth == 0 and before_call is None and (yield from src.match(end.next_call)):
                     before_call = src.at
                 closed = closed or depth == 0
@@ -326,16 +335,15 @@ class _Call:
         key = found.group("key").strip()
         return key in self.draft.tools.properties(self.name) and key not in self.arguments and self.src.at > start
 
-    def _is_legal(self, end: _ValueEnd) -> Reading[bool]:
-        """Tell whether what stands after a closing tag here may follow one."""
+    def _legal(self, end: _ValueEnd) -> Reading[Match | None]:
+        """Return the closing tag that stands here, with the next step, if what stands after it may follow one."""
         src = self.src
-        if (yield from src.match(end.follow)):
-            return True
-        rest = src.tail()
-        found = end.tokens.match(rest) if rest is not None else None
-        return found is not None and not found.string[found.end() :].strip()
+        follow = yield from src.match(end.follow)
+        found = None if follow or src.tail() is None else end.tokens.match(src.buf, src.pos)
+        return follow or (found if found and not src.buf[found.end() :].strip() else None)
 
 
+@lru_cache(maxsize=256)
 def _by_coat(head: str, token: str) -> bool | None:
     """Return `exact` of tags: coats with a prefix keep line breaks, at least where values stand beside their tags."""
     if _SPACED.match(head):
@@ -346,11 +354,10 @@ def _by_coat(head: str, token: str) -> bool | None:
     return not plain or _PLAIN.match(head) is None
 
 
-def _decode(tags: TagBody, tools: ToolSchemas, name: str, key: str, head: Match, raw: str, *, exact: bool) -> Any:
-    attributes = head.groupdict()
-    if attributes.get("string") == "true" or attributes.get("type") == "string":
+def _decode(tags: TagBody, tools: ToolSchemas, name: str, key: str, is_text: bool | None, exact: bool, raw: str) -> Any:
+    if is_text:
         return raw
-    if attributes.get("string") == "false" or attributes.get("type"):
+    if is_text is not None:
         try:
             return decode_json(raw)[0]
         except Unreadable:
@@ -360,9 +367,17 @@ def _decode(tags: TagBody, tools: ToolSchemas, name: str, key: str, head: Match,
     return tools.typed(name, key, raw, trim=tags.trim, exact=exact)
 
 
-def _unnamed(pattern: str) -> str:
-    """Return a pattern without the names of its groups, to be used beside itself."""
-    return re.sub(r"\(\?P<\w+>", "(?:", re.sub(r"\(\?P=\w+\)", r"[\\w.-]+", pattern))
+def _outdented(src: Source, start: int, raw: str) -> str:
+    """Return a value from `start` on without the indentation that the model gave to each line of its call."""
+    if not raw[-1:].isspace() or raw[-1] == "\n":
+        return raw
+    line = src.text(max(0, start - LOOKAHEAD), start).rpartition("\n")[2]
+    indent = line[: -len(line.lstrip())]
+    if not indent or raw[:1] not in ("\n", "\r") or not raw.endswith(f"\n{indent}"):
+        return raw
+    lines = raw.removesuffix(indent).split("\n")
+    each = all(one.startswith(indent) or not one.strip() for one in lines[1:])
+    return "\n".join(one.removeprefix(indent) if each else one for one in lines)
 
 
 def nested_value(raw: str, prefix: str) -> Any:

@@ -10,7 +10,7 @@ from console_app.textcalls.patterns import any_of, lazily
 
 _PART = r"[^\s<>\"'={}()\[\]\\`]"
 _SIGN = r"[^\w\s<>\"'={}()\[\]\\`]"
-P = rf"(?![|｜]{{0,2}}/)(?:{_PART}{{0,30}}?(?:{_SIGN}|_))?[ ]?"
+P = rf"(?![|｜]{{0,2}}/)(?:{_PART}{{0,30}}?(?:{_SIGN}|_))??[ ]?"
 """A pattern of the signs between the bracket of a tag and its core word: a prefix that a sign ends, a blank."""
 S = rf"[ ]?(?:(?:{_SIGN}|_){_PART}{{0,30}})?"
 _WORD = r"(?:(?i:(?:tool|function)[ _▁-](?:call|request)s?|(?<=[:|｜ ])calls)|TOOLCALLS?)"

@@ -164,7 +164,7 @@ class Family:
         return self.row.marked and not self.opening.startswith((*coats.PLAIN_OPENS, "<function name"))
 
 
-_NAME = r"(?:[\w.\-]+/)?\w[\w.\-]*"
+_NAME = r"(?:[\w.\-]++/)?\w[\w.\-]*+"
 _SEP = r"<\|sep\|>"
 _M3 = "]<]minimax[>["
 _M3_RE = r"\]<\]minimax\[>\["
@@ -251,13 +251,13 @@ DIALECTS: tuple[Dialect, ...] = (
     ),
     Dialect(
         "gemma4",
-        NamedBody(r"\s*call\s*:\s*(?P<name>[A-Za-z_][\w.:-]*?)\s*(?=\{)", quotes=('<|"|>', "<escape>")),
+        NamedBody(r"\s*call\s*:\s*(?P<name>[A-Za-z_][\w.:-]*+)\s*(?=\{)", quotes=('<|"|>', "<escape>")),
         coated=True,
     ),
     Dialect(
         "hermes_named",
         NamedBody(
-            rf"\s*(?:(?:\w[\w.:-]*\s*)?{SPECIAL}\s*|function\s*\n\s*)?(?P<name>{_NAME}(?::\d+)?)\s*"
+            rf"\s*(?:(?:\w[\w.:-]*+\s*+)?{SPECIAL}\s*|function\s*\n\s*)?(?P<name>{_NAME}(?::\d+)?)\s*"
             rf"(?:(?:>|\\n|\[CALL_ID\]\s*[\w-]*|\[ARGS\]|{SPECIAL})\s*){{0,4}}(?:```\w*\s*)?(?=[\{{\"]|(?:```\s*)?{CLOSE})",
             bare_names=True,
         ),

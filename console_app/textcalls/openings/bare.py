@@ -3,7 +3,6 @@
 from functools import partial
 from typing import Any
 
-from console_app.records import replace
 from console_app.textcalls.bodies import shapes
 from console_app.textcalls.bodies.draft import CallAttempt, Draft, Region
 from console_app.textcalls.bodies.framing import JSON, JSON_DATA, Frame, frame
@@ -365,7 +364,9 @@ def _to_end(state: ScanState, ticks: str, *, loosely: bool) -> Reading[int | Non
 def _judge_fence(state: ScanState, ticks: str, info: str, body: str, offset: int, *, closed: bool) -> None:
     """Take the calls of a fence that holds nothing but calls of known tools, the last of which may be cut off."""
     inner = state.read_inner(state, body)
-    attempts = [_moved(attempt, offset, info) for segment in inner.segments for attempt in segment.attempts]
+    attempts = [attempt for segment in inner.segments for attempt in segment.attempts]
+    for attempt in attempts:
+        _move(attempt, offset, info)
     draft = state.new_draft("gemma_tool_code" if info == "tool_code" and not attempts else "fenced_json")
     half = body.strip().removeprefix("print(").removeprefix("default_api.")
     if not closed and not attempts and info == "tool_code" and state.tools.begins(half):
@@ -379,7 +380,8 @@ def _judge_fence(state: ScanState, ticks: str, info: str, body: str, offset: int
         for attempt in attempts
     ):
         for attempt in attempts:
-            draft.take(replace(attempt, marked=draft.marked))
+            attempt.marked = draft.marked
+            draft.take(attempt)
         if not closed:
             draft.unclosed()
     opening = f"```{info}\n" if info else "```"
@@ -388,10 +390,11 @@ def _judge_fence(state: ScanState, ticks: str, info: str, body: str, offset: int
     state.conclude(draft, fenced=True, doubt="" if own else f"it stands in {code}")
 
 
-def _moved(attempt: CallAttempt, offset: int, info: str) -> CallAttempt:
-    row, dialect = FAMILIES[attempt.dialect].row.name, attempt.dialect
+def _move(attempt: CallAttempt, offset: int, info: str) -> None:
+    row = FAMILIES[attempt.dialect].row.name
     if row == "bare_json_lines":
-        dialect = "fenced_json"
+        attempt.dialect = "fenced_json"
     elif row == "pythonic_list" and info == "tool_code":
-        dialect = "gemma_tool_code"
-    return replace(attempt, start=attempt.start + offset, end=attempt.end + offset, dialect=dialect)
+        attempt.dialect = "gemma_tool_code"
+    attempt.start += offset
+    attempt.end += offset

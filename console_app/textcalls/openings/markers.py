@@ -9,14 +9,14 @@ from functools import cache
 
 from console_app.records import replace
 from console_app.textcalls.bodies.draft import Region
-from console_app.textcalls.bodies.tag_body import TagBody, tag_pattern
+from console_app.textcalls.bodies.tag_body import TagBody, tag_pattern, tool_tag
 from console_app.textcalls.dialects.coats import CLOSE, OPEN, PLAIN_OPENS, UNPAIRED, is_marked
 from console_app.textcalls.dialects.table import COATED, ROWS, Dialect
 from console_app.textcalls.openings.bare import pass_separator
 from console_app.textcalls.openings.openers import BEGINS
 from console_app.textcalls.openings.position import Place
 from console_app.textcalls.openings.scan_state import ScanState
-from console_app.textcalls.patterns import ACTION, ACTION_INPUT, IDENT, any_of, compiled, label, lazily, partly
+from console_app.textcalls.patterns import ACTION, ACTION_INPUT, IDENT, compiled, first_of, label, lazily, partly
 from console_app.textcalls.source import LOOKAHEAD, Reading
 
 _HALF_WORD = lazily(r"[\w.:/-]+\s*(?:$|[<\[({`])")
@@ -53,10 +53,10 @@ _LONGEST = 120
 def read_marker(state: ScanState, token: str, *, inside: bool = False) -> Reading[None]:
     """Read what a marker opens; `inside`: it is the beginning of the body."""
     src, place = state.src, state.place()
-    patterns, rows = _choices(token if token in _JSON_ONLY else "<|" if token.startswith(("<|", "<｜")) else "<")
+    starts, rows = _choices(token if token in _JSON_ONLY else "<|" if token.startswith(("<|", "<｜")) else "<")
     if inside:
-        patterns, rows = _bodies(harmony=token in BEGINS)
-    chosen = yield from src.match_first(patterns, 0 if inside else len(token))
+        starts, rows = _bodies(harmony=token in BEGINS)
+    chosen = yield from src.match_first(starts, 0 if inside else len(token))
     if chosen is None and not inside:
         tag = _TAG.match(src.buf, src.pos + len(token), src.pos + LOOKAHEAD)
         chosen = 0 if tag and state.tools.resolve(tag["name"]) else None
@@ -88,20 +88,20 @@ def read_marker(state: ScanState, token: str, *, inside: bool = False) -> Readin
 
 
 @cache
-def _choices(token: str) -> tuple[tuple[re.Pattern[str], ...], tuple[Dialect | None, ...]]:
-    """Patterns for what may stand behind a marker, and the row each stands for; None for one that only groups calls."""
+def _choices(token: str) -> tuple[re.Pattern[str], tuple[Dialect | None, ...]]:
+    """A pattern of what may stand behind a marker, and the row of each choice; None for one that only groups calls."""
     rows = (ROWS["hermes_json"],) if token in _JSON_ONLY else COATED
     starts = [r"\s*\[(?=\s*\{)" if token == "functools" else row.body.start for row in rows]
     nothing = f"|{CLOSE}" if token.startswith(("<|", "<｜")) else ""
-    return tuple(map(compiled, (rf"\s*(?:{OPEN}{nothing})", *starts))), (None, *rows)
+    return first_of(rf"\s*(?:{OPEN}{nothing})", *starts), (None, *rows)
 
 
 @cache
-def _bodies(*, harmony: bool) -> tuple[tuple[re.Pattern[str], ...], tuple[Dialect, ...]]:
-    """Patterns of the bodies that begin with a tag in any coat, or of Harmony's, and their rows."""
+def _bodies(*, harmony: bool) -> tuple[re.Pattern[str], tuple[Dialect, ...]]:
+    """A pattern of the bodies that begin with a tag in any coat, or of Harmony's, and their rows."""
     tagged = [row for row in COATED if isinstance(row.body, TagBody) or row.name == "cwm"]
     rows = (ROWS["harmony"],) if harmony else tuple(tagged)
-    return tuple(compiled(row.body.start) for row in rows), rows
+    return first_of(*(row.body.start for row in rows)), rows
 
 
 def _no_body(state: ScanState, token: str, place: Place, inside: bool) -> Reading[None]:
@@ -137,12 +137,9 @@ def read_tool_tag(state: ScanState, token: str) -> Reading[None]:
     """Read a call whose tag is the tool's own name."""
     src, row = state.src, ROWS["roo_xml"]
     name = token.strip("</> ")
-    keys = any_of(state.tools.properties(state.tools.resolve(name) or name)) or r"[\w.-]+"
-    opening = re.escape(token)
-    if not token.endswith("/>"):
-        opening += rf"\s*(?:<args>\s*)?(?:<(?:{keys})>|</{re.escape(name)}>|\{{\s*[\"}}])"
+    opening = tool_tag(token, name, tuple(state.tools.properties(state.tools.resolve(name) or name)))
     place = state.place()
-    if (yield from src.match(compiled(opening))) is None:
+    if (yield from src.match(opening)) is None:
         rest = src.tail(len(token))
         if rest is not None and not place.withheld and re.fullmatch(r"\s*(?:<[\w/.-]*)?", rest):
             state.cut_off(row.name, "where its parameters should begin", src.at, name)
@@ -202,7 +199,7 @@ def read_label(state: ScanState, token: str) -> Reading[None]:
 def _action(state: ScanState, place: Place) -> Reading[None]:
     src, start, shown = state.src, state.src.at, place.quoted
     starts = [_OBJECTS, _NAMED, _NO_INPUT]
-    chosen = yield from src.match_first(starts)
+    chosen = yield from src.match_first(first_of(*(one.pattern for one in starts)))
     found = starts[chosen or 0].match(src.buf, src.pos)
     after = _LABEL.match(src.buf, src.pos)
     if found is None or (chosen and state.tools.resolve(found["name"]) is None):
@@ -239,7 +236,7 @@ def _action(state: ScanState, place: Place) -> Reading[None]:
 def _recipient(state: ScanState, place: Place) -> Reading[None]:
     src, row, start = state.src, ROWS["functionary_v32"], state.src.at
     starts = [_TO_ALL, tag_pattern(row.body.start)]
-    chosen = yield from src.match_first(starts)
+    chosen = yield from src.match_first(first_of(*(one.pattern for one in starts)))
     named = starts[1].match(src.buf, src.pos) if chosen else None
     if chosen == 0 and (found := _TO_ALL.match(src.buf, src.pos)):
         src.pos = found.end()

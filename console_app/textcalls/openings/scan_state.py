@@ -125,7 +125,7 @@ class ScanOutput:
         self._pending += fenced or alone
         self.lonely = self.lonely or alone
         self.attempts += len(draft.attempts)
-        self.calls += sum(attempt.failure is None for attempt in draft.attempts)
+        self.calls += len([1 for attempt in calls if attempt.failure is None])
         self.unfenced = self.unfenced or not fenced
         self.mark = upto
 
@@ -290,9 +290,11 @@ class ScanOutput:
                 one.asks = f"{MAYBE}: another call of the answer is only shown"
 
     def _stood(self, segment: Segment, behind: str = "") -> str:
-        lead = self._src.text(max(0, segment.start - LOOKAHEAD), segment.start).strip().rpartition("\n")[2]
-        where = f"behind “{lead[-_SHOWN:]}”" if segment.follows_text and lead else "at the start of the answer"
-        if not segment.follows_text and behind == "at the end of the answer":
+        where, lead = "at the start of the answer", ""
+        if segment.follows_text:
+            lead = self._src.text(max(0, segment.start - LOOKAHEAD), segment.start).strip().rpartition("\n")[2]
+            where = f"behind “{lead[-_SHOWN:]}”" if lead else where
+        elif behind == "at the end of the answer":
             where, behind = "as all of the answer", ""
         return ", ".join(filter(None, (where, behind, "in a fence" if segment.fenced else "")))
 
