@@ -14,7 +14,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
@@ -28,6 +28,7 @@ from console_app.domain import ConfigError, Outcome, ToolResult, errors, one_lin
 SECONDS = 30  # of the program's own work
 MEMORY = 64 * 2**20  # bytes
 CALLS = 256
+MOST_NAMED = 8  # functions, where one is not known
 MOST_PRINTED = 20_000  # characters of what it prints that the model reads
 MODULES = "json, re, math, datetime, asyncio, collections, itertools, functools, random, time, typing, decimal, csv"
 # For a model that wrote what the interpreter doesn't do: words of the error, and what to write in its place.
@@ -41,7 +42,7 @@ _ADVICE = (
     ("No module named", f"There are no other modules than {MODULES} and the like."),
     ("'sys' has no attribute", "Let the program come to its end, or raise an error."),
     ("name 'fanout_program'", "A program starts no other: define a function."),
-    ("name '.*' is not defined", "Tools are functions by the names in this tool's description."),
+    ("name '.*' is not defined", "Tools are {those}."),
     ("time limit exceeded", "Leave long computations to tools, and look for a loop that doesn't end."),
     ("memory limit exceeded", "Keep less: sum up each result as it comes."),
     ("at most .* calls", "Make fewer calls, or several programs."),
@@ -151,7 +152,7 @@ class _Run:
         if last is None:
             return _failed("The interpreter ended before the program did.", self._text())
         if "error" in last:
-            return _failed(last["error"], self._text())
+            return _failed(last["error"], self._text(), program.functions)
         value = last["value"]
         idle = f"[Fanout: {plural(last['idle'], 'call')} without await did not run]" if last["idle"] else ""
         return ToolResult(outcome=Outcome.SUCCEEDED, content=self._text(idle, "" if value is None else value))
@@ -247,9 +248,11 @@ def _read(path: Path) -> dict[str, Any]:
         raise errors.ToolError(f"the program that waited can't be read: {error}") from None
 
 
-def _failed(error: str, printed: str) -> ToolResult:
+def _failed(error: str, printed: str, functions: Collection[str] = ()) -> ToolResult:
     last = error.strip().splitlines()[-1]
-    advice = next((words for found, words in _ADVICE if re.search(found, last)), "")
+    some = ", ".join([*functions][:MOST_NAMED]) + (", …" if len(functions) > MOST_NAMED else "")
+    those = f"the functions {some}" if some else "functions called SERVER_TOOL, as calculator_evaluate"
+    advice = next((words for found, words in _ADVICE if re.search(found, last)), "").format(those=those)
     parts = ["The program failed.", error, advice, *(["It had printed:", printed] if printed else [])]
     return ToolResult(outcome=Outcome.FAILED, content="\n".join(filter(None, parts)), error=last)
 

@@ -75,7 +75,7 @@ print(len(found), "calls")
         ("await demo_do('1', n='2')", "TypeError: demo_do() got two values for n"),
         ("x = (1\ny = 2", "  The program, line 2\n    y = 2\n"),
         ("1 / 0", "  The program, line 1, in <module>\n"),
-        ("await nothing_like_it()", "name 'nothing_like_it' is not defined\nTools are functions by the names"),
+        ("await nothing_like_it()", "name 'nothing_like_it' is not defined\nTools are the functions demo_do"),
         ("await fanout_program(code='1')", "A program starts no other: define a function."),
         ("def f(): return f()\nf()", "RecursionError"),
         ("await demo_do(do='fail')", "RuntimeError: no such order"),

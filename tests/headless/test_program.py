@@ -35,6 +35,12 @@ def test_a_program_prints_its_result_alone_and_a_line_for_each_call(fanout: Insi
     assert done.err.count("calculator.evaluate") == 8
 
 
+def test_a_tool_by_its_name_alone_is_told_with_how_it_is_called(fanout: Inside) -> None:
+    done = fanout.run("program", program(fanout, "await evaluate(expression='6*7')"))
+    assert done.code == 1
+    assert "Tools are functions called SERVER_TOOL, as calculator_evaluate." in done.out
+
+
 def test_its_calls_are_events_with_the_program_as_their_parent(fanout: Inside) -> None:
     path = program(fanout, TEN_LINES)
     events = fanout.run("program", path, "--output-format", "stream-json").events
