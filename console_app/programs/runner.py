@@ -42,6 +42,7 @@ _ADVICE = (
     ("No module named", f"There are no other modules than {MODULES} and the like."),
     ("'sys' has no attribute", "Let the program come to its end, or raise an error."),
     ("name 'fanout_program'", "A program starts no other: define a function."),
+    ("forget to import", ""),  # which says it already
     ("name '.*' is not defined", "Tools are {those}."),
     ("time limit exceeded", "Leave long computations to tools, and look for a loop that doesn't end."),
     ("memory limit exceeded", "Keep less: sum up each result as it comes."),

@@ -76,6 +76,7 @@ print(len(found), "calls")
         ("x = (1\ny = 2", "  The program, line 2\n    y = 2\n"),
         ("1 / 0", "  The program, line 1, in <module>\n"),
         ("await nothing_like_it()", "name 'nothing_like_it' is not defined\nTools are the functions demo_do"),
+        ("asyncio.gather()", "Did you forget to import 'asyncio'?"),
         ("await fanout_program(code='1')", "A program starts no other: define a function."),
         ("def f(): return f()\nf()", "RecursionError"),
         ("await demo_do(do='fail')", "RuntimeError: no such order"),
