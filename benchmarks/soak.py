@@ -39,7 +39,7 @@ NEW_AFTER = 50  # turns of a conversation; looks are taken where a new one begin
 THEMES = Path(__file__).parents[1] / "themes"
 
 
-class Model:
+class Model(ports.Provider):
     """Asks for three calls, then says a sentence. Keeps nothing of what it was sent."""
 
     name, model, protocol = "soak", "script", "native"
@@ -58,9 +58,6 @@ class Model:
                 yield ch.CallClosed(index, json.dumps({"number": index}))
         yield ch.UsageChunk(100, 20)
         yield ch.FinishChunk("stop" if called else "tool_calls")
-
-    async def close(self) -> None:
-        """Nothing is open."""
 
 
 class Tools:

@@ -46,9 +46,9 @@ def agent_programs(settings: Settings, environ: Mapping[str, str], folder: Path)
     }
 
 
-class AcpModel:
-    """An agent that answers prompts (`ports.Provider`, `domain.agents.Converses`). Its program starts with the first
-    prompt and keeps the conversation. Started anew where it ended, it is told what was said before."""
+class AcpModel(ports.Provider):
+    """An agent that answers prompts. Its program starts with the first prompt and keeps the conversation. Started anew
+    where it ended, it is told what was said before."""
 
     name = "acp"
     protocol = "acp"
@@ -59,6 +59,10 @@ class AcpModel:
         self._guard = transport.Guard()
         self._guard.hurried = True  # what is stopped is over at once
         self._session: AgentSession | None = None
+
+    @property
+    def agent(self) -> AcpModel:
+        return self
 
     def stream(self, request: ports.ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[ch.Chunk]]:
         raise errors.ProviderError(f"{self.model} is an agent, which can't be asked for that", "/model picks a model.")

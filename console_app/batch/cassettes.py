@@ -47,7 +47,7 @@ class ItemRecording:
             raise ConfigError(f"--record {self._path}: {error.strerror or error}") from None
 
 
-class ItemPlayback:
+class ItemPlayback(ports.Provider):
     def __init__(self, path: Path, redactor: Redactor) -> None:
         """Raise ConfigError where there is no recording of it."""
         self._answers: deque[dict[str, Any]] = deque()
@@ -100,9 +100,6 @@ class ItemPlayback:
         if line["answer"] != _digest(request, self._redactor):
             raise errors.ProviderError("the recording has another request here", _AGAIN)
         yield _played(line)
-
-    async def close(self) -> None:
-        """There is nothing to close."""
 
 
 async def _played(line: Mapping[str, Any]) -> AsyncIterator[ch.Chunk]:

@@ -135,7 +135,7 @@ async def _stored(setup: Setup, words: Sequence[str]) -> tuple[SessionInfo, list
         await library.close()
 
 
-class StoredModel:
+class StoredModel(ports.Provider):
     """The model of a replay: named as the one that answered then, and never asked."""
 
     protocol = "offline"
@@ -145,9 +145,6 @@ class StoredModel:
 
     def stream(self, request: ports.ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[ch.Chunk]]:
         raise errors.ProviderError("a replay asks no model")
-
-    async def close(self) -> None:
-        """There is nothing to close."""
 
 
 _OWN = f"{OWN_SERVER}_"  # of wire names: no server has these tools

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from console_app import wiring
 from console_app.commands.sessions import moving_format
 from console_app.console import Models
-from console_app.domain import ConfigError, FanoutError, UsageError, ports
+from console_app.domain import ConfigError, FanoutError, UsageError
 from console_app.domain.transcript import Transcript
 from console_app.headless import Exit, Interrupted, Interrupts, OutputStreams, RunEnding, run_turn
 from console_app.records import replace
@@ -168,9 +168,7 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
         await interrupts.race(asyncio.gather(servers.settled(hub, output), asyncio.shield(preloading)))
         wiring.freeze_collector()
         kept = library is not None
-        attachments = files.Attachments(
-            setup.cwd, setup.paths.files, hub, lambda: ports.no_pictures(provider), named=kept
-        )
+        attachments = files.Attachments(setup.cwd, setup.paths.files, hub, lambda: provider.no_pictures, named=kept)
         composed = await interrupts.race(with_attachments(attachments, words, prompt))
         if choice.notice:
             output.error_line(choice.notice)

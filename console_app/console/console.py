@@ -20,7 +20,7 @@ from console_app.console.talk.conversation import MANUAL, SHELL, Conversation
 from console_app.console.talk.readiness import ConsoleStart, Readiness
 from console_app.console.talk.sessions import READ_ONLY, Sessions
 from console_app.console.ui_port import UiPort
-from console_app.domain import FanoutError, UsageError, event_news, one_line, ports
+from console_app.domain import FanoutError, UsageError, event_news, one_line
 
 if TYPE_CHECKING:
     from console_app.console.talk.conversation import Around
@@ -42,7 +42,7 @@ class Console:
             services.working_folder,
             services.pictures_path,
             services.hub,
-            lambda: ports.no_pictures(engine.provider),
+            lambda: engine.provider.no_pictures,
             named=library is not None,
         )
         self.readiness = Readiness(services.server_statuses, services.connect)

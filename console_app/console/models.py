@@ -215,7 +215,7 @@ class Models:
 
     @property
     def window(self) -> int | None:
-        other = ports.stand_in(self._engine.provider)
+        other = self._engine.provider.stand_in
         return self._window if other is None else other.window
 
     @window.setter
@@ -224,7 +224,7 @@ class Models:
 
     @property
     def host(self) -> str:
-        if (other := ports.stand_in(self._engine.provider)) is not None:
+        if (other := self._engine.provider.stand_in) is not None:
             return other.host
         return self.choice.host if self.choice is not None else ""
 
@@ -254,7 +254,7 @@ class Models:
 
     def takes(self, effort: Effort) -> bool:
         """Tell whether the model takes this effort: not where it knows none, or its endpoint refused this one."""
-        return bool(ports.effort_for(self._engine.provider, effort))
+        return bool(self._engine.provider.effort_for(effort))
 
     def use_effort(self, effort: Effort | None) -> str:
         """Set the effort from the next answer on, None for the configured one; return a line on what came of it."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from console_app.domain.chunks import Chunk, UsageChunk
 from console_app.domain.events import Event, Level, OutputStream
@@ -16,7 +16,7 @@ from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.records import dataclass, field
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeIs
+    from console_app.domain.agents import Converses
 
 ProtocolMode = Literal["auto", "native", "text", "xml"]
 
@@ -39,80 +39,6 @@ class ModelRequest:
     called_before: frozenset[str] = frozenset()  # models that made calls of their own in it, undone or not; "": unnamed
 
 
-class Provider(Protocol):
-    """A model behind an API. Errors leave it as ProviderError; a cut stream as AnswerInterrupted."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def model(self) -> str: ...
-
-    @property
-    def protocol(self) -> str:
-        """The way in which tools are offered: native, text, xml or offline. It may change after a fallback."""
-        ...
-
-    def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
-        """Send `request`; leaving the context closes the connection at once."""
-        ...
-
-    async def close(self) -> None: ...
-
-
-PortT = TypeVar("PortT")
-
-
-def speaks(provider: object, port: type[PortT]) -> TypeIs[PortT]:
-    """Tell whether `provider` has all that one of the ports below asks for; asked of a class once, as `isinstance`
-    takes a tenth of a turn."""
-    return _speaks(type(provider), port)
-
-
-@cache
-def _speaks(kind: type, port: type) -> bool:
-    return all(hasattr(kind, name) for name in vars(port) if not name.startswith("_"))
-
-
-# A provider may have these beside: what it doesn't have is as if nothing were known.
-
-
-def endpoint_of(provider: Provider) -> str:
-    """Return the endpoint's identity (`domain.settings.identity`); "" where there is none."""
-    return getattr(provider, "endpoint", "")
-
-
-def effort_for(provider: Provider, asked: Effort | None) -> str:
-    """Return how much the model is asked to think; "" where nothing is said of it."""
-    own = getattr(provider, "effort_for", None)
-    return "" if own is None else own(asked)
-
-
-def no_pictures(provider: Provider) -> str:
-    """Return why the model is shown no pictures; "" where nothing is known against it."""
-    return getattr(provider, "no_pictures", "")
-
-
-def searches_tools(provider: Provider) -> bool:
-    """Tell whether the endpoint searches among tools that are not loaded, until it refused that."""
-    return getattr(provider, "searches_tools", False)
-
-
-def runs_programs(provider: Provider) -> bool:
-    """Tell whether the endpoint runs programs that its model writes, until it refused that."""
-    return getattr(provider, "runs_programs", False)
-
-
-class KnowsTurns(Protocol):
-    def turn_began(self) -> None: ...
-
-
-class ShowsForm(Protocol):
-    """A provider whose endpoint may show how its model writes calls as text."""
-
-    async def shown_form(self) -> str | None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Licence:
     """The form in which a model is known to write calls as text; `source` tells how that is known, as the rest of a
@@ -120,24 +46,6 @@ class Licence:
 
     form: str
     source: str
-
-
-class ReadsText(Protocol):
-    """A provider that may read calls from text."""
-
-    @property
-    def dialect(self) -> str | None: ...
-
-    @property
-    def licence(self) -> Licence | None:
-        """The form that the model is known to write its calls in, None where no such thing is known."""
-        ...
-
-    def choose(self, mode: ProtocolMode) -> None:
-        """Use another protocol from the next request on; what was known of the model is forgotten."""
-
-    def license(self, form: str) -> None:
-        """A person said that the model writes its calls in `form`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,31 +57,86 @@ class StandIn:
     host: str = ""
 
 
-def stand_in(provider: Provider) -> StandIn | None:
-    """Return the model that answers in place of the chosen one, None while that one does."""
-    return getattr(provider, "stand_in", None)
+class Provider:
+    """A model behind an API. Errors leave it as ProviderError; a cut stream as AnswerInterrupted. What it doesn't say
+    itself is as if nothing were known."""
 
+    name: str
+    model: str
+    protocol: str  # how tools are offered: native, text, xml or offline; a fallback may change it
+    endpoint: str = ""  # its identity (`domain.settings.identity`); "" where there is none
+    has_protocols: bool = False  # whether `choose_protocol` does anything
 
-class LearnsRefusals(Protocol):
-    """A provider that stops sending what its endpoint refused."""
+    def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
+        """Send `request`; leaving the context closes the connection at once."""
+        raise NotImplementedError
 
-    def forget_refusals(self) -> None: ...
+    async def close(self) -> None:
+        """Close connections. A closed provider is not used again."""
+
+    def turn_began(self) -> None:
+        """A turn began: what was given up for the one before may be tried again."""
+
+    def effort_for(self, asked: Effort | None) -> str:
+        """Return how much the model is asked to think; "" where nothing is said of it."""
+        return ""
+
+    @property
+    def agent(self) -> Converses | None:
+        """Return the agent of others that it is, None where it is a model."""
+        return None
+
+    @property
+    def stand_in(self) -> StandIn | None:
+        """Return the model that answers in place of the chosen one, None while that one does."""
+        return None
+
+    @property
+    def no_pictures(self) -> str:
+        """Return why the model is shown no pictures; "" where nothing is known against it."""
+        return ""
+
+    @property
+    def searches_tools(self) -> bool:
+        """Tell whether the endpoint searches among tools that are not loaded, until it refused that."""
+        return False
+
+    @property
+    def runs_programs(self) -> bool:
+        """Tell whether the endpoint runs programs that its model writes, until it refused that."""
+        return False
+
+    @property
+    def dialect(self) -> str | None:
+        """Return the dialect of text that tools are offered in, None while the API's own tools are used."""
+        return None
+
+    @property
+    def licence(self) -> Licence | None:
+        """Return the form that the model is known to write its calls in, None where no such thing is known."""
+        return None
+
+    def license(self, form: str) -> None:
+        """A person said that the model writes its calls in `form`."""
+
+    def choose_protocol(self, mode: ProtocolMode) -> None:
+        """Use another protocol from the next request on; what was known of the model is forgotten."""
+
+    def forget_refusals(self) -> None:
+        """Send all that was refused again, until it is refused again."""
+
+    async def shown_form(self) -> str | None:
+        """Return the form of the calls in the template that the endpoint shows, None where it shows none."""
 
 
 def protocol_label(provider: Provider) -> str:
     """Return the protocol of the model's tools, with their dialect as text and the form that the model writes."""
-    if not speaks(provider, ReadsText):
-        return provider.protocol
     label = provider.protocol if provider.dialect is None else f"{provider.protocol} {provider.dialect}"
     licence = provider.licence
     return label if licence is None or licence.form == provider.dialect else f"{label}, writes {licence.form}"
 
 
-def licence_of(provider: Provider) -> Licence | None:
-    return provider.licence if speaks(provider, ReadsText) else None
-
-
-class Forwarding:
+class Forwarding(Provider):
     """A provider that knows all that `inner` knows: a wrapper says only what it changes, and how it streams."""
 
     def __init__(self, inner: Provider) -> None:
@@ -183,63 +146,10 @@ class Forwarding:
     def inner(self) -> Provider:
         return self._inner
 
-    @property
-    def name(self) -> str:
-        return self.inner.name
 
-    @property
-    def model(self) -> str:
-        return self.inner.model
-
-    @property
-    def protocol(self) -> str:
-        return self.inner.protocol
-
-    @property
-    def endpoint(self) -> str:
-        return endpoint_of(self.inner)
-
-    @property
-    def stand_in(self) -> StandIn | None:
-        return stand_in(self.inner)
-
-    @property
-    def searches_tools(self) -> bool:
-        return searches_tools(self.inner)
-
-    @property
-    def runs_programs(self) -> bool:
-        return runs_programs(self.inner)
-
-    @property
-    def no_pictures(self) -> str:
-        return no_pictures(self.inner)
-
-    @property
-    def dialect(self) -> str | None:
-        return self.inner.dialect if speaks(self.inner, ReadsText) else None
-
-    @property
-    def licence(self) -> Licence | None:
-        return licence_of(self.inner)
-
-    def effort_for(self, asked: Effort | None) -> str:
-        return effort_for(self.inner, asked)
-
-    def choose(self, mode: ProtocolMode) -> None:
-        if speaks(self.inner, ReadsText):
-            self.inner.choose(mode)
-
-    def license(self, form: str) -> None:
-        if speaks(self.inner, ReadsText):
-            self.inner.license(form)
-
-    def turn_began(self) -> None:
-        if speaks(self.inner, KnowsTurns):
-            self.inner.turn_began()
-
-    async def close(self) -> None:
-        await self.inner.close()
+for _known in {*Provider.__annotations__, *vars(Provider)} - {"agent"}:  # what streams for one is none
+    if not _known.startswith("_"):
+        setattr(Forwarding, _known, property(attrgetter(f"inner.{_known}")))
 
 
 class CallReporter(Protocol):
@@ -393,6 +303,7 @@ class PlaceApart(Protocol):
 OpenPlace = Callable[[str], Awaitable[PlaceApart]]  # by a name that no other agent has; raises ToolError
 
 
+@runtime_checkable
 class KeepsTasks(Protocol):
     def goes_on(self, invocation: Invocation) -> bool:
         """Tell whether a program that is gone made this very call, and its result can be fetched now."""

@@ -115,7 +115,7 @@ class Answer:
 
     @property
     def endpoint(self) -> str:
-        return ports.endpoint_of(self._provider)
+        return self._provider.endpoint
 
     @property
     def text(self) -> str:

@@ -109,7 +109,7 @@ class TypedCallsGate(ApprovalGate):
 LateTool = Callable[[], Coroutine[Any, Any, ToolSpec]]
 
 
-class ManualCallsProvider:
+class ManualCallsProvider(ports.Provider):
     """An answer that makes the given calls, each as soon as its tool is there. A call runs as it was typed or not at
     all, since nobody would see that it ran with other arguments."""
 
@@ -134,9 +134,6 @@ class ManualCallsProvider:
         answered, self._answered = self._answered, True
         async with aclosing(self._done() if answered else self._answer()) as chunks:
             yield chunks
-
-    async def close(self) -> None:
-        pass
 
     async def _answer(self) -> AsyncGenerator[ch.Chunk]:
         coming = {asyncio.create_task(_there(spec)): index for index, (_, spec) in enumerate(self._calls)}

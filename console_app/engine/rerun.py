@@ -208,7 +208,7 @@ def take_up(session: Session) -> Rerun:
     Raises ToolError where there are none."""
     attempts: list[_Attempt] = []
     toolset = session.toolset
-    if not ports.speaks(toolset, ports.KeepsTasks):
+    if not isinstance(toolset, ports.KeepsTasks):
         raise errors.ToolError("no task is kept")
     cut_off = [view for view in session.transcript.calls.values() if view.outcome is Outcome.INTERRUPTED]
     specs = {spec.name: spec for spec in session.toolset.tools()} if cut_off else {}

@@ -138,7 +138,7 @@ class Session:
         return call_id
 
     def offer(self, plan: ToolOffer) -> Offer:
-        native = ports.searches_tools(self.provider)
+        native = self.provider.searches_tools
         return self.search.offer(self.toolset.tools(), plan, self.window(), self.transcript.history, native=native)
 
     def program_alone(self) -> ToolSpec:

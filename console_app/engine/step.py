@@ -140,7 +140,7 @@ class Step:
             system=settings.whole_prompt,
             tools=tuple(self._specs.values()),
             deferred=self._deferred,
-            programs=settings.programs if ports.runs_programs(session.provider) else "off",
+            programs=settings.programs if session.provider.runs_programs else "off",
             late=frozenset(spec.name for spec in self._specs.values() if _may_be_late(spec, settings)),
             tool_choice=self._ask.tool_choice,
             parallel=self._policy is not CallPolicy.SINGLE,

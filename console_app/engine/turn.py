@@ -110,8 +110,7 @@ class Turn(Decidable):
         if limit is not None:
             self._deadline = asyncio.get_running_loop().call_later(limit, self._time_is_up, limit)
         self._session.calls.clear()
-        if ports.speaks(self._session.provider, ports.KnowsTurns):
-            self._session.provider.turn_began()
+        self._session.provider.turn_began()
         self.emit(ev.TurnStarted(prompt=self.prompt.source or self.prompt.content))
         self._joins = self._session.workplace is not None and self._session.workplace.asks("UserPromptSubmit")
         if not self._joins:
@@ -338,8 +337,8 @@ class Turn(Decidable):
         return ending
 
     async def _work(self) -> Ending:
-        agent = self._session.provider
-        if not ports.speaks(agent, ag.Converses):
+        agent = self._session.provider.agent
+        if agent is None:
             return await Loop(self, self._strategy()).run()
         while True:
             history = self._session.transcript.history

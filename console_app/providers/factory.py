@@ -60,6 +60,8 @@ class WithFallback(ports.Forwarding):
     `describe_other` says, in a thread. Name, model and all else are those of the one that answers now.
     """
 
+    has_protocols = True
+
     def __init__(
         self,
         first: ports.Provider,
@@ -83,18 +85,17 @@ class WithFallback(ports.Forwarding):
     @property
     def stand_in(self) -> ports.StandIn | None:
         """Return the other one, or what answers in its place, while that is so."""
-        return ports.stand_in(self.inner) or self._described if self.inner is self._other else None
+        return self.inner.stand_in or self._described if self.inner is self._other else None
 
-    def choose(self, mode: ports.ProtocolMode) -> None:
+    def choose_protocol(self, mode: ports.ProtocolMode) -> None:
         """Choose another protocol for the first one."""
-        if ports.speaks(self._first, ports.ReadsText):
-            self._first.choose(mode)
+        self._first.choose_protocol(mode)
 
     def turn_began(self) -> None:
         """Try the first one again."""
         self._taken = False
         for provider in (self._first, self._other):
-            if ports.speaks(provider, ports.KnowsTurns):
+            if provider is not None:
                 provider.turn_began()
 
     @asynccontextmanager

@@ -148,7 +148,7 @@ class _Player:
             yield Beat(ch.CallClosed(index, arguments, sure=step.sure))
 
 
-class ScriptedProvider:
+class ScriptedProvider(ports.Provider):
     """Plays `script`, or the script file at that path (ConfigError when it can't be read), one answer a request."""
 
     name = "scripted"
@@ -163,9 +163,6 @@ class ScriptedProvider:
         """Play the next answer; a script that has none left is a ProviderError."""
         self._requests += 1
         return playing(self._beats(request, self._requests))
-
-    async def close(self) -> None:
-        pass
 
     def _beats(self, request: ports.ModelRequest, number: int) -> Iterator[Beat]:
         prompts = [one.content for one in request.messages if isinstance(one, UserMessage) and one.origin == "user"]

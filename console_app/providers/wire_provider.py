@@ -61,9 +61,10 @@ class CallUnread(Exception):
     """The model ended with a call that its own endpoint could not read, and nothing else came."""
 
 
-class WireProvider(ABC):
-    """A model behind HTTP. Implements `domain.ports.Provider`; a subclass knows one wire format."""
+class WireProvider(ports.Provider, ABC):
+    """A model behind HTTP; a subclass knows one wire format."""
 
+    protocol = "native"
     path: ClassVar[str]
     has_tool_search: ClassVar[bool] = False  # at the vendor's own address
     programmers: ClassVar[re.Pattern[str] | None] = None  # models whose programs the vendor runs, if it runs any
@@ -81,6 +82,7 @@ class WireProvider(ABC):
         """`known` remembers what its endpoint refuses for its model, for others who open it and for the next start;
         `limiter` is shared by all that ask the same endpoint at once."""
         self._config = config
+        self.name, self.model, self.endpoint = config.name, config.model, config.identity
         self._limiter = limiter or RateLimiter()
         self._where = EndpointAddress(config)
         self._retry = retry or RetryPolicy(config.max_tries)
@@ -92,22 +94,6 @@ class WireProvider(ABC):
         self._loading: asyncio.Future[None] | None = None
         self.watch: Callable[[str, dict[str, Any]], None] | None = None  # sees each event, before it is read
         self.watch_headers: Callable[[Mapping[str, str]], None] | None = None
-
-    @property
-    def name(self) -> str:
-        return self._config.name
-
-    @property
-    def model(self) -> str:
-        return self._config.model
-
-    @property
-    def endpoint(self) -> str:
-        return self._config.identity
-
-    @property
-    def protocol(self) -> str:
-        return "native"
 
     # -- what a wire format adds
 
@@ -148,13 +134,11 @@ class WireProvider(ABC):
         return list(dict.fromkeys(filter(None, names)))
 
     async def shown_form(self) -> str | None:
-        """Return the form of the calls in the template that the endpoint shows, None where it shows none."""
         from console_app.providers.text_protocol.shown_form import shown_form
 
         return await shown_form(self._client, self._where)
 
     async def close(self) -> None:
-        """Close connections. A closed provider is not used again."""
         await self._client.close()
 
     # -- one request
@@ -237,7 +221,6 @@ class WireProvider(ABC):
             await self._retry.sleep(delay)
 
     def forget_refusals(self) -> None:
-        """Send all that was refused again, until it is refused again."""
         self._conceded.refused.clear()
         self._known.keep(self._key)
 

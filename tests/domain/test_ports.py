@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from console_app.domain import ports
 
-PASSED_ON = (
-    *("endpoint", "stand_in", "effort_for", "no_pictures", "searches_tools", "runs_programs"),
-    *("turn_began", "dialect", "licence", "choose", "license"),
+FACTS = (
+    *("name", "model", "protocol", "endpoint", "has_protocols", "stand_in", "no_pictures"),
+    *("searches_tools", "runs_programs", "dialect", "licence"),
 )
 
 
-class Inner(ports.Forwarding):
+class Inner(ports.Provider):
     """A provider that has an answer of its own to everything."""
 
     name, model, protocol, endpoint, dialect = "name", "model", "protocol", "endpoint", "dialect"
-    stand_in, licence, searches_tools, no_pictures = ports.StandIn(7), ports.Licence("form", "said"), True, "why"
-    runs_programs = True
+    stand_in, licence, no_pictures = ports.StandIn(7), ports.Licence("form", "said"), "why"
+    has_protocols = searches_tools = runs_programs = True
 
     def __init__(self) -> None:
         self.asked = list[object]()
@@ -23,7 +23,7 @@ class Inner(ports.Forwarding):
     def effort_for(self, asked: object) -> str:
         return f"effort {asked}"
 
-    def choose(self, mode: object) -> None:
+    def choose_protocol(self, mode: object) -> None:
         self.asked.append(mode)
 
     def license(self, form: str) -> None:
@@ -32,20 +32,35 @@ class Inner(ports.Forwarding):
     def turn_began(self) -> None:
         self.asked.append("turn")
 
+    def forget_refusals(self) -> None:
+        self.asked.append("forgotten")
+
+    async def shown_form(self) -> str | None:
+        return "shown form"
+
     async def close(self) -> None:
         self.asked.append("closed")
 
 
 async def test_what_wraps_a_provider_passes_on_all_that_it_knows() -> None:
     inner = Inner()
-    outer = ports.Forwarding(inner)  # pyright: ignore[reportArgumentType]
-    assert ports.speaks(outer, ports.KnowsTurns)
-    assert ports.speaks(outer, ports.ReadsText)
-    for name in PASSED_ON:
-        assert getattr(outer, name) == getattr(inner, name) or callable(getattr(outer, name)), name
+    outer = ports.Forwarding(inner)
+    for name in FACTS:
+        assert getattr(outer, name) == getattr(inner, name) != getattr(ports.Provider(), name, ""), name
     assert outer.effort_for("high") == "effort high"
-    outer.choose("text")
+    assert await outer.shown_form() == "shown form"
+    outer.choose_protocol("text")
     outer.license("hermes_json")
     outer.turn_began()
+    outer.forget_refusals()
     await outer.close()
-    assert inner.asked == ["text", "hermes_json", "turn", "closed"]
+    assert inner.asked == ["text", "hermes_json", "turn", "forgotten", "closed"]
+
+
+async def test_of_a_provider_that_says_nothing_nothing_is_known() -> None:
+    silent = ports.Provider()
+    assert [getattr(silent, name) for name in FACTS if hasattr(silent, name)] == [
+        *("", False, None, ""),
+        *(False, False, None, None),
+    ]
+    assert (silent.effort_for("high"), await silent.shown_form()) == ("", None)

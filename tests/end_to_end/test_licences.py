@@ -13,7 +13,7 @@ from console_app.config.models import KnownDialects
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.events import DecidedBy, Decision
-from console_app.domain.ports import Licence, licence_of, protocol_label
+from console_app.domain.ports import Licence, protocol_label
 from console_app.domain.tools import Outcome
 from console_app.engine import ApprovalGate, Engine, Rule
 from console_app.mcp_client import Hub
@@ -93,7 +93,7 @@ async def test_the_first_call_of_an_unknown_form_asks_with_it_and_a_yes_to_the_f
     assert of(first, ev.ApprovalRequested)[0].form == form
     assert [event.licensed for event in of(first, ev.ApprovalResolved)] == [form]
     assert results(first) == results(second) == ["42"]
-    assert licence_of(engine.provider) == licence_of(later.provider) == Licence(form, "as you said")
+    assert engine.provider.licence == later.provider.licence == Licence(form, "as you said")
 
 
 @pytest.mark.parametrize("decision", [Decision.ALLOW, Decision.DENY])
@@ -105,7 +105,7 @@ async def test_an_answer_for_once_leaves_the_form_unknown(decision: Decision, hu
         heard = str(server.requests[1].body["messages"])
         await engine.provider.close()
     assert [len(why(events)) for events in both] == [1, 1]
-    assert licence_of(engine.provider) is None
+    assert engine.provider.licence is None
     assert ("It is a quotation" in heard) == (decision is Decision.DENY)
 
 
@@ -168,7 +168,7 @@ async def test_a_form_that_is_known_runs_and_any_other_asks(more: dict[str, Any]
         await engine.provider.close()
     assert (results(first), why(first)) == (["42"], [])
     assert why(other) == [f"written as {HERMES}{NOT_KNOWN}"]
-    assert licence_of(engine.provider) == Licence(CODER, source)
+    assert engine.provider.licence == Licence(CODER, source)
 
 
 async def test_the_first_native_call_and_another_protocol_drop_what_you_said(hub: Hub, tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ async def test_the_first_native_call_and_another_protocol_drop_what_you_said(hub
         later: Any = provider_of(server, known=known)
         assert protocol_label(provider_of(server, known=known, official=True)) == "native"
         assert protocol_label(provider_of(server, known=known, mode="native")) == "native"
-        later.choose("auto")
+        later.choose_protocol("auto")
         assert (protocol_label(later), known.get(key)) == ("native", None)
 
 

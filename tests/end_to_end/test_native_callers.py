@@ -70,7 +70,7 @@ async def test_an_endpoint_that_takes_no_tools_any_more_is_asked_in_text_until_t
         retold = server.requests[4].body["messages"]
         assert not any("tool_calls" in message or message["role"] == "tool" for message in retold)
         assert "<tool_call>" in str(retold)
-        engine.provider.choose("auto")  # type: ignore[attr-defined]
+        engine.provider.choose_protocol("auto")
         server.script(Answer(Text(MARKED)), DONE, NATIVE, DONE)
         third, fourth = await play(engine), await play(engine)
         assert tools_offered(server) == [True] * 4 + [False] * 2 + [True] * 4

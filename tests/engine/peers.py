@@ -23,7 +23,7 @@ Line = Chunk | BaseException | asyncio.Event | Callable[[], None]
 DONE: list[Line] = [TextChunk("done"), FinishChunk("stop")]
 
 
-class Model:
+class Model(Provider):
     """Plays its answers, one a request, then says “done”. A line is a chunk to send, an event to wait for, a function
     to call, or an error to raise."""
 
@@ -72,9 +72,6 @@ class Model:
                 line()
             else:
                 yield line
-
-    async def close(self) -> None:
-        pass
 
 
 def call(

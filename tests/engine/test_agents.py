@@ -15,7 +15,7 @@ from console_app.domain.agents import AgentHost, AgentKind, AgentOffer, Kinds
 from console_app.domain.chunks import Chunk, FinishChunk, TextChunk, UsageChunk
 from console_app.domain.errors import ToolError
 from console_app.domain.messages import AssistantMessage, UserMessage
-from console_app.domain.ports import ModelRequest
+from console_app.domain.ports import ModelRequest, Provider
 from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
@@ -493,7 +493,7 @@ def test_agents_with_one_beginning_wait_for_the_first_answer_of_the_first_and_be
     run(scene)
 
 
-class Elsewhere:
+class Elsewhere(Provider):
     """An agent of others that makes a call of its own, asks for it, uses a tool of ours, and says what came of it."""
 
     name = "elsewhere"
@@ -504,6 +504,10 @@ class Elsewhere:
         self.do = do
         self.closed = False
         self.earlier = list[str]()
+
+    @property
+    def agent(self) -> Elsewhere:
+        return self
 
     def stream(self, request: ModelRequest) -> Any:
         raise ToolError("it takes prompts alone")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.events import Decision
-from console_app.domain.ports import Licence, licence_of
+from console_app.domain.ports import Licence
 from console_app.domain.tools import ServerIdentity, ToolAnnotations, ToolSpec
 from console_app.engine import ApprovalGate, Rule, RuleBindings, RuleKey
 from console_app.providers import TextProtocol
@@ -119,5 +119,5 @@ async def test_every_face_has_the_three_answers_to_a_call_in_a_form_that_is_not_
     assert all(said.casefold() in " ".join(shown.split()).casefold() for said in words), shown
     assert "ritten as hermes_json on line 1: does " in " ".join(shown.split())
     assert tool.ran == ([] if answered == "deny" else [{"text": "x"}])
-    assert licence_of(model) == (Licence("hermes_json", "as you said") if answered == "form" else None)
+    assert model.licence == (Licence("hermes_json", "as you said") if answered == "form" else None)
     assert any("It is a quotation" in message.content for message in heard.requests[1].messages) == (answered == "deny")

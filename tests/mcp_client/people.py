@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from console_app.domain.chunks import Chunk, FinishChunk, TextChunk, UsageChunk
 from console_app.domain.errors import ProviderError
-from console_app.domain.ports import ModelRequest
+from console_app.domain.ports import ModelRequest, Provider
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
 
 
@@ -47,7 +47,7 @@ class Person:
 
 
 @dataclass
-class OneAnswer:
+class OneAnswer(Provider):
     """A provider that always answers the same."""
 
     chunks: Sequence[Chunk] = (
@@ -72,6 +72,3 @@ class OneAnswer:
     async def _chunks(self) -> AsyncIterator[Chunk]:
         for chunk in self.chunks:
             yield chunk
-
-    async def close(self) -> None:
-        return

@@ -7,7 +7,7 @@ import pytest
 from console_app.domain.chunks import NoticeChunk
 from console_app.domain.errors import ConfigError, ProviderError
 from console_app.domain.ports import Provider
-from console_app.providers import WithFallback
+from console_app.providers import OfflineProvider, TextProtocol, WithFallback
 from tests.providers.reading import Waits, notices_of, provider_at, read, retries_of, text_of
 from tests.wire_bytes import APIS, Answer, Api, Text
 from tests.wire_server import Cut, Reply, WireServer
@@ -62,6 +62,18 @@ async def test_a_wait_of_more_than_a_minute_is_not_waited_for(server: WireServer
     assert (await answer(provider))[0] == "4"
     await provider.close()
     assert asked(server) == ["big", "small"]
+
+
+async def test_a_protocol_that_is_chosen_meanwhile_is_for_the_first_one(server: WireServer) -> None:
+    server.script(BUSY)
+    first = TextProtocol(provider_at(server, "openai-chat", Waits(), model="big", max_tries=1))
+    provider = WithFallback(first, "offline/rehearsal", OfflineProvider)
+    assert (await answer(provider))[2] is None
+    assert (provider.protocol, provider.has_protocols, OfflineProvider().has_protocols) == ("offline", True, False)
+    provider.choose_protocol("text")
+    provider.turn_began()
+    assert provider.protocol == "text"
+    await provider.close()
 
 
 async def test_a_chain_goes_on_to_its_end(server: WireServer) -> None:

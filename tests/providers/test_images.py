@@ -15,7 +15,7 @@ import pytest
 from console_app.config.models import KnownRefusals
 from console_app.domain.messages import AssistantMessage, Attachment, ToolMessage, UserMessage
 from console_app.domain.picture_size import WIDEST, picture_size, scaled, sides_sent
-from console_app.domain.ports import ModelRequest, no_pictures
+from console_app.domain.ports import ModelRequest
 from console_app.domain.tools import Outcome, ToolCall
 from console_app.engine.context import normalise
 from console_app.providers.formats.openai_chat import chat_messages
@@ -99,7 +99,7 @@ async def test_a_refusal_that_goes_on_without_pictures_was_not_about_them(
     provider = provider_at(server, api, known=known)
     _, error = await read(provider, request(path))
     assert error is not None
-    assert no_pictures(provider) == ""
+    assert provider.no_pictures == ""
     chunks, _ = await read(provider, request(path))
     await provider.close()
     assert (text_of(chunks), notices_of(chunks)) == ("A dot.", [])
@@ -259,7 +259,7 @@ async def test_results_are_words_alone_for_a_model_that_can_not_see(
     assert error is None
     assert len(notices_of(chunks)) == 1
     assert [len(all_pictures(one.body)) for one in server.requests] == [2, 0, 0]
-    assert no_pictures(provider)
+    assert provider.no_pictures
 
 
 @pytest.mark.parametrize(("kind", "mime"), [("PNG", "image/png"), ("JPEG", "image/jpeg"), ("GIF", "image/png")])

@@ -69,7 +69,7 @@ async def test_another_version_asks_anew_and_so_does_a_chosen_protocol(server: W
     await notices(started(path, "2"), choice_of(server))
     models = started(path)
     provider = models.open(choice_of(server))
-    provider.choose("auto")  # type: ignore[attr-defined]
+    provider.choose_protocol("auto")
     await provider.close()
     await notices(started(path), choice_of(server))
     assert ["temperature" in request.body for request in server.requests] == [True, False, True, True]

@@ -9,7 +9,7 @@ from typing import Any
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.events import Decision
-from console_app.domain.ports import Licence, licence_of
+from console_app.domain.ports import Licence
 from console_app.domain.settings import ProviderConfig
 from console_app.engine import ApprovalGate, Engine
 from console_app.providers import TextProtocol, open_provider
@@ -124,7 +124,7 @@ async def test_what_the_endpoint_shows_licenses_the_first_call_of_a_model(path: 
     ]
     assert not [event for event in events if isinstance(event, ev.ApprovalRequested)]
     assert [event.outcome for event in events if isinstance(event, ev.CallFinished)] == ["succeeded"]
-    assert licence_of(engine.provider) == Licence("hermes_json", "from the endpoint's template")
+    assert engine.provider.licence == Licence("hermes_json", "from the endpoint's template")
     assert all(request.headers["authorization"] == "Bearer k" for request in server.looked)
 
 
@@ -182,4 +182,4 @@ async def test_a_name_that_is_known_asks_neither_you_nor_the_endpoint() -> None:
         assert not server.looked
         await engine.provider.close()
     assert not [event for event in events if isinstance(event, ev.ApprovalRequested)]
-    assert licence_of(engine.provider) == Licence("hermes_json", "by the model's name")
+    assert engine.provider.licence == Licence("hermes_json", "by the model's name")

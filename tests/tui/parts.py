@@ -24,7 +24,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.chunks import CallClosed, CallOpened, Chunk, FinishChunk, TextChunk, UsageChunk
 from console_app.domain.errors import ConfigError
 from console_app.domain.events import Level
-from console_app.domain.ports import CallReporter, Invocation, ModelRequest, Toolset
+from console_app.domain.ports import CallReporter, Invocation, ModelRequest, Provider, Toolset
 from console_app.domain.settings import Effort
 from console_app.domain.tools import Outcome, ToolAnnotations, ToolResult, ToolSpec
 from console_app.engine import ApprovalGate, Engine
@@ -55,7 +55,7 @@ def calls(*arguments: tuple[str, str], text: str = "") -> Answer:
     return [*chunks, UsageChunk(1500, 120), FinishChunk("tool_calls")]
 
 
-class WrittenModel:
+class WrittenModel(Provider):
     """Answers one after the other; an Event in an answer holds the stream until the test sets it."""
 
     name = "lab"
@@ -85,9 +85,6 @@ class WrittenModel:
                 await item.wait()
             else:
                 yield item
-
-    async def close(self) -> None:
-        pass
 
 
 class ListedModels(ConfiguredModels):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from console_app.console.reports import call_text
-from console_app.domain import Outcome, UsageError, call_description, one_line, ports
+from console_app.domain import Outcome, UsageError, call_description, one_line
 from console_app.domain import agents as ag
 
 if TYPE_CHECKING:
@@ -142,8 +142,8 @@ def tell(console: Console, rest: str) -> None:
 
 
 async def choose(console: Console, rest: str) -> None:
-    agent = console.services.engine.provider
-    if not ports.speaks(agent, ag.Converses):
+    agent = console.services.engine.provider.agent
+    if agent is None:
         raise UsageError("no agent answers here", "/model acp/NAME has one of [agents.NAME] answer.")
     what, _, value = rest.partition(" ")
     if value.strip():
@@ -160,8 +160,8 @@ async def choose(console: Console, rest: str) -> None:
 
 
 def offers(console: Console) -> Sequence[str]:
-    agent = console.services.engine.provider
-    there = agent.offers if ports.speaks(agent, ag.Converses) else ()
+    agent = console.services.engine.provider.agent
+    there = agent.offers if agent is not None else ()
     return [f"{offer.id} {value}" for offer in there for value in offer.choices]
 
 

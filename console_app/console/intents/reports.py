@@ -172,7 +172,7 @@ def context_report(engine: Engine, transcript: Transcript, window: int | None) -
             f"{used:,} tokens in the newest request; how many fit is not known (context_window, in /config providers)."
         )
     lines.append(f"Tools are offered by protocol {ports.protocol_label(engine.provider)}; /protocol changes it.")
-    if (licence := ports.licence_of(engine.provider)) is not None:
+    if (licence := engine.provider.licence) is not None:
         lines.append(
             f"{engine.provider.model} writes calls as {licence.form}: {licence.source}; /protocol auto forgets it."
         )

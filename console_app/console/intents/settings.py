@@ -82,7 +82,7 @@ async def effort(console: Console, rest: str) -> None:
 
 async def protocol(console: Console, rest: str) -> None:
     provider = console.services.engine.provider
-    if not ports.speaks(provider, ports.ReadsText):
+    if not provider.has_protocols:
         console.ui.toast(f"{provider.name} has tools of its own: there is nothing to choose.")
         return
     if not rest:
@@ -91,6 +91,6 @@ async def protocol(console: Console, rest: str) -> None:
         console, "protocol", dict.fromkeys(PROTOCOLS, ""), rest.lower(), ports.protocol_label(provider)
     )
     if (mode := next((one for one in PROTOCOLS if one == picked), None)) is not None:
-        provider.choose(mode)
+        provider.choose_protocol(mode)
         console.ui.toast(f"Protocol {mode}, from the next request on.")
         console.ui.changed()

@@ -136,7 +136,7 @@ class Approvals:
 
     async def ask(self, call: CallExecution, spec: ToolSpec) -> ToolResult | None:
         """Return None when the call may run, with what then are its arguments; else the result that it gets."""
-        if call.unlicensed and (known := ports.licence_of(self._provider)) and known.form == call.dialect:
+        if call.unlicensed and (known := self._provider.licence) and known.form == call.dialect:
             call.unlicensed = ""  # a call of the same answer brought the licence
         if self._given is not None and call.attempt == 1:
             await self._given.judge(call, spec)
@@ -280,8 +280,7 @@ class Approvals:
         return True
 
     def _license(self, form: str) -> None:
-        if ports.speaks(self._provider, ports.ReadsText):
-            self._provider.license(form)
+        self._provider.license(form)
         for call_id, waiting in self._waiting.items():
             if self.waits(call_id) and waiting.call.unlicensed and waiting.call.dialect == form:
                 waiting.call.unlicensed = ""

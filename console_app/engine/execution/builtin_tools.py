@@ -100,9 +100,7 @@ def with_programs(tools: Mapping[str, ToolSpec], session: Session, *, given: boo
     """Return the tools with the one that runs the model's programs, or that and the search alone; unchanged where the
     endpoint runs them. A person may run one whatever the model is offered."""
     plan = session.settings.programs
-    if session.programs is None or (
-        not given and (plan == "off" or not tools or ports.runs_programs(session.provider))
-    ):
+    if session.programs is None or (not given and (plan == "off" or not tools or session.provider.runs_programs)):
         return tools
     if given or plan == "auto":
         return {**tools, PROGRAM_SPEC.name: PROGRAM_SPEC}

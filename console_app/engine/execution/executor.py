@@ -220,7 +220,7 @@ class Executor:
             result = await self._toolset.call(invocation, _Reporter(self._session, self._activity, call))
             result = await self._hooks.after(call, spec, result)
             if self._read_by_model(call):
-                result = results.of_tool(result, ports.no_pictures(self._session.provider))
+                result = results.of_tool(result, self._session.provider.no_pictures)
             else:
                 if result.remark:
                     self._emit(ev.CallLog(call_id=call.id, level="warning", text=result.remark))

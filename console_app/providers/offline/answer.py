@@ -265,24 +265,24 @@ _PIECE = 8  # characters of arguments a delta
 _WORD = re.compile(r"\S+\s*|\s+")
 
 
-class OfflineProvider:
+class OfflineProvider(ports.Provider):
     """A model without key or network, labelled as what it is. `pace` is words a second, 0 for at once.
 
     `max_tokens`, `temperature` and `stop` mean nothing to it. Tokens in its usage are counted in words.
     """
 
     name, model, protocol = "offline", "rehearsal", "offline"
-    no_pictures = "it goes by words"
 
     def __init__(self, pace: float = WORDS_PER_SECOND) -> None:
         self._pace = pace
 
+    @property
+    def no_pictures(self) -> str:
+        return "it goes by words"
+
     def stream(self, request: ports.ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[ch.Chunk]]:
         """Stream the answer to `request`; it fails in no way."""
         return playing(self._beats(request))
-
-    async def close(self) -> None:
-        pass
 
     def _beats(self, request: ports.ModelRequest) -> Iterator[Beat]:
         reply = answer(request)

@@ -7,9 +7,9 @@
 - `native` reads no calls from text.
 
 Text is a call by a licence: the form that the model was asked for, and the one that it is known to write. That is
-known from the configuration, from your word (`known` keeps it, until a native call or `choose` drops it), from the
-model's name or from the template that its endpoint shows, which is asked for once a call is in doubt. A call in any
-other form asks, and its approval may license it.
+known from the configuration, from your word (`known` keeps it, until a native call or `choose_protocol` drops it),
+from the model's name or from the template that its endpoint shows, which is asked for once a call is in doubt. A call
+in any other form asks, and its approval may license it.
 """
 
 from __future__ import annotations
@@ -149,6 +149,8 @@ class TextProtocol(ports.Forwarding):
     the endpoint is.
     """
 
+    has_protocols = True
+
     def __init__(
         self,
         inner: ports.Provider,
@@ -191,9 +193,8 @@ class TextProtocol(ports.Forwarding):
     def _reads_text(self) -> bool:
         return self._mode in ("text", "xml") or (self._mode == "auto" and (self._by_text or not self._official))
 
-    def choose(self, mode: ports.ProtocolMode) -> None:
-        if ports.speaks(self._inner, ports.LearnsRefusals):
-            self._inner.forget_refusals()
+    def choose_protocol(self, mode: ports.ProtocolMode) -> None:
+        self._inner.forget_refusals()
         if self._known is not None:
             self._known.drop(self._place)
         self._begin(mode)
@@ -214,7 +215,7 @@ class TextProtocol(ports.Forwarding):
         if not self._reads_text or (self._called_natively and not self._by_text):
             return []
         looked, self._looked = self._looked, True
-        if not looked and not self._official and self._licence is None and ports.speaks(self._inner, ports.ShowsForm):
+        if not looked and not self._official and self._licence is None:
             form = await self._inner.shown_form()
             self._licence = self._licence or (ports.Licence(form, BY_TEMPLATE) if form is not None else None)
         if looked or self._licence is None or self._licence.source not in (BY_NAME, BY_TEMPLATE):
@@ -236,14 +237,14 @@ class TextProtocol(ports.Forwarding):
     @property
     def searches_tools(self) -> bool:
         """Tell whether calls are native, and the endpoint searches among tools itself."""
-        return self.protocol == "native" and ports.searches_tools(self._inner)
+        return self.protocol == "native" and self._inner.searches_tools
 
     @property
     def runs_programs(self) -> bool:
-        return self.protocol == "native" and super().runs_programs
+        return self.protocol == "native" and self._inner.runs_programs
 
     @property
-    def protocol(self) -> str:
+    def protocol(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Return `native` unless the endpoint refused tools, then `text`; `xml` where that was asked for."""
         if not self._by_text:
             return self._inner.protocol
@@ -251,7 +252,6 @@ class TextProtocol(ports.Forwarding):
 
     @property
     def dialect(self) -> str | None:
-        """Return the dialect that tools are offered in, or None while the API's own tools are used."""
         return self._dialect if self._by_text else None
 
     def _dialect_for(self, tools: Sequence[ToolSpec]) -> str:

@@ -542,7 +542,7 @@ def read_status(services: Services, transcript: Transcript, states: Sequence[str
         model=model or "…",
         provider=f"{provider} at {host}" if host else provider,
         strategy=engine.settings.strategy,
-        effort=ports.effort_for(engine.provider, engine.settings.effort),
+        effort=engine.provider.effort_for(engine.settings.effort),
         policy=engine.settings.policy_for(engine.provider.protocol).value,
         mode=None if services.replay is not None else engine.gate.mode,
         servers_ready=states.count("ready"),
