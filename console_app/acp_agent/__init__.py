@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from console_app.acp_agent.agent import EditorAgent as EditorAgent
-    from console_app.acp_agent.json_lines import JsonLines as JsonLines
     from console_app.acp_agent.session import SessionParts as SessionParts
 else:
     from console_app.door import door

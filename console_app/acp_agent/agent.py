@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from console_app._version import __version__
 from console_app.acp_agent.draft import CANCEL_CALL
+from console_app.acp_agent.json_lines import JsonLines, LineOutput
 from console_app.acp_agent.session import EditorSession
 from console_app.config.models import NO_KEY_HINT
 from console_app.config.servers import ServerConfig
@@ -24,7 +25,6 @@ from console_app.sessions import NoSuchSession
 if TYPE_CHECKING:
     from acp.core import AgentSideConnection
 
-    from console_app.acp_agent.json_lines import JsonLines
     from console_app.acp_agent.prompts import Block
     from console_app.acp_agent.session import OpenSession
     from console_app.sessions import Library
@@ -44,10 +44,10 @@ Servers = Sequence[schema.HttpMcpServer | schema.SseMcpServer | schema.AcpMcpSer
 class EditorAgent:
     """Holds all conversations of one editor. `stored` are those of the console."""
 
-    def __init__(self, open_session: OpenSession, stored: Library, lines: JsonLines) -> None:
+    def __init__(self, open_session: OpenSession, stored: Library, output: LineOutput) -> None:
         self._open_session = open_session
         self._stored = stored
-        self._lines = lines
+        self.lines = JsonLines(output)
         self._editor: AgentSideConnection | None = None
         self._can = schema.ClientCapabilities()
         self._sessions: dict[str, EditorSession] = {}
@@ -210,9 +210,9 @@ class EditorAgent:
         parts = await told(self._open_session(folder, [server_of(one) for one in mcp_servers or ()], session_id))
         parts.hub.asking.roots += tuple(others)
         assert self._editor is not None  # who asks is connected
-        session = EditorSession(parts, self._lines, self._editor, self._can)
+        session = EditorSession(parts, self.lines, self._editor, self._can)
         self._sessions[session.id] = session
-        self._lines.behind_the_answer(session.begin)
+        self.lines.behind_the_answer(session.begin)
         return session
 
     async def _end(self, session: EditorSession) -> None:

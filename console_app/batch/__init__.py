@@ -3,24 +3,18 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from console_app.batch.answer_schema import schema_problem as schema_problem
     from console_app.batch.items import ItemPlan as ItemPlan
-    from console_app.batch.items import Template as Template
     from console_app.batch.items import given_calls as given_calls
-    from console_app.batch.items import make_items as make_items
-    from console_app.batch.items import read_rows as read_rows
     from console_app.batch.local_engine import CLOSING as CLOSING
     from console_app.batch.local_engine import LocalEngine as LocalEngine
     from console_app.batch.local_engine import TextStream as TextStream
     from console_app.batch.local_engine import noted_nowhere as noted_nowhere
     from console_app.batch.results_file import ChangeNotes as ChangeNotes
-    from console_app.batch.results_file import ResultsFile as ResultsFile
     from console_app.batch.results_file import compare_results as compare_results
     from console_app.batch.run import BatchEngine as BatchEngine
-    from console_app.batch.run import BatchRun as BatchRun
     from console_app.batch.run import KnownRuns as KnownRuns
     from console_app.batch.run import Limits as Limits
-    from console_app.batch.run import StatusFile as StatusFile
+    from console_app.batch.run import RunFiles as RunFiles
     from console_app.batch.run import Telling as Telling
     from console_app.batch.turn_worker import EventFiles as EventFiles
     from console_app.batch.turn_worker import SharedModels as SharedModels

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import IO, Any, Literal, cast
 
 from console_app.batch import answer_schema
-from console_app.domain import UsageError, batch, safe_text
-from console_app.records import dataclass, field
+from console_app.domain import UsageError, batch, one_line, safe_text
+from console_app.records import dataclass
 
 _PART = re.compile(r"\{\{|\}\}|\{([^{}\n]+)\}|[{}]")
 _MISSING = object()
@@ -170,16 +170,24 @@ def _csv_rows(file: IO[str], name: str, problems: list[str]) -> Iterator[tuple[i
         problems.append(f"{name}:{number}: {error}")
 
 
-@dataclass(frozen=True, slots=True)
 class ItemPlan:
-    """The plan for each row. `each` are values of a field, each of which makes an item of its own."""
+    """The plan for each row, as the options of the command have it. Raises UsageError."""
 
-    prompt: Template | None = None  # None: the item's own `prompt`, or the line
-    system: Template | None = None
-    schema: dict[str, Any] | None = None
-    each: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
-    repeat: int = 1
-    folder: Path = Path()  # where relative paths of attachments begin
+    def __init__(
+        self,
+        prompt: str | None = None,  # None: the item's own `prompt`, or the line
+        system: str | None = None,
+        schema: str | None = None,  # a file
+        each: Sequence[str] = (),  # fields with values, each of which makes an item of its own
+        repeat: int = 1,
+        folder: Path = Path(),  # where relative paths of attachments begin
+    ) -> None:
+        self.prompt = None if prompt is None else Template(prompt, "--prompt")
+        self.system = None if system is None else Template(system, "--system")
+        self.schema = None if schema is None else _read_schema(schema)
+        self.each = self.read_each(each)
+        self.repeat = repeat
+        self.folder = folder
 
     @staticmethod
     def read_each(texts: Sequence[str]) -> dict[str, list[str]]:
@@ -196,6 +204,21 @@ class ItemPlan:
                 raise UsageError(f"--each {name.strip()} is there twice", "Write all its values in one: a,b,c.")
             found[name.strip()] = list(listed)
         return found
+
+    def items(self, paths: Sequence[str], form: Form | None = None) -> list[batch.WorkItem]:
+        return make_items(read_rows(paths, form), self)
+
+
+def _read_schema(path: str) -> dict[str, Any]:
+    try:
+        schema: Any = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise UsageError(f"--schema {path}: {(error.strerror or str(error)).lower()}") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"--schema {path} is no JSON: {one_line(str(error), 200)}") from None
+    if problem := answer_schema.schema_problem(schema):
+        raise UsageError(f"--schema {path}: {problem}")
+    return schema
 
 
 def make_items(rows: Sequence[InputRow], plan: ItemPlan) -> list[batch.WorkItem]:
@@ -219,12 +242,12 @@ def make_items(rows: Sequence[InputRow], plan: ItemPlan) -> list[batch.WorkItem]
     return _told_apart(items, problems)
 
 
-def given_calls(rows: Sequence[InputRow]) -> list[batch.WorkItem]:
-    """Return items that are calls: `{"tool": "SERVER.TOOL", "arguments": {...}}`, or `{"calls": [...]}` at once. Raises
+def given_calls(path: str) -> list[batch.WorkItem]:
+    """Read items that are calls: `{"tool": "SERVER.TOOL", "arguments": {...}}`, or `{"calls": [...]}` at once. Raises
     UsageError."""
     problems: list[str] = []
     items: list[batch.WorkItem] = []
-    for row in rows:
+    for row in read_rows([path], "jsonl", as_written=True):
         try:
             several: Any = row.fields.get("calls")
             entries = cast("list[Any]", several) if isinstance(several, list) else [row.fields]

@@ -33,7 +33,6 @@ from console_app.domain import (
     ports,
     safe_text,
 )
-from console_app.domain.transcript.results import ComparedCall, as_json, call_differences, text_difference
 from console_app.records import dataclass, field
 
 _BEGINNING = b'{"version":'
@@ -331,7 +330,12 @@ def compare_results(first: Path, second: Path) -> dict[str, list[str]]:
     """Return what differs of each item, in the order of the first file; times, tokens and prices don't. Raises
     UsageError."""
     one, other = _read(first), _read(second)
-    return {name: list(_differences(one.get(name), other.get(name), first, second)) for name in (one | other)}
+    return {
+        name: [f"only in {second if name in other else first}"]
+        if name not in one or name not in other
+        else list(one[name].differences(other[name]))
+        for name in (one | other)
+    }
 
 
 def _read(path: Path) -> dict[str, batch.ItemResult]:
@@ -347,28 +351,6 @@ def _read(path: Path) -> dict[str, batch.ItemResult]:
     except OSError as error:
         raise UsageError(f"can't read {path}: {error.strerror or error}") from None
     return found
-
-
-def _differences(
-    one: batch.ItemResult | None, other: batch.ItemResult | None, first: Path, second: Path
-) -> Iterator[str]:
-    if one is None or other is None:
-        yield f"only in {second if one is None else first}"
-        return
-    if one.item != other.item:
-        yield "the item is another: its prompt, model or tools changed"
-    if one.status != other.status:
-        yield f"status: {one.status} → {other.status}"
-    yield from text_difference("error", one.error or "", other.error or "")
-    yield from text_difference("answer", one.answer, other.answer)
-    yield from text_difference("structured", as_json(one.structured), as_json(other.structured))
-    yield from call_differences(_calls(one), _calls(other))
-
-
-def _calls(result: batch.ItemResult) -> list[ComparedCall]:
-    return [
-        ComparedCall(f"{call.server}.{call.tool}", call.outcome, call.arguments, call.content) for call in result.calls
-    ]
 
 
 _NOT_STARTED = "not started: that it may change something could not be noted"

@@ -9,7 +9,8 @@ import logging
 import os
 import re
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -18,7 +19,7 @@ from pydantic import ValidationError
 from console_app.batch.results_file import ChangeNotes, ResultsFile
 from console_app.config.files import disk
 from console_app.config.secrets import Redactor
-from console_app.domain import ConfigError, FanoutError, UsageError, batch
+from console_app.domain import ConfigError, FanoutError, UsageError, batch, one_line
 from console_app.domain.steady_time import steady_time
 from console_app.records import dataclass
 from console_app.sessions import SessionLock
@@ -238,6 +239,92 @@ class BatchRun:
         self._changed.set()
 
 
+class RunFiles:
+    """The files of a run of these items. With `retry` items that ended badly run again, with `rerun` those that were
+    cut short. After `open`, `unwritten` are lines that are not in the file, and `harm` says why."""
+
+    def __init__(
+        self, path: Path, items: Sequence[batch.WorkItem], redactor: Redactor, *, retry: bool, rerun: bool
+    ) -> None:
+        self.path = path
+        self._redactor = redactor
+        self.unwritten: Sequence[str] = ()
+        self.harm = ""
+        self._items = items
+        self._rerun = rerun
+        self._again = {"failed", "invalid", "step_limit", "timed_out", "approval", "cancelled"} if retry else set[str]()
+        self._again |= {"interrupted"} if rerun else set()
+
+    def check_places(self, read: Sequence[Path], report: Path | None, events: Path | None) -> None:
+        """Check that no file is read and written at once and endings are true; `events` is a folder. Raises
+        UsageError."""
+        items = {path.resolve() for path in read}
+        if self.path.resolve() in items:
+            raise UsageError(f"{self.path} can't be the file of items and that of results", "Name another with -o.")
+        written = {self.path.resolve(), ChangeNotes.path_of(self.path).resolve()}
+        if report is not None:
+            _check_report(report, items | written)
+            written.add(report.resolve())
+        if events is not None and (both := [path for path in items | written if path.parent == events.resolve()]):
+            raise UsageError(f"--events {events}: {both[0].name} is in that folder too", "Name a folder of its own.")
+        if self.path.suffix.lower() not in ("", ".jsonl", ".ndjson"):
+            raise UsageError(f"-o {self.path.name}: results are lines of JSON; its ending is .jsonl, .ndjson or none")
+        if report is not None and report.suffix.lower() not in ("", ".html", ".htm"):
+            raise UsageError(f"--report {report.name}: the report is a page; its ending is .html, .htm or none")
+
+    @asynccontextmanager
+    async def open(self, *, look: bool = False) -> AsyncGenerator[None]:
+        """Open both, and check that they are of these items. Raises UsageError and ResultsError."""
+        self.results = results = await asyncio.to_thread(ResultsFile, self.path, look=look)
+        try:
+            await asyncio.to_thread(results.check, self._items)
+            self._changes = changes = await asyncio.to_thread(ChangeNotes, results)
+            try:
+                await asyncio.to_thread(changes.check, self._items)
+                yield
+            finally:
+                await changes.close()
+        finally:
+            await results.close()
+            self.unwritten = results.unwritten
+            self.harm = results.harm or (results.problem if results.unwritten else "")
+
+    def left(self) -> list[batch.WorkItem]:
+        """Return the items that are still to run."""
+        done = self.results.earlier.statuses
+        for name in done:
+            self._changes.settle(name)
+        return [one for one in self._items if one.id not in done or done[one.id] in self._again]
+
+    def cut_short(self, items: Sequence[batch.WorkItem]) -> list[batch.WorkItem]:
+        """Return those that began a call which may change something, and don't run again by themselves."""
+        return [] if self._rerun else [one for one in items if one.id in self._changes]
+
+    async def interrupt(self, items: Sequence[batch.WorkItem]) -> str:
+        """Write that these were cut short, and return a line about it."""
+        for item in items:
+            if await self.results.append(ChangeNotes.interrupted(item)):
+                self.results.earlier.statuses[item.id] = "interrupted"
+                self._changes.settle(item.id)
+        return f"{one_line(', '.join(one.id for one in items), 80)}: {ChangeNotes.CUT_SHORT}."
+
+    def run(
+        self, engine: BatchEngine, items: Sequence[batch.WorkItem], progress: batch.BatchProgress, limits: Limits
+    ) -> BatchRun:
+        return BatchRun(engine, items, self.results, progress, limits, self._changes, redactor=self._redactor)
+
+
+def _check_report(path: Path, taken: set[Path]) -> None:
+    if path.resolve() in taken:
+        raise UsageError(f"--report {path} would take the place of another file of this run", "Name another file.")
+    if path.is_dir():
+        raise UsageError(f"--report {path}: Is a directory")
+    if not path.parent.is_dir():
+        raise UsageError(f"--report {path}: there is no folder {path.parent}")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise UsageError(f"--report {path}: Permission denied")
+
+
 _NAME = re.compile(r"[^\w.-]+")
 _MOST = 1_000  # runs of the same name at once
 _TICK = 1.0  # seconds between two lines, and two looks of other terminals
@@ -276,6 +363,9 @@ class StatusFile:
 class KnownRuns:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+
+    def begin(self, name: str) -> StatusFile:
+        return StatusFile(self._folder, name)
 
     def all(self) -> list[batch.BatchSnapshot]:
         return sorted(self._read(), key=lambda one: (one.state == "ended", -one.at))
@@ -316,23 +406,23 @@ class Telling:
         """`paused` gives for how many seconds the endpoints hold everything back."""
         self.watch = run.watch
         self.stop_item = run.stop_item
-        self._run = run
+        self.run = run
         self._status = status
         self._results = results
         self._paused = paused
 
     def snapshot(self) -> batch.BatchSnapshot:
-        progress = self._run.progress
+        progress = self.run.progress
         now = progress.snapshot(steady_time(), name=self._status.name, results=self._results, pid=os.getpid())
         return now.model_copy(update={"paused": self._paused()})
 
     def stop_all(self) -> None:
-        self._run.asked_to_stop = True
-        self._run.stop("now", "stopped by hand")
+        self.run.asked_to_stop = True
+        self.run.stop("now", "stopped by hand")
 
     async def until_ended(self, tell: Callable[[str], None] | None) -> batch.BatchSnapshot:
         """Run it to its end, and return its last snapshot. None tells no lines."""
-        running = asyncio.create_task(self._run.run(), name="batch")
+        running = asyncio.create_task(self.run.run(), name="batch")
         last, since = "", 0
         try:
             while not running.done():
@@ -343,12 +433,12 @@ class Telling:
                     last, since = text, 0
                 await self._status.publish(snapshot)
                 if await self._status.stop_asked():
-                    self._run.asked_to_stop = True
-                    self._run.stop("now", "asked to, from another terminal")
+                    self.run.asked_to_stop = True
+                    self.run.stop("now", "asked to, from another terminal")
                 await asyncio.wait((running,), timeout=_TICK)
             await running
         finally:
             running.cancel()
-            ended = self._run.progress.ended(steady_time(), name=self._status.name, results=self._results)
+            ended = self.run.progress.ended(steady_time(), name=self._status.name, results=self._results)
             await self._status.publish(ended)
         return ended

@@ -63,7 +63,7 @@ log = logging.getLogger(__name__)
 
 
 if TYPE_CHECKING:
-    from console_app.providers import Script
+    from console_app.providers import ScriptedProvider
 
 DEFAULT_JOBS = 32
 
@@ -75,7 +75,7 @@ class SharedModels:
         self._source = source
         self._choices: dict[str, ModelChoice] = {}
         self._wires: dict[str, ports.Provider] = {}
-        self._scripts: dict[str, Script] = {}
+        self._scripts: dict[str, ScriptedProvider] = {}
 
     async def load(self, name: str = "") -> ModelChoice:
         """Import what the first request to PROVIDER/MODEL needs ("": the settings' model). Raises FanoutError."""
@@ -123,11 +123,11 @@ class SharedModels:
         return wire
 
     def _played(self, path: str) -> ports.Provider:
-        from console_app.providers import ScriptedProvider, read_script
+        from console_app.providers import ScriptedProvider
 
         if path not in self._scripts:
-            self._scripts[path] = read_script(Path(path))
-        return ScriptedProvider(self._scripts[path])
+            self._scripts[path] = ScriptedProvider(Path(path))
+        return self._scripts[path].from_its_beginning()
 
 
 class EventFiles:

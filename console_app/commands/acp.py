@@ -17,7 +17,7 @@ from console_app.config.trust import CustomCommands
 from console_app.console import Models, Services
 from console_app.domain import ConfigError, UsageError
 from console_app.domain.transcript import Transcript
-from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding, TimeToEnd, end_within, servers
+from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding, end_within, servers
 from console_app.mcp_client import HubSwitch
 from console_app.providers import EndpointLimits
 from console_app.records import replace
@@ -39,12 +39,11 @@ async def acp(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> Ru
     except ModuleNotFoundError as error:
         missing = f"an agent of an editor needs {error.name}, which is not installed"
         raise UsageError(missing, extras.how_to_install("acp")) from None
-    from console_app.acp_agent import EditorAgent, JsonLines
+    from console_app.acp_agent import EditorAgent
 
-    lines = JsonLines(output)
-    agent = EditorAgent(OpenedSessions(setup, interrupts.to_end), wiring.stored_sessions(setup), lines)
+    agent = EditorAgent(OpenedSessions(setup, interrupts), wiring.stored_sessions(setup), output)
     # `session/resume` and `session/close` are of the protocol; the SDK still counts them as unstable.
-    connection = AgentSideConnection(cast("Any", agent), lines, listening=False, use_unstable_protocol=True)
+    connection = AgentSideConnection(cast("Any", agent), agent.lines, listening=False, use_unstable_protocol=True)
     listening = asyncio.create_task(connection.listen())
     ends = [listening, *(asyncio.create_task(event.wait()) for event in (interrupts.asked, output.lost))]
     try:
@@ -61,9 +60,9 @@ async def acp(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> Ru
 
 
 class OpenedSessions:
-    def __init__(self, setup: Setup, to_end: TimeToEnd) -> None:
+    def __init__(self, setup: Setup, interrupts: Interrupts) -> None:
         self._setup = setup
-        self._to_end = to_end
+        self._interrupts = interrupts
         self._frozen = False  # what the first conversation brought with it
         self._limits = EndpointLimits()
 
@@ -172,4 +171,4 @@ class OpenedSessions:
 
     async def _close(self, engine: Engine, hub: Hub, library: Library | None) -> None:
         kept = [library.close()] if library is not None else []
-        await asyncio.gather(hub.close(hurried=self._to_end.begun.is_set()), engine.close(), *kept)
+        await asyncio.gather(hub.close(hurried=self._interrupts.to_end.begun.is_set()), engine.close(), *kept)

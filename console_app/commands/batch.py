@@ -10,26 +10,18 @@ from argparse import Namespace
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
 
 from console_app import batch_worker, wiring
 from console_app.batch import (
     BatchEngine,
-    BatchRun,
-    ChangeNotes,
     ItemPlan,
     KnownRuns,
     Limits,
     LocalEngine,
-    ResultsFile,
-    StatusFile,
+    RunFiles,
     Telling,
-    Template,
     compare_results,
     given_calls,
-    make_items,
-    read_rows,
-    schema_problem,
 )
 from console_app.commands import junit
 from console_app.config.models import ModelChoice
@@ -63,9 +55,9 @@ async def run_batch(setup: Setup, output: OutputStreams, interrupts: Interrupts)
     words: Sequence[str] = setup.arguments.words
     if words[0] in ACTIONS:
         return _other_run(setup, output, words[0], words[1:])
-    plan = _plan(setup)
-    reading = asyncio.to_thread(lambda: make_items(read_rows(words, setup.arguments.format), plan))
-    items = await interrupts.race(reading)
+    given = setup.arguments
+    plan = ItemPlan(given.prompt, given.system, given.schema, given.each or (), given.repeat, setup.cwd)
+    items = await interrupts.race(asyncio.to_thread(plan.items, words, given.format))
     return await _Command(setup, output, interrupts, items, words, wiring.choose_servers(setup)).run()
 
 
@@ -74,7 +66,7 @@ async def run_calls(setup: Setup, output: OutputStreams, interrupts: Interrupts)
         raise UsageError("--from takes its calls from the file alone", "Leave out the others.")
     path: str = setup.arguments.from_file
     vars(setup.arguments).update(dry_run=False, batch_price=None, batch_tokens=None)
-    items = await interrupts.race(asyncio.to_thread(lambda: given_calls(read_rows([path], "jsonl", as_written=True))))
+    items = await interrupts.race(asyncio.to_thread(given_calls, path))
     chosen = wiring.choose_servers(setup)
     for item in items:  # each by itself, so that the line of the one that is wrong can be told
         with _told_at(item):
@@ -102,32 +94,6 @@ async def diff(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
         cases = [junit.Case(name, problems=told) for name, told in found.items()]
         junit.write(setup.cwd / Path(setup.arguments.junit).expanduser(), "diff", cases, seconds=0.0)
     return RunEnding(Exit.FAILED) if differing else DONE
-
-
-def _plan(setup: Setup) -> ItemPlan:
-    arguments = setup.arguments
-    return ItemPlan(
-        prompt=None if arguments.prompt is None else Template(arguments.prompt, "--prompt"),
-        system=None if arguments.system is None else Template(arguments.system, "--system"),
-        schema=_schema(arguments.schema),
-        each=ItemPlan.read_each(arguments.each or ()),
-        repeat=arguments.repeat,
-        folder=setup.cwd,
-    )
-
-
-def _schema(path: str | None) -> dict[str, Any] | None:
-    if path is None:
-        return None
-    try:
-        schema: Any = json.loads(Path(path).read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise UsageError(f"--schema {path}: {(error.strerror or str(error)).lower()}") from None
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"--schema {path} is no JSON: {one_line(str(error), 200)}") from None
-    if problem := schema_problem(schema):
-        raise UsageError(f"--schema {path}: {problem}")
-    return schema
 
 
 def _other_run(setup: Setup, output: OutputStreams, action: str, names: Sequence[str]) -> RunEnding:
@@ -190,34 +156,30 @@ class _Command:
         replay = self._path(self.arguments.replay)
         if replay is not None and not replay.is_dir():
             raise UsageError(f"--replay {self.arguments.replay}: there is no such folder", "Make it with --record.")
-        if self.arguments.output is None:
+        if (files := self._files()) is None:
             raise UsageError("the batch has no file for its results", "Name a file with -o, as -o results.jsonl.")
-        path = self._results_path()
-        results = await asyncio.to_thread(ResultsFile, path)
         try:
-            await asyncio.to_thread(results.check, self.items)
-            changes = await asyncio.to_thread(ChangeNotes, results)
-            try:
-                await asyncio.to_thread(changes.check, self.items)
-                ending = await self._missing(results, changes)
-                await results.hold()
-                return ending if ending.code or not results.harm else RunEnding(Exit.FAILED)
-            finally:
-                await changes.close()
+            async with files.open():
+                ending = await self._missing(files)
+                await files.results.hold()
+                if files.results.harm and not ending.code:
+                    ending = RunEnding(Exit.FAILED)
+            return ending
         finally:
-            await results.close()
-            for text in results.unwritten:  # so that nothing is lost
+            for text in files.unwritten:  # so that nothing is lost
                 self.output.out(text)
-            if results.harm or results.unwritten:
-                printed = f": what came of {plural(len(results.unwritten), 'item')} is on stdout" * bool(
-                    results.unwritten
-                )
-                self.output.error_line(f"fanout: {results.harm or results.problem}{printed}.")
+            if files.harm or files.unwritten:
+                printed = f": what came of {plural(len(files.unwritten), 'item')} is on stdout" * bool(files.unwritten)
+                self.output.error_line(f"fanout: {files.harm}{printed}.")
 
-    def _results_path(self) -> Path:
+    def _files(self) -> RunFiles | None:
+        if self.arguments.output is None:
+            return None
         path = self.setup.cwd / Path(self.arguments.output).expanduser()
-        _check_places([Path(one) for one in self.read if one != "-"], path, self._report, self._events)
-        return path
+        retry, rerun = self.arguments.retry == "failed", self.arguments.rerun_changes
+        files = RunFiles(path, self.items, self.setup.redactor, retry=retry, rerun=rerun)
+        files.check_places([Path(one) for one in self.read if one != "-"], self._report, self._events)
+        return files
 
     @property
     def _report(self) -> Path | None:
@@ -230,54 +192,39 @@ class _Command:
     def _path(self, written: str | None) -> Path | None:
         return self.setup.cwd / Path(written).expanduser() if written else None
 
-    async def _missing(self, results: ResultsFile, changes: ChangeNotes) -> RunEnding:
-        done, rerun = results.earlier.statuses, self.arguments.rerun_changes
-        todo = self._todo(results, changes)
+    async def _missing(self, files: RunFiles) -> RunEnding:
+        todo = files.left()
         earlier = len(self.items) - len(todo)
         if not todo:
-            failed = sum(status != "completed" for status in done.values())
+            failed = sum(status != "completed" for status in files.results.earlier.statuses.values())
             hint = f", {failed} of them failed (--retry failed runs those again)" if failed else ""
             self.output.error_line(f"Nothing is left to do: all {earlier} items have a result{hint}.")
-            name, progress = self.arguments.name or results.path.stem, batch.BatchProgress(earlier, earlier)
+            name, progress = self.arguments.name or files.path.stem, batch.BatchProgress(earlier, earlier)
             await self._write_report(
-                progress.ended(steady_time(), name=name, results=safe_text.encodable(str(results.path)))
+                progress.ended(steady_time(), name=name, results=safe_text.encodable(str(files.path)))
             )
             return RunEnding(Exit.FAILED if failed else Exit.DONE)
         if self.arguments.shuffle:
             random.shuffle(todo)
-        async with self._engine(todo[: self.arguments.limit], results) as (engine, known, paused):
+        async with self._engine(todo[: self.arguments.limit], files.path) as (engine, known, paused):
             # Items that workers hold since an earlier start take up their room, so these come first.
             todo = sorted(todo, key=lambda one: one.id not in known)[: self.arguments.limit]
-            cut = [] if rerun else [one for one in todo if one.id in changes and one.id not in known]
-            if cut:
-                for item in cut:
-                    if await results.append(ChangeNotes.interrupted(item)):
-                        results.earlier.statuses[item.id] = "interrupted"
-                        changes.settle(item.id)
-                self.output.error_line(f"{one_line(', '.join(one.id for one in cut), 80)}: {ChangeNotes.CUT_SHORT}.")
+            if cut := files.cut_short([one for one in todo if one.id not in known]):
+                self.output.error_line(await files.interrupt(cut))
                 todo = [one for one in todo if one not in cut]
             progress = batch.BatchProgress(earlier + len(cut) + len(todo), earlier + len(cut))
-            return await self._run(engine, paused, results, changes, todo, progress)
-
-    def _todo(self, results: ResultsFile, changes: ChangeNotes) -> list[batch.WorkItem]:
-        done = results.earlier.statuses
-        for name in done:
-            changes.settle(name)
-        again = {"failed", "invalid", "step_limit", "timed_out", "approval", "cancelled"}
-        again = again if self.arguments.retry == "failed" else set[str]()
-        again |= {"interrupted"} if self.arguments.rerun_changes else set()
-        return [one for one in self.items if one.id not in done or done[one.id] in again]
+            return await self._run(engine, paused, files, todo, progress)
 
     @asynccontextmanager
     async def _engine(
-        self, todo: Sequence[batch.WorkItem], results: ResultsFile
+        self, todo: Sequence[batch.WorkItem], results: Path
     ) -> AsyncGenerator[tuple[BatchEngine, set[str], Callable[[], float]]]:
         """Give the engine, the ids of items that it works on already, and for how long endpoints hold all back."""
         if self.arguments.engine != "local":
             from console_app.cluster import cluster_engine
 
             tell, items = self.output.error_line, self.items
-            opening = cluster_engine(self.setup, items, results.path, tell, calls=self.calls)
+            opening = cluster_engine(self.setup, items, results, tell, calls=self.calls)
             async with AsyncExitStack() as stack:
                 engine = await self.interrupts.race(stack.enter_async_context(opening))
                 yield engine, engine.known, lambda: 0.0
@@ -318,22 +265,13 @@ class _Command:
 
     async def _left(self) -> tuple[list[batch.WorkItem], str]:
         """Return the items that a run would begin, and what earlier ones spent; nothing is written."""
-        path = self._results_path() if self.arguments.output is not None else None
-        if path is None or not path.exists():
+        if (files := self._files()) is None or not files.path.exists():
             return self.items, ""
-        results = await asyncio.to_thread(ResultsFile, path, look=True)
-        try:
-            results.check(self.items)
-            changes = await asyncio.to_thread(ChangeNotes, results)
-            try:
-                changes.check(self.items)
-                rerun = self.arguments.rerun_changes
-                left = [one for one in self._todo(results, changes) if rerun or one.id not in changes]
-                return left, results.earlier.spent
-            finally:
-                await changes.close()
-        finally:
-            await results.close()
+        async with files.open(look=True):
+            left = files.left()
+            cut = files.cut_short(left)
+            spent = files.results.earlier.spent
+        return [one for one in left if one not in cut], spent
 
     async def _price(self) -> RunEnding:
         left, spent = await self._left()
@@ -356,29 +294,30 @@ class _Command:
         self,
         engine: BatchEngine,
         paused: Callable[[], float],
-        results: ResultsFile,
-        changes: ChangeNotes,
+        files: RunFiles,
         todo: list[batch.WorkItem],
         progress: batch.BatchProgress,
     ) -> RunEnding:
         limits = Limits(self.arguments.batch_price or None, self.arguments.batch_tokens, self.arguments.fail_fast)
-        run = BatchRun(engine, todo, results, progress, limits, changes, redactor=self.setup.redactor)
-        name = self.arguments.name or results.path.stem
-        status = await asyncio.to_thread(StatusFile, self.setup.paths.batches, name)
+        run = files.run(engine, todo, progress, limits)
+        name = self.arguments.name or files.path.stem
+        status = await asyncio.to_thread(KnownRuns(self.setup.paths.batches).begin, name)
         self.interrupts.on_interrupt = lambda: run.stop("now", "interrupted")
         if self.interrupts.asked.is_set():
             run.stop("now", "interrupted")
         try:
-            telling = Telling(run, status, safe_text.encodable(str(results.path)), paused)
+            telling = Telling(run, status, safe_text.encodable(str(files.path)), paused)
             if self.on_screen:
-                ended = await self._shown(run, telling)
+                ended = await self._shown(telling)
             else:
                 ended = await telling.until_ended(self.output.error_line)
         finally:
             self.interrupts.on_interrupt = None
             status.close()
         now = {item.id for item in todo}
-        failed = any(status != "completed" for name, status in results.earlier.statuses.items() if name not in now)
+        failed = any(
+            status != "completed" for name, status in files.results.earlier.statuses.items() if name not in now
+        )
         for text in ended.summary():
             self.output.error_line(text)
         await self._write_report(ended)
@@ -393,7 +332,7 @@ class _Command:
         term = self.setup.environ.get("TERM", "")
         return os.isatty(0) and os.isatty(1) and os.isatty(2) and term not in ("", "dumb") and not self.arguments.plain
 
-    async def _shown(self, run: BatchRun, telling: Telling) -> batch.BatchSnapshot:
+    async def _shown(self, telling: Telling) -> batch.BatchSnapshot:
         from console_app.tui import BatchApp  # with Textual, 0.2 s, which a pipe doesn't need
 
         theme_dirs = self.setup.paths.theme_dirs
@@ -404,7 +343,7 @@ class _Command:
             if isinstance(event, batch.ItemTurnEvent):
                 app.happened(event.item, ev.EVENT.validate_python(event.event))
 
-        run.seen = seen
+        telling.run.seen = seen
         showing = asyncio.create_task(app.run_async(), name="batch screen")
         running = asyncio.create_task(telling.until_ended(None), name="batch run")
         try:
@@ -440,34 +379,6 @@ def _lanes(item: batch.RunningItem) -> str:
     marks = "".join(call_description.sign_of(lane.state, lane.outcome) or "●" for lane in item.lanes)
     open_ones = [lane.label for lane in item.lanes if lane.state is not CallState.FINISHED]
     return f"{marks} {open_ones[-1]}" if open_ones else marks
-
-
-def _check_places(read: Sequence[Path], results: Path, report: Path | None, events: Path | None) -> None:
-    """Check that no file is read and written at once and endings are true; `events` is a folder. Raises UsageError."""
-    items = {path.resolve() for path in read}
-    if results.resolve() in items:
-        raise UsageError(f"{results} can't be the file of items and that of results", "Name another with -o.")
-    written = {results.resolve(), ChangeNotes.path_of(results).resolve()}
-    if report is not None:
-        _check_report(report, items | written)
-        written.add(report.resolve())
-    if events is not None and (both := [path for path in items | written if path.parent == events.resolve()]):
-        raise UsageError(f"--events {events}: {both[0].name} is in that folder too", "Name a folder of its own.")
-    if results.suffix.lower() not in ("", ".jsonl", ".ndjson"):
-        raise UsageError(f"-o {results.name}: results are lines of JSON; its ending is .jsonl, .ndjson or none")
-    if report is not None and report.suffix.lower() not in ("", ".html", ".htm"):
-        raise UsageError(f"--report {report.name}: the report is a page; its ending is .html, .htm or none")
-
-
-def _check_report(path: Path, taken: set[Path]) -> None:
-    if path.resolve() in taken:
-        raise UsageError(f"--report {path} would take the place of another file of this run", "Name another file.")
-    if path.is_dir():
-        raise UsageError(f"--report {path}: Is a directory")
-    if not path.parent.is_dir():
-        raise UsageError(f"--report {path}: there is no folder {path.parent}")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise UsageError(f"--report {path}: Permission denied")
 
 
 @dataclass(slots=True)

@@ -32,7 +32,6 @@ from console_app.console import (
     Timing,
     files,
     full_looks,
-    warm_up,
 )
 from console_app.console.servers import HubSwitches
 from console_app.domain import ConfigError, ToolResult, ToolSpec, errors, ports
@@ -301,7 +300,7 @@ class ConsoleParts:
 
     def _load_ahead(self) -> None:
         files.sweep(self._setup.paths.files, self._setup.paths.drafts)
-        warm_up(self._models.choice)
+        self._models.warm_up()
         self._warm_up.run(PICKED_FROM)
 
     async def _close(self) -> None:

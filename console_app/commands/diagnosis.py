@@ -25,7 +25,7 @@ from console_app.wiring import Setup
 
 if TYPE_CHECKING:
     from console_app.command_line import json_outputs
-    from console_app.headless import Interrupts, OutputStreams, RunEnding, TimeToEnd
+    from console_app.headless import Interrupts, OutputStreams, RunEnding
     from console_app.mcp_client import ServerStatus
 
 _GLYPHS: Mapping[json_outputs.State, str] = {"fine": "✓", "note": "·", "wrong": "✗"}
@@ -189,7 +189,7 @@ def broken_configuration(error: FanoutError) -> Finding:
 
 
 async def examine(
-    setup: Setup, statuses: Sequence[ServerStatus] | None = None, to_end: TimeToEnd | None = None
+    setup: Setup, statuses: Sequence[ServerStatus] | None = None, interrupts: Interrupts | None = None
 ) -> list[Finding]:
     """Examine everything. Servers that run already are in `statuses`; without them all are started, and closed."""
     found = [
@@ -198,7 +198,7 @@ async def examine(
         *_keys(setup),
         *await _endpoints(setup),
         await _sandbox(setup),
-        *(_server_findings(statuses) if statuses is not None else await _servers(setup, to_end)),
+        *(_server_findings(statuses) if statuses is not None else await _servers(setup, interrupts)),
     ]
     return [_cleaned(finding, setup.redactor) for finding in found]
 
@@ -208,7 +208,7 @@ async def run(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> Ru
     from console_app.domain import safe_text
     from console_app.headless import Exit, RunEnding
 
-    findings = await interrupts.race(examine(setup, to_end=interrupts.to_end))
+    findings = await interrupts.race(examine(setup, interrupts=interrupts))
     for line in [safe_text.json_line(_report(findings))] if setup.arguments.json else lines(findings):
         output.out(line + "\n")
     return RunEnding(Exit.FAILED if any(finding.state == "wrong" for finding in findings) else Exit.DONE)
@@ -289,7 +289,7 @@ async def _sandbox(setup: Setup) -> Finding:
     return Finding("Servers", "commands", "note" if do else "fine", says, do)
 
 
-async def _servers(setup: Setup, to_end: TimeToEnd | None) -> list[Finding]:
+async def _servers(setup: Setup, interrupts: Interrupts | None) -> list[Finding]:
     import asyncio
 
     from console_app.headless import servers
@@ -302,7 +302,7 @@ async def _servers(setup: Setup, to_end: TimeToEnd | None) -> list[Finding]:
     if not chosen.servers:
         return found
     hub = wiring.build_hub(setup, chosen)
-    async with servers.running(hub, to_end):
+    async with servers.running(hub, interrupts and interrupts.to_end):
         try:
             async with asyncio.timeout(_PATIENCE):
                 await hub.ready()

@@ -14,7 +14,7 @@ from console_app.commands.asking import agreed
 from console_app.config.models import KnownEndpoints
 from console_app.domain import UsageError, one_line, safe_text
 from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding
-from console_app.providers import COST, Observation, probe
+from console_app.providers import COST, probe
 from console_app.records import replace
 from console_app.wiring import Setup
 
@@ -47,7 +47,9 @@ async def test(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
     asking = probe(config, source.refusals, lambda what: output.error_line(f"Asking: {what}"), clean)
     found = await interrupts.race(asking)
     seconds = time.monotonic() - began
-    found = [Observation(one.name, clean(one.seen), clean(one.breaks)) for one in found]
+    found = [
+        json_outputs.EndpointFinding(name=one.name, seen=clean(one.seen), breaks=clean(one.breaks)) for one in found
+    ]
     key = config.model_identity
     known = KnownEndpoints(setup.paths.endpoints, __version__)
     before = known.of(key)
@@ -60,7 +62,7 @@ async def test(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
             endpoint=key,
             ok=not any(one.breaks for one in found),
             seconds=round(seconds, 3),
-            findings=tuple(map(json_outputs.EndpointFinding.of, found)),
+            findings=tuple(found),
         )
         output.report(safe_text.json_line(report.model_dump()))
     else:
@@ -74,7 +76,7 @@ async def test(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
     return RunEnding(Exit.FAILED if any(one.breaks for one in found) else Exit.DONE)
 
 
-def lines(found: Sequence[Observation], before: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def lines(found: Sequence[json_outputs.EndpointFinding], before: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Give the table: what was looked at and seen, below it what breaks, and what it was `before`."""
     wide = max(len(one.name) for one in found)
     for one in found:

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from console_app.console.models import ConfiguredModels as ConfiguredModels
     from console_app.console.models import Models as Models
     from console_app.console.models import list_all as list_all
-    from console_app.console.models import warm_up as warm_up
     from console_app.console.pending import Pending as Pending
     from console_app.console.permissions import MODES as MODES
     from console_app.console.permissions import ApprovalDecision as ApprovalDecision

@@ -9,9 +9,9 @@ import time
 from collections.abc import Mapping, Sequence
 
 from console_app.config.files import Paths
-from console_app.config.models import USUAL_PORTS, TypedEndpoint, checked_url, choose_model
+from console_app.config.models import USUAL_PORTS, TypedEndpoint, choose_model
 from console_app.config.secrets import Redactor
-from console_app.console.models import ConfiguredModels, Models, warm_up
+from console_app.console.models import ConfiguredModels, Models
 from console_app.domain import ConfigError, UserMessage, errors, ports, web_address
 from console_app.domain import chunks as ch
 from console_app.domain.settings import VENDOR_URLS, ProviderConfig
@@ -62,11 +62,11 @@ class Connecting:
         return [one for one in found if one is not None]
 
     async def listing(self, address: str, key: str) -> Listing:
-        url = checked_url(address)
+        urls = TypedEndpoint.urls(address)
         self._redactor.add(key)
         first: Listing | None = None
         refused: errors.ProviderError | None = None
-        for candidate in _candidates(url):
+        for candidate in urls:
             made = TypedEndpoint.of(self._source.settings, self._source.environ, candidate, key)
             first = first or Listing(made, ())
             try:
@@ -120,8 +120,7 @@ class Connecting:
         source = replace(self._source, settings=settings, environ=made.environ, source="/connect")
         await self._models.connect(source, name)
         self._source = source
-        if (choice := self._models.choice) is not None:
-            await asyncio.to_thread(warm_up, choice)
+        await asyncio.to_thread(self._models.warm_up)
         key = f"; the key is in {place}, for {web_address.host(made.url)} alone" if place else ""
         return f"{name} answers from now on, and from the next start: {self._paths.settings}{key}."
 
@@ -151,15 +150,6 @@ def _config(made: TypedEndpoint, model: str) -> ProviderConfig:
 
 
 _KEY_HINT = "Type its key, or another one, into the field for it."
-
-
-def _candidates(url: str) -> Sequence[str]:
-    path = url.partition("://")[2].partition("/")[2]
-    if "anthropic" in url.lower():
-        return (url.removesuffix("/v1"),)
-    if path.endswith("v1"):
-        return (url,)
-    return (url, f"{url}/v1") if path else (f"{url}/v1", url)
 
 
 async def _listed(config: ProviderConfig, within: float) -> list[str]:

@@ -154,16 +154,6 @@ async def list_all(providers: Mapping[str, ProviderConfig | FanoutError]) -> Seq
     return await asyncio.gather(*(_ask(name, config) for name, config in providers.items()))
 
 
-def warm_up(choice: ModelChoice | None) -> None:
-    if choice is None or choice.provider == OFFLINE or choice.agent or choice.settings.protocol == "native":
-        return
-    from console_app.providers import load_reading
-    from console_app.textcalls import ToolSignature, parse
-
-    load_reading()
-    parse(_ANSWER, [ToolSignature("f", {})], chunk=8)
-
-
 def _wire_provider(choice: ModelChoice, refusals: KnownRefusals, limits: EndpointLimits) -> ports.Provider:
     if choice.provider == SCRIPTED:
         from console_app.providers import ScriptedProvider
@@ -241,6 +231,16 @@ class Models:
         named = await source.named(choice)
         if named is not choice and self.choice is choice:
             await self._use(source, named)
+
+    def warm_up(self) -> None:
+        choice = self.choice
+        if choice is None or choice.provider == OFFLINE or choice.agent or choice.settings.protocol == "native":
+            return
+        from console_app.providers import load_reading
+        from console_app.textcalls import ToolSignature, parse
+
+        load_reading()
+        parse(_ANSWER, [ToolSignature("f", {})], chunk=8)
 
     async def switch(self, name: str) -> None:
         if self._source is None:

@@ -19,6 +19,7 @@ from pydantic import ConfigDict, Field, TypeAdapter
 from console_app.domain.amounts import plural, tokens
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState, Frozen, Outcome
+from console_app.domain.transcript.results import ComparedCall, as_json, call_differences, text_difference
 from console_app.records import dataclass, field
 
 # `invalid`: the answer doesn't fit its schema. `approval`: a call needed one, and nobody could give it. `interrupted`:
@@ -84,6 +85,10 @@ class ItemCall(Frozen):
     error: str | None = None
     duration_ms: int = 0
 
+    @property
+    def compared(self) -> ComparedCall:
+        return ComparedCall(f"{self.server}.{self.tool}", self.outcome, self.arguments, self.content)
+
 
 class ItemResult(Frozen):
     """The result of an item: one line of the results file. Where several lines have one id, the last one counts.
@@ -121,6 +126,16 @@ class ItemResult(Frozen):
     @property
     def seconds(self) -> float:
         return max(self.finished_at - self.started_at, 0.0)
+
+    def differences(self, other: ItemResult) -> Iterator[str]:
+        if self.item != other.item:
+            yield "the item is another: its prompt, model or tools changed"
+        if self.status != other.status:
+            yield f"status: {self.status} → {other.status}"
+        yield from text_difference("error", self.error or "", other.error or "")
+        yield from text_difference("answer", self.answer, other.answer)
+        yield from text_difference("structured", as_json(self.structured), as_json(other.structured))
+        yield from call_differences(*([one.compared for one in calls] for calls in (self.calls, other.calls)))
 
 
 class ItemStarted(Frozen):

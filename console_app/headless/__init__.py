@@ -6,7 +6,6 @@ if TYPE_CHECKING:
     from console_app.headless.interrupts import Exit as Exit
     from console_app.headless.interrupts import Interrupted as Interrupted
     from console_app.headless.interrupts import Interrupts as Interrupts
-    from console_app.headless.interrupts import TimeToEnd as TimeToEnd
     from console_app.headless.interrupts import end_within as end_within
     from console_app.headless.output import OutputStreams as OutputStreams
     from console_app.headless.run import RunEnding as RunEnding

@@ -15,11 +15,8 @@ if TYPE_CHECKING:
     from console_app.providers.pictures import LARGEST_FILE as LARGEST_FILE
     from console_app.providers.pictures import MOST_PIXELS as MOST_PIXELS
     from console_app.providers.probing import COST as COST
-    from console_app.providers.probing import Observation as Observation
     from console_app.providers.probing import probe as probe
-    from console_app.providers.scripted import Script as Script
     from console_app.providers.scripted import ScriptedProvider as ScriptedProvider
-    from console_app.providers.scripted import read_script as read_script
     from console_app.providers.text_protocol.forms import checked_dialect as checked_dialect
     from console_app.providers.text_protocol.forms import level_of as level_of
     from console_app.providers.text_protocol.forms import usual_dialect as usual_dialect

@@ -159,6 +159,9 @@ class ScriptedProvider(ports.Provider):
         self._uses = [0] * len(self._script.answer)
         self._requests = 0
 
+    def from_its_beginning(self) -> ScriptedProvider:
+        return ScriptedProvider(self._script)
+
     def stream(self, request: ports.ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[ch.Chunk]]:
         """Play the next answer; a script that has none left is a ProviderError."""
         self._requests += 1

@@ -10,7 +10,7 @@ import pytest
 from console_app import wiring
 from console_app.command_line import parse_arguments
 from console_app.commands.acp import OpenedSessions
-from console_app.headless import TimeToEnd
+from console_app.headless import Interrupts
 
 
 async def test_the_collector_looks_at_all_but_what_was_there_for_the_first_conversation(
@@ -18,7 +18,7 @@ async def test_the_collector_looks_at_all_but_what_was_there_for_the_first_conve
 ) -> None:
     monkeypatch.setenv("FANOUT_HOME", str(tmp_path))
     setup = wiring.prepare(parse_arguments(["acp", "--model", "offline/rehearsal", "--no-mcp"]))
-    opened = OpenedSessions(setup, TimeToEnd())
+    opened = OpenedSessions(setup, Interrupts())
     try:
         frozen: list[int] = []
         for _ in range(2):

@@ -9,7 +9,7 @@ from collections import Counter
 import jsonschema
 import pytest
 
-from console_app.batch import ChangeNotes, ItemPlan, make_items, read_rows
+from console_app.batch import ChangeNotes, ItemPlan
 from console_app.command_line.json_outputs import schema
 from console_app.domain.batch import ItemUsage
 from console_app.domain.safe_text import json_line
@@ -335,7 +335,7 @@ def test_a_dry_run_prices_what_is_left_and_touches_no_file(fanout: Inside) -> No
 
 def test_a_dry_run_tells_the_price_of_what_is_done_beside_that_of_what_is_left(fanout: Inside) -> None:
     names = items(fanout, "a", "b")
-    (item, _) = make_items(read_rows([str(fanout.cwd / names)]), ItemPlan(folder=fanout.cwd))
+    (item, _) = ItemPlan(folder=fanout.cwd).items([str(fanout.cwd / names)])
     usage = ItemUsage(input_tokens=1000, output_tokens=234, cost=0.0125)
     done = ChangeNotes.interrupted(item).model_copy(update={"status": "completed", "usage": usage})
     (fanout.cwd / "r.jsonl").write_text(json_line(done.model_dump(mode="json")) + "\n")
@@ -348,7 +348,7 @@ def test_a_dry_run_tells_the_price_of_what_is_done_beside_that_of_what_is_left(f
 
 def test_a_dry_run_leaves_out_what_was_cut_short_and_keeps_its_note(fanout: Inside) -> None:
     names = items(fanout, "a", "b")
-    (item, _) = make_items(read_rows([str(fanout.cwd / names)]), ItemPlan(folder=fanout.cwd))
+    (item, _) = ItemPlan(folder=fanout.cwd).items([str(fanout.cwd / names)])
     (fanout.cwd / "r.jsonl").write_text("")
     notes = ChangeNotes.path_of(fanout.cwd / "r.jsonl")
     notes.write_text(json_line(ChangeNotes.interrupted(item).model_dump(mode="json")) + "\n")

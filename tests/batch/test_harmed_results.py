@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from console_app.batch import ChangeNotes, ItemPlan, ResultsFile, given_calls, make_items, read_rows
-from console_app.batch.results_file import line_of
+from console_app.batch import ChangeNotes, ItemPlan, given_calls
+from console_app.batch.results_file import ResultsFile, line_of
 from console_app.domain.batch import ItemCall, ItemResult, WorkItem
 from console_app.domain.tools import Outcome
 from tests.batch.harms import HARMS
@@ -55,8 +55,7 @@ class Run:
             for name in NAMES
         ]
         written = fanout.write("items.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-        read = read_rows([str(written)])
-        items = given_calls(read) if calls else make_items(read, ItemPlan())
+        items = given_calls(str(written)) if calls else ItemPlan().items([str(written)])
         call = ItemCall(server="s", tool="change", outcome=Outcome.SUCCEEDED)
         self.path.write_text(line_of(ItemResult(id="earlier", item=items[0].digest, status="completed", calls=(call,))))
         model = ("-m", "openai/test-model", "--base-url", server.base_url("openai-chat"))

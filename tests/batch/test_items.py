@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.batch import ItemPlan, Template, given_calls, make_items, read_rows
-from console_app.batch.items import Form, InputRow
+from console_app.batch import ItemPlan, given_calls
+from console_app.batch.items import Form, InputRow, Template, make_items, read_rows
 from console_app.domain.errors import UsageError
 
 FIELD = st.dictionaries(st.sampled_from(["a", "b b", "c.d"]), st.text() | st.integers() | st.none(), min_size=1)
@@ -23,7 +23,7 @@ def rows(tmp_path: Path, text: str, name: str = "items.jsonl", form: Form | None
 
 
 def plan(prompt: str | None = "{a}", **more: object) -> ItemPlan:
-    return ItemPlan(Template(prompt, "--prompt") if prompt else None, **more)  # type: ignore[arg-type]
+    return ItemPlan(prompt, **more)  # type: ignore[arg-type]
 
 
 def test_json_lines_csv_and_lines_are_told_apart_by_their_ending(tmp_path: Path) -> None:
@@ -107,24 +107,22 @@ def test_an_id_that_is_there_twice_is_told(tmp_path: Path) -> None:
 
 
 def test_items_are_multiplied_by_values_and_repeated(tmp_path: Path) -> None:
-    each = ItemPlan.read_each(["model=p/a,p/b", 'tone=["dry, short","warm"]'])
+    each = ["model=p/a,p/b", 'tone=["dry, short","warm"]']
     items = make_items(rows(tmp_path, '{"id": "x"}'), plan("Be {tone}.", each=each, repeat=2))
     assert len(items) == 8
     assert (items[0].id, items[0].model, items[0].prompt) == ("x#model=p/a#tone=dry, short#1", "p/a", "Be dry, short.")
     assert len({item.id for item in items}) == 8
     with pytest.raises(UsageError, match="no template names the field colour"):
-        make_items(rows(tmp_path, '{"id": "x"}'), plan("p", each=ItemPlan.read_each(["colour=a"])))
+        make_items(rows(tmp_path, '{"id": "x"}'), plan("p", each=["colour=a"]))
     with pytest.raises(UsageError, match="no template names the field prompt"):
-        make_items(rows(tmp_path, '{"id": "x"}'), plan("p", each=ItemPlan.read_each(["prompt=a,b"])))
-    tools = make_items(
-        rows(tmp_path, '{"id": "x"}'), plan("p", each=ItemPlan.read_each(['allowed_tools=["a.*", "a.*,b.*"]']))
-    )
+        make_items(rows(tmp_path, '{"id": "x"}'), plan("p", each=["prompt=a,b"]))
+    tools = make_items(rows(tmp_path, '{"id": "x"}'), plan("p", each=['allowed_tools=["a.*", "a.*,b.*"]']))
     assert len({item.digest for item in tools}) == 2
     with pytest.raises(UsageError, match="--each model is there twice"):
-        ItemPlan.read_each(["model=a", "model=b"])
+        ItemPlan(each=["model=a", "model=b"])
     for wrong in ("model", "model=", "=a", "model=a,a"):
         with pytest.raises(UsageError, match="--each"):
-            ItemPlan.read_each([wrong])
+            ItemPlan(each=[wrong])
 
 
 def test_braces_are_doubled_and_fields_may_lie_deep() -> None:
@@ -146,9 +144,12 @@ def test_a_template_says_what_is_missing_or_fills_everything(fields: dict[str, o
 
 def test_calls_are_items_too(tmp_path: Path) -> None:
     text = '{"tool": "s.t", "arguments": {"a": 1}}\n{"id": "two", "calls": [{"tool": "s.t"}, {"tool": "s.u"}]}\n'
-    one, two = given_calls(rows(tmp_path, text))
+    path = tmp_path / "items.jsonl"
+    path.write_text(text)
+    one, two = given_calls(str(path))
     assert (one.id, one.calls[0].tool, one.calls[0].arguments) == ("1", "s.t", {"a": 1})
     assert (two.id, [call.tool for call in two.calls]) == ("two", ["s.t", "s.u"])
     for wrong in ('{"tool": "t"}', '{"tool": "s.t", "arguments": [1]}', '{"calls": []}'):
+        path.write_text(wrong)
         with pytest.raises(UsageError, match=r"items.jsonl:1: "):
-            given_calls(rows(tmp_path, wrong))
+            given_calls(str(path))

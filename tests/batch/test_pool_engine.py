@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from console_app.batch import BatchEngine, BatchRun, ChangeNotes, Limits, ResultsFile
+from console_app.batch import BatchEngine, ChangeNotes, Limits
+from console_app.batch.results_file import ResultsFile
+from console_app.batch.run import BatchRun
 from console_app.domain.batch import BatchProgress, ItemCall, WorkItem
 from tests.batch import changing_server
 from tests.batch.conftest import results

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from console_app.batch import ResultsFile
-from console_app.batch.results_file import ResultsError
+from console_app.batch.results_file import ResultsError, ResultsFile
 from console_app.domain.batch import ItemResult, ItemUsage, WorkItem
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import json_line

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from console_app.config.files import Paths
-from console_app.config.models import checked_url, choose_model
+from console_app.config.models import choose_model
+from console_app.config.models.model_choice import checked_url
 from console_app.config.secrets import Redactor, StoredKeys, with_key
 from console_app.config.settings import LayeredSettings, Settings
 from console_app.console.connecting import Connecting

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import psutil
 
-from console_app.headless import Interrupts, OutputStreams, TimeToEnd, run_turn, servers
+from console_app.headless import Interrupts, OutputStreams, run_turn, servers
+from console_app.headless.interrupts import TimeToEnd
 from console_app.headless.interrupts import HURRIED
 from console_app.mcp_client import Hub, ServerState
 from tests.each import each

@@ -28,8 +28,8 @@ from console_app.domain.errors import AnswerInterrupted, ConfigError, ContextOve
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
 from console_app.domain.ports import ModelRequest, Provider
 from console_app.domain.tools import ToolSpec
-from console_app.providers import ScriptedProvider, read_script
-from console_app.providers.scripted import parse_script
+from console_app.providers import ScriptedProvider
+from console_app.providers.scripted import parse_script, read_script
 from tests.each import each
 from tests.patience import PATIENCE
 

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from console_app.config.models.model_choice import USUAL_PORTS as USUAL_PORTS
     from console_app.config.models.model_choice import ModelChoice as ModelChoice
     from console_app.config.models.model_choice import TypedEndpoint as TypedEndpoint
-    from console_app.config.models.model_choice import checked_url as checked_url
     from console_app.config.models.model_choice import choose_model as choose_model
 else:
     from console_app.door import door

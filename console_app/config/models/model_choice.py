@@ -9,7 +9,7 @@ the vendor's. `--base-url` moves the chosen provider alone, and without a key th
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from urllib.parse import urlsplit
 
 from console_app.config.files import Paths, disk, parse_toml
@@ -276,6 +276,17 @@ class TypedEndpoint:
         table = ProviderSettings(api=api, base_url=url, api_key_env=variable or None)
         settings = settings.model_copy(update={"providers": {**settings.providers, name: table}})
         return cls(name, url, key, variable, True, settings, keyed(variable))
+
+    @staticmethod
+    def urls(address: str) -> Sequence[str]:
+        """Return the base URLs that a typed address may mean, the likeliest first. Raises UsageError."""
+        url = checked_url(address)
+        path = url.partition("://")[2].partition("/")[2]
+        if "anthropic" in url.lower():
+            return (url.removesuffix("/v1"),)
+        if path.endswith("v1"):
+            return (url,)
+        return (url, f"{url}/v1") if path else (f"{url}/v1", url)
 
     @property
     def api(self) -> Api:

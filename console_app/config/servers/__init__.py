@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from console_app.config.servers.server_choice import Selection as Selection
     from console_app.config.servers.server_choice import ServerChoice as ServerChoice
     from console_app.config.servers.server_choice import choose_servers as choose_servers
-    from console_app.config.servers.server_choice import for_groups as for_groups
     from console_app.config.servers.server_choice import keep_tool_names as keep_tool_names
 else:
     from console_app.door import door

@@ -143,6 +143,14 @@ class ServerConfig(BaseModel):
             return tuple(working) if plan == "cwd" else ()
         return tuple(Path(os.path.abspath(os.path.expanduser(root))) for root in plan)
 
+    def for_groups(self, groups: Sequence[str] | None) -> ServerConfig:
+        """Return it; off, with the reason why it can't be started, where it is for other groups than the user's."""
+        if groups is None or not self.groups or self.problem or set(groups) & set(self.groups):
+            return self
+        yours = ", ".join(groups) or "none"
+        problem = f"it is for the groups {', '.join(self.groups)}, and yours (the setting `groups`): {yours}"
+        return self.model_copy(update={"problem": problem, "disabled": True})
+
     def identity(self, folder: Path) -> ServerIdentity:
         """Return the command with its arguments, or the URL, and never the name: approvals and rules are bound to it.
 

@@ -107,7 +107,7 @@ def choose_servers(
     }
     ours = {server.name: _program(server) for server in ships.servers}
     return ServerChoice(
-        servers=_only([for_groups(one, groups) for one in found.values()], layers[0].path, only),
+        servers=_only([one.for_groups(groups) for one in found.values()], layers[0].path, only),
         files=tuple(layer.path for layer in layers[:-1]),
         bundled=_same(layers[0].path, bundled),
         shipped=frozenset(n for n in found.keys() - foreign if ours.get(n) == _program(found[n])),
@@ -145,15 +145,6 @@ def _projects(
         for project in waiting[:1]
     ]
     return [], notes, next(iter(waiting), None)
-
-
-def for_groups(server: ServerConfig, groups: Sequence[str] | None) -> ServerConfig:
-    """Return the server; off, with the reason why it can't be started, where it is for other groups than the user's."""
-    if groups is None or not server.groups or server.problem or set(groups) & set(server.groups):
-        return server
-    yours = ", ".join(groups) or "none"
-    problem = f"it is for the groups {', '.join(server.groups)}, and yours (the setting `groups`): {yours}"
-    return server.model_copy(update={"problem": problem, "disabled": True})
 
 
 def _same(one: Path, other: Path) -> bool:

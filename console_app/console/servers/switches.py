@@ -16,7 +16,6 @@ from console_app.config.servers import (
     ServerChoice,
     ServerConfig,
     ServerFile,
-    for_groups,
     read_mcp_config,
 )
 from console_app.console.permissions import source_of, traits
@@ -238,7 +237,7 @@ class HubSwitches(HubSwitch):
     def _configured(self, name: str, text: str) -> ServerConfig:
         for server in read_mcp_config(text, self.file, os.environ).servers:
             if server.name == name:
-                return for_groups(server, self._groups)
+                return server.for_groups(self._groups)
         raise errors.ServerError(f"{self.file} has no server {name}")
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from console_app.tui.lineview.results.kind import kind_of as kind_of
     from console_app.tui.lineview.results.kind import use_first as use_first
     from console_app.tui.lineview.scrolling.finder import Finder as Finder
-    from console_app.tui.lineview.scrolling.finder import Kind as Kind
-    from console_app.tui.lineview.scrolling.finder import neighbour as neighbour
     from console_app.tui.lineview.text.json_view import brief_arguments as brief_arguments
     from console_app.tui.lineview.text.json_view import dump as dump
     from console_app.tui.lineview.view import ConversationView as ConversationView

@@ -449,7 +449,7 @@ class ChatScreen(MainScreen):
                 scroll = target.scroll_page_up if number < 0 else target.scroll_page_down
                 scroll(animate=False)
             case "turn" | "failed":
-                missing = self.find_bar.jump(place, number)
+                missing = self.find_bar.finder.jump(place, number)
             case "panel":
                 missing = "There is no call yet." if talking and not view.enter(number) else ""
             case "call":

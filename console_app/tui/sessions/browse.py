@@ -21,7 +21,7 @@ from console_app.domain import FanoutError, Outcome, ToolCall, one_line, plural
 from console_app.domain import events as ev
 from console_app.domain.transcript import ToModel, results
 from console_app.records import dataclass
-from console_app.sessions import SearchHit, SessionInfo, Store, StoreError
+from console_app.sessions import SearchHit, SessionInfo, Store
 from console_app.tui.lineview import parser
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.dialog import Dialog, DialogBox, HintedInput
@@ -181,7 +181,7 @@ class SessionsScreen(Dialog[Picked | None], sheets=("sessions.tcss",)):
     async def _find(self, words: str) -> None:
         try:
             self._shown, count = await self._store.browse(words, MOST_SHOWN)
-        except StoreError as error:
+        except FanoutError as error:
             self._shown = []
             self._note(error.line)
         else:
@@ -196,7 +196,7 @@ class SessionsScreen(Dialog[Picked | None], sheets=("sessions.tcss",)):
         info = self._shown[at].info
         try:
             messages, counts = await self._store.glance(info.id), await self._store.counts(info.id)
-        except StoreError as error:
+        except FanoutError as error:
             shown.update(Content.styled(one_line(error.line), "$error"))
             return
         width, height = max(shown.content_size.width, 20), max(shown.content_size.height, 1)

@@ -20,6 +20,7 @@ from console_app.tui.lineview.view import ConversationView
 
 PAGES = 200  # longer pages that a result is asked for, until a match in it is shown
 Kind = Literal["turn", "failed"]
+_WORDS: dict[Kind, str] = {"turn": "turn", "failed": "call that failed"}
 
 
 class Finder:
@@ -93,6 +94,22 @@ class Finder:
         self._view.found.look_for("")
         self._view.found.stale.clear()
         self._view.refresh()
+
+    def jump(self, kind: Kind, delta: int) -> str:
+        """Go to the turn or failed call before or behind the selection. Return "", or why that can't be."""
+        view = self._view
+        at = len(view.blocks) if view.cursor is None else view.cursor.index
+        if kind == "turn" and view.cursor is None and view.top < view.max_scroll_y:
+            at = view.first_visible  # where you scrolled to
+        block = neighbour(view.blocks, at, kind, delta)
+        if block is None:
+            return f"There is no {'earlier' if delta < 0 else 'later'} {_WORDS[kind]}."
+        if kind == "turn":
+            view.go_to_turn(block)
+        else:
+            view.focus()
+            view.reveal(block)
+        return ""
 
     # -- counting
 

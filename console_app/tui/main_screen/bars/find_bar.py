@@ -17,14 +17,13 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from console_app.tui.lineview import ConversationView, Finder, Kind, neighbour
+from console_app.tui.lineview import ConversationView, Finder
 from console_app.tui.widgets.dialog import fitted
 
 RECOUNT = 0.5  # seconds between two looks at what came while it is open
 OTHERS, GO, CLOSE = "↑↓ other matches", "enter go there", "esc close"
 OTHERS_THERE = "n N other matches"  # once you went there
 WORDS_ROOM = 32  # cells that the words have before the keys: of these, what there is room for is named
-WORDS: dict[Kind, str] = {"turn": "turn", "failed": "call that failed"}
 
 
 class FindBar(Horizontal):
@@ -52,12 +51,12 @@ class FindBar(Horizontal):
     def __init__(self, view: ConversationView) -> None:
         super().__init__()
         self._view = view
-        self._finder = Finder(view)
+        self.finder = Finder(view)
         self._from: Widget | None = None  # what had the focus before it opened
 
     def search(self, view: ConversationView) -> None:
         self.close()
-        self._view, self._finder = view, Finder(view)
+        self._view, self.finder = view, Finder(view)
 
     def compose(self) -> ComposeResult:
         yield Static(Content.styled("Find", "bold $primary"))
@@ -71,7 +70,7 @@ class FindBar(Horizontal):
     def _name_keys(self) -> None:
         """Name the keys that go on from where the focus is, fewer where the words need the room."""
         here = self.has_focus_within
-        finder = self._finder
+        finder = self.finder
         several = [OTHERS if here else OTHERS_THERE] if finder.total - bool(finder.place) else []
         keys = " · ".join([*several, *([GO] if here and finder.place else []), CLOSE])
         self.query_one("#find-keys", Static).update(fitted(keys, self.size.width - WORDS_ROOM))
@@ -83,7 +82,7 @@ class FindBar(Horizontal):
     @property
     def place(self) -> int:
         """Return the number of the match that was gone to, from 1; 0 for none."""
-        return self._finder.place
+        return self.finder.place
 
     def open(self, words: str = "") -> None:
         """Open the bar with `words`, or with the words from before, which typing replaces."""
@@ -102,8 +101,8 @@ class FindBar(Horizontal):
         self._recounting = self.set_interval(RECOUNT, self._recount, pause=True)
 
     def _recount(self) -> None:
-        if not self._finder.is_counted:
-            self._then_tell(self._finder.recount, "count")
+        if not self.finder.is_counted:
+            self._then_tell(self.finder.recount, "count")
 
     def _then_tell(self, search: Callable[[], Awaitable[object]], group: str = "find") -> None:
         async def run() -> None:
@@ -115,7 +114,7 @@ class FindBar(Horizontal):
     def close(self) -> bool:
         """Close the bar; the view stays where it is. Return whether a panel had the focus before, and has it again."""
         self._recounting.pause()
-        self._finder.close()
+        self.finder.close()
         self.remove_class("-open")
         if self._from is self._view:
             self.screen.set_focus(self._view)
@@ -123,28 +122,12 @@ class FindBar(Horizontal):
 
     @on(Input.Submitted)
     def action_settle(self) -> None:
-        if self._finder.place:
+        if self.finder.place:
             self.screen.set_focus(self._view)  # not `focus`, which comes later, and shows where its block begins
-            self._view.call_later(self._finder.show)
+            self._view.call_later(self.finder.show)
 
     def action_step(self, delta: int) -> None:
-        self._then_tell(partial(self._finder.step, delta))
-
-    def jump(self, kind: Kind, delta: int) -> str:
-        """Go to the turn or failed call before or behind the selection. Return "", or why that can't be."""
-        view = self._view
-        at = len(view.blocks) if view.cursor is None else view.cursor.index
-        if kind == "turn" and view.cursor is None and view.top < view.max_scroll_y:
-            at = view.first_visible  # where you scrolled to
-        block = neighbour(view.blocks, at, kind, delta)
-        if block is None:
-            return f"There is no {'earlier' if delta < 0 else 'later'} {WORDS[kind]}."
-        if kind == "turn":
-            view.go_to_turn(block)
-        else:
-            view.focus()
-            view.reveal(block)
-        return ""
+        self._then_tell(partial(self.finder.step, delta))
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
@@ -152,10 +135,10 @@ class FindBar(Horizontal):
             self._look(event.value)
 
     def _look(self, words: str) -> None:
-        self._then_tell(partial(self._finder.look_for, words))
+        self._then_tell(partial(self.finder.look_for, words))
 
     def _tell(self) -> None:
-        finder = self._finder
+        finder = self.finder
         if finder.total:
             said = Content.styled(f"{finder.place:,} of {finder.total:,}", "bold $foreground")
         else:
