@@ -116,7 +116,8 @@ def _tails(node: _Trie) -> str:
 def tag(opening: str, attribute: str, group: str, end: str = ">", **others: str) -> str:
     """Return a pattern of a tag with attributes in any order: the value of `attribute` is matched as `group`; those of
     `others`, which may be missing, as groups of their names."""
-    needed = rf"\s{attribute}\s*=\s*[\"']?(?P<{group}>[^\"'<>]+?)[\"']?(?:\s+[\w:.-]+\s*=|\s*{end})"
+    value = r"[^\s\"'<>]++(?:\s++(?![\w:.-]+\s*=)[^\s\"'<>]++)*+"  # with no run of blanks that is gone through twice
+    needed = rf"\s{attribute}\s*=\s*+[\"']?\s*+(?P<{group}>{value})\s*+[\"']?\s*+(?:(?<=\s)[\w:.-]+\s*=|{end})"
     optional = "".join(
         rf"(?:(?=[^<>]*?\s{name}\s*=\s*[\"'](?P<{name}>{value})[\"'])|)" for name, value in others.items()
     )

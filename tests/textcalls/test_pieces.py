@@ -1,12 +1,13 @@
 """An answer reads the same in any pieces, whatever it is a mixture of."""
 
+import random
 from collections.abc import Iterable
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from console_app.textcalls import ParsedCall, ReadingLevel, Scanner, render_calls
+from console_app.textcalls import FAMILIES, ParsedCall, ReadingLevel, Scanner, parse, render_calls
 from console_app.textcalls.bodies.framing import DEPTH_CAP
 from console_app.textcalls.model import ScanResult
 from console_app.textcalls.openings.openers import KIND_OF
@@ -93,6 +94,44 @@ def test_a_damaged_case_reads_the_same_in_any_pieces(
     check(text, size, level, tools_of(case))
 
 
+BITS = [
+    "<", "</", ">", "|", "<|", "|>", "\n", "  ", "{", "}", "[", "]", '"', "'", ",", ":", "`", "```", "&lt;", "=", "x", "7",
+    "/", "\\", "(", ")", "_", "-", " " * 70, "\n" * 600,
+]  # fmt: skip
+WRITTEN = {
+    name: render_calls(name, [ParsedCall(0, *one, "", "", 0, 0) for one in calls], TOOLS)
+    for name in FAMILIES
+    for calls in [[("write_file", {"path": "a.py", "content": "x = 1\n"}), ("ping", {}), ("get_weather", {"days": 3})]]
+}
+
+
+def marred(text: str, chance: random.Random) -> str:
+    """Drop, double, swap or insert something in a text, or cut it off, up to three times."""
+    for _ in range(chance.choice([1, 1, 1, 2, 3])):
+        at = chance.randint(0, len(text))
+        upto = at + chance.choice([1, 1, 2, 5, 20])
+        text = chance.choice([
+            text[:at] + text[upto:], text[:upto] + text[at:], text[:at] + text[at + 1 : upto] + text[at:at + 1] + text[upto:],
+            text[:at] + chance.choice(BITS) + text[at:], text[:at] + chance.choice(BITS) + text[upto:], text[:at],
+        ])  # fmt: skip
+    return text
+
+
+def differing(seed: int, answers: int) -> list[tuple[str, int, str, str | None]]:
+    """Marred answers of the families in turn, that read otherwise in pieces than whole."""
+    chance, found = random.Random(seed), []
+    for number in range(answers):
+        family = sorted(WRITTEN)[number % len(WRITTEN)]
+        text, licensed = marred(WRITTEN[family], chance), chance.choice([None, None, family])
+        whole = parse(text, TOOLS, licensed=licensed)
+        found += [(text, n, family, licensed) for n in (1, 4, 7) if parse(text, TOOLS, n, licensed=licensed) != whole]
+    return found
+
+
+def test_a_marred_answer_of_any_family_reads_the_same_in_any_pieces() -> None:
+    assert differing(1, 3 * len(WRITTEN)) == []
+
+
 P = '{"name": "read_file", "arguments": {"path": "a b"}}'
 QWEN = CALLS["qwen3_coder_xml"].strip()
 KIMI = CALLS["kimi_k3_xtml"]
@@ -104,6 +143,12 @@ TOLD = {
     "a call of a tool without parameters in a value": "<invoke><tool_name>e</tool_name><s>a\n<invoke>\n<tool_name>"
     "read_file</tool_name>\n<parameteh></parameter></invoke>",
     "a mark in the first key of an object": '{"nafunctoolsme": "ping", "parameters": {"city<|eot_id|>>',
+    "a header that names nobody": "to=|<|channel|>",
+    "half of a tag that begins a call": "]<]minimax[>[<invoke",
+    "a bracket too many and a line behind a call": '{"name": "ping", ""}]\nb',
+    "a bracket too many and a line behind a call in a sentence": ':{"name": "ping", "": ""}]\nb',
+    "a mark that is damaged before a tag that begins a call": ']<]minimax[>[<-5tool_call>\n]<]minimax[>[<invoke name="ping">'
+    "]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
     "a longer value and another call": f"\n{QWEN}\n/function>\n</tool_call>{ENDS}{QWEN}\n- ",
 }
 

@@ -220,6 +220,14 @@ WIDE: dict[str, tuple[str, str, str]] = {
     "the name of a recipient": ("to=functions.", "a", " <b>\n"),
     "blanks between a call and words": (PING.strip(), " ", "a\n"),
     "blanks between a call and another": (PING.strip(), "\t", PING),
+    "blanks before the name of a call": ("<invoke name=", "\n", "x\n"),
+    "blanks before the name of a call in an element": ("<invoke>\n<tool_name>", "\n", "x\n"),
+    "blanks behind the name of a call": ("<tool_call>ping", " ", "x\n"),
+    "blanks before the name of a call in MiniMax's coat": (
+        "]<]minimax[>[<tool_call>]<]minimax[>[<invoke name=",
+        " ",
+        "x\n",
+    ),
 }
 
 

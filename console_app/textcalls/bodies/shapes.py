@@ -88,7 +88,7 @@ def shape(value: Any, tools: ToolSchemas, *, marked: bool = False) -> Shaped | N
     if present and not texts:
         return NotACall(f"the name of the tool should be text, not {_kind(value[present[0]])}")
     name_key = next((key for key in texts if tools.resolve(value[key])), texts[0] if texts else "")
-    name = value.get(name_key, "")
+    name = value[name_key] if texts else ""
     if not name.strip():
         return NotACall("it names no tool")
     if is_definition(value, tools, name):

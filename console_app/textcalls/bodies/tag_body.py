@@ -68,6 +68,7 @@ class TagBody:
             yield from region.fail_and_skip(src, draft, region.start, "the tag that opens the call is broken")
             return
         written, server = head["name"].strip(), "server" in head.re.groupindex and head["server"]
+        server = server and server.strip()
         if server and draft.tools.resolve(f"{server}_{written}"):
             written = f"{server}_{written}"
         src.pos = head.end()

@@ -6,7 +6,7 @@ next decoration of it needs no change here. Behind the markers stand the tokens 
 
 from functools import lru_cache
 
-from console_app.textcalls.patterns import any_of, lazily
+from console_app.textcalls.patterns import any_of, lazily, partly
 
 _PART = r"[^\s<>\"'={}()\[\]\\`]"
 _SIGN = r"[^\w\s<>\"'={}()\[\]\\`]"
@@ -62,7 +62,8 @@ BEGIN = (
 )
 """The tag with which calls between tags begin: it names the tool, or its elements do."""
 HALF_BEGIN = (
-    rf"<{P}(?:invoke|function|tool_call|function_call)\s?[^<>]{{0,90}}|<tool:[^<>\n]{{0,40}}|<\|open\|>c(?:a(?:ll?)?)?"
+    rf"<{P}(?:invoke|function|tool_call|function_call)\s?[^<>]{{0,90}}|<tool:[^<>\n]{{0,40}}"
+    rf"|{partly(('<|open|>call ', ']<]minimax[>[<invoke'))}"
 )
 _PLAIN_BEGIN = lazily(r"<function\s*(?:\s[^<>]*)?name\s*=")
 _ENDING = lazily(rf"[<◁⟨]{{1,2}}[|｜]{{0,2}}/|\[/|[<◁⟨]{{1,2}}[^<>]*{_END_WORD}|<\w+[|｜]>")

@@ -176,8 +176,8 @@ _KEY = (
 _ARGUMENT = r"<(?:(?:parameter|param|argument|arg)\s+name\s*=\s*[\"'])?(?P<key>[\w.-]+)[\"']?>"
 _ARGUMENT_END = r"</(?:parameter|param|argument|arg|KEY)>"
 _PARAM = (
-    rf"<{P}(?:param(?:eter)?\s*=\s*(?=[^<>\n]+>)|param(?:eter)?\s*(?:\s[^<>]*?)?name\s*=\s*(?=[\"']))"
-    r"(?:(?=[^<>]*\sstring\s*=\s*[\"'](?P<string>true|false))|)[\"']?(?P<key>[^\"'<>]+)[\"']?[^<>]*>"
+    rf"<{P}(?:param(?:eter)?\s*=\s*+(?=[^<>\n]+>)|param(?:eter)?(?:\s[^<>]*?)?name\s*=\s*+(?=[\"']))"
+    r"(?:(?=[^<>]*\sstring\s*=\s*[\"'](?P<string>true|false))|)[\"']?(?P<key>[^\"'<>]++)[\"']?[^<>]*+>"
 )
 _PARAM_END = rf"</{P}param(?:eter)?{S}>"
 _HARMONY = (
@@ -187,8 +187,8 @@ _HARMONY = (
 )
 _HARMONY_END = r"<\|(?:call|end|return)\|>"
 _FUNCTION = (
-    rf"<{P}(?:function\s*=\s*(?=[^<>\n]+>)|(?:invoke|function)\s*(?:\s[^<>]*?)?name\s*=\s*)"
-    r"[\"']?(?P<name>[^\"'<>=/]+)[\"']?[^<>]*>"
+    rf"<{P}(?:function\s*=\s*+(?=[^<>\n]+>)|(?:invoke|function)(?:\s[^<>]*?)?name\s*=\s*+)"
+    r"[\"']?(?P<name>[^\"'<>=/]++)[\"']?[^<>]*+>"
 )
 
 DIALECTS: tuple[Dialect, ...] = (
@@ -211,8 +211,8 @@ DIALECTS: tuple[Dialect, ...] = (
         "hermes_xml",
         TagBody(
             call=(
-                r"(?:<invoke>\s*|<use_mcp_tool>\s*(?:<server_name>\s*(?P<server>[^<>]*?)\s*</server_name>\s*)?)?"
-                r"<(?:tool_)?name>\s*(?P<name>[^<>]+?)\s*</(?:tool_)?name>"
+                r"(?:<invoke>\s*|<use_mcp_tool>\s*(?:<server_name>(?P<server>[^<>]*)</server_name>\s*)?)?"
+                r"<(?:tool_)?name>(?P<name>[^<>]+)</(?:tool_)?name>"
             ),
             inner=rf"(?:{OPEN_TAG}|<invoke>)\s*<(?:tool_)?name>",
             call_end=rf"(?:</{_AROUND}>\s*)?(?:</invoke>|</use_mcp_tool>|{CLOSE_TAG})",
@@ -226,7 +226,7 @@ DIALECTS: tuple[Dialect, ...] = (
     Dialect(
         "named_tag",
         TagBody(
-            call=rf"<{P}(?:tool|function)_call\s[^<>]*?name\s*=\s*[\"']?(?P<name>[^\"'<>=/]+)[\"']?[^<>]*>",
+            call=rf"<{P}(?:tool|function)_call\s[^<>]*?name\s*=\s*+[\"']?(?P<name>[^\"'<>=/]++)[\"']?[^<>]*+>",
             call_end=rf"(?:</{_AROUND}>\s*)?</{P}(?:tool|function)_call{S}>",
             empty=r"<[^>]*/>",
             json=True,
@@ -239,7 +239,7 @@ DIALECTS: tuple[Dialect, ...] = (
     Dialect(
         "glm45",
         TagBody(
-            call=rf"(?P<name>{_NAME})\s*(?:\\n\s*)?(?:<{P}tool_sep{S}>)?\s*"
+            call=rf"(?P<name>{_NAME})\s*+(?:\\n\s*+)?(?:<{P}tool_sep{S}>\s*+)?"
             rf"(?=<{P}arg_key{S}>|<\|tool_arg:start\|>|{CLOSE})",
             inner=rf"{OPEN_TAG}\s*{_NAME}",
             param=_KEY,
@@ -257,8 +257,8 @@ DIALECTS: tuple[Dialect, ...] = (
     Dialect(
         "hermes_named",
         NamedBody(
-            rf"\s*(?:(?:\w[\w.:-]*+\s*+)?{SPECIAL}\s*|function\s*\n\s*)?(?P<name>{_NAME}(?::\d+)?)\s*"
-            rf"(?:(?:>|\\n|\[CALL_ID\]\s*[\w-]*|\[ARGS\]|{SPECIAL})\s*){{0,4}}(?:```\w*\s*)?(?=[\{{\"]|(?:```\s*)?{CLOSE})",
+            rf"\s*(?:(?:\w[\w.:-]*+\s*+)?{SPECIAL}\s*|function\s*\n\s*)?(?P<name>{_NAME}(?::\d+)?)\s*+"
+            rf"(?:(?:>|\\n|\[CALL_ID\]\s*[\w-]*|\[ARGS\]|{SPECIAL})\s*+){{0,4}}(?:```\w*\s*)?(?=[\{{\"]|(?:```\s*)?{CLOSE})",
             bare_names=True,
         ),
         coated=True,

@@ -373,14 +373,14 @@ _ENDS = any_of({*THINK_ENDS, *CHAT_TOKENS})
 _LINE_ENDS = lazily(
     lambda: (
         rf"(?:[^\S\n]*+{CLOSE})*+[^\S\n]*+(?:\n|(?:{OPEN}|{BEGIN})"
-        rf"|(?P<words>[^\s<\[◁⟨]|(?!(?:{HALF_MARK}|{HALF_BEGIN})\Z)[<\[◁⟨]))"
+        rf"|(?P<words>[^\s<\[\]◁⟨]|(?!(?:{HALF_MARK}|{HALF_BEGIN})\Z)[<\[\]◁⟨]))"
     )
 )
 """A pattern of the text behind a call on its line: the end of the line or another call; or words."""
 BEHIND = lazily(
     lambda: (
-        rf"(?:\s*+{CLOSE})*+[ \t]*+(?:[,;|}}\]][ \t]*+)*"
-        rf"(?:(?P<words>[^\s<\[\]{{}},;|]|\][^<]|<[-!=]|\[\^?\d|(?!{_ENDS}|{CLOSE})</[\w:.-]{{1,40}}[\s>])"
+        rf"(?:\s*+{CLOSE})*+[ \t]*+(?:[,;|}}\]][ \t]*+)*+"
+        rf"(?:(?P<words>[^\s<\[\]{{}},;|]|<[-!=]|\[\^?\d|(?!{_ENDS}|{CLOSE})</[\w:.-]{{1,40}}[\s>])"
         rf"|(?:[^\S\n]*+\n\s*+(?=\S)|(?=[<\[{{])(?!</|<\Z|\[\^?\Z))(?!{CLOSE}|{HALF}\Z))"
     )
 )
