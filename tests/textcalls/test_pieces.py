@@ -95,8 +95,8 @@ def test_a_damaged_case_reads_the_same_in_any_pieces(
 
 
 BITS = [
-    "<", "</", ">", "|", "<|", "|>", "\n", "  ", "{", "}", "[", "]", '"', "'", ",", ":", "`", "```", "&lt;", "=", "x", "7",
-    "/", "\\", "(", ")", "_", "-", " " * 70, "\n" * 600,
+    "<", "</", ">", "|", "<|", "|>", "\n", "  ", "{", "}", "[", "]", '"', "'", ",", ":", "`", "```", "&lt;", "=", "x",
+    "7", "/", "\\", "(", ")", "_", "-", " " * 70, "\n" * 600,
 ]  # fmt: skip
 WRITTEN = {
     name: render_calls(name, [ParsedCall(0, *one, "", "", 0, 0) for one in calls], TOOLS)
@@ -111,7 +111,8 @@ def marred(text: str, chance: random.Random) -> str:
         at = chance.randint(0, len(text))
         upto = at + chance.choice([1, 1, 2, 5, 20])
         text = chance.choice([
-            text[:at] + text[upto:], text[:upto] + text[at:], text[:at] + text[at + 1 : upto] + text[at:at + 1] + text[upto:],
+            text[:at] + text[upto:], text[:upto] + text[at:],
+            text[:at] + text[at + 1 : upto] + text[at:at + 1] + text[upto:],
             text[:at] + chance.choice(BITS) + text[at:], text[:at] + chance.choice(BITS) + text[upto:], text[:at],
         ])  # fmt: skip
     return text
@@ -147,8 +148,8 @@ TOLD = {
     "half of a tag that begins a call": "]<]minimax[>[<invoke",
     "a bracket too many and a line behind a call": '{"name": "ping", ""}]\nb',
     "a bracket too many and a line behind a call in a sentence": ':{"name": "ping", "": ""}]\nb',
-    "a mark that is damaged before a tag that begins a call": ']<]minimax[>[<-5tool_call>\n]<]minimax[>[<invoke name="ping">'
-    "]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+    "a mark that is damaged before a tag that begins a call": "]<]minimax[>[<-5tool_call>\n"
+    ']<]minimax[>[<invoke name="ping">]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>',
     "a longer value and another call": f"\n{QWEN}\n/function>\n</tool_call>{ENDS}{QWEN}\n- ",
 }
 
