@@ -12,8 +12,7 @@ from pathlib import Path
 import psutil
 
 from console_app.headless import Interrupts, OutputStreams, run_turn, servers
-from console_app.headless.interrupts import TimeToEnd
-from console_app.headless.interrupts import HURRIED
+from console_app.headless.interrupts import HURRIED, TimeToEnd
 from console_app.mcp_client import Hub, ServerState
 from tests.each import each
 from tests.engine.peers import Model, calls, engine_of
