@@ -67,8 +67,8 @@ def main() -> None:
 
 async def _measured(size: int, *, profile: bool, events: bool) -> dict[str, Any]:
     from console_app import batch_worker, wiring
-    from console_app.batch import ChangeNotes, Limits, LocalEngine
-    from console_app.batch.results_file import ResultsFile
+    from console_app.batch import Limits, LocalEngine
+    from console_app.batch.results_file import ChangeNotes, ResultsFile
     from console_app.batch.run import BatchRun
     from console_app.command_line import parse_arguments
     from console_app.domain import batch

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app import wiring
-from console_app.batch import EventFiles, SharedModels, SharedParts, TurnWorker
+from console_app.batch import EventFiles, SharedModels, TurnWorker
 from console_app.config.servers import ServerChoice
 from console_app.domain import Attachment, errors
 from console_app.wiring import Setup
@@ -53,7 +53,7 @@ async def open_worker(
     models = SharedModels(wiring.model_source(setup))
     started = servers if replay is None else ServerChoice()
     hub = wiring.build_hub(setup, started, picks=None if named_servers else wiring.picks(setup))
-    shared = SharedParts(
+    worker = TurnWorker(
         models=models,
         toolset=hub,
         settings=wiring.engine_settings(setup.settings, headless=True),
@@ -67,7 +67,7 @@ async def open_worker(
     )
     await hub.start()
     try:
-        yield OpenWorker(hub, models, TurnWorker(shared))
+        yield OpenWorker(hub, models, worker)
     finally:
         await asyncio.gather(hub.close(), models.close())
 

@@ -288,7 +288,7 @@ def build_hub(
     picks: Selection | None = None,
 ) -> Hub:
     from console_app.config.secrets import UserCredentials
-    from console_app.mcp_client import Asking, Definitions, Hub
+    from console_app.mcp_client import Asking, Hub
 
     configs = servers.servers if picks is None else picks.applied(servers.servers)
     hub = Hub(
@@ -299,7 +299,7 @@ def build_hub(
         asking=Asking(roots=(setup.cwd,)),
         credentials=UserCredentials(setup.paths.credentials, setup.redactor),
         redactor=setup.redactor,
-        definitions=Definitions(setup.paths.tool_definitions),
+        definitions=setup.paths.tool_definitions,
         injected=setup.settings.injected,
     )
     if picks is not None:
@@ -316,9 +316,7 @@ def picks(setup: Setup) -> Selection:
 def join(engine: Engine, hub: Hub) -> Callable[[], None]:
     """Let servers ask the engine's model (sampling). Return a function that gives the model their instructions as they
     are now."""
-    from console_app.mcp_client import ProviderSampler
-
-    hub.asking.sampler = ProviderSampler(lambda: engine.provider)
+    hub.asking.sample_with(lambda: engine.provider)
 
     def update_instructions() -> None:
         parts = {**engine.settings.parts, "servers": hub.instructions()}

@@ -20,7 +20,7 @@ from console_app.console.intents import INTENTS, Cannot, Commands, Ways, intent_
 from console_app.domain import ApprovalMode, CallState, Event, FanoutError, Level, UsageError, event_news, one_line
 from console_app.domain.settings import EFFORTS
 from console_app.domain.transcript import Transcript
-from console_app.engine import CUT_BY, QUESTION
+from console_app.engine import QUESTION
 from console_app.records import dataclass, replace
 
 if TYPE_CHECKING:
@@ -214,9 +214,10 @@ class EditorSession(UiPort):
             return "cancelled"
         if self._fault and (turn is None or outcome == "cancelled"):  # it was not sent, or could not be stored
             raise FanoutError(self._fault)
-        if outcome == "failed" and error not in CUT_BY:
+        cut = "" if turn is None else turn.cut_by
+        if outcome == "failed" and not cut:
             raise FanoutError(error or "the turn failed")
-        return _REASONS.get(CUT_BY[error] if outcome == "failed" and error else outcome or "", "end_turn")
+        return _REASONS.get(cut or outcome or "", "end_turn")
 
     async def _tell_title(self) -> None:
         library = self.parts.services.library

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from console_app.batch.local_engine import LocalEngine as LocalEngine
     from console_app.batch.local_engine import TextStream as TextStream
     from console_app.batch.local_engine import noted_nowhere as noted_nowhere
-    from console_app.batch.results_file import ChangeNotes as ChangeNotes
     from console_app.batch.results_file import compare_results as compare_results
     from console_app.batch.run import BatchEngine as BatchEngine
     from console_app.batch.run import KnownRuns as KnownRuns
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from console_app.batch.run import Telling as Telling
     from console_app.batch.turn_worker import EventFiles as EventFiles
     from console_app.batch.turn_worker import SharedModels as SharedModels
-    from console_app.batch.turn_worker import SharedParts as SharedParts
     from console_app.batch.turn_worker import TurnWorker as TurnWorker
 else:
     from console_app.door import door

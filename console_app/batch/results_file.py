@@ -359,8 +359,6 @@ _NOT_STARTED = "not started: that it may change something could not be noted"
 class ChangeNotes:
     """The notes beside a results file, `RESULTS.changes`, which is there while an item in it has no result."""
 
-    CUT_SHORT = "cut short after it began a call that may change something; --rerun-changes runs it again"
-
     def __init__(self, results: ResultsFile) -> None:
         """Read what an earlier run left. Raises ResultsError or UsageError."""
         self._results = results
@@ -372,12 +370,6 @@ class ChangeNotes:
     @staticmethod
     def path_of(results: Path) -> Path:
         return results.with_name(f"{results.name}.changes")
-
-    @classmethod
-    def interrupted(cls, item: batch.WorkItem) -> batch.ItemResult:
-        return batch.ItemResult(
-            id=item.id, item=item.digest, status="interrupted", error=cls.CUT_SHORT, source=item.source
-        )
 
     def __contains__(self, item_id: str) -> bool:
         return item_id in self._open
@@ -421,7 +413,7 @@ class ChangeNotes:
         noted = dict(self._file.digests) if self._file is not None else {}
         noted |= {name: self._results.digests[name] for name in self._results.earlier.called}
         notes = [
-            batch.ItemResult(id=name, item=one[0], status="interrupted", error=self.CUT_SHORT)
+            batch.ItemResult(id=name, item=one[0], status="interrupted", error=batch.CUT_SHORT)
             for name, one in noted.items()
         ]
         try:
@@ -435,7 +427,7 @@ class ChangeNotes:
                 self._file = ResultsFile(self._path)
             except FanoutError:
                 return False
-        if not await self._file.append(self.interrupted(item)):
+        if not await self._file.append(batch.ItemResult.interrupted(item)):
             return False
         self._open.add(item.id)
         return True

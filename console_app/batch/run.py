@@ -209,7 +209,7 @@ class BatchRun:
         if result.error:
             result = result.model_copy(update={"error": self._redactor.clean(result.error)})
         if result.status == "cancelled" and result.id in self._changes and result.id not in self._stopped_items:
-            result = result.model_copy(update={"status": "interrupted", "error": ChangeNotes.CUT_SHORT})
+            result = result.model_copy(update={"status": "interrupted", "error": batch.CUT_SHORT})
         if result.status == "cancelled" and result.id not in self._stopped_items:
             del self._out[result.id]  # the run stopped it: it runs again another time
             self.progress.forget(result.id)
@@ -303,10 +303,10 @@ class RunFiles:
     async def interrupt(self, items: Sequence[batch.WorkItem]) -> str:
         """Write that these were cut short, and return a line about it."""
         for item in items:
-            if await self.results.append(ChangeNotes.interrupted(item)):
+            if await self.results.append(batch.ItemResult.interrupted(item)):
                 self.results.earlier.statuses[item.id] = "interrupted"
                 self._changes.settle(item.id)
-        return f"{one_line(', '.join(one.id for one in items), 80)}: {ChangeNotes.CUT_SHORT}."
+        return f"{one_line(', '.join(one.id for one in items), 80)}: {batch.CUT_SHORT}."
 
     def run(
         self, engine: BatchEngine, items: Sequence[batch.WorkItem], progress: batch.BatchProgress, limits: Limits

@@ -152,10 +152,10 @@ class EventFiles:
         return self._folder / f"{name}.jsonl"
 
 
-@dataclass(frozen=True, slots=True)
-class SharedParts:
-    """Parts that all items of a process share. `attach` reads an item's files, and may raise FanoutError.
-    `instructions` gives the servers' words."""
+@dataclass(slots=True)
+class TurnWorker:
+    """An ItemWorker. Any number of items run at once, and share all that is given here. `attach` reads an item's files,
+    and may raise FanoutError. `instructions` gives the servers' words."""
 
     models: SharedModels
     toolset: ports.Toolset
@@ -168,17 +168,10 @@ class SharedParts:
     replay: EventFiles | None = None  # where it is played back from, in place of these
     slots: Slots = field(default_factory=Slots)
     hooks: ports.Workplace | None = None  # around calls
-
-
-class TurnWorker:
-    """An ItemWorker. Any number of items run at once."""
-
-    def __init__(self, shared: SharedParts) -> None:
-        self._shared = shared
-        self._running: dict[str, _Running] = {}
-        self._watched: str | None = None
-        self._ended = 0
-        self._events_missed = False
+    _running: dict[str, _Running] = field(default_factory=dict[str, "_Running"], init=False)
+    _watched: str | None = field(default=None, init=False)
+    _ended: int = field(default=0, init=False)
+    _events_missed: bool = field(default=False, init=False)
 
     async def run(self, item: batch.WorkItem, tell: Tell, note: Note) -> batch.ItemResult:
         """Run one item to its end. Whatever goes wrong is in the result; cancelling the task makes it `cancelled`."""
@@ -222,7 +215,7 @@ class TurnWorker:
     async def _keep_events(self, running: _Running) -> None:
         """Keep the events; a disk that doesn't take them costs no result, and the first time is told."""
         try:
-            if (files := self._shared.event_files) is not None:
+            if (files := self.event_files) is not None:
                 await files.write(running.item.id, running.events)
             if (recording := running.recording) is not None:
                 await asyncio.to_thread(recording.write)
@@ -260,39 +253,39 @@ class TurnWorker:
     # What an item runs on
 
     def _engine(self, running: _Running) -> Engine:
-        shared, item = self._shared, running.item
-        toolset: ports.Toolset = NotedChanges(shared.toolset, running.note)
+        item = running.item
+        toolset: ports.Toolset = NotedChanges(self.toolset, running.note)
         played = None
-        if shared.replay is not None:
-            toolset = played = ItemPlayback(shared.replay.path(item.id), shared.replay.redactor)
-        elif shared.record is not None:
-            running.recording = ItemRecording(shared.record.path(item.id), toolset, shared.record.redactor)
+        if self.replay is not None:
+            toolset = played = ItemPlayback(self.replay.path(item.id), self.replay.redactor)
+        elif self.record is not None:
+            running.recording = ItemRecording(self.record.path(item.id), toolset, self.record.redactor)
             toolset = running.recording.toolset
         if item.allowed_tools is not None:
             toolset = AllowedTools(toolset, item.allowed_tools)
-        made: Callable[..., Engine] = partial(Engine, toolset=toolset, slots=shared.slots, workplace=shared.hooks)
+        made: Callable[..., Engine] = partial(Engine, toolset=toolset, slots=self.slots, workplace=self.hooks)
         if item.calls:
             calls = [ManualCall(call.tool, call.arguments) for call in item.calls]
-            gate = TypedCallsGate(shared.gate.mode, shared.gate.rules, headless=True, bindings=shared.gate.bindings)
+            gate = TypedCallsGate(self.gate.mode, self.gate.rules, headless=True, bindings=self.gate.bindings)
             provider = ManualCallsProvider(calls, find_tools(calls, toolset.tools()))
-            return made(provider=provider, settings=shared.settings, gate=gate)
-        parts = [shared.settings.system_prompt if item.system is None else item.system, shared.instructions()]
+            return made(provider=provider, settings=self.settings, gate=gate)
+        parts = [self.settings.system_prompt if item.system is None else item.system, self.instructions()]
         if item.answer_schema is not None:
             parts.append(answer_schema.request(item.answer_schema))
         settings = replace(
-            shared.settings,
+            self.settings,
             system_prompt="\n\n".join(filter(None, parts)),
-            max_price=shared.settings.max_price if item.max_price is None else item.max_price,
+            max_price=self.settings.max_price if item.max_price is None else item.max_price,
         )
-        provider = played or shared.models.open(item.model)
+        provider = played or self.models.open(item.model)
         if running.recording is not None:
             provider = running.recording.of(provider)
-        return made(provider=provider, settings=settings, gate=shared.gate)
+        return made(provider=provider, settings=settings, gate=self.gate)
 
     async def _message(self, item: batch.WorkItem) -> UserMessage:
         message = UserMessage(content=item.prompt)
         if item.attachments:
-            message = message.model_copy(update={"attachments": await self._shared.attach(item.attachments)})
+            message = message.model_copy(update={"attachments": await self.attach(item.attachments)})
         return message
 
 

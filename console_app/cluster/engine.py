@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from pydantic import Field
 
 from console_app._version import __version__
-from console_app.batch import CLOSING, ChangeNotes, TextStream, noted_nowhere
+from console_app.batch import CLOSING, TextStream, noted_nowhere
 from console_app.domain import FanoutError, batch
 from console_app.domain.tools import Frozen
 from console_app.records import dataclass, field
@@ -345,7 +345,7 @@ class ClusterEngine:
         cut = [item for item in link.items.values() if item.id in self._noted]
         for item in reversed(link.items.values()):
             if item.id in self._noted:
-                self._results.put(ChangeNotes.interrupted(item).model_dump_json())
+                self._results.put(batch.ItemResult.interrupted(item).model_dump_json())
                 continue
             self._losses[item.id] += 1
             if self._losses[item.id] >= _MOST_LOSSES:

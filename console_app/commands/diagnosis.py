@@ -257,14 +257,13 @@ def _keys(setup: Setup) -> Iterator[Finding]:
 
 
 async def _endpoints(setup: Setup) -> list[Finding]:
-    from console_app.console import list_all
-
     try:
-        configs = wiring.model_source(setup).endpoints()
+        source = wiring.model_source(setup)
+        configs = source.endpoints()
     except ConfigError:
         return []
     found: list[Finding] = []
-    for listing in await list_all({k: v for k, v in configs.items() if not isinstance(v, FanoutError)}):
+    for listing in await source.listings({k: v for k, v in configs.items() if not isinstance(v, FanoutError)}):
         name, chosen = listing.provider, (setup.settings.model or "").startswith(listing.provider + "/")
         if not listing.problem:
             found.append(Finding("Endpoints", name, "fine", f"answers, {plural(len(listing.models), 'model')}"))

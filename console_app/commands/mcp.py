@@ -20,7 +20,7 @@ from console_app.config.secrets import Redactor, secret_sources
 from console_app.config.servers import ServerFile, command_problem, mcp_edit
 from console_app.domain import ToolSpec, UsageError, one_line, safe_text, visible
 from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding, servers
-from console_app.mcp_client import Hub, ServerState, ServerStatus, find_servers, open_in_browser
+from console_app.mcp_client import Hub, ServerState, ServerStatus, find_servers
 from console_app.records import dataclass
 from console_app.wiring import Setup
 
@@ -69,9 +69,11 @@ async def auth(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
     setup.arguments.mcp = [name]
     hub = wiring.build_hub(setup, wiring.choose_servers(setup))
 
+    open_page = hub.asking.open_url
+
     async def open_url(url: str) -> None:
         output.error_line(f"To sign in to {one_line(name, 40)}, open {one_line(url)}")
-        await open_in_browser(url)
+        await open_page(url)
 
     hub.asking.open_url = open_url
     async with servers.running(hub, interrupts.to_end):

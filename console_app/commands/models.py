@@ -17,15 +17,14 @@ from console_app.wiring import Setup
 
 async def models(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     """List the models of every endpoint; fail where the one that was asked for can't say."""
-    from console_app.console import list_all
-
     wanted = (setup.arguments.model or "").partition("/")[0]
     names = list(setup.settings.known_providers())
     if setup.settings.base_url:
         wanted = setup.settings.chosen_provider(names)
     if wanted not in ("", *names, OFFLINE):
         raise ConfigError(f'no provider is called "{wanted}"', f"Known: {', '.join((*names, OFFLINE))}.")
-    asked = {name: config for name, config in wiring.model_source(setup).endpoints().items() if wanted in ("", name)}
+    source = wiring.model_source(setup)
+    asked = {name: config for name, config in source.endpoints().items() if wanted in ("", name)}
     needed = wanted or (setup.settings.model or "").partition("/")[0]
     failed = False
     known = (
@@ -34,7 +33,7 @@ async def models(setup: Setup, output: OutputStreams, interrupts: Interrupts) ->
         else []
     )
     problems: list[str] = []
-    for listing in await interrupts.race(list_all(asked)):
+    for listing in await interrupts.race(source.listings(asked)):
         config = asked[listing.provider]
         known += _entries(listing.models, None if isinstance(config, FanoutError) else config.base_url)
         problems += [setup.redactor.clean(listing.problem)] if listing.problem else []

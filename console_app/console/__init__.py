@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from console_app.console.console import Console as Console
     from console_app.console.models import ConfiguredModels as ConfiguredModels
     from console_app.console.models import Models as Models
-    from console_app.console.models import list_all as list_all
     from console_app.console.pending import Pending as Pending
     from console_app.console.permissions import MODES as MODES
     from console_app.console.permissions import ApprovalDecision as ApprovalDecision

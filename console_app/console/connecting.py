@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from console_app.config.files import Paths
-from console_app.config.models import USUAL_PORTS, TypedEndpoint, choose_model
+from console_app.config.models import TypedEndpoint, choose_model
 from console_app.config.secrets import Redactor
 from console_app.console.models import ConfiguredModels, Models
 from console_app.domain import ConfigError, UserMessage, errors, ports, web_address
@@ -48,7 +48,7 @@ class Connecting:
         models: Models,
         redactor: Redactor,
         *,
-        ports: Mapping[int, str] = USUAL_PORTS,
+        ports: Mapping[int, str] = TypedEndpoint.USUAL_PORTS,
     ) -> None:
         """`ports` maps each port of this machine to look at to the program that usually listens there."""
         self._ports = ports

@@ -81,9 +81,9 @@ class ConfiguredModels:
             programs = acp_client.agent_programs(self.settings, self.environ, self.folder)
             return acp_client.AcpModel(programs[choice.agent], choice.model.partition("/")[2])
         from console_app.config.models import KnownDialects
-        from console_app.providers import TextProtocol, checked_dialect, is_official
+        from console_app.providers import TextProtocol, checked_dialect
 
-        official = choice.config is not None and is_official(choice.config.base_url)
+        official = choice.config is not None and choice.config.official
         protocol, dialect = choice.settings.protocol or "auto", checked_dialect(choice.settings.dialect)
         known = KnownDialects(self.dialects) if self.dialects is not None else None
         at = choice.config.url if choice.config is not None else ""
@@ -122,12 +122,17 @@ class ConfiguredModels:
         names: list[str] = []
         silent: list[str] = []
         used = self.settings.chosen_provider(usable)
-        for listing in await list_all(usable):
+        for listing in await self.listings(usable):
             if listing.problem and (listing.provider != "ollama" or used == "ollama"):
                 silent.append(listing.provider)
             preset = self.settings.known_providers()[listing.provider].model
             names += listing.models or ([f"{listing.provider}/{preset}"] if preset else [])
         return list(dict.fromkeys((*names, *self.settings.agent_models, f"{OFFLINE}/{OFFLINE_MODEL}"))), silent
+
+    @staticmethod
+    async def listings(providers: Mapping[str, ProviderConfig | FanoutError]) -> Sequence[ModelListing]:
+        """Ask every endpoint at once; a provider that can't be asked is given as the error that says why."""
+        return await asyncio.gather(*(_ask(name, config) for name, config in providers.items()))
 
     def endpoints(self) -> dict[str, ProviderConfig | FanoutError]:
         """Return how to ask each provider for its models, or why not; the chosen one's first. The same endpoint isn't
@@ -147,11 +152,6 @@ class ConfiguredModels:
                 found[name] = config
                 asked.append(endpoint)
         return found
-
-
-async def list_all(providers: Mapping[str, ProviderConfig | FanoutError]) -> Sequence[ModelListing]:
-    """Ask every endpoint at once; a provider that can't be asked is given as the error that says why."""
-    return await asyncio.gather(*(_ask(name, config) for name, config in providers.items()))
 
 
 def _wire_provider(choice: ModelChoice, refusals: KnownRefusals, limits: EndpointLimits) -> ports.Provider:

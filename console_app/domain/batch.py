@@ -29,6 +29,7 @@ ItemStatus = Literal[
 ]
 RESULT_VERSION = 1  # of `ItemResult`: a reader may refuse a higher one
 RunState = Literal["starting", "running", "stopping", "ended"]
+CUT_SHORT = "cut short after it began a call that may change something; --rerun-changes runs it again"
 _RATE_OVER = 60.0  # seconds that the rate is taken of
 _SLOWEST = 5
 _CAUSES, _CAUSES_TOLD = 50, 8  # that are told apart, and that a summary names
@@ -118,6 +119,10 @@ class ItemResult(Frozen):
         return cls(
             id=item.id, item=item.digest, status="cancelled", source=item.source, started_at=now, finished_at=now
         )
+
+    @classmethod
+    def interrupted(cls, item: WorkItem) -> ItemResult:
+        return cls(id=item.id, item=item.digest, status="interrupted", error=CUT_SHORT, source=item.source)
 
     @property
     def ok(self) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import struct
 
+LARGEST_FILE = 40_000_000  # bytes that are read to be made smaller
+MOST_PIXELS = 100_000_000  # of one that is decoded: 400 MB
 WIDEST = 2_000  # pixels of the longest side: with many pictures Anthropic refuses more
 _KINDS = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"))
 _NO_SIZE = {0xC4, 0xC8, 0xCC}  # JPEG markers among the frame headers that are none

@@ -54,6 +54,7 @@ VENDOR_URLS: dict[Api, str] = {
     "openai-responses": "https://api.openai.com/v1",
     "anthropic": "https://api.anthropic.com",
 }
+_VENDOR_HOSTS = frozenset(urlsplit(url).hostname or "" for url in VENDOR_URLS.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,12 @@ class ProviderConfig:
     @property
     def url(self) -> str:
         return self.base_url or VENDOR_URLS[self.api]
+
+    @property
+    def official(self) -> bool:
+        """Tell whether it is at a vendor, or one of its regions: tools work there."""
+        host = urlsplit(self.url).hostname or ""
+        return any(host == vendor or host.endswith(f".{vendor}") for vendor in _VENDOR_HOSTS)
 
     @property
     def identity(self) -> str:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from console_app.engine.calls.approval_gate import RuleKey as RuleKey
     from console_app.engine.calls.approval_gate import Unwritten as Unwritten
     from console_app.engine.calls.slots import Slots as Slots
-    from console_app.engine.compaction import NEARLY_FULL as NEARLY_FULL
     from console_app.engine.compaction import Compacting as Compacting
     from console_app.engine.context import LEFT_OUT as LEFT_OUT
     from console_app.engine.engine import Engine as Engine
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from console_app.engine.manual_calls import TypedCallsGate as TypedCallsGate
     from console_app.engine.manual_calls import find_tools as find_tools
     from console_app.engine.rerun import Rerun as Rerun
-    from console_app.engine.strategies import CUT_BY as CUT_BY
     from console_app.engine.turn import Turn as Turn
     from console_app.engine.turn import as_message as as_message
 else:

@@ -20,7 +20,7 @@ from console_app.engine.background import Background
 from console_app.engine.calls.approval_gate import ApprovalGate
 from console_app.engine.calls.file_uses import FileUses
 from console_app.engine.calls.slots import Slots
-from console_app.engine.compaction import Compacting
+from console_app.engine.compaction import NEARLY_FULL, Compacting
 from console_app.engine.context import ContextPart, WireHistory, breakdown
 from console_app.engine.execution.builtin_specs import ENABLE
 from console_app.engine.execution.builtin_tools import offered, with_programs
@@ -42,6 +42,8 @@ class Engine:
     the next answer on. A `transcript` is that of a stored session, to go on with. A model may ask for `servers`, and
     engines that share them share `slots`. `agents` gives the kinds that people wrote; without it no agents are sent.
     For an agent `open_model` opens another model, and `open_place` a folder of its own."""
+
+    nearly_full = NEARLY_FULL
 
     def __init__(
         self,

@@ -117,6 +117,11 @@ class Turn(Decidable):
             self.join(self.prompt)
 
     @property
+    def cut_by(self) -> str:
+        """What cut an answer that is whole as far as it came; "" where nothing did."""
+        return loops.CUT_BY.get(self.error or "", "") if self.outcome == "failed" else ""
+
+    @property
     def unread_line(self) -> str:
         tools = ", ".join(sorted(one_line(tool, 60) for tool in self.unread if tool)) or "a tool"
         return f"The model seemed to call {tools} in its text, and nothing was run." if self.unread else ""

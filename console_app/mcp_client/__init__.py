@@ -4,8 +4,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from console_app.mcp_client.connecting.asking import Asking as Asking
-    from console_app.mcp_client.connecting.asking import ProviderSampler as ProviderSampler
-    from console_app.mcp_client.connecting.asking import open_in_browser as open_in_browser
     from console_app.mcp_client.connecting.sdk import preload as preload
     from console_app.mcp_client.connecting.status import LeftOut as LeftOut
     from console_app.mcp_client.connecting.status import ServerState as ServerState
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from console_app.mcp_client.offering.offers import ServerPrompt as ServerPrompt
     from console_app.mcp_client.registry import fetched as fetched
     from console_app.mcp_client.registry import find_servers as find_servers
-    from console_app.mcp_client.tools.definitions import Definitions as Definitions
     from console_app.mcp_client.traffic import RawMessage as RawMessage
     from console_app.mcp_client.traffic import Traffic as Traffic
 else:

@@ -12,8 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from console_app.domain import Artifact, plural, safe_text, visible
-from console_app.domain.picture_size import picture_size, picture_type
+from console_app.domain import Artifact, picture_size, plural, safe_text, visible
 from console_app.tui.lineview import is_web_link
 
 LONGEST = 200_000  # characters of one text that are on the page
@@ -94,7 +93,7 @@ class Texts:
                 data = file.read()
         except OSError:
             return ""
-        mime, sides = picture_type(data), picture_size(data)
+        mime, sides = picture_size.picture_type(data), picture_size.picture_size(data)
         if not mime or sides is None:
             return ""
         self._left -= len(data)

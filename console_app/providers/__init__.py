@@ -5,15 +5,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from console_app.providers.catalog import context_window as context_window
     from console_app.providers.catalog import cost as cost
-    from console_app.providers.endpoint.address import is_official as is_official
     from console_app.providers.endpoint.rate_limiter import EndpointLimits as EndpointLimits
     from console_app.providers.factory import WithFallback as WithFallback
     from console_app.providers.factory import list_models as list_models
     from console_app.providers.factory import open_provider as open_provider
     from console_app.providers.factory import preload as preload
     from console_app.providers.offline.answer import OfflineProvider as OfflineProvider
-    from console_app.providers.pictures import LARGEST_FILE as LARGEST_FILE
-    from console_app.providers.pictures import MOST_PIXELS as MOST_PIXELS
     from console_app.providers.probing import COST as COST
     from console_app.providers.probing import probe as probe
     from console_app.providers.scripted import ScriptedProvider as ScriptedProvider

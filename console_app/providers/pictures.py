@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 MOST = 20  # pictures of a request; of more, the oldest are only named
 FEWER = 5  # left out at a time, so that most steps repeat what the last one sent and hit the cache
 MOST_ENCODED = 28_000_000  # characters of base64 in a request: Anthropic takes 32 MB in all
-LARGEST_FILE = 40_000_000  # bytes that are read to be made smaller
-MOST_PIXELS = 100_000_000  # of one that is decoded: 400 MB
 LARGEST = 3_500_000  # bytes; as base64 below the five megabytes that Anthropic takes
 _REFUSED = re.compile(r"image|vision|multi-?modal|media|mmproj|(?<!encrypted )content", re.IGNORECASE)
 _FILTERED = re.compile(r"content.{0,3}(filter|policy|management|moderation|safety)|safety system", re.IGNORECASE)
@@ -96,10 +94,10 @@ def _newest(request: ports.ModelRequest, over: int) -> ports.ModelRequest:
 
 @lru_cache(maxsize=MOST + 4)  # each step of a turn sends the conversation anew
 def _read(path: str, _modified: int, size: int) -> Picture | None:
-    if not 0 < size <= LARGEST_FILE:
+    if not 0 < size <= picture_size.LARGEST_FILE:
         return None
     with open(path, "rb") as file:
-        content = file.read(LARGEST_FILE)
+        content = file.read(picture_size.LARGEST_FILE)
     if not (mime := picture_size.picture_type(content)):
         return None
     content, mime = _fitted(content, mime)
@@ -120,7 +118,7 @@ def _fitted(content: bytes, mime: str) -> tuple[bytes, str]:
                 width, height = picture.size
                 if max(width, height) <= picture_size.WIDEST and len(content) <= LARGEST:
                     return content, mime
-                if width * height > MOST_PIXELS:
+                if width * height > picture_size.MOST_PIXELS:
                     return b"", ""
                 picture.draft("RGB", (picture_size.WIDEST, picture_size.WIDEST))  # JPEG is decoded smaller at once
                 small = ImageOps.exif_transpose(picture)

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from console_app.sessions.database import SessionLock as SessionLock
-    from console_app.sessions.database import StoreError as StoreError
     from console_app.sessions.drafts import PromptDraft as PromptDraft
     from console_app.sessions.drafts import PromptDrafts as PromptDrafts
     from console_app.sessions.library import Library as Library

@@ -9,9 +9,10 @@ from collections import Counter
 import jsonschema
 import pytest
 
-from console_app.batch import ChangeNotes, ItemPlan
+from console_app.batch import ItemPlan
+from console_app.batch.results_file import ChangeNotes
 from console_app.command_line.json_outputs import schema
-from console_app.domain.batch import ItemUsage
+from console_app.domain.batch import ItemResult, ItemUsage
 from console_app.domain.safe_text import json_line
 from tests.batch.conftest import results
 from tests.batch.models import calculating, prompt_of
@@ -337,7 +338,7 @@ def test_a_dry_run_tells_the_price_of_what_is_done_beside_that_of_what_is_left(f
     names = items(fanout, "a", "b")
     (item, _) = ItemPlan(folder=fanout.cwd).items([str(fanout.cwd / names)])
     usage = ItemUsage(input_tokens=1000, output_tokens=234, cost=0.0125)
-    done = ChangeNotes.interrupted(item).model_copy(update={"status": "completed", "usage": usage})
+    done = ItemResult.interrupted(item).model_copy(update={"status": "completed", "usage": usage})
     (fanout.cwd / "r.jsonl").write_text(json_line(done.model_dump(mode="json")) + "\n")
     key = {"OPENAI_API_KEY": "sk-test"}
     told = fanout.run("batch", names, "--dry-run", "-o", "r.jsonl", "-m", "openai/gpt-4o", "--no-mcp", env=key)
@@ -351,7 +352,7 @@ def test_a_dry_run_leaves_out_what_was_cut_short_and_keeps_its_note(fanout: Insi
     (item, _) = ItemPlan(folder=fanout.cwd).items([str(fanout.cwd / names)])
     (fanout.cwd / "r.jsonl").write_text("")
     notes = ChangeNotes.path_of(fanout.cwd / "r.jsonl")
-    notes.write_text(json_line(ChangeNotes.interrupted(item).model_dump(mode="json")) + "\n")
+    notes.write_text(json_line(ItemResult.interrupted(item).model_dump(mode="json")) + "\n")
     words = ("batch", names, "--dry-run", "-o", "r.jsonl", "-m", "offline/rehearsal", "--no-mcp")
     assert fanout.run(*words).out.startswith("offline/rehearsal: 1 item,")
     assert fanout.run(*words, "--rerun-changes").out.startswith("offline/rehearsal: 2 items")

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from console_app.batch import ChangeNotes, ItemPlan, given_calls
-from console_app.batch.results_file import ResultsFile, line_of
+from console_app.batch import ItemPlan, given_calls
+from console_app.batch.results_file import ChangeNotes, ResultsFile, line_of
 from console_app.domain.batch import ItemCall, ItemResult, WorkItem
 from console_app.domain.tools import Outcome
 from tests.batch.harms import HARMS

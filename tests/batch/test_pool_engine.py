@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from console_app.batch import BatchEngine, ChangeNotes, Limits
-from console_app.batch.results_file import ResultsFile
+from console_app.batch import BatchEngine, Limits
+from console_app.batch.results_file import ChangeNotes, ResultsFile
 from console_app.batch.run import BatchRun
 from console_app.domain.batch import BatchProgress, ItemCall, WorkItem
 from tests.batch import changing_server

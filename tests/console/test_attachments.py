@@ -16,8 +16,7 @@ from console_app.console.files.attachments import MOST_FILES, RESTING
 from console_app.domain.errors import AttachmentError
 from console_app.domain.events import EVENT, MessageAdded
 from console_app.domain.messages import Attachment, UserMessage
-from console_app.domain.picture_size import picture_size
-from console_app.providers import LARGEST_FILE
+from console_app.domain.picture_size import LARGEST_FILE, picture_size
 from tests.engine.peers import Model, engine_of, only, play
 
 

@@ -17,7 +17,8 @@ from console_app.domain.settings import Sampling
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
 from console_app.engine import Engine
-from console_app.mcp_client import Hub, ProviderSampler
+from console_app.mcp_client import Hub
+from console_app.mcp_client.connecting.asking import ProviderSampler
 from console_app.sessions import ForkPoint, Store
 from tests.end_to_end.test_when_text_is_a_call import (
     BARE,

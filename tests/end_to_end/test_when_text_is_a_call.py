@@ -22,7 +22,7 @@ from console_app.domain.tools import Outcome, ToolCall
 from console_app.domain.transcript import Transcript
 from console_app.engine import ApprovalGate, Engine, Rule
 from console_app.mcp_client import Hub, HubSwitch
-from console_app.providers import TextProtocol, is_official, open_provider
+from console_app.providers import TextProtocol, open_provider
 from console_app.textcalls import FAMILIES, ToolSignature, render_calls
 from tests.each import each
 from tests.patience import PATIENCE
@@ -485,8 +485,8 @@ async def test_where_nothing_is_read_the_answer_stays_as_it_is_and_a_marker_is_t
 def test_the_vendors_own_endpoints_are_known() -> None:
     official = (None, "https://api.openai.com/v1", "https://eu.api.openai.com/v1", "https://API.anthropic.com")
     others = ("http://127.0.0.1:11434/v1", "https://api.openai.com.example.org/v1", "https://openrouter.ai/api/v1")
-    assert all(map(is_official, official))
-    assert not any(map(is_official, others))
+    assert all(ProviderConfig("p", "openai-chat", "m", url).official for url in official)
+    assert not any(ProviderConfig("p", "openai-chat", "m", url).official for url in others)
 
 
 async def test_only_a_refusal_takes_native_tools_away(hub: Hub) -> None:

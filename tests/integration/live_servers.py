@@ -16,7 +16,8 @@ from console_app.config.servers import ServerConfig
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
 from console_app.domain.schema import forms
 from console_app.domain.tools import Outcome
-from console_app.mcp_client import Asking, Hub, ProviderSampler, ServerState
+from console_app.mcp_client import Asking, Hub, ServerState
+from console_app.mcp_client.connecting.asking import ProviderSampler
 from tests import npm_packages
 from tests.mcp_client.conftest import Bench, Reports
 from tests.mcp_client.people import OneAnswer, Person

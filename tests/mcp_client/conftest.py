@@ -19,7 +19,7 @@ from console_app.domain.chunks import UsageChunk
 from console_app.domain.events import Level, OutputStream
 from console_app.domain.ports import Invocation
 from console_app.domain.tools import ToolResult, ToolSpec
-from console_app.mcp_client import Asking, Definitions, Hub, ServerState, ServerStatus
+from console_app.mcp_client import Asking, Hub, ServerState, ServerStatus
 from tests.patience import PATIENCE, until_so
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -177,7 +177,7 @@ async def start_hub(tmp_path: Path) -> AsyncIterator[StartHub]:
             files_dir=tmp_path / "files",
             on_change=changed.set,
             asking=asking,
-            definitions=Definitions(tmp_path / "tools.json"),
+            definitions=tmp_path / "tools.json",
             injected=injected,
             retry_delays=(0.01, 0.01, 0.01),
         )

@@ -12,7 +12,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ToolError
 from console_app.domain.tools import ToolSpec
 from console_app.engine import ApprovalGate, Rule
-from console_app.mcp_client import Definitions
+from console_app.mcp_client.tools.definitions import Definitions
 from tests.mcp_client.conftest import Bench, Reports, StartHub, Told, faulty
 from tests.patience import PATIENCE
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from console_app.domain.questions import Elicitation, ElicitationAnswer
 from console_app.domain.tools import Outcome
-from console_app.mcp_client import Asking, ProviderSampler
+from console_app.mcp_client import Asking
+from console_app.mcp_client.connecting.asking import ProviderSampler
 from tests.mcp_client.conftest import Bench, Reports, StartHub, faulty, program
 from tests.mcp_client.people import OneAnswer, Person
 from tests.patience import PATIENCE

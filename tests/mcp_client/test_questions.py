@@ -12,7 +12,8 @@ import pytest
 from console_app.domain.chunks import FinishChunk, TextChunk
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
 from console_app.domain.tools import Outcome
-from console_app.mcp_client import Asking, ProviderSampler, open_in_browser
+from console_app.mcp_client import Asking
+from console_app.mcp_client.connecting.asking import ProviderSampler, open_in_browser
 from tests.mcp_client.conftest import Bench, Reports, StartHub, program
 from tests.mcp_client.people import OneAnswer, Person
 from tests.patience import PATIENCE

@@ -13,7 +13,7 @@ import pytest
 
 from console_app.config.secrets.child_environment import for_own_programs, for_servers
 from console_app.config.servers import ServerConfig
-from console_app.mcp_client import open_in_browser
+from console_app.mcp_client.connecting.asking import open_in_browser
 from console_app.mcp_client.connecting.channel import launch
 from console_app.mcp_client.transport.process import Guard
 

@@ -21,7 +21,8 @@ from console_app.domain import events as ev
 from console_app.domain.messages import UserMessage
 from console_app.domain.transcript import Transcript
 from console_app.engine.context import normalise
-from console_app.sessions import Store, StoreError
+from console_app.sessions import Store
+from console_app.sessions.database import StoreError
 from console_app.sessions.export import exported
 from console_app.sessions.repair import closing_events
 from console_app.sessions.salvage import Wreck

@@ -22,8 +22,9 @@ from console_app.domain.events import DecidedBy, Decision
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.tools import Outcome, ToolCall
 from console_app.domain.transcript import Transcript
-from console_app.sessions import Store, StoreError, recent_sessions, tables
+from console_app.sessions import Store, recent_sessions, tables
 from console_app.sessions import database as schema
+from console_app.sessions.database import StoreError
 from console_app.sessions.recorder import to_store
 from console_app.sessions.repair import closing_events
 from tests.each import each

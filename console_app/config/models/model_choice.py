@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from typing import ClassVar
 from urllib.parse import urlsplit
 
 from console_app.config.files import Paths, disk, parse_toml
@@ -236,7 +237,6 @@ def _ollama_url(host: str) -> str:
     return f"{parts.scheme}://{name}:{port}{parts.path}/v1"
 
 
-USUAL_PORTS: Mapping[int, str] = {11434: "ollama", 1234: "lm-studio", 8000: "vllm", 8080: "llama-cpp"}
 _MORE_LABELS = {"www", "api", "inference", "llm", "openai", "v1", "com", "org", "net", "ai", "io", "dev", "co", "xyz"}
 
 
@@ -244,6 +244,7 @@ _MORE_LABELS = {"www", "api", "inference", "llm", "openai", "v1", "com", "org", 
 class TypedEndpoint:
     """An endpoint and its key ("": none), as settings and an environment of their own have it."""
 
+    USUAL_PORTS: ClassVar[Mapping[int, str]] = {11434: "ollama", 1234: "lm-studio", 8000: "vllm", 8080: "llama-cpp"}
     provider: str
     url: str
     key: str
@@ -361,7 +362,7 @@ def _free_name(url: str, taken: set[str]) -> str:
     parts = urlsplit(url)
     host = parts.hostname or "endpoint"
     if host in ("127.0.0.1", "localhost", "::1"):
-        name = USUAL_PORTS.get(parts.port or 0, f"local-{parts.port or 80}")
+        name = TypedEndpoint.USUAL_PORTS.get(parts.port or 0, f"local-{parts.port or 80}")
     else:
         labels = [label for label in host.split(".") if label not in _MORE_LABELS and not label.isdigit()]
         name = labels[-1] if labels else f"at-{host}"

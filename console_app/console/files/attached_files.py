@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, BinaryIO
 from console_app.config.files import disk
 from console_app.console.files.mentions import LineRange
 from console_app.domain import Attachment, amounts, errors, one_line, picture_size
-from console_app.providers import LARGEST_FILE as LARGEST_PICTURE
-from console_app.providers import MOST_PIXELS
 from console_app.records import dataclass
 
 if TYPE_CHECKING:
@@ -147,13 +145,13 @@ def _decoded(content: bytes, name: str) -> str:
 
 def _picture(file: BinaryIO, head: bytes, name: str, mime: str, length: int) -> ReadFile:
     shown = one_line(name, 200)
-    content = head + file.read(LARGEST_PICTURE)
-    if (length := max(length, len(content))) > LARGEST_PICTURE:
+    content = head + file.read(picture_size.LARGEST_FILE)
+    if (length := max(length, len(content))) > picture_size.LARGEST_FILE:
         raise errors.AttachmentError(
-            f"{shown} is a picture of {amounts.size(length)}, and models take {amounts.size(LARGEST_PICTURE)}"
+            f"{shown} is a picture of {amounts.size(length)}, and models take {amounts.size(picture_size.LARGEST_FILE)}"
         )
     sides = picture_size.picture_size(content)
-    if sides is not None and sides[0] * sides[1] > MOST_PIXELS:
+    if sides is not None and sides[0] * sides[1] > picture_size.MOST_PIXELS:
         raise errors.AttachmentError(f"{shown} is {sides[0]}x{sides[1]} pixels large, and can't be made smaller here")
     smaller = picture_size.sides_sent(sides)
     about = f"{mime.removeprefix('image/')} picture{', {}x{} pixels'.format(*sides) if sides else ''}"

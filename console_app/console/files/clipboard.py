@@ -17,9 +17,7 @@ from pathlib import Path
 
 from console_app.config.machine import child_programs
 from console_app.config.secrets import child_environment
-from console_app.domain import FanoutError, amounts
-from console_app.domain.picture_size import picture_type
-from console_app.providers import LARGEST_FILE
+from console_app.domain import FanoutError, amounts, picture_size
 from console_app.records import dataclass
 from console_app.search_path import search_path
 
@@ -66,7 +64,7 @@ async def read_clipboard(environ: Mapping[str, str], platform: str = sys.platfor
         kinds = [kind for kind in _KINDS if kind in listed][:1]
     for kind in kinds:
         command = [word.format(kind) for word in programs.picture]
-        if picture_type(picture := await _output(command, environ, LARGEST_FILE)):
+        if picture_size.picture_type(picture := await _output(command, environ, picture_size.LARGEST_FILE)):
             return Clip(picture)
     return Clip(text=(await _output(programs.text, environ, LARGEST_TEXT)).decode("utf-8", "replace"))
 

@@ -20,7 +20,7 @@ from console_app.domain import (
     ports,
 )
 from console_app.domain.transcript import Transcript
-from console_app.engine import LEFT_OUT, NEARLY_FULL, Engine
+from console_app.engine import LEFT_OUT, Engine
 
 if TYPE_CHECKING:
     from console_app.console.console import Console
@@ -166,7 +166,7 @@ def context_report(engine: Engine, transcript: Transcript, window: int | None) -
         share = min(used / window, 1.0)
         filled = round(share * _BAR)
         lines.append(f"{'█' * filled}{'░' * (_BAR - filled)}  {used:,} of {window:,} tokens ({share:.0%})")
-        lines.append(f"Compacts automatically from {NEARLY_FULL:.0%} on, before the next request.")
+        lines.append(f"Compacts automatically from {engine.nearly_full:.0%} on, before the next request.")
     else:
         lines.append(
             f"{used:,} tokens in the newest request; how many fit is not known (context_window, in /config providers)."

@@ -63,6 +63,9 @@ class Asking:
     open_url: OpenUrl = open_in_browser
     sign_ins: dict[str, WayBack] = field(default_factory=dict[str, WayBack])  # by the page that was opened
 
+    def sample_with(self, provider: Callable[[], ports.Provider]) -> None:
+        self.sampler = ProviderSampler(provider)
+
     async def elicit(
         self, question: questions.Elicitation, reporters: Sequence[ports.CallReporter], log: Log
     ) -> questions.ElicitationAnswer:

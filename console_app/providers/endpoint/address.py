@@ -9,7 +9,6 @@ from console_app.config.secrets import HIDDEN, Redactor
 from console_app.domain import one_line, web_address
 from console_app.domain.settings import VENDOR_URLS, ProviderConfig
 
-_VENDOR_HOSTS = frozenset(urlsplit(url).hostname or "" for url in VENDOR_URLS.values())
 # Matches a key that endpoints quote in part, or with its middle left out.
 _PART_OF_A_KEY = re.compile(r"\b(?:sk|pk|rk|gsk|xai)-[A-Za-z0-9_*.-]{6,}|(?<=Bearer )[^\s\"',]{6,}")
 _PLAIN_HEADERS = frozenset({"anthropic-version", "anthropic-beta", "user-agent", "content-type", "http-referer"})
@@ -45,9 +44,3 @@ class EndpointAddress:
     def scrub(self, text: str) -> str:
         """Return `text` without keys: ours, those in headers and in the URL, and whatever looks like one."""
         return _PART_OF_A_KEY.sub(HIDDEN, self._redactor.clean(text))
-
-
-def is_official(base_url: str | None) -> bool:
-    """Tell whether a URL (None: the vendor's own) is that of a vendor, or of one of its regions: tools work there."""
-    host = urlsplit(base_url).hostname or "" if base_url else ""
-    return not base_url or any(host == vendor or host.endswith(f".{vendor}") for vendor in _VENDOR_HOSTS)

@@ -16,13 +16,9 @@ if TYPE_CHECKING:
     from console_app.tui.lineview.markdown.rows import is_web_link as is_web_link
     from console_app.tui.lineview.markdown.units import parser as parser
     from console_app.tui.lineview.results.body import ResultBody as ResultBody
-    from console_app.tui.lineview.results.kind import ResultKind as ResultKind
-    from console_app.tui.lineview.results.kind import Table as Table
-    from console_app.tui.lineview.results.kind import kind_of as kind_of
     from console_app.tui.lineview.results.kind import use_first as use_first
     from console_app.tui.lineview.scrolling.finder import Finder as Finder
     from console_app.tui.lineview.text.json_view import brief_arguments as brief_arguments
-    from console_app.tui.lineview.text.json_view import dump as dump
     from console_app.tui.lineview.view import ConversationView as ConversationView
     from console_app.tui.lineview.wording import spinner as spinner
     from console_app.tui.lineview.wording import state_of as state_of

@@ -14,7 +14,7 @@ from console_app.domain import FanoutError, amounts, one_line, plural
 from console_app.mcp_client import Hub, PromptArgument, PromptMessage, ServerPrompt
 from console_app.mcp_client.offering import typed_names
 from console_app.tui.asking.form_dialogs import Propose, ValuesForm
-from console_app.tui.lineview import ResultBody, ResultKind, brief_arguments, kind_of
+from console_app.tui.lineview import ResultBody, brief_arguments
 from console_app.tui.lineview.lines import Piece, clean
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.servers.folding_tree import FoldingTree, Node
@@ -95,7 +95,7 @@ class PromptScreen(TreeDialog[str]):
             file = part.artifact
             what = f"{message.role}, embedded {one_line(part.uri or part.mime or 'content', 80)}"
             texts.append((what if file is None else f"{what} · {amounts.size(file.size)}", part.text))
-        return [rendered(title, kind_of(text, None), tree.size.width - 8, tree.palette) for title, text in texts]
+        return [rendered(title, ResultBody.of(text), tree.size.width - 8, tree.palette) for title, text in texts]
 
     def action_attach(self) -> None:
         self.dismiss(f"/{self._typed} {typed_names.written_arguments(self._values)}".rstrip() + " ")
@@ -109,10 +109,9 @@ class PromptScreen(TreeDialog[str]):
         return bool(self._made) if action == "copy" else True
 
 
-def rendered(title: str, found: ResultKind, width: int, palette: Palette) -> Node:
-    body, width = ResultBody(found), max(width, 20)
-    body.limit = MOST_LINES
-    count = len(body.rows(width, palette, palette.base)) if found.text.strip() else 0
+def rendered(title: str, body: ResultBody, width: int, palette: Palette) -> Node:
+    width, body.limit = max(width, 20), MOST_LINES
+    count = len(body.rows(width, palette, palette.base)) if body.found.text.strip() else 0
 
     def row(at: int, ink: Palette) -> Sequence[Piece]:
         return body.rows(width, ink, ink.base)[at].pieces

@@ -19,7 +19,7 @@ from console_app.console.files import open_file
 from console_app.console.servers import Watching
 from console_app.domain import Artifact, Attachment, FanoutError, amounts, one_line, plural
 from console_app.mcp_client import Hub, read_attachments
-from console_app.tui.lineview import is_web_link, kind_of
+from console_app.tui.lineview import ResultBody, is_web_link
 from console_app.tui.servers.folding_tree import FoldingTree
 from console_app.tui.servers.prompt_screen import rendered
 from console_app.tui.servers.tree_dialog import uses_in_brief, uses_of
@@ -96,10 +96,10 @@ class ResourceScreen(Dialog[Literal["attach"] | None], sheets=("resource.tcss",)
     def _lay_out(self) -> None:
         """Lay the resource out by its kind, where that is more than text and not too much; else as it came."""
         plain, tree = self.query_one(TextView), self.query_one(FoldingTree)
-        found = kind_of(self._text, {"uri": self._uri}) if 0 < len(self._text) <= LARGEST_RENDERED else None
-        self._is_more = found is not None and found.kind != "text"
-        if found is not None and self._is_more and not self._raw:
-            tree.show([rendered(found.title or found.kind, found, plain.size.width - 6, tree.palette)])
+        body = ResultBody.of(self._text, {"uri": self._uri}) if 0 < len(self._text) <= LARGEST_RENDERED else None
+        self._is_more = body is not None and body.found.kind != "text"
+        if body is not None and self._is_more and not self._raw:
+            tree.show([rendered(body.found.title or body.found.kind, body, plain.size.width - 6, tree.palette)])
         at_it = plain.has_focus or tree.has_focus
         plain.display = self._raw or not self._is_more
         tree.display = not plain.display

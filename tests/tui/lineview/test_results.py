@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from pygments.lexers import find_lexer_class_for_filename, get_all_lexers  # pyright: ignore[reportUnknownVariableType]
 
 from console_app.domain.tools import CallState, Outcome
-from console_app.tui.lineview import CallBlock, kind_of
+from console_app.tui.lineview import CallBlock
 from console_app.tui.lineview.results.diff import diff_stat
-from console_app.tui.lineview.results.kind import language_of_file, says_the_same
+from console_app.tui.lineview.results.kind import kind_of, language_of_file, says_the_same
 from console_app.tui.main_screen.over.copying import copies_of
 from tests.each import each
 from tests.examples import examples

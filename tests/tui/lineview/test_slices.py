@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from console_app.tui.lineview import AssistantBlock, CallBlock, Finder, ResultBody, ResultKind, kind_of
+from console_app.tui.lineview import AssistantBlock, CallBlock, Finder, ResultBody
 from console_app.tui.lineview.blocks.passages import SLICE, Matches, Search, passage_of
 from console_app.tui.lineview.lines import chop
 from console_app.tui.lineview.palette import Palette
+from console_app.tui.lineview.results.kind import ResultKind, kind_of
 from console_app.tui.lineview.results.windows import TextLines, indented
 from console_app.tui.lineview.text.ansi import AnsiPainter
 from console_app.tui.lineview.text.text_page import TextPage

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from console_app.tui.lineview import kind_of
+from console_app.tui.lineview.results.kind import kind_of
 from console_app.tui.lineview.results.source import language_of_text
 from tests.each import each
 from tests.examples import examples

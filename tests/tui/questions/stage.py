@@ -16,7 +16,7 @@ from console_app.console.talk.question_queue import QuestionQueue
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.transcript import CallView
 from console_app.engine import ApprovalGate
-from console_app.mcp_client import Asking, Definitions, Hub, ProviderSampler
+from console_app.mcp_client import Asking, Hub
 from console_app.mcp_client.connecting.asking import OpenUrl
 from console_app.tui.app import FanoutApp
 from tests.mcp_client.conftest import program
@@ -100,13 +100,13 @@ async def stage(
         log_dir=folder / "logs",
         files_dir=folder / "files",
         asking=Asking(desk, open_url=browser or open_url),
-        definitions=Definitions(folder / "tools.json"),
+        definitions=folder / "tools.json",
     )
 
     def listen(listener: Callable[[], None]) -> None:
         hub.on_change = listener
 
-    hub.asking.sampler = ProviderSampler(lambda: model)
+    hub.asking.sample_with(lambda: model)
     await hub.start()
     try:
         await hub.ready(PATIENCE)

@@ -185,6 +185,11 @@ class CallDetail:
         return told and self.body.page.count > 0 and not self.body.left
 
     @property
+    def arguments_text(self) -> str:
+        call = self._call
+        return call.arguments_text if call.arguments is None else json_view.dump(call.arguments)
+
+    @property
     def beside(self) -> ResultBody | None:
         return None if self._call.structured is None else self._both()[1]
 

@@ -18,7 +18,7 @@ from console_app.tui.lineview.markdown.rows import GAP, MarkdownTable, shares, t
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.diff import LARGEST, DiffStat, diff_stat, stat_pieces
 from console_app.tui.lineview.results.json_tree import DEEPEST, JsonTree
-from console_app.tui.lineview.results.kind import ResultKind, Table, is_number
+from console_app.tui.lineview.results.kind import ResultKind, Table, is_number, kind_of
 from console_app.tui.lineview.results.windows import (
     INDENT,
     DiffLines,
@@ -204,6 +204,16 @@ class ResultBody:
         self._read: tuple[object, ResultLines] | None = None  # what was laid out, and of what
         self._begun: tuple[object, int] = (None, 0)  # what was laid out, and up to where it was to be
         self._rows: tuple[object, Sequence[Row]] = (None, ())
+
+    @classmethod
+    def of(cls, text: str, arguments: Mapping[str, Any] | None = None) -> ResultBody:
+        return cls(kind_of(text, arguments))
+
+    @property
+    def records(self) -> list[list[str]]:
+        """The rows of a table, below their head; none of what is no table."""
+        found = self.found.value
+        return [list(found.columns), *found.rows(0, found.count)] if self.found.kind == "table" else []
 
     @property
     def count(self) -> int:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import cast
 
 from console_app.console.reports import copies
 from console_app.domain import one_line
-from console_app.tui.lineview import AssistantBlock, Block, CallBlock, Table, UserBlock, dump
+from console_app.tui.lineview import AssistantBlock, Block, CallBlock, UserBlock
 from console_app.tui.main_screen.console_ui import ConsoleUi
 
 MOST_MARKDOWN = 100_000  # characters of a result that is parsed for its code blocks and tables while a key waits
@@ -88,10 +87,7 @@ def _of_call(block: CallBlock) -> Iterator[copies.Copy]:
         if body.found.kind == "markdown" and len(body.found.text) <= MOST_MARKDOWN:
             yield from copies.copies_of_answer(body.found.text)[1:]
         for body in (block.detail.body, block.detail.beside):
-            if body is not None and body.found.kind == "table":
-                table = cast("Table", body.found.value)
-                rows = [list(table.columns), *table.rows(0, table.count)]
-                about = f"{copies.table_size(rows)} · {one_line(', '.join(table.columns), 60)}"
+            if body is not None and (rows := body.records):
+                about = f"{copies.table_size(rows)} · {one_line(', '.join(rows[0]), 60)}"
                 yield copies.Copy("table as CSV", about, copies.as_csv(rows))
-    arguments = call.arguments_text if call.arguments is None else dump(call.arguments)
-    yield from copies.copies_of_texts(call, arguments)
+    yield from copies.copies_of_texts(call, block.detail.arguments_text)
