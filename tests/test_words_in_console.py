@@ -18,6 +18,7 @@ ELSEWHERE = {
     "domain/tools.py",  # of git, in a command
     "textcalls/provenance/questions.py",  # of commands
     "providers/offline/planner.py",  # a command that it pretends to run
+    "domain/batch.py",  # of results that a command line gave
     "sessions/export.py",  # of `fanout sessions import`, which has no key
 }
 

@@ -11,8 +11,8 @@ from console_app.acp_client.session import AgentProgram, AgentSession
 from console_app.config.secrets import child_environment
 from console_app.config.servers import ServerConfig, read_mcp_config
 from console_app.config.settings import Settings
-from console_app.domain import agents, errors, ports
 from console_app.domain import chunks as ch
+from console_app.domain import errors, ports
 from console_app.mcp_client import transport
 
 
@@ -67,7 +67,7 @@ class AcpModel(ports.Provider):
     def stream(self, request: ports.ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[ch.Chunk]]:
         raise errors.ProviderError(f"{self.model} is an agent, which can't be asked for that", "/model picks a model.")
 
-    async def converse(self, prompt: str, earlier: str, host: agents.AgentHost) -> None:
+    async def converse(self, prompt: str, earlier: str, host: ports.AgentHost) -> None:
         if self._session is not None and self._session.ended:
             await self._end()
         if self._session is None:
@@ -82,10 +82,10 @@ class AcpModel(ports.Provider):
             raise
 
     @property
-    def offers(self) -> Sequence[agents.AgentOffer]:
+    def offers(self) -> Sequence[ports.AgentOffer]:
         return self._session.offers if self._session is not None else ()
 
-    async def choose(self, name: str, wanted: str) -> agents.AgentOffer:
+    async def choose(self, name: str, wanted: str) -> ports.AgentOffer:
         if self._session is None:
             raise errors.UsageError(f"{self.model} has not been started", "It starts with your first prompt.")
         return await self._session.choose(name, wanted)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from console_app.acp_client.wire import METHOD_NOT_FOUND, AgentRefusal
-from console_app.domain import Outcome, ToolResult, agents, errors, safe_text
+from console_app.domain import Outcome, ToolResult, errors, ports, safe_text
 from console_app.records import dataclass
 
 READ, WRITE, RUN = "files.read_file", "files.write_file", "shell.run"
@@ -51,7 +51,7 @@ class _Terminal:
 class Served:
     """Serves an agent the files and terminals that it asks for while it answers."""
 
-    def __init__(self, host: agents.AgentHost, folder: Path) -> None:
+    def __init__(self, host: ports.AgentHost, folder: Path) -> None:
         self._host = host
         self._folder = folder
         self._terminals: dict[str, _Terminal] = {}

@@ -13,7 +13,7 @@ from console_app._version import __version__
 from console_app.acp_client.serving import OURS, Served
 from console_app.acp_client.updates import AgentCall, AgentUpdates
 from console_app.acp_client.wire import AUTHENTICATION, AgentError, AgentRefusal, Peer
-from console_app.domain import Outcome, Reasoning, agents, one_line, safe_text
+from console_app.domain import Outcome, Reasoning, one_line, ports, safe_text
 from console_app.domain import events as ev
 from console_app.domain.tools import ServerIdentity
 from console_app.mcp_client import transport
@@ -52,7 +52,7 @@ class AgentProgram:
 class AgentSession:
     """Made by `open`, ended by `close`. A prompt that is stopped leaves it open."""
 
-    def __init__(self, program: AgentProgram, process: transport.ServerProcess, host: agents.AgentHost) -> None:
+    def __init__(self, program: AgentProgram, process: transport.ServerProcess, host: ports.AgentHost) -> None:
         self._program = program
         self._process = process
         self._peer = Peer(process, self._told, self._asked)
@@ -71,7 +71,7 @@ class AgentSession:
 
     @classmethod
     async def open(
-        cls, program: AgentProgram, guard: transport.Guard, host: agents.AgentHost, model: str = ""
+        cls, program: AgentProgram, guard: transport.Guard, host: ports.AgentHost, model: str = ""
     ) -> AgentSession:
         if program.problem:
             raise AgentError(f"{program.name} can't be started: {program.problem}")
@@ -169,7 +169,7 @@ class AgentSession:
     # What it lets its user choose
 
     @property
-    def offers(self) -> list[agents.AgentOffer]:
+    def offers(self) -> list[ports.AgentOffer]:
         found = [offer for one in _mappings(self._offered.get("configOptions")) if (offer := _option(one)) is not None]
         for name, listed, key, chosen in (
             ("mode", "availableModes", "id", "currentModeId"),
@@ -179,16 +179,16 @@ class AgentSession:
             if isinstance(about, dict) and not any(name in (one.id, one.category) for one in found):
                 said = cast("dict[str, Any]", about)
                 choices = {str(one.get(key)): str(one.get("name", "")) for one in _mappings(said.get(listed))}
-                found.append(agents.AgentOffer(name, name, str(said.get(chosen, "")), choices, own=False))
+                found.append(ports.AgentOffer(name, name, str(said.get(chosen, "")), choices, own=False))
         return found
 
-    async def choose(self, name: str, wanted: str) -> agents.AgentOffer:
+    async def choose(self, name: str, wanted: str) -> ports.AgentOffer:
         try:
             return await self._choose(name, wanted)
         except (AgentError, AgentRefusal) as error:
             raise self._named(error) from None
 
-    async def _choose(self, name: str, wanted: str) -> agents.AgentOffer:
+    async def _choose(self, name: str, wanted: str) -> ports.AgentOffer:
         offer = next((one for one in self.offers if name in (one.id, one.category)), None)
         choices: Mapping[str, str] = offer.choices if offer is not None else {}
         value = next((value for value, label in choices.items() if wanted in (value, label)), "")
@@ -213,7 +213,7 @@ class AgentSession:
     def stuck(self) -> bool:
         return self._answer is not None and not self._answer.done()
 
-    async def prompt(self, text: str, host: agents.AgentHost) -> str:
+    async def prompt(self, text: str, host: ports.AgentHost) -> str:
         if self._answer is not None:
             await asyncio.wait({self._answer}, timeout=STOPPING)
         if self.stuck:
@@ -354,16 +354,16 @@ def _known(said: Mapping[str, Any]) -> dict[str, Any]:
     return {"configOptions": said["configOptions"]} if isinstance(said.get("configOptions"), list) else {}
 
 
-def _option(said: Mapping[str, Any]) -> agents.AgentOffer | None:
+def _option(said: Mapping[str, Any]) -> ports.AgentOffer | None:
     values = _mappings(said.get("options"))
     values += [inner for group in values for inner in _mappings(group.get("options"))]
     choices = {str(one["value"]): str(one.get("name", "")) for one in values[:MOST_CHOICES] if "value" in one}
     if not choices or not isinstance(said.get("id"), str):
         return None
-    return agents.AgentOffer(str(said["id"]), str(said.get("category", "")), str(said.get("currentValue", "")), choices)
+    return ports.AgentOffer(str(said["id"]), str(said.get("category", "")), str(said.get("currentValue", "")), choices)
 
 
-def _chosen(offered: Mapping[str, Any], offer: agents.AgentOffer, value: str) -> dict[str, Any]:
+def _chosen(offered: Mapping[str, Any], offer: ports.AgentOffer, value: str) -> dict[str, Any]:
     if offer.own:
         options = _mappings(offered.get("configOptions"))
         return {

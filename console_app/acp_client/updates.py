@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from console_app.acp_client.wire import AgentError
-from console_app.domain import AssistantMessage, Outcome, Reasoning, ToolSpec, agents, one_line, safe_text
+from console_app.domain import AssistantMessage, Outcome, Reasoning, ToolSpec, one_line, ports, safe_text
 from console_app.domain import events as ev
 from console_app.domain.tools import ServerIdentity, ToolAnnotations
 from console_app.records import dataclass, field
@@ -54,7 +54,7 @@ class AgentUpdates:
     """The answer to one prompt, told to `host`. `name` is the agent's, `identity` its program, `spent` earlier
     dollars."""
 
-    def __init__(self, name: str, identity: ServerIdentity, host: agents.AgentHost, spent: float = 0.0) -> None:
+    def __init__(self, name: str, identity: ServerIdentity, host: ports.AgentHost, spent: float = 0.0) -> None:
         self._name, self._identity = name, identity
         self._host = host
         self.calls: dict[str, AgentCall] = {}

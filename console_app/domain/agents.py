@@ -3,16 +3,15 @@ as `parent`. All that it says and does carries its path, so that it is none of i
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
 
 from console_app.domain import amounts, call_description
 from console_app.domain.amounts import plural
-from console_app.domain.events import Event
 from console_app.domain.safe_text import one_line
 from console_app.domain.settings import Effort
 from console_app.domain.tools import AGENT as AGENT
-from console_app.domain.tools import Outcome, Risk, ToolResult, ToolSpec
+from console_app.domain.tools import Outcome, Risk
 from console_app.domain.transcript import CallView, Transcript
 from console_app.records import dataclass, field
 
@@ -53,73 +52,6 @@ class AgentTask:
     kind: AgentKind
     task: str
     model: str = ""  # as the call names it; "" for that of the kind
-
-
-@dataclass(frozen=True, slots=True)
-class Permit:
-    """The answer to a request of an agent: with `arguments` these are to run in place of its own."""
-
-    allowed: bool
-    arguments: Mapping[str, Any]
-
-
-class AgentHost(Protocol):
-    """The host of an agent of others gives it what it may do while it answers a prompt."""
-
-    def tell(self, event: Event) -> None:
-        """Tell an event of the answer. A call that has no end when the answer ends is interrupted."""
-
-    def new_call_id(self, given: str) -> str:
-        """Return an id that no call of the session has: `given`, where it is new and of a size."""
-        ...
-
-    async def permitted(self, call_id: str, spec: ToolSpec, arguments: Mapping[str, Any], why: str) -> Permit:
-        """Ask whether an announced call may run, by rule, mode or a row of the board; `why` is for where no rule
-        says."""
-        ...
-
-    def tools(self) -> Collection[str]: ...
-
-    def servers(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return how the servers are reached that are on, by name (`ports.ServerSwitch.entry`)."""
-        ...
-
-    def kept(self, provider: str) -> Mapping[str, Any]:
-        """Return what the newest answer holds for the provider that gave it; {} where another gave it."""
-        ...
-
-    def spent(self) -> str | None:
-        """Say which limit is used up, if one is."""
-        ...
-
-    async def make(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
-        """Run a tool of ours (`server.tool`) as a call of the agent, under all rules. Raises ToolError."""
-        ...
-
-    def progress(self, words: str) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class AgentOffer:
-    """Something that an agent lets its user choose: `choices` are its values, with their names."""
-
-    id: str
-    category: str  # mode, model, or what the agent calls it
-    value: str
-    choices: Mapping[str, str]
-    own: bool = True  # an option of the agent, and not one of the two that the protocol names itself
-
-
-class Converses(Protocol):
-    """A provider that is an agent: a turn with it is its own work, told through the host."""
-
-    async def converse(self, prompt: str, earlier: str, host: AgentHost) -> None:
-        """Answer a prompt; `earlier` is what was said before. Raises FanoutError; cancelled, it stops at once."""
-
-    @property
-    def offers(self) -> Sequence[AgentOffer]: ...
-
-    async def choose(self, name: str, wanted: str) -> AgentOffer: ...
 
 
 def described(kind: AgentKind) -> list[str]:

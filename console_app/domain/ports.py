@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from console_app.domain.chunks import Chunk, UsageChunk
 from console_app.domain.events import Event, Level, OutputStream
@@ -14,9 +14,6 @@ from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessa
 from console_app.domain.settings import Effort, ProgramOffer, Sampling, ToolChoice
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.records import dataclass, field
-
-if TYPE_CHECKING:
-    from console_app.domain.agents import Converses
 
 ProtocolMode = Literal["auto", "native", "text", "xml"]
 
@@ -46,6 +43,73 @@ class Licence:
 
     form: str
     source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """The answer to a request of an agent: with `arguments` these are to run in place of its own."""
+
+    allowed: bool
+    arguments: Mapping[str, Any]
+
+
+class AgentHost(Protocol):
+    """The host of an agent of others gives it what it may do while it answers a prompt."""
+
+    def tell(self, event: Event) -> None:
+        """Tell an event of the answer. A call that has no end when the answer ends is interrupted."""
+
+    def new_call_id(self, given: str) -> str:
+        """Return an id that no call of the session has: `given`, where it is new and of a size."""
+        ...
+
+    async def permitted(self, call_id: str, spec: ToolSpec, arguments: Mapping[str, Any], why: str) -> Permit:
+        """Ask whether an announced call may run, by rule, mode or a row of the board; `why` is for where no rule
+        says."""
+        ...
+
+    def tools(self) -> Collection[str]: ...
+
+    def servers(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return how the servers are reached that are on, by name (`ServerSwitch.entry`)."""
+        ...
+
+    def kept(self, provider: str) -> Mapping[str, Any]:
+        """Return what the newest answer holds for the provider that gave it; {} where another gave it."""
+        ...
+
+    def spent(self) -> str | None:
+        """Say which limit is used up, if one is."""
+        ...
+
+    async def make(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
+        """Run a tool of ours (`server.tool`) as a call of the agent, under all rules. Raises ToolError."""
+        ...
+
+    def progress(self, words: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class AgentOffer:
+    """Something that an agent lets its user choose: `choices` are its values, with their names."""
+
+    id: str
+    category: str  # mode, model, or what the agent calls it
+    value: str
+    choices: Mapping[str, str]
+    own: bool = True  # an option of the agent, and not one of the two that the protocol names itself
+
+
+class Converses(Protocol):
+    """A provider that is an agent: a turn with it is its own work, told through the host."""
+
+    async def converse(self, prompt: str, earlier: str, host: AgentHost) -> None:
+        """Answer a prompt; `earlier` is what was said before. Raises FanoutError; cancelled, it stops at once."""
+
+    @property
+    def offers(self) -> Sequence[AgentOffer]: ...
+
+    async def choose(self, name: str, wanted: str) -> AgentOffer: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,6 @@ from console_app.domain import (
     ports,
     safe_text,
 )
-from console_app.domain import agents as ag
 from console_app.domain import events as ev
 from console_app.domain.settings import EngineSettings, ToolChoice
 from console_app.domain.tools import OWN_SERVER
@@ -360,7 +359,7 @@ class Turn(Decidable):
             if not self.unsent:
                 return Ending("completed")
 
-    async def _conversed(self, agent: ag.Converses, prompt: str, earlier: str) -> Ending | None:
+    async def _conversed(self, agent: ports.Converses, prompt: str, earlier: str) -> Ending | None:
         session = self._session
         self._step = step = Step(session, self, self.provider_calls, self._repetition, self._step_number, Ask())
         self._host = Host(session, step, self)
@@ -651,7 +650,7 @@ class Host:
         kept = [one.data for one in (newest.reasoning if newest else ()) if one.provider == provider]
         return kept[0] if kept else {}
 
-    async def permitted(self, call_id: str, spec: ToolSpec, arguments: Mapping[str, Any], why: str) -> ag.Permit:
+    async def permitted(self, call_id: str, spec: ToolSpec, arguments: Mapping[str, Any], why: str) -> ports.Permit:
         self._goes_on()
         call = CallExecution(call_id, 0, spec.name, spec, why=why, closed=True)
         call.arguments = dict(arguments)
@@ -660,7 +659,7 @@ class Host:
         if refused is not None and answer is not None and answer.by is ev.DecidedBy.USER and answer.feedback:
             # Its protocol has no place for it.
             self._turn.steer(f"About {spec.label}, which I denied: {answer.feedback}")
-        return ag.Permit(refused is None, call.arguments or {})
+        return ports.Permit(refused is None, call.arguments or {})
 
     async def make(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
         self._goes_on()

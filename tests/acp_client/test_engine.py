@@ -15,7 +15,7 @@ import pytest
 from console_app.acp_client import AcpModel, AgentProgram
 from console_app.domain import FanoutError, Outcome, ToolResult, ToolSpec, errors
 from console_app.domain import events as ev
-from console_app.domain.agents import Permit
+from console_app.domain.ports import Permit
 from console_app.domain.tools import ServerIdentity
 from tests.patience import PATIENCE
 

@@ -11,11 +11,11 @@ from typing import Any
 
 from console_app.domain import ApprovalMode, Decision, ToolSpec
 from console_app.domain import events as ev
-from console_app.domain.agents import AgentHost, AgentKind, AgentOffer, Kinds
+from console_app.domain.agents import AgentKind, Kinds
 from console_app.domain.chunks import Chunk, FinishChunk, TextChunk, UsageChunk
 from console_app.domain.errors import ToolError
 from console_app.domain.messages import AssistantMessage, UserMessage
-from console_app.domain.ports import ModelRequest, Provider
+from console_app.domain.ports import AgentHost, AgentOffer, ModelRequest, Provider
 from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript

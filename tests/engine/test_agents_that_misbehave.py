@@ -10,9 +10,10 @@ from typing import Any
 
 from console_app.domain import ApprovalMode, AssistantMessage, Decision, ToolSpec
 from console_app.domain import events as ev
-from console_app.domain.agents import AgentHost, AgentKind
+from console_app.domain.agents import AgentKind
 from console_app.domain.chunks import FinishChunk, TextChunk
 from console_app.domain.errors import ToolError
+from console_app.domain.ports import AgentHost
 from console_app.engine import Engine, Turn
 from tests.each import each
 from tests.engine.peers import DONE, Line, Tools, calls, play, spec, tool_texts

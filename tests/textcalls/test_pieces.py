@@ -144,6 +144,7 @@ TOLD = {
     "a call of a tool without parameters in a value": "<invoke><tool_name>e</tool_name><s>a\n<invoke>\n<tool_name>"
     "read_file</tool_name>\n<parameteh></parameter></invoke>",
     "a mark in the first key of an object": '{"nafunctoolsme": "ping", "parameters": {"city<|eot_id|>>',
+    "an object under an empty key": '<tool_call>{"": {"a": 1}, "b": 2}</tool_call>',
     "a header that names nobody": "to=|<|channel|>",
     "half of a tag that begins a call": "]<]minimax[>[<invoke",
     "a bracket too many and a line behind a call": '{"name": "ping", ""}]\nb',
