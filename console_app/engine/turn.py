@@ -117,7 +117,7 @@ class Turn(Decidable):
 
     @property
     def cut_by(self) -> str:
-        """What cut an answer that is whole as far as it came; "" where nothing did."""
+        """Return the name of the limit that cut the answer off, as `CUT_BY` has it; "" where none did."""
         return loops.CUT_BY.get(self.error or "", "") if self.outcome == "failed" else ""
 
     @property
