@@ -10,11 +10,13 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from console_app.domain.questions import SamplingRequest
 from console_app.domain.safe_text import BLANKS, as_list, as_object, is_blank, is_safe, one_line, texts_in, visible
 from console_app.records import dataclass, replace
+
+if TYPE_CHECKING:
+    from console_app.domain.questions import SamplingRequest  # pydantic, which the first paint has no use for
 
 DEFINITION = "what it is"  # in the column of names, before a tool's difference
 MOST_BLANK_LINES = 2  # that stand as they are
