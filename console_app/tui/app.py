@@ -200,9 +200,10 @@ class FanoutApp(KeysInOrder[int]):
         message.stop()
         await self.let_go()
         self._unpainted.close()
+        message.screen.call_later(message.screen.paint_all_now)
         # The first frame reaches the terminal before a thread takes turns with the one that writes it.
         # Not by Textual's timer: one that is late before it begins never comes.
-        message.screen.call_after_refresh(asyncio.get_running_loop().call_later, MOMENT, self._begin)
+        message.screen.call_later(asyncio.get_running_loop().call_later, MOMENT, self._begin)
 
     # -- keys
 

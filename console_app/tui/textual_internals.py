@@ -26,6 +26,10 @@ class TimedScreen(Screen[None]):
         self._dirty_widgets |= others
         self.check_idle()
 
+    def paint_all_now(self) -> None:
+        """Bring all that has changed to the terminal, up to a sixtieth of a second before Textual's timer would."""
+        self._on_timer_update()
+
     def frame_took(self, seconds: float, painted: set[Widget]) -> None:
         """Told after each frame what Textual's own part of it took the processor."""
 
