@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from console_app.config.files import disk
+from console_app.config.machine import process_runs
 from console_app.config.secrets import has_key
 from console_app.domain import ConfigError
 from console_app.records import dataclass, field
@@ -125,12 +126,4 @@ def _place(cursor: object) -> tuple[int, int]:
 
 
 def _runs_elsewhere(pid: object) -> bool:
-    if not isinstance(pid, int) or pid <= 0 or pid == os.getpid():
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass  # another user's: it runs
-    return True
+    return isinstance(pid, int) and pid != os.getpid() and process_runs(pid)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
-from asyncio.subprocess import DEVNULL, PIPE
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -166,23 +165,31 @@ async def test_a_server_of_2026_07_28_makes_a_call_a_task_and_asks_in_its_state(
 FORM = {"type": "object", "properties": {"size": {"type": "integer"}}, "required": ["size"]}
 
 
-async def test_a_call_whose_program_was_killed_goes_on_with_its_task(said_server: SaidServer, tmp_path: Path) -> None:
+@pytest.mark.parametrize("looked_at", [True, False], ids=["its parent looked", "its parent has not looked"])
+async def test_a_call_whose_program_was_killed_goes_on_with_its_task(
+    said_server: SaidServer, tmp_path: Path, looked_at: bool
+) -> None:
     config = said_server(server(tasks_get={"result": task("working")}, tasks_result={"result": TEXT}))
     servers = {"odd": {"command": config.command, "args": list(config.args)}}
     (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
-    command = [sys.executable, "-m", "console_app", "call", "--mcp-config", str(tmp_path / "mcp.json"), "odd.work"]
-    environment = {**os.environ, "FANOUT_HOME": str(tmp_path / "home")}
-    killed = await asyncio.create_subprocess_exec(*command, env=environment, stdout=DEVNULL, stderr=DEVNULL)
-    seen = tmp_path / "heard"
-    await until_so(lambda: seen.exists() and "tasks/get" in seen.read_text(), "the task is asked for")
-    killed.kill()
-    await killed.wait()
-    said_server(server(tasks_get={"result": task("completed")}, tasks_result={"result": TEXT}))
-    again = await asyncio.create_subprocess_exec(*command, env=environment, stdout=PIPE, stderr=DEVNULL)
-    out, _ = await again.communicate()
-    assert (again.returncode, out) == (0, b"done\n")
+    fanout, call = Fanout(tmp_path), ("call", "--mcp-config", str(tmp_path / "mcp.json"), "odd.work")
+    with fanout.start(*call, anew=True) as killed:
+        seen = tmp_path / "heard"
+        await until_so(lambda: seen.exists() and "tasks/get" in seen.read_text(), "the task is asked for")
+        kill(killed, looked_at=looked_at)
+        said_server(server(tasks_get={"result": task("completed")}, tasks_result={"result": TEXT}))
+        done = await asyncio.to_thread(fanout.run, *call)
+    assert (done.code, done.out) == (0, "done\n")
     assert len(heard(tmp_path, "tools/call")) == 1
     assert not list((tmp_path / "home").rglob("tasks/*"))
+
+
+def kill(process: subprocess.Popen[bytes], *, looked_at: bool) -> None:
+    """The system keeps a process that has ended until its parent looks."""
+    process.kill()
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    if looked_at:
+        process.wait()
 
 
 @pytest.mark.parametrize("face", ["run", "lines", "screen"])

@@ -1,4 +1,4 @@
-"""This process on this machine: its log and crash reports, the user's browser, and optional packages."""
+"""This process on this machine: its log and crash reports, other processes, the user's browser, optional packages."""
 
 from typing import TYPE_CHECKING
 
@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from console_app.config.machine.browser import start_browser as start_browser
     from console_app.config.machine.log_setup import log_to as log_to
     from console_app.config.machine.log_setup import write_report as write_report
+    from console_app.config.machine.processes import process_runs as process_runs
 else:
     from console_app.door import door
 

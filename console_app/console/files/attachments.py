@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app.config.files import disk
+from console_app.config.machine import process_runs
 from console_app.console.files import attached_files
 from console_app.console.files.mentions import FileMention, LineRange, file_mentions, written_path
 from console_app.domain import Attachment, FanoutError, UserMessage, amounts, errors, one_line, safe_text
@@ -71,14 +72,9 @@ def _is_left(mark: Path) -> bool:
     if time.time() - mark.stat().st_mtime < RESTING:
         return False
     try:
-        pid = int(mark.read_bytes())
-        if pid > 0:
-            os.kill(pid, 0)
-    except (ValueError, ProcessLookupError):
+        return not process_runs(int(mark.read_bytes()))
+    except ValueError:
         return True
-    except OSError:
-        return False  # another user's
-    return pid <= 0
 
 
 MOST_FILES = 20  # of a message

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from console_app.config.files import disk
+from console_app.config.machine import process_runs
 from console_app.domain import ConfigError
 
 log = logging.getLogger(__name__)
@@ -31,7 +32,7 @@ class TaskIds:
         with suppress(OSError):
             for path in folder.iterdir():
                 key, _, process = path.name.partition(".")
-                if process.isdecimal() and not _runs(int(process)):
+                if process.isdecimal() and not process_runs(int(process)):
                     self._left[key] = path
 
     def __bool__(self) -> bool:
@@ -67,14 +68,6 @@ class TaskIds:
 
     def _own(self, key: str) -> Path:
         return self._folder / f"{key}.{os.getpid()}"
-
-
-def _runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except OSError as error:
-        return not isinstance(error, ProcessLookupError)
-    return True
 
 
 class BegunTask:
