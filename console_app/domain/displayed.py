@@ -4,7 +4,6 @@ stretch, which would push the rest out of sight, becomes one mark that counts it
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -128,6 +127,8 @@ def as_text(lines: Iterable[ArgumentLine]) -> str:
 
 def digest(lines: Sequence[ArgumentLine]) -> str:
     """The hash (SHA-256, hexadecimal) of the lines that were displayed, kept beside the decision."""
+    import hashlib  # OpenSSL's, which the first paint has no use for
+
     return hashlib.sha256(json.dumps([(one.mark, one.name, one.text) for one in lines]).encode()).hexdigest()
 
 

@@ -22,7 +22,18 @@ Open = Callable[..., AbstractContextManager[Terminal]]
 READY = "Ask, or / for commands"
 LOADED = "A scripted model answers"
 # What the first paint has no use for, and takes longer to import than the paint takes.
-HEAVY = {"pydantic", "pydantic_core", "openai", "anthropic", "mcp", "httpx2", "sqlite3", "markdown_it", "pygments"}
+HEAVY = {
+    "pydantic",
+    "pydantic_core",
+    "openai",
+    "anthropic",
+    "mcp",
+    "httpx2",
+    "sqlite3",
+    "markdown_it",
+    "pygments",
+    "hashlib",
+}
 HEAVY_OF_OURS = {"wiring", "engine", "sessions", "providers", "mcp_client", "textcalls", "headless"}
 # The real program until it loads what the first paint does not need: it lists the modules that are there by then.
 PAINTED = """
