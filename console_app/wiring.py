@@ -26,7 +26,7 @@ from console_app.domain import CallPolicy, ConfigError, FanoutError, UsageError,
 from console_app.domain import agents as ag
 from console_app.domain.settings import EngineSettings
 from console_app.domain.tools import OWN_SERVER, Frozen
-from console_app.engine import ApprovalGate, Engine, Rule, RuleBindings
+from console_app.engine import ApprovalGate, Engine, Rule
 from console_app.programs import Runner
 from console_app.providers import EndpointLimits
 from console_app.records import dataclass, fields, replace
@@ -288,7 +288,7 @@ def build_hub(
     picks: Selection | None = None,
 ) -> Hub:
     from console_app.config.secrets import UserCredentials
-    from console_app.mcp_client import Asking, Hub
+    from console_app.mcp_client import Hub
 
     configs = servers.servers if picks is None else picks.applied(servers.servers)
     hub = Hub(
@@ -296,12 +296,12 @@ def build_hub(
         log_dir=setup.paths.server_logs,
         files_dir=setup.paths.files,
         on_change=on_change,
-        asking=Asking(roots=(setup.cwd,)),
         credentials=UserCredentials(setup.paths.credentials, setup.redactor),
         redactor=setup.redactor,
         definitions=setup.paths.tool_definitions,
         injected=setup.settings.injected,
     )
+    hub.asking.roots = (setup.cwd,)
     if picks is not None:
         hub.select(picks.off)
     return hub
@@ -329,12 +329,11 @@ def join(engine: Engine, hub: Hub) -> Callable[[], None]:
 def build_gate(setup: Setup, servers: ServerChoice, *, headless: bool) -> ApprovalGate:
     """Return the gate with the rules of all layers; bundled servers' tools are allowed unless a rule says otherwise."""
     rules = [Rule(rule.action, rule.parsed.pattern, rule.source, rule.parsed.arguments) for rule in setup.layered.rules]
-    bindings = RuleBindings(user_file=str(setup.paths.settings))
-    gate = ApprovalGate(setup.settings.approval_mode, rules, headless=headless, bindings=bindings)
-    gate.chose = "approval_mode" in setup.layered.sources
+    gate = ApprovalGate(setup.settings.approval_mode, rules, headless=headless)
+    gate.chose, gate.bindings.user_file = "approval_mode" in setup.layered.sources, str(setup.paths.settings)
     for source, rule, server, identities in (record := RuleServers(setup.paths.rule_servers)).read():
-        bindings.know(source, rule, server, identities)
-    bindings.store = lambda key, identity: record.add(key.source, key.rule, key.server, identity)
+        gate.bindings.know(source, rule, server, identities)
+    gate.bindings.store = lambda key, identity: record.add(key.source, key.rule, key.server, identity)
     use_bundled(gate, servers)
     return gate
 
@@ -390,19 +389,19 @@ def build_engine(
         servers=servers,
         programs=Runner.installed(setup.paths.programs if kept else None),
         workplace=workplace or hooks_of_calls(setup),
-        agents=agent_kinds(setup, workplace, gate.bindings) if workplace is not None else None,
+        agents=agent_kinds(setup, workplace, gate) if workplace is not None else None,
         open_model=open_model,
         open_place=open_place if workplace is not None else None,
         watch=setup.trace.see if setup.trace is not None else None,
     )
 
 
-def agent_kinds(setup: Setup, workplace: WorkingFolder, bindings: RuleBindings) -> Callable[[], ag.Kinds]:
+def agent_kinds(setup: Setup, workplace: WorkingFolder, gate: ApprovalGate) -> Callable[[], ag.Kinds]:
     def written() -> ag.Kinds:
         kinds = workplace.agents()
         own = {name: workplace.servers_of(name) for name, kind in kinds.items() if kind.starts}
         theirs = (name for name in own if not Path(kinds[name].source).is_relative_to(setup.paths.settings.parent))
-        bindings.foreign |= {server.name for name in theirs for server in own[name]}
+        gate.bindings.foreign |= {server.name for name in theirs for server in own[name]}
         return {**kinds, **{name: replace(kinds[name], beside=partial(Beside.open, setup, own[name])) for name in own}}
 
     if not (named := setup.settings.agents):

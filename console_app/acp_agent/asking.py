@@ -21,6 +21,7 @@ from console_app.console import ApprovalDecision, Pending, Scope
 from console_app.domain import Decision, displayed, one_line, questions
 from console_app.domain import schema as json_schema
 from console_app.domain.transcript import CallView
+from console_app.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,29 +41,20 @@ Option = tuple[str, str, schema.PermissionOptionKind]
 log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False)
 class EditorQuestions:
     """The HumanPort of one conversation. `forms` and `pages`: whether its editor can ask so; `limit`: seconds for an
     answer."""
 
-    def __init__(
-        self,
-        editor: AgentSideConnection,
-        session_id: str,
-        *,
-        forms: bool,
-        pages: bool,
-        limit: float | None,
-        note: Callable[[str], None],
-        tell: Callable[[Any], None],
-    ) -> None:
-        self._editor = editor
-        self._session_id = session_id
-        self._forms, self._pages = forms, pages
-        self._limit = limit
-        self._note = note
-        self._tell = tell
-        self._open: dict[str, set[asyncio.Task[Any]]] = {}
-        self._allowed: set[str] = set()  # servers that may ask the model in this conversation
+    _editor: AgentSideConnection
+    _session_id: str
+    forms: bool
+    pages: bool
+    limit: float | None
+    note: Callable[[str], None]
+    tell: Callable[[Any], None]
+    _open: dict[str, set[asyncio.Task[Any]]] = field(default_factory=dict[str, set[asyncio.Task[Any]]])
+    _allowed: set[str] = field(default_factory=set[str])  # servers that may ask the model in this conversation
 
     async def choose(
         self, call_id: str, shown: Mapping[str, Any], options: list[Option], asker: str | None = None
@@ -80,7 +72,7 @@ class EditorQuestions:
 
     async def fill_in(self, call_id: str, message: str, fields: Mapping[str, Any]) -> questions.ElicitationAnswer:
         """Return the values of a form. Raises Withdrawn."""
-        if not self._forms:
+        if not self.forms:
             return questions.ElicitationAnswer("decline")
         try:
             form = schema.ElicitationSchema.model_validate({"type": "object", **fields})
@@ -101,12 +93,12 @@ class EditorQuestions:
     async def ask(self, question: questions.Elicitation) -> questions.ElicitationAnswer:
         """Ask as a HumanPort. What the editor has no way to ask is declined, and said."""
         message = f"{one_line(question.server, 60)}: {displayed.folded_text(question.message)}"
-        if not (self._pages if question.mode == "url" else self._forms):
+        if not (self.pages if question.mode == "url" else self.forms):
             what = "to open a page" if question.mode == "url" else "for values"
-            self._note(f"{message}\nThe server asked {what}, which this editor can't: it was declined.")
+            self.note(f"{message}\nThe server asked {what}, which this editor can't: it was declined.")
             return questions.ElicitationAnswer("decline")
         try:
-            async with asyncio.timeout(self._limit):
+            async with asyncio.timeout(self.limit):
                 if question.mode == "form":
                     return await self.fill_in(question.call_id, message, question.schema)
                 mode = schema.ElicitationUrlSessionMode.model_validate({
@@ -117,10 +109,10 @@ class EditorQuestions:
         except Withdrawn:
             return questions.ElicitationAnswer("cancel")
         except ValidationError:
-            self._note(f"{message}\nThe server asked to open a page that the editor can't open: it was declined.")
+            self.note(f"{message}\nThe server asked to open a page that the editor can't open: it was declined.")
             return questions.ElicitationAnswer("decline")
         except TimeoutError:
-            raise questions.Unanswered(f"nobody replied within {self._limit:g} s") from None
+            raise questions.Unanswered(f"nobody replied within {self.limit:g} s") from None
 
     async def allow_sampling(self, request: questions.SamplingRequest) -> bool:
         if request.server in self._allowed:
@@ -137,18 +129,18 @@ class EditorQuestions:
         ]
         # A call of its own: which of the server's it belongs to is not always known, and that one has its own words.
         call_id = f"sampling-{uuid.uuid4().hex}"
-        self._tell(schema.ToolCallStart(session_update="tool_call", tool_call_id=call_id, status="pending", **shown))
+        self.tell(schema.ToolCallStart(session_update="tool_call", tool_call_id=call_id, status="pending", **shown))
         picked = None
         try:
-            async with asyncio.timeout(self._limit):
+            async with asyncio.timeout(self.limit):
                 picked = await self.choose(call_id, shown, options, request.call_id)
         except Withdrawn:
             pass
         except TimeoutError:
-            raise questions.Unanswered(f"nobody replied within {self._limit:g} s") from None
+            raise questions.Unanswered(f"nobody replied within {self.limit:g} s") from None
         finally:
             status: schema.ToolCallStatus = "completed" if picked in (ONCE, SESSION) else "failed"
-            self._tell(schema.ToolCallProgress(
+            self.tell(schema.ToolCallProgress(
                 session_update="tool_call_update", tool_call_id=call_id, status=status
             ))  # fmt: skip
         self._allowed |= {request.server} if picked == SESSION else set()

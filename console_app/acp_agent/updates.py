@@ -14,33 +14,27 @@ from console_app.acp_agent import tool_calls
 from console_app.domain import ToolSpec, event_news, one_line
 from console_app.domain import events as ev
 from console_app.domain.transcript import CallView, Transcript, TurnView
+from console_app.records import dataclass, field
 
 _GRAVE = frozenset({"warning", "error", "critical", "alert", "emergency"})
 Update = Any  # one of the SDK's: it has no name for their union
 
 
+@dataclass(eq=False)
 class Updates:
-    """Sends the updates of one conversation through `tell`. `spec_of` returns a call's tool as it is now."""
+    """Sends the updates of one conversation through `_tell`. `_spec_of` returns a call's tool as it is now."""
 
-    def __init__(
-        self,
-        tell: Callable[[Update], None],
-        spec_of: Callable[[CallView], ToolSpec | None],
-        folder: Path,
-        window: Callable[[], int | None],
-        offers: frozenset[str] = frozenset(),
-    ) -> None:
-        self.transcript = Transcript()
-        self._tell = tell
-        self._spec_of = spec_of
-        self._folder = folder
-        self._window = window
-        self._offers = offers  # what an editor may take beside the least: notices, compaction
-        self._compactions = 0
-        self._told: set[str] = set()  # ids of the calls that were told of and have not ended
-        self._news: dict[str, None] = {}  # of them, those with news that was not told yet
-        self._diffs: dict[str, tool_calls.Contents] = {}
-        self._message = 0
+    _tell: Callable[[Update], None]
+    _spec_of: Callable[[CallView], ToolSpec | None]
+    _folder: Path
+    _window: Callable[[], int | None]
+    _offers: frozenset[str] = frozenset()  # what an editor may take beside the least: notices, compaction
+    transcript: Transcript = field(default_factory=Transcript)
+    _compactions: int = 0
+    _told: set[str] = field(default_factory=set[str])  # ids of the calls that were told of and have not ended
+    _news: dict[str, None] = field(default_factory=dict[str, None])  # of them, those with news that was not told yet
+    _diffs: dict[str, tool_calls.Contents] = field(default_factory=dict[str, tool_calls.Contents])
+    _message: int = 0
 
     def show(self, event: ev.Event) -> None:
         inside = event_news.is_inside(event)

@@ -19,7 +19,7 @@ from console_app.batch import LocalEngine
 from console_app.cluster.engine import OpenedNode, Opening, Orders, Told
 from console_app.domain import FanoutError, batch
 from console_app.engine import ManualCall, find_tools
-from console_app.headless import needed_servers, servers
+from console_app.headless import servers
 
 ABANDONED = 3600.0  # seconds without orders after which it ends by itself
 _ENDING = 10.0  # seconds that its thread gets to close everything
@@ -83,7 +83,7 @@ class ClusterNode:
         chosen = wiring.choose_servers(setup)
         calls = [ManualCall(tool, {}) for tool in opening.tools]
         if opening.calls:
-            chosen = needed_servers(chosen, calls)
+            chosen = chosen.needed_for(opening.tools)
         async with batch_worker.open_worker(setup, chosen, named_servers=opening.calls) as worker:
             await worker.ready(lambda hub: hub.ready())
             for line in servers.failures(worker.hub.statuses()):

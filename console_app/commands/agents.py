@@ -27,10 +27,8 @@ Say here what the agent does, and what its answer is to hold.
 
 
 def agents(setup: Setup) -> int:
-    arguments, there = (
-        setup.arguments,
-        {**ag.KINDS, **wiring.agent_kinds(setup, wiring.workplace(setup), wiring.RuleBindings())()},
-    )
+    arguments, kinds = setup.arguments, wiring.agent_kinds(setup, wiring.workplace(setup), wiring.ApprovalGate())
+    there = {**ag.KINDS, **kinds()}
     if arguments.action == "list":
         width = max(len(name) for name in there)
         for name, kind in sorted(there.items()):

@@ -42,7 +42,7 @@ from console_app.domain import (
 from console_app.domain import events as ev
 from console_app.domain.steady_time import steady_time
 from console_app.engine import ManualCall, find_tools
-from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding, needed_servers, servers
+from console_app.headless import Exit, Interrupts, OutputStreams, RunEnding, servers
 from console_app.records import dataclass
 from console_app.wiring import Setup
 
@@ -70,8 +70,8 @@ async def run_calls(setup: Setup, output: OutputStreams, interrupts: Interrupts)
     chosen = wiring.choose_servers(setup)
     for item in items:  # each by itself, so that the line of the one that is wrong can be told
         with _told_at(item):
-            needed_servers(chosen, _given(item))
-    chosen = needed_servers(chosen, [call for item in items for call in _given(item)])
+            chosen.needed_for([call.label for call in _given(item)])
+    chosen = chosen.needed_for([call.label for item in items for call in _given(item)])
     return await _Command(setup, output, interrupts, items, [path], chosen, calls=True).run()
 
 

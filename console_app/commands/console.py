@@ -49,13 +49,7 @@ if TYPE_CHECKING:
     from console_app.sessions import Replay, SessionInfo
 
 # Modules that the model picker and /doctor need.
-PICKED_FROM = (
-    "console_app.commands.diagnosis",
-    "console_app.providers.factory",
-    "console_app.providers.formats.openai_chat",
-    "console_app.providers.formats.openai_responses",
-    "console_app.providers.formats.anthropic",
-)
+PICKED_FROM = ("console_app.commands.diagnosis", "console_app.providers.factory")
 
 log = logging.getLogger(__name__)
 

@@ -193,13 +193,13 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
 
 async def call(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     from console_app.engine import ManualCallsProvider
-    from console_app.headless import NamedTools, needed_servers, read_calls, servers
+    from console_app.headless import NamedTools, read_calls, servers
 
     calls = read_calls(setup.arguments.words)
     chosen = wiring.choose_servers(setup)
     for note in (*setup.layered.notes, *chosen.notes):
         output.error_line(note)
-    chosen = needed_servers(chosen, calls)
+    chosen = chosen.needed_for([one.label for one in calls])
     hub = wiring.build_hub(setup, chosen)
     async with servers.running(hub, interrupts.to_end):
         tools = NamedTools(hub, calls)

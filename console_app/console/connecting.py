@@ -15,7 +15,7 @@ from console_app.console.models import ConfiguredModels, Models
 from console_app.domain import ConfigError, UserMessage, errors, ports, web_address
 from console_app.domain import chunks as ch
 from console_app.domain.settings import VENDOR_URLS, ProviderConfig
-from console_app.records import dataclass, replace
+from console_app.records import dataclass, field, replace
 
 LOOKING = 2.0  # seconds for what answers on this machine
 LISTING = 30.0  # seconds for one list of models: what starts with its first request takes its time
@@ -40,25 +40,16 @@ class Listing:
     why: str = "It lists none."
 
 
+@dataclass(eq=False)
 class Connecting:
-    def __init__(
-        self,
-        paths: Paths,
-        source: ConfiguredModels,
-        models: Models,
-        redactor: Redactor,
-        *,
-        ports: Mapping[int, str] = TypedEndpoint.USUAL_PORTS,
-    ) -> None:
-        """`ports` maps each port of this machine to look at to the program that usually listens there."""
-        self._ports = ports
-        self._paths = paths
-        self._source = source
-        self._models = models
-        self._redactor = redactor
+    _paths: Paths
+    _source: ConfiguredModels
+    _models: Models
+    _redactor: Redactor
+    ports: Mapping[int, str] = field(default_factory=lambda: TypedEndpoint.USUAL_PORTS)  # to programs that listen there
 
     async def local(self) -> Sequence[LocalEndpoint]:
-        found = await asyncio.gather(*(self._at(port, name) for port, name in self._ports.items()))
+        found = await asyncio.gather(*(self._at(port, name) for port, name in self.ports.items()))
         return [one for one in found if one is not None]
 
     async def listing(self, address: str, key: str) -> Listing:

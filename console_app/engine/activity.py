@@ -13,7 +13,6 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from console_app.domain import Message, safe_text
-from console_app.domain import chunks as ch
 from console_app.domain import events as ev
 from console_app.engine.calls.call_execution import CallNews
 from console_app.engine.session import Session
@@ -285,14 +284,3 @@ class Activity(ABC):
     def _pending(self) -> set[asyncio.Task[None]]:
         owned = self._tasks if self._main is None else {self._main, *self._tasks}
         return {task for task in owned if not task.done()}
-
-
-def usage_reported(usage: ch.UsageChunk, call_id: str = "") -> ev.UsageReported:
-    """Return the event for what a request took; with `call_id` it counts with the session, not with the context."""
-    return ev.UsageReported(
-        call_id=call_id,
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        cached_tokens=usage.cached_tokens,
-        cost=usage.cost,
-    )

@@ -9,12 +9,11 @@ from typing import Any, Final, assert_never, cast
 from console_app.domain import AssistantMessage, FanoutError, Outcome, Reasoning, ThoughtLabel, ports, safe_text
 from console_app.domain import chunks as ch
 from console_app.domain import events as ev
-from console_app.engine.activity import usage_reported
 from console_app.engine.calls.arguments import UnreadableArguments, read
 from console_app.engine.calls.results import INTERRUPTED
 from console_app.engine.execution.batch import MOST_OPENED, Batch
 from console_app.engine.session import Session
-from console_app.records import dataclass, field
+from console_app.records import asdict, dataclass, field
 
 
 class ProviderCalls:
@@ -170,10 +169,9 @@ class Answer:
                 else:
                     self.batch.kept(chunk.index, chunk, self.endpoint)
             case ch.UsageChunk():
-                self._emit(usage_reported(chunk))
+                self._emit(ev.UsageReported(**asdict(chunk)))
             case ch.RetryChunk():
-                why, most = chunk.why, chunk.most
-                self._emit(ev.RetryScheduled(attempt=chunk.attempt, delay=chunk.delay, why=why, most=most))
+                self._emit(ev.RetryScheduled(**asdict(chunk)))
             case ch.NoticeChunk():
                 source, shown = chunk.without_reasoning_of, chunk.shown
                 self._emit(ev.Notice(level=chunk.level, text=chunk.text, without_reasoning_of=source, shown=shown))

@@ -20,9 +20,10 @@ from console_app.domain import (
 )
 from console_app.domain import chunks as ch
 from console_app.domain import events as ev
-from console_app.engine.activity import Activity, usage_reported
+from console_app.engine.activity import Activity
 from console_app.engine.context import characters, in_context, summary_message, trimmed
 from console_app.engine.session import Session
+from console_app.records import asdict
 
 RECENT_TURNS = 2  # the newest turns, which a summary leaves whole
 NEARLY_FULL = 0.85  # of the window: beyond it the next request is compacted first
@@ -89,7 +90,7 @@ async def compact(session: Session, emit: Emit, *, automatic: bool, refused: boo
     finally:
         session.beside = None
     if usage is not None:
-        emit(usage_reported(usage, "compaction"))
+        emit(ev.UsageReported(call_id="compaction", **asdict(usage)))
     if not text:
         emit(ev.Notice(level="warning", text="Not compacted: the model wrote no summary."))
         return False

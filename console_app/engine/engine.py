@@ -7,7 +7,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from console_app.domain import CallPolicy, Message, ToolSpec, UserMessage, ports
 from console_app.domain import agents as ag
@@ -35,6 +35,20 @@ from console_app.engine.turn import ManualTurn, Turn, as_message
 
 Activities = Turn | Rerun | Compacting
 ActivityT = TypeVar("ActivityT", bound=Activities)
+T = TypeVar("T")
+
+
+class _OfSession(Generic[T]):
+    """A field of an engine's session, under the same name."""
+
+    def __set_name__(self, owner: type[Engine], name: str) -> None:
+        self._name = name
+
+    def __get__(self, engine: Engine, of: type[Engine]) -> T:
+        return getattr(engine.session, self._name)
+
+    def __set__(self, engine: Engine, value: T) -> None:
+        setattr(engine.session, self._name, value)
 
 
 class Engine:
@@ -44,6 +58,14 @@ class Engine:
     For an agent `open_model` opens another model, and `open_place` a folder of its own."""
 
     nearly_full = NEARLY_FULL
+    background = _OfSession[Background]()  # the calls that no answer waits for, and what is told of them between
+    beside = _OfSession[tuple[str, float] | None]()
+    gate = _OfSession[ApprovalGate]()
+    last_request = _OfSession[ports.ModelRequest | None]()
+    settings = _OfSession[EngineSettings]()
+    toolset = _OfSession[ports.Toolset]()
+    transcript = _OfSession[Transcript]()
+    window = _OfSession[Callable[[], int | None]]()  # tokens that the model takes: nearly full, a turn compacts first
 
     def __init__(
         self,
@@ -70,7 +92,7 @@ class Engine:
         self._clock = clock
         transcript = transcript or Transcript()
         settings = settings or EngineSettings()
-        self._session = Session(
+        self.session = Session(
             provider=provider,
             toolset=toolset,
             settings=typed(settings, read_by_model=False) if isinstance(provider, ManualCallsProvider) else settings,
@@ -85,11 +107,11 @@ class Engine:
             watch=watch,
         )
         self.agents = (
-            Agents(lambda: self._session, agents, open_model or no_other_model, open_place)
+            Agents(lambda: self.session, agents, open_model or no_other_model, open_place)
             if agents is not None
             else None
         )
-        self._session.agents = self.agents
+        self.session.agents = self.agents
         self.background.record = self.record
         self.background.activity = lambda: self.activity
 
@@ -98,62 +120,20 @@ class Engine:
         await asyncio.gather(self.provider.close(), agents)
 
     @property
-    def background(self) -> Background:
-        """Return the calls that no answer waits for, and what is told of them between two activities."""
-        return self._session.background
-
-    @property
     def session_id(self) -> str:
-        return self._session.stamper.session_id
-
-    @property
-    def transcript(self) -> Transcript:
-        return self._session.transcript
+        return self.session.stamper.session_id
 
     @property
     def history(self) -> list[Message]:
-        return self._session.transcript.history
-
-    @property
-    def beside(self) -> tuple[str, float] | None:
-        return self._session.beside
-
-    @property
-    def window(self) -> Callable[[], int | None]:
-        """Give how many tokens the model takes, None where that isn't known: nearly full, a turn compacts first."""
-        return self._session.window
-
-    @window.setter
-    def window(self, window: Callable[[], int | None]) -> None:
-        self._session.window = window
-
-    @property
-    def toolset(self) -> ports.Toolset:
-        return self._session.toolset
+        return self.session.transcript.history
 
     @property
     def provider(self) -> ports.Provider:
-        return self._session.provider
+        return self.session.provider
 
     @provider.setter
     def provider(self, provider: ports.Provider) -> None:
-        self._session.provider, self._session.other_model = provider, True
-
-    @property
-    def settings(self) -> EngineSettings:
-        return self._session.settings
-
-    @settings.setter
-    def settings(self, settings: EngineSettings) -> None:
-        self._session.settings = settings
-
-    @property
-    def gate(self) -> ApprovalGate:
-        return self._session.gate
-
-    @gate.setter
-    def gate(self, gate: ApprovalGate) -> None:
-        self._session.gate = gate
+        self.session.provider, self.session.other_model = provider, True
 
     @property
     def policy(self) -> CallPolicy:
@@ -165,11 +145,7 @@ class Engine:
 
     def session_event(self) -> ev.SessionStarted:
         servers = dict(Counter(spec.server for spec in self.toolset.tools()))
-        return self.record(self._session.started(self._offered, servers=servers))
-
-    @property
-    def last_request(self) -> ports.ModelRequest | None:
-        return self._session.last_request
+        return self.record(self.session.started(self._offered, servers=servers))
 
     def context_parts(self, transcript: Transcript) -> list[ContextPart]:
         """Return what the next request would be made of, by source, where the conversation is that of `transcript`."""
@@ -179,7 +155,7 @@ class Engine:
 
     def next_request(self) -> ports.ModelRequest:
         """Return what the next request would carry before anything is said; of a strategy's own notes it has none."""
-        settings, transcript = self.settings, self._session.transcript
+        settings, transcript = self.settings, self.session.transcript
         most, shortened = settings.max_result_chars, transcript.shortened
         messages = WireHistory().messages(transcript.history, transcript.compaction, most, shortened=shortened)
         tools = self._with_builtins(self.offer)
@@ -190,7 +166,7 @@ class Engine:
         return turn.asked_about(call_id) if turn is not None else None
 
     async def look_around(self) -> None:
-        await self._session.look_around()
+        await self.session.look_around()
 
     def spec(self, name: str) -> ToolSpec | None:
         return self._offered.get(name) or (PROGRAM_SPEC if name == PROGRAM_SPEC.name else None)
@@ -198,37 +174,37 @@ class Engine:
     # What can go on, one at a time: made here, entered with `async with`, and read to its end
 
     def start(self, prompt: str | UserMessage) -> Turn:
-        return self._begin(Turn(self._session, as_message(prompt), self._next_turn))
+        return self._begin(Turn(self.session, as_message(prompt), self._next_turn))
 
     def start_manual(self, prompt: str, calls: Sequence[ManualCall]) -> Turn:
         """Like `start`, but the calls are given and no model is asked. Raises UsageError for a tool that isn't on."""
-        return self._begin(ManualTurn(session_for(self._session, calls), as_message(prompt), self._next_turn))
+        return self._begin(ManualTurn(session_for(self.session, calls), as_message(prompt), self._next_turn))
 
     def rerun(self, call_id: str, arguments: dict[str, Any] | None = None) -> Rerun:
         """Run a call of an earlier answer again, between turns; `arguments` are approved by that, and after a denial it
         asks. Raises ToolError. `Turn.retry` is for an open batch."""
-        return self._begin(prepare(self._session, [call_id], arguments))
+        return self._begin(prepare(self.session, [call_id], arguments))
 
     def rerun_all(self, call_ids: Sequence[str]) -> Rerun:
-        return self._begin(prepare(self._session, call_ids))
+        return self._begin(prepare(self.session, call_ids))
 
     def why_again(self, call_id: str) -> str:
         """Return why running a call again asks first although it ran; "" where it doesn't."""
-        view = self._session.transcript.calls.get(call_id)
+        view = self.session.transcript.calls.get(call_id)
         if view is None or view.started_at is None:
             return ""
         if self.turn is None:
-            return why_again(self._session, call_id)
+            return why_again(self.session, call_id)
         spec = self.spec(view.name)
         return TWICE if spec is not None and spec.annotations.may_do_twice else ""
 
     def take_up(self) -> Rerun:
         """Fetch the results of calls that go on at their servers since an earlier program made them. Raises ToolError
         when there are none."""
-        return self._begin(take_up(self._session))
+        return self._begin(take_up(self.session))
 
     def compact(self) -> Compacting:
-        return self._begin(Compacting(self._session, self._session.transcript.last_turn))
+        return self._begin(Compacting(self.session, self.session.transcript.last_turn))
 
     def _begin(self, activity: ActivityT) -> ActivityT:
         self._must_be_idle()
@@ -243,7 +219,7 @@ class Engine:
         itself."""
         if spec.identity is not None:
             return spec.identity.text
-        servers, name = self._session.servers, arguments.get("server")
+        servers, name = self.session.servers, arguments.get("server")
         if servers is None or not spec.builtin or spec.tool != ENABLE or not isinstance(name, str):
             return ""
         return servers.runs(name)
@@ -259,16 +235,16 @@ class Engine:
 
     @property
     def _next_turn(self) -> int:
-        return self._session.transcript.last_turn + 1
+        return self.session.transcript.last_turn + 1
 
     @property
     def _offered(self) -> Mapping[str, ToolSpec]:
-        return self._with_builtins(self._session.offer("all"))
+        return self._with_builtins(self.session.offer("all"))
 
     @property
     def offer(self) -> Offer:
         """The servers' tools that the next request holds, and those behind a search."""
-        return self._session.offer(self.settings.tools)
+        return self.session.offer(self.settings.tools)
 
     def in_each_request(self, taken: int) -> int:
         """Return the tokens of tools that each request holds where the tools that are on take `taken`."""
@@ -278,7 +254,7 @@ class Engine:
         return max(taken - tokens(one for one in offer.behind.values() if one.offer == "search"), 0)
 
     def _with_builtins(self, offer: Offer) -> Mapping[str, ToolSpec]:
-        settings, session = self.settings, self._session
+        settings, session = self.settings, self.session
         wanted = settings.builtin_tools | STRATEGIES[settings.strategy].tools
         return offered(with_programs(offer.callable, session), wanted, session)
 
@@ -286,11 +262,11 @@ class Engine:
 
     def record(self, event: EventT) -> EventT:
         """Give a new event that belongs to no turn its place among the session's events, and folds it in."""
-        return self._session.record(event)
+        return self.session.record(event)
 
     def edit_todo(self, items: Sequence[ev.TodoItem]) -> ev.TodoChanged | None:
         """Put the user's own list in place. While a turn runs its stream carries the event; else it is returned."""
-        self._session.todo_edited = True
+        self.session.todo_edited = True
         event = ev.TodoChanged(items=tuple(items), by="user")
         if self.turn is not None and self.turn.running:
             self.turn.emit(event)
@@ -300,17 +276,17 @@ class Engine:
     def undo_turn(self) -> ev.TurnUndone | None:
         """Take the newest turn out of the conversation; None when there is none. No turn may run."""
         self._must_be_idle()
-        turn = self._session.transcript.turn
+        turn = self.session.transcript.turn
         if turn is None:
             return None
-        self._session.calls.clear()  # what they were allowed went with them
+        self.session.calls.clear()  # what they were allowed went with them
         for call in turn.calls:
             self.background.cancel_call(call.id)
         return self.record(ev.TurnUndone(undone=turn.number))
 
     def undo_compaction(self) -> ev.HistoryCompacted | None:
         self._must_be_idle()
-        none_there = self._session.transcript.compaction is None
+        none_there = self.session.transcript.compaction is None
         return None if none_there else self.record(ev.HistoryCompacted(summary="", covers=0))
 
     def begin(self, session_id: str | None = None) -> None:
@@ -320,7 +296,7 @@ class Engine:
         """Go on with a stored session, whose events add up to `transcript`: the engine's own from now on. No turn
         may run."""
         self._must_be_idle()
-        session, before = self._session, transcript.session
+        session, before = self.session, transcript.session
         session.stamper = Stamper(session_id, self._clock, transcript.last_seq + 1)
         session.transcript = transcript
         session.other_model = before is not None and (before.provider, before.model) != (

@@ -204,9 +204,6 @@ class Turn(Decidable):
         return as_checklist(left) if left else ""
 
     def spent(self) -> str | None:
-        return self._limit_reached()
-
-    def _limit_reached(self) -> str | None:
         settings, view = self.settings, self._session.transcript.turn
         tokens, cost = (view.tokens, view.cost or 0.0) if view is not None else (0, 0.0)
         if settings.max_price is not None and cost >= settings.max_price and cost > 0:
@@ -305,7 +302,7 @@ class Turn(Decidable):
             if event.cost is None and self.settings.max_price is not None and not self._unpriced:
                 self.notice("warning", "The price of this model isn't known, so max_price can't be kept.")
             self._unpriced = self._unpriced or event.cost is None
-            if self._host is not None and (limit := self._limit_reached()):
+            if self._host is not None and (limit := self.spent()):
                 self._stop(Ending("failed", limit))  # there is no next request to refuse
 
     # The main task

@@ -9,13 +9,11 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
-from console_app.config.servers import ServerChoice
 from console_app.domain import Outcome, ToolResult, ToolSpec, UsageError, one_line, ports, safe_text
 from console_app.engine import ManualCall
 from console_app.headless.interrupts import TimeToEnd
 from console_app.headless.output import OutputStreams
 from console_app.mcp_client import Hub, ServerState, ServerStatus
-from console_app.records import replace
 
 _CLOSING = 3.0  # seconds
 _DOWN = frozenset({ServerState.FAILED, ServerState.STOPPED, ServerState.NEEDS_SIGN_IN})
@@ -127,16 +125,6 @@ def _arguments(text: str, label: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UsageError(f"the arguments of {label} have to be a JSON object")
     return cast("dict[str, Any]", value)
-
-
-def needed_servers(choice: ServerChoice, calls: Sequence[ManualCall]) -> ServerChoice:
-    """Choose only the servers that the calls name, so that no other is started. Raises UsageError for one not there."""
-    needed = [server for server in choice.servers if any(call.label.startswith(f"{server.name}.") for call in calls)]
-    for call in calls:
-        if not any(call.label.startswith(f"{server.name}.") for server in needed):
-            known = ", ".join(server.name for server in choice.servers) or "none"
-            raise UsageError(f"no server has a tool {call.label}", f"Servers: {known} (fanout mcp list).")
-    return replace(choice, servers=tuple(server.model_copy(update={"disabled": False}) for server in needed))
 
 
 class NamedTools:

@@ -45,7 +45,7 @@ def preload() -> None:
 
 async def list_models(config: ProviderConfig) -> list[str]:
     """Return the models that the endpoint itself lists (`GET .../models`), in its order. Raises ProviderError."""
-    provider = open_provider(config)
+    provider = await asyncio.to_thread(open_provider, config)  # the first of its format imports that
     try:
         return await provider.models()
     finally:

@@ -570,7 +570,7 @@ def test_an_agent_of_others_is_an_agent_like_any(do: str, background: bool) -> N
         events = await play(engine, react=decide)
         assert ending(events).outcome == "completed"
         if background:
-            turn = Turn(engine._session, UserMessage(content=""), 9)
+            turn = Turn(engine.session, UserMessage(content=""), 9)
             while more := await engine.background.next_slice(16):
                 for event in more:
                     decide(turn, event)

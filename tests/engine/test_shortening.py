@@ -139,7 +139,7 @@ def test_each_time_halves_it_or_leaves_each_result_its_least(sizes: list[int], w
 
 
 def session_of(engine: Engine) -> Session:
-    return engine._session
+    return engine.session
 
 
 @each("api", APIS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -33,6 +34,23 @@ async def main(folder):
 with tempfile.TemporaryDirectory() as folder:
     asyncio.run(main(pathlib.Path(folder)))
 """
+PROGRAMS = """
+import asyncio, pathlib, sys, tempfile
+from console_app.mcp_client.connecting import sdk
+from console_app.mcp_client.hub import Hub
+from tests.mcp_client.conftest import faulty
+
+async def main(folder):
+    hub = Hub([faulty("plain", name=f"program{n}") for n in range(2)], log_dir=folder, files_dir=folder)
+    await asyncio.to_thread(sdk.preload)
+    await hub.start()
+    await hub.ready()
+    print(len(hub.tools()), {"jsonschema", "mcp.client.auth"} & sys.modules.keys())
+    await hub.close()
+
+with tempfile.TemporaryDirectory() as folder:
+    asyncio.run(main(pathlib.Path(folder)))
+"""
 
 
 def _run(code: str) -> str:
@@ -47,3 +65,7 @@ def test_the_hub_alone_loads_no_sdk() -> None:
 
 def test_servers_of_every_kind_start_at_once() -> None:
     assert _run(MANY) == "['connection refused at http://127.0.0.1:9', 'ready']\n"
+
+
+def test_programs_with_plain_schemas_load_neither_the_validator_nor_what_signs_in() -> None:
+    assert re.fullmatch(r"[1-9]\d* set\(\)\n", _run(PROGRAMS))

@@ -6,14 +6,16 @@ Each costs its own tool or result at most. What would take for ever here would e
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
+from jsonschema.validators import validator_for
 
 from console_app.domain.schema.forms import Field, form_of
 from console_app.domain.tools import Outcome
 from console_app.mcp_client import ServerState
 from console_app.mcp_client.offering.reading import MOST_LISTED
-from console_app.mcp_client.tools.schemas import judged
+from console_app.mcp_client.tools.schemas import check_schema, judged
 from console_app.textcalls.model import ToolSignature
 from console_app.textcalls.tool_schemas import ToolSchemas
 from tests.each import each
@@ -83,6 +85,42 @@ def test_what_a_schema_says_of_a_value_is_judged_as_the_library_does() -> None:
         judged({"properties": {"items": {"uniqueItems": True}}}, {"items": [1, 1]}) == "[1, 1] has non-unique elements"
     )
     assert judged({"patternProperties": {"^a": {"type": "null"}}}, {"ab": 1}) == "1 is not of type 'null'"
+
+
+WORDS: dict[str, tuple[Any, ...]] = {
+    "type": ("string", ["string", "null"], [], ["null", "null"], ["text"], 1),
+    "required": (["a"], ["a", "a"], [1], True),
+    "properties": ({"a": {"minimum": 1}}, {"a": {"minimum": "1"}}, [], {"a": 1}),
+    "$defs": ({"a": True}, {"a": 1}, 1),
+    "items": ({"type": "null"}, {"type": "none"}, True, 1),
+    "additionalProperties": (False, {"anyOf": []}, "no"),
+    "anyOf": ([{}], [True], [], [1], {}),
+    "oneOf": ([{"$ref": "#"}], [{"$ref": 1}]),
+    "allOf": ([{}], "all"),
+    "minimum": (1, 1.5, True, "1"),
+    "exclusiveMaximum": (0, False),
+    "minLength": (0, 1, -1, True, 1.5, 2.0),
+    "maxItems": (3, -3, None),
+    "uniqueItems": (True, 1),
+    "examples": ([1], 1),
+    "enum": ([1, "a", None], "a"),
+    "const": (None, {"a": [1]}),
+    "default": (1,),
+    "format": ("date", 1),
+    "title": ("A title", None),
+    "$schema": ("http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema", 1),
+}
+
+
+@each("word, value", [(word, value) for word, values in WORDS.items() for value in values])
+def test_a_schema_is_taken_or_refused_as_the_library_does(word: str, value: Any) -> None:
+    for schema in ({"type": "object", word: value}, {"properties": {"inner": {word: value}}}):
+        try:
+            validator_for(schema).check_schema(schema)
+        except Exception:
+            assert check_schema(schema)
+        else:
+            assert check_schema(schema) == ""
 
 
 @each("name", OFFERED)

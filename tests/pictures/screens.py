@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pyte.screens import Char
+from rich.style import Style
 
-from console_app.tui.recording.svg import Look, Recording, Row, Screen, StyledRun
+from console_app.tui.recording.svg import Recording, Row, Screen, StyledRun
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 
@@ -47,21 +48,22 @@ def _row(terminal: Terminal, line: int) -> Row:
         char = cells[column]
         if not char.data:
             continue  # the second half of a wide character
-        look = _look(char)
+        style = _style(char)
         wide = column + 1 < terminal.columns and not cells[column + 1].data
-        if runs and runs[-1].look == look:
+        if runs and runs[-1].style == style:
             last = runs.pop()
-            runs.append(StyledRun(last.at, last.cells + 1 + wide, last.text + char.data, look))
+            runs.append(StyledRun(last.at, last.cells + 1 + wide, last.text + char.data, style))
         else:
-            runs.append(StyledRun(column, 1 + wide, char.data, look))
+            runs.append(StyledRun(column, 1 + wide, char.data, style))
     return tuple(runs)
 
 
-def _look(char: Char) -> Look:
+def _style(char: Char) -> Style:
     ink, ground = _hex(char.fg), _hex(char.bg)
     if char.reverse:
         ink, ground = ground or "#101010", ink or "#d0d0d0"
-    return Look(ink, ground, char.bold, char.italics, char.underscore, char.strikethrough)
+    flags = {"bold": char.bold, "italic": char.italics, "underline": char.underscore, "strike": char.strikethrough}
+    return Style(color=ink or None, bgcolor=ground or None, **{name: True for name, on in flags.items() if on})
 
 
 def _hex(colour: str) -> str:

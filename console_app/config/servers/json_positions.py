@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from console_app.config.files import line_column
 from console_app.records import dataclass, field
 
 Path = tuple[str | int, ...]
@@ -42,10 +43,6 @@ class Document:
         for place, (begin, end) in self.spans.items():
             if place[: len(path)] == path and self.text[begin] == '"':
                 yield place, self.text[begin:end]
-
-
-def line_column(text: str, offset: int) -> tuple[int, int]:
-    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
 def parse(text: str) -> Document:

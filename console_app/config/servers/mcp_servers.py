@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from console_app.config.files import disk
+from console_app.config.files import disk, line_column
 from console_app.config.secrets import Redactor, keys_in, secret_sources
 from console_app.config.servers import json_positions
 from console_app.domain import ConfigError, safe_text
@@ -395,7 +395,7 @@ class _Reader:
         self, where: json_positions.Path, server: str, text: str, *, fatal: bool = False, offset: int | None = None
     ) -> EntryProblem:
         known = self._document.position(where)
-        line, column = known if offset is None else json_positions.line_column(self._document.text, offset)
+        line, column = known if offset is None else line_column(self._document.text, offset)
         problem = EntryProblem(self._path, line, column, ".".join(map(str, where)), text, server, fatal)
         self._problems.append(problem)
         return problem

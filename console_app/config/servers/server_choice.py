@@ -43,6 +43,16 @@ class ServerChoice:
         """Say where the servers are written; "" for nowhere."""
         return " and ".join(one_line(str(file)) for file in self.files)
 
+    def needed_for(self, labels: Collection[str]) -> ServerChoice:
+        """Choose only the servers whose tools are named, SERVER.TOOL, so that no other is started. Raises UsageError
+        for one that isn't there."""
+        needed = [one for one in self.servers if any(label.startswith(f"{one.name}.") for label in labels)]
+        for label in labels:
+            if not any(label.startswith(f"{server.name}.") for server in needed):
+                known = ", ".join(server.name for server in self.servers) or "none"
+                raise UsageError(f"no server has a tool {label}", f"Servers: {known} (fanout mcp list).")
+        return replace(self, servers=tuple(server.model_copy(update={"disabled": False}) for server in needed))
+
 
 def choose_servers(
     paths: Paths,

@@ -21,7 +21,7 @@ from console_app.console.files.mentions import FileMention, LineRange, file_ment
 from console_app.domain import Attachment, FanoutError, UserMessage, amounts, errors, one_line, safe_text
 from console_app.mcp_client import MOST_TEXT, compose, names_something
 from console_app.mcp_client.offering import typed_names
-from console_app.records import dataclass
+from console_app.records import dataclass, field
 
 if TYPE_CHECKING:
     from console_app.mcp_client import Hub
@@ -108,26 +108,16 @@ class _Named:
     key: tuple[object, ...]
 
 
+@dataclass(eq=False)
 class Attachments:
     """Read the files, pictures and resources that the prompts of one conversation name. Files are read in a thread."""
 
-    def __init__(
-        self,
-        folder: Path,
-        saved: Path | None,
-        hub: Hub | None,
-        no_pictures: Callable[[], str],
-        *,
-        named: bool = True,
-    ) -> None:
-        """`folder` is where relative paths begin; `saved` keeps pictures (None: none can go along); `no_pictures` is
-        why the model sees none. `named`: messages are kept."""
-        self._folder = folder
-        self._saved = saved
-        self._named_later = named
-        self._hub = hub
-        self._no_pictures = no_pictures
-        self._chips: dict[tuple[object, ...], Chip] = {}
+    _folder: Path  # where relative paths begin
+    _saved: Path | None  # keeps pictures; None: none can go along
+    _hub: Hub | None
+    _no_pictures: Callable[[], str]  # why the model sees none
+    named: bool = True  # messages are kept
+    _chips: dict[tuple[object, ...], Chip] = field(default_factory=dict[tuple[object, ...], Chip])
 
     def may_name(self, text: str) -> bool:
         """Tell whether `compose` would have anything to ask or read, without a look at the disk."""
@@ -213,7 +203,7 @@ class Attachments:
     def _saved_picture(self, read: attached_files.ReadFile, *, sent: bool = True) -> Attachment:
         if not read.picture or self._saved is None:
             return read.attachment
-        path = save_picture(self._saved, read.picture, read.attachment, named=sent and self._named_later)
+        path = save_picture(self._saved, read.picture, read.attachment, named=sent and self.named)
         return read.attachment.model_copy(update={"path": safe_text.encodable(str(path))})
 
     def _look(self, text: str) -> list[Chip]:

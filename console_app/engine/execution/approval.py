@@ -236,46 +236,28 @@ class Approvals:
         waiting = self._waiting.get(call_id)
         return waiting is not None and (waiting.always or waiting.spec.require_approval)
 
-    def resolve(
-        self,
-        call_id: str,
-        decision: Decision,
-        arguments: dict[str, Any] | None,
-        feedback: str | None,
-        shown: str | None = None,
-        displayed: str | None = None,
-        licensed: bool = False,
-    ) -> bool:
-        """Take a person's answer; False when the call doesn't wait, or waits on. `shown` is the fingerprint of the tool
-        that was shown (None: the first one asked about): approving another than there is now counts for nothing.
-        `licensed` lets calls of that form go on that wait for nothing else."""
+    def resolve(self, call_id: str, given: Resolution) -> bool:
+        """Take a person's answer; False when the call doesn't wait, or waits on. Approving another tool than there is
+        now counts for nothing. `licensed` lets calls of that form go on that wait for nothing else."""
         if not self.waits(call_id):
             return False
         waiting = self._waiting[call_id]
-        edited: dict[str, Any] | None = None
-        if decision is Decision.ALLOW:
+        edited, shown = None, waiting.first if given.definition is None else given.definition
+        if given.decision is Decision.ALLOW:
             self._renew(waiting)
             try:
-                edited = self._checked(waiting, arguments, waiting.first if shown is None else shown)
+                edited = self._checked(waiting, given.arguments, shown)
             except args.UnreadableArguments as error:
                 self._emit(ev.Notice(level="warning", text=f"{waiting.spec.label} still waits: {error}."))
                 return False
-        words = feedback.strip() if feedback else ""
-        if decision is Decision.DENY and waiting.call.unlicensed:
+        words = given.feedback.strip() if given.feedback else ""
+        if given.decision is Decision.DENY and waiting.call.unlicensed:
             words = words or results.QUOTATION
-        definition = waiting.first if shown is None else shown
-        waiting.answer.set_result(
-            Resolution(
-                decision,
-                ev.DecidedBy.USER,
-                edited,
-                words or None,
-                definition=definition or None,
-                displayed=displayed,
-                licensed=licensed and decision is Decision.ALLOW and bool(waiting.call.unlicensed),
-            )
-        )
-        if licensed and waiting.call.unlicensed:
+        licenses = given.licensed and bool(waiting.call.unlicensed)
+        licensed = licenses and given.decision is Decision.ALLOW
+        taken = replace(given, arguments=edited, feedback=words or None, definition=shown or None, licensed=licensed)
+        waiting.answer.set_result(taken)
+        if licenses:
             self._license(waiting.call.dialect)
         return True
 
@@ -367,8 +349,9 @@ class Decidable(Activity):
         in this form. `shown` is the fingerprint of the tool that was shown, `displayed` the hash of the lines. False
         when the call doesn't wait; with a notice, it waits on when the tool is another now, or arguments don't fit or
         are denied."""
-        asked = self._approvals_of(call_id)
-        return asked is not None and asked.resolve(call_id, decision, arguments, feedback, shown, displayed, licensed)
+        asked, user = self._approvals_of(call_id), ev.DecidedBy.USER
+        given = Resolution(decision, user, arguments, feedback, None, shown, displayed, licensed)
+        return asked is not None and asked.resolve(call_id, given)
 
     def is_as_shown(self, call_id: str, shown: str | None) -> bool:
         asked = self._approvals_of(call_id)

@@ -16,7 +16,7 @@ from console_app.domain import Outcome, ToolResult, ToolSpec, plural, ports
 from console_app.domain import chunks as ch
 from console_app.domain import events as ev
 from console_app.domain.transcript import MOST_LIMITS, ends_at
-from console_app.engine.activity import GRACE, Activity, usage_reported
+from console_app.engine.activity import GRACE, Activity
 from console_app.engine.calls import results
 from console_app.engine.calls.call_execution import MOST_SENT, CallExecution, GatheredOutput
 from console_app.engine.calls.slots import agents_at_once, limits_of
@@ -24,7 +24,7 @@ from console_app.engine.execution.approval import Approvals
 from console_app.engine.execution.builtin_specs import is_agent
 from console_app.engine.execution.hooks import CallHooks
 from console_app.engine.session import Session
-from console_app.records import dataclass
+from console_app.records import asdict, dataclass
 
 SAME_CALL = "the same call as another of this answer: it runs once for both"
 _OWN_ENDS = frozenset({Outcome.SUCCEEDED, Outcome.FAILED, Outcome.TIMED_OUT})
@@ -369,4 +369,4 @@ class _Reporter:
             self._activity.emit(ev.CallAnswered(call_id=self._call.id, what=what, how=how))
 
     def used(self, usage: ch.UsageChunk) -> None:
-        self._activity.emit(usage_reported(usage, self._call.id))
+        self._activity.emit(ev.UsageReported(call_id=self._call.id, **asdict(usage)))

@@ -25,7 +25,7 @@ from typing import Any, TypeVar, cast
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
-from mcp.client.auth import OAuthClientProvider, OAuthRegistrationError, OAuthTokenError, TokenStorage
+from mcp.client.auth import OAuthClientProvider, OAuthRegistrationError, OAuthTokenError
 from mcp.client.auth.utils import extract_resource_metadata_from_www_auth, issuers_match
 from mcp.shared.auth import (
     AuthorizationCodeResult,
@@ -61,16 +61,46 @@ _ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
 
 class GuardedSteps(OAuthClientProvider):
-    """The SDK's flow, guarded. How it is granted, by a person or by a secret of its own, is a subclass's."""
+    """The SDK's flow, guarded, and the SDK's TokenStorage over what is kept of one server. How it is granted, by a
+    person or by a secret of its own, is a subclass's."""
 
-    def __init__(
-        self, url: str, plan: AuthPlan, stored: StoredSignIn, client: OAuthClientMetadata, storage: TokenStorage
-    ) -> None:
-        super().__init__(url, client, storage, client_metadata_url=plan.client_metadata_url or None)
+    def __init__(self, url: str, plan: AuthPlan, stored: StoredSignIn, client: OAuthClientMetadata) -> None:
+        super().__init__(url, client, self, client_metadata_url=plan.client_metadata_url or None)
         self._stored = stored
         self._plan = plan
 
     def close(self) -> None: ...
+
+    async def get_tokens(self) -> OAuthToken | None:
+        return model_of(OAuthToken, (await self._stored.read()).get("tokens"))
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        expires_at = None if tokens.expires_in is None else time.time() + tokens.expires_in
+        await self._stored.update(tokens=dump(tokens), expires_at=expires_at)
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        """Return the client of mcp.json, else the one registered before for the same place to come back to."""
+        plan = self._plan
+        if plan.client_id:
+            method = plan.token_endpoint_auth_method or ("client_secret_basic" if plan.client_secret else "none")
+            return OAuthClientInformationFull(
+                client_id=plan.client_id,
+                client_secret=plan.client_secret or None,
+                redirect_uris=self.context.client_metadata.redirect_uris,
+                token_endpoint_auth_method=method,
+            )
+        client = model_of(OAuthClientInformationFull, (await self._stored.read()).get("client"))
+        return client if client is not None and self._comes_back_here(client) else None
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        """Keep a registration. Raises SignInRefused for one that would lead the code elsewhere."""
+        if not self._comes_back_here(client_info):
+            raise SignInRefused("the authorization server registered another place to come back to")
+        await self._stored.update(client=dump(client_info))
+
+    def _comes_back_here(self, client: OAuthClientInformationFull) -> bool:
+        ours = self.context.client_metadata.redirect_uris or ()
+        return not client.redirect_uris or not set(ours).isdisjoint(client.redirect_uris)
 
     def _check_flow(self) -> None:
         """Raise SignInRefused where the authorization server doesn't do what this way of signing in needs."""
@@ -303,56 +333,18 @@ class BearerAuth(httpx2.Auth):
         yield request
 
 
-class StoredTokens:
-    """The SDK's TokenStorage over what is kept of one server."""
-
-    def __init__(self, stored: StoredSignIn, plan: AuthPlan, redirect_uri: str = "") -> None:
-        self._stored = stored
-        self._plan = plan
-        self._redirect_uri = redirect_uri
-
-    async def get_tokens(self) -> OAuthToken | None:
-        return model_of(OAuthToken, (await self._stored.read()).get("tokens"))
-
-    async def set_tokens(self, tokens: OAuthToken) -> None:
-        expires_at = None if tokens.expires_in is None else time.time() + tokens.expires_in
-        await self._stored.update(tokens=dump(tokens), expires_at=expires_at)
-
-    async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """Return the client of mcp.json, else the one registered before for the same place to come back to."""
-        plan = self._plan
-        if plan.client_id:
-            method = plan.token_endpoint_auth_method or ("client_secret_basic" if plan.client_secret else "none")
-            return OAuthClientInformationFull(
-                client_id=plan.client_id,
-                client_secret=plan.client_secret or None,
-                redirect_uris=[AnyUrl(self._redirect_uri)] if self._redirect_uri else None,
-                token_endpoint_auth_method=method,
-            )
-        client = model_of(OAuthClientInformationFull, (await self._stored.read()).get("client"))
-        known = [str(uri) for uri in client.redirect_uris or ()] if client is not None else []
-        return client if not known or self._redirect_uri in known else None
-
-    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Keep a registration. Raises SignInRefused for one that would lead the code elsewhere."""
-        if client_info.redirect_uris and self._redirect_uri not in map(str, client_info.redirect_uris):
-            raise SignInRefused("the authorization server registered another place to come back to")
-        await self._stored.update(client=dump(client_info))
-
-
 class SignIn(GuardedSteps):
     """The SDK's provider, with its memory between runs. `open_page` gets the address for the user's browser."""
 
     def __init__(self, url: str, plan: AuthPlan, stored: StoredSignIn, open_page: OpenPage, back: Callback) -> None:
         self._callback = back
-        redirect_uri = f"http://127.0.0.1:{back.port}{PATH}"
         client = OAuthClientMetadata(
             client_name="Fanout",
-            redirect_uris=[AnyUrl(redirect_uri)],
+            redirect_uris=[AnyUrl(f"http://127.0.0.1:{back.port}{PATH}")],
             grant_types=["authorization_code", "refresh_token"],
             response_types=["code"],
         )
-        super().__init__(url, plan, stored, client, StoredTokens(stored, plan, redirect_uri))
+        super().__init__(url, plan, stored, client)
         self.context.redirect_handler = self._to_browser
         self.context.callback_handler = self._from_browser
         self._open_page = open_page
@@ -423,7 +415,7 @@ class MachineSignIn(GuardedSteps):
 
     def __init__(self, url: str, plan: AuthPlan, stored: StoredSignIn) -> None:
         client = OAuthClientMetadata(redirect_uris=None, grant_types=[_GRANT])
-        super().__init__(url, plan, stored, client, StoredTokens(stored, plan))
+        super().__init__(url, plan, stored, client)
 
     async def _grant(self) -> httpx2.Request:
         context, plan = self.context, self._plan

@@ -28,15 +28,13 @@ _ROOTS = (
 
 
 def preload() -> None:
-    """Import the SDK and all of ours that needs it; meant for a thread, after the first paint.
+    """Import the SDK and what a program's connection needs of ours; meant for a thread, after the first paint.
 
     Where a file can't be opened now, as servers that start have all descriptors, whoever needs it imports it then.
     """
     with suppress(OSError):
-        for name in ("connecting.session", "transport.stdio", "transport.http", "connecting.oauth"):
+        for name in ("connecting.session", "transport.stdio"):
             _import(name)
-        with _one_at_a_time:
-            importlib.import_module("jsonschema")  # 0.1 s that the first listing would take
 
 
 async def load(name: str) -> ModuleType:

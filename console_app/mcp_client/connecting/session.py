@@ -702,8 +702,7 @@ def _pages(error: MCPError) -> Sequence[types.ElicitRequestURLParams]:
 def _checked(
     tools: dict[str, types.Tool], rejected: list[LeftOut]
 ) -> tuple[tuple[types.Tool, ...], tuple[LeftOut, ...]]:
-    # In a thread: checking a schema takes a millisecond and there may be a thousand. It also loads the validator,
-    # which would otherwise make the first calls wait 0.1 s.
+    # In a thread: checking a schema takes a millisecond, there may be a thousand, and the first may load the validator.
     accepted: list[types.Tool] = []
     for tool in tools.values():
         if problem := check_schema(tool.input_schema):

@@ -8,6 +8,7 @@ like `(a+)+$`, or references that double with each level, would stop the console
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import cache
@@ -33,6 +34,8 @@ _LONGEST_CHECKED: Final = 100_000  # and characters
 MOST_STEPS: Final = 50_000  # words of a schema that are held against parts of a result: a third of a second
 MOST_UNIQUE: Final = 200  # items that are compared with each other
 _AT_ONCE: Final = 200  # parts of a result that are judged without leaving the event loop
+# Versions in which the words of a plain schema mean the same.
+_ALIKE: Final = ("http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema")
 _LEFT_OUT = ("unevaluatedProperties", "unevaluatedItems")  # these go through the schema in a way of their own
 Check = Callable[[Any, Any, Any, Any], Iterable[Any] | None]
 
@@ -81,7 +84,7 @@ def check_schema(schema: dict[str, Any]) -> str:
         return next((_invalid(where, wrong) for where, wrong in json_schema.faults(schema)), "")
     if size.depth <= DEEPEST and _is_plain(schema) and not any(json_schema.faults(schema)):
         return ""
-    # jsonschema takes 0.1 s to import; the SDK needs it as well, for structured results.
+    # jsonschema takes 0.1 s to import and 4 MB; most servers have only plain schemas.
     from jsonschema import SchemaError
     from jsonschema.validators import validator_for
 
@@ -103,12 +106,24 @@ def _is_plain(schema: Any) -> bool:
 
 def _fits(word: str, value: Any) -> bool:
     match word, value:
-        case ("default", _) | (("title" | "description" | "type"), str()) | ("enum", [*_]):
+        case (("default" | "const"), _) | (("enum" | "examples"), [*_]) | ("uniqueItems", bool()):
             return True
-        case "required", [*names]:
+        case (("title" | "description" | "type" | "format" | "$ref"), str()):
+            return True
+        case "$schema", _:
+            return value in _ALIKE
+        case _, bool() if word not in ("items", "additionalProperties"):  # a number as well, to Python
+            return False
+        case (("minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum"), int() | float()):
+            return True
+        case (("minLength" | "maxLength" | "minItems" | "maxItems"), int()):
+            return value >= 0
+        case (("required" | "type"), [*names]):
             return all(isinstance(name, str) for name in names) and len({*names}) == len(names)
-        case "properties", {**inner}:
+        case (("properties" | "$defs"), {**inner}):
             return all(map(_is_plain, inner.values()))
+        case (("anyOf" | "oneOf" | "allOf"), [_, *_]):
+            return all(map(_is_plain, value))
         case (("items" | "additionalProperties"), _):
             return _is_plain(value)
         case _:
@@ -159,7 +174,8 @@ class OutputSchemas:
         given = result.structured_content
         if cut_of(given):
             return  # its beginning, with words in place of the rest
-        if measure(given).parts <= _AT_ONCE and measure(schema).parts <= _AT_ONCE:
+        loaded = "jsonschema" in sys.modules
+        if loaded and measure(given).parts <= _AT_ONCE and measure(schema).parts <= _AT_ONCE:
             problem = judged(schema, given)
         else:
             problem = await asyncio.to_thread(judged, schema, given)
@@ -174,7 +190,7 @@ def _mark(result: CallToolResult, problem: str) -> None:
 
 def judged(schema: Mapping[str, Any], value: Any) -> str:
     """Say what speaks against `value`, in one line, or "": nothing does, or it can't be told."""
-    import jsonschema  # loaded with the first list of tools
+    import jsonschema
     import referencing
     from referencing.exceptions import Unresolvable
 

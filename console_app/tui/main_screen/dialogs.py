@@ -78,7 +78,7 @@ class Dialogs:
         self._ui.app.theme = picked
         if self._services.remember_theme is not None:
             try:
-                self._services.remember_theme(picked)
+                await asyncio.to_thread(self._services.remember_theme, picked)
             except FanoutError as error:
                 self._ui.tell("warning", error.line)
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from html import escape
 
 from rich.cells import cell_len
-from rich.color import Color
+from rich.color import Color, ColorSystem
 from rich.segment import Segment
 from rich.style import Style
 
@@ -20,23 +21,11 @@ from console_app.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """Colours as #rrggbb, "" for the screen's own; and how letters stand."""
-
-    ink: str = ""
-    ground: str = ""
-    bold: bool = False
-    italic: bool = False
-    underline: bool = False
-    strike: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class StyledRun:
     at: int
     cells: int
     text: str
-    look: Look
+    style: Style  # with colours of 24 bits, or the screen's own
 
 
 Row = tuple[StyledRun, ...]
@@ -68,8 +57,8 @@ class Recording:
             text = "" if before else "\x1b[?25l\x1b[2J"
             for line, row in enumerate(screen.rows, 1):
                 if line > len(before) or before[line - 1] != row:
-                    painted = "".join(f"\x1b[{_codes(run.look)}m{run.text}" for run in row)
-                    text += f"\x1b[{line};1H{painted}\x1b[0m\x1b[K"
+                    painted = "".join(run.style.render(run.text, color_system=ColorSystem.TRUECOLOR) for run in row)
+                    text += f"\x1b[{line};1H{painted}\x1b[K"
             lines.append([screen.at, "o", text])
             before = screen.rows
         lines.append([self.seconds, "o", "\x1b[0m"])
@@ -85,40 +74,31 @@ class Recording:
 
 def row_of(segments: Iterable[Segment]) -> Row:
     runs: list[StyledRun] = []
-    at, begin, text, look = 0, 0, "", Look()
+    at, begin, text, style = 0, 0, "", Style.null()
     for segment in segments:
         shown = segment.text if segment.text.isprintable() else one_line(segment.text)
-        this = _look_of(segment.style)
-        if this != look and text:
-            runs.append(StyledRun(begin, at - begin, text, look))
+        this = _drawn_style(segment.style or Style.null())
+        if this != style and text:
+            runs.append(StyledRun(begin, at - begin, text, style))
             begin, text = at, ""
-        text, look, at = text + shown, this, at + cell_len(segment.text)
-    return (*runs, StyledRun(begin, at - begin, text, look)) if text else tuple(runs)
+        text, style, at = text + shown, this, at + cell_len(segment.text)
+    return (*runs, StyledRun(begin, at - begin, text, style)) if text else tuple(runs)
 
 
-def _look_of(style: Style | None) -> Look:
-    if style is None:
-        return Look()
+@lru_cache(1024)
+def _drawn_style(style: Style) -> Style:
     ink, ground = _hex(style.color), _hex(style.bgcolor)
     if style.reverse:
         ink, ground = ground or "#000000", ink or "#ffffff"
     if style.dim and ink and ground:  # drawn nearer to its ground
         pairs = ((int(ink[at : at + 2], 16), int(ground[at : at + 2], 16)) for at in (1, 3, 5))
         ink = "#" + "".join(f"{(one * 3 + other * 2) // 5:02x}" for one, other in pairs)
-    return Look(ink, ground, bool(style.bold), bool(style.italic), bool(style.underline), bool(style.strike))
+    flags = {name: getattr(style, name) or None for name in ("bold", "italic", "underline", "strike")}
+    return Style(color=ink or None, bgcolor=ground or None, **flags)
 
 
 def _hex(color: Color | None) -> str:
     return "" if color is None or color.is_default else color.get_truecolor().hex
-
-
-def _codes(look: Look) -> str:
-    flags = ((look.bold, "1"), (look.italic, "3"), (look.underline, "4"), (look.strike, "9"))
-    codes = ["0", *(code for on, code in flags if on)]
-    for colour, kind in ((look.ink, "38"), (look.ground, "48")):
-        if colour:
-            codes.append(f"{kind};2;{';'.join(str(int(colour[at : at + 2], 16)) for at in (1, 3, 5))}")
-    return ";".join(codes)
 
 
 WIDTH, HEIGHT = 8.4, 18.0  # of a cell, in pixels
@@ -132,17 +112,17 @@ Times = list[tuple[float, float]]
 
 def _drawn(recording: Recording) -> str:
     shown = _shown(recording)
-    looks: dict[Look, str] = {}
-    drawn = [_row(line, row, looks) for line, row in shown]
+    classes: dict[Style, str] = {}
+    drawn = [_row(line, row, classes) for line, row in shown]
     width, height = recording.columns * WIDTH + 2 * MARGIN, recording.lines * HEIGHT + 2 * MARGIN
     first = next((run for screen in recording.screens for row in screen.rows for run in row), None)
-    ground = (first.look.ground if first is not None else "") or _GROUND  # the margin has that of the first cell
+    ground = _hex(first.style.bgcolor if first is not None else None) or _GROUND  # the margin has the first cell's
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
         f'height="{height:g}" role="img" aria-label="A recorded Fanout session">',
         "<style>",
         f"text{{font:14px {_FONT};fill:{_INK};white-space:pre}}",
-        *(f".{name}{{{_css(look)}}}" for look, name in looks.items()),
+        *(f".{name}{{{_css(style)}}}" for style, name in classes.items()),
         *_motion(shown.values(), recording.seconds),
         "</style>",
         f'<rect width="100%" height="100%" rx="8" fill="{ground}"/>',
@@ -187,19 +167,18 @@ def _steps(times: Times, seconds: float) -> Iterator[str]:
         yield f"{100 * end / seconds:.4g}%{{visibility:{'hidden' if end < seconds else 'visible'}}}"
 
 
-def _row(line: int, row: Row, looks: dict[Look, str]) -> str:
+def _row(line: int, row: Row, classes: dict[Style, str]) -> str:
     grounds: list[str] = []
     texts: list[str] = []
     y = line * HEIGHT
     for run in row:
         x, width = run.at * WIDTH, run.cells * WIDTH
-        if run.look.ground:
+        if ground := _hex(run.style.bgcolor):
             grounds.append(
-                f'<rect x="{x:.5g}" y="{y:g}" width="{width + 0.3:.5g}" height="{HEIGHT + 0.3:g}" '
-                f'fill="{run.look.ground}"/>'
+                f'<rect x="{x:.5g}" y="{y:g}" width="{width + 0.3:.5g}" height="{HEIGHT + 0.3:g}" fill="{ground}"/>'
             )
         if run.text.strip():
-            name = looks.setdefault(run.look, f"l{len(looks)}")
+            name = classes.setdefault(run.style, f"l{len(classes)}")
             texts.append(
                 f'<text class="{name}" x="{x:.5g}" y="{y + 13.5:g}" textLength="{width:.5g}" '
                 f'lengthAdjust="spacingAndGlyphs" xml:space="preserve">{escape(run.text, quote=False)}</text>'
@@ -207,12 +186,12 @@ def _row(line: int, row: Row, looks: dict[Look, str]) -> str:
     return "".join((*grounds, *texts))
 
 
-def _css(look: Look) -> str:
-    lines = " ".join(name for name, on in (("underline", look.underline), ("line-through", look.strike)) if on)
+def _css(style: Style) -> str:
+    lines = " ".join(name for name, on in (("underline", style.underline), ("line-through", style.strike)) if on)
     rules = (
-        f"fill:{look.ink}" if look.ink else "",
-        "font-weight:bold" if look.bold else "",
-        "font-style:italic" if look.italic else "",
+        f"fill:{ink}" if (ink := _hex(style.color)) else "",
+        "font-weight:bold" if style.bold else "",
+        "font-style:italic" if style.italic else "",
         f"text-decoration:{lines}" if lines else "",
     )
     return ";".join(rule for rule in rules if rule)

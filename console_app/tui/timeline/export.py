@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Literal
-from xml.sax.saxutils import escape
 
 from rich.style import Style
 
@@ -152,7 +152,7 @@ def _text(
 
 
 def _safe(text: str) -> str:
-    return escape(one_line(text).replace("\ufffe", "?").replace("\uffff", "?"))  # which XML can't hold
+    return escape(one_line(text).replace("\ufffe", "?").replace("\uffff", "?"), quote=False)  # which XML can't hold
 
 
 def _sums(turn: TurnView, now: float) -> str:

@@ -13,7 +13,7 @@ import pytest
 from rich.segment import Segment
 from rich.style import Style
 
-from console_app.tui.recording.svg import MOST, Look, Recording, Screen, StyledRun, row_of
+from console_app.tui.recording.svg import MOST, Recording, Screen, StyledRun, row_of
 from tests.headless.inside import Inside, process_restored
 
 SCRIPT = """
@@ -112,14 +112,14 @@ def test_a_size_that_is_none_is_one_line(fanout: Inside, size: str) -> None:
 def test_a_row_keeps_its_cells_looks_and_no_control_character() -> None:
     bold = Style.parse("bold #ff0000 on #000000")
     row = row_of([Segment("a", bold), Segment("b", bold), Segment("界", None), Segment("\x1b[2J", None)])
-    assert row[0] == StyledRun(0, 2, "ab", Look("#ff0000", "#000000", bold=True))
+    assert row[0] == StyledRun(0, 2, "ab", bold)
     assert (row[1].at, row[1].text[0]) == (2, "界")
     assert row[1].text.isprintable()
 
 
 def test_a_long_recording_has_fewer_screens_and_a_bounded_size() -> None:
     rows = [
-        tuple((StyledRun(0, 60, f"{number:06} {line:06} " + "x" * 46, Look()),) for line in range(40))
+        tuple((StyledRun(0, 60, f"{number:06} {line:06} " + "x" * 46, Style.null()),) for line in range(40))
         for number in range(700)
     ]
     screens = tuple(Screen(number / 8, row) for number, row in enumerate(rows))
@@ -131,7 +131,7 @@ def test_a_long_recording_has_fewer_screens_and_a_bounded_size() -> None:
 
 def test_what_is_markup_elsewhere_is_text() -> None:
     hostile = '</text><script>x()</script>&"]]>'
-    recording = Recording(60, 1, (Screen(0.0, ((StyledRun(0, len(hostile), hostile, Look()),),)),), 1.0)
+    recording = Recording(60, 1, (Screen(0.0, ((StyledRun(0, len(hostile), hostile, Style.null()),),)),), 1.0)
     whole = ElementTree.fromstring(recording.as_svg())
     assert [one.text for one in whole.iter(f"{SVG}text")] == [hostile]
     assert json.loads(recording.as_cast().splitlines()[1])[2].count("\x1b") < 8

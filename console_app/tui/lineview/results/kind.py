@@ -401,7 +401,7 @@ def _stands_alone(text: str, at: int) -> bool:
 Table = Records | Delimited
 
 
-LANGUAGES = ("text", "python", "bash", "json", "diff", "javascript", "typescript", "yaml", "toml", "sql")
+LANGUAGES = ("text", "python", "bash", "json", "diff", "yaml", "toml")
 
 
 def use_first(is_stopped: Callable[[], bool]) -> None:

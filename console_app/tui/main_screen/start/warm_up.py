@@ -26,7 +26,6 @@ MODULES = (  # in the order in which a session is likely to need them
     "console_app.tui.main_screen.over.copying",
     "console_app.tui.asking.permissions_screen",
     "console_app.tui.main_screen.over.settings_screen",
-    "tomlkit",
     "console_app.tui.sessions.browse",
     "console_app.tui.sessions.compare",
     "console_app.tui.main_screen.over.connect_screen",
