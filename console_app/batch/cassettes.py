@@ -33,6 +33,9 @@ class ItemRecording:
         self._path, self._redactor = path, redactor
 
     def of(self, provider: ports.Provider) -> ports.Provider:
+        """Return the provider that is recorded. Raises ConfigError for an agent of others, which is no model."""
+        if provider.agent is not None:
+            raise ConfigError(f"{provider.model} is an agent, whose own traffic is not recorded", "Leave out --record.")
         self.lines.append({"model": [provider.name, provider.model, provider.protocol]})
         return _RecordedModel(provider, self.lines, self._redactor)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.each import each
 from tests.headless.inside import Inside
 from tests.wire_server import WireServer
 
+AGENT = Path(__file__).parents[1] / "acp_client" / "scripted_agent.py"
 SAME = ("status", "answer", "error", "model", "calls", "usage")
 
 
@@ -68,6 +70,18 @@ def test_an_item_without_a_recording_says_so(fanout: Inside) -> None:
     there = results(fanout.cwd / "again.jsonl")
     assert there["1"]["status"] == "completed"
     assert "--record" in there["2"]["error"]
+
+
+def test_an_agent_is_not_recorded_and_says_so(fanout: Inside) -> None:
+    command = json.dumps([sys.executable, "-S", str(AGENT), "words"])
+    fanout.write("home/config.toml", f"[agents.helper]\ncommand = {command}\n")
+    items(fanout, "hello")
+    for arguments, said in (((), ""), (("--record", "tape"), "an agent")):
+        out = f"{len(arguments)}.jsonl"
+        done = fanout.run("batch", "items.jsonl", "-m", "acp/helper", "-o", out, *arguments)
+        (one,) = results(fanout.cwd / out).values()
+        assert said in (one["error"] or "")
+        assert done.code == (1 if said else 0), one["error"]
 
 
 def test_calls_in_bulk_are_recorded_too(fanout: Inside) -> None:
