@@ -64,14 +64,14 @@ class Outbox:
     def __init__(self) -> None:
         self._events: deque[ev.Event] = deque()
         self._characters = 0  # of what is being written among them
-        self._closed = False
+        self.closed = False
         self._arrived = asyncio.Event()
         self._whole = asyncio.Event()  # something else than more of what grows has come since events were taken
         self._room = asyncio.Event()
         self._room.set()
 
     def put(self, event: ev.Event) -> None:
-        if self._closed:
+        if self.closed:
             return
         self._events.append(event)
         self._arrived.set()
@@ -92,10 +92,6 @@ class Outbox:
             self._room.set()
         return event
 
-    @property
-    def closed(self) -> bool:
-        return self._closed
-
     def __len__(self) -> int:
         return len(self._events)
 
@@ -105,13 +101,13 @@ class Outbox:
         return len(self._events) >= FLOOD
 
     def close(self) -> None:
-        self._closed = True
+        self.closed = True
         self._arrived.set()
         self._whole.set()
         self._room.set()
 
     async def take(self, limit: int) -> list[ev.Event]:
-        while not self._events and not self._closed:
+        while not self._events and not self.closed:
             self._arrived.clear()
             await self._arrived.wait()
         self._whole.clear()

@@ -221,8 +221,8 @@ class AgentTurn(Turn):
         if self.outcome is not None:
             return
         self._stopped, self._ending = True, ending
-        if self._step is not None:
-            self._step.end_now(ending)
+        if self.step_now is not None:
+            self.step_now.end_now(ending)
         self._conclude(ending)
         if self._main is not None:
             self._main.cancel()

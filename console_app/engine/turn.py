@@ -94,7 +94,7 @@ class Turn(Decidable):
         self._repetition = Repetition()
         self._unpriced = False  # a request came whose price nobody knows
         self.unsent: list[UserMessage] = []  # what `steer` was given and no request has carried, whole
-        self._step: Step | None = None
+        self.step_now: Step | None = None
         self._builtins = frozenset[str]()
         self.said = ""  # the newest text of an answer
         self._ending: Ending | None = None  # set when the turn is stopped from outside
@@ -160,7 +160,7 @@ class Turn(Decidable):
     def send_now(self) -> int:
         """Send the results that are there; the other calls end as interrupted, with their output so far. Count those; 0
         while the answer still streams."""
-        return self._step.send_now() if self._step else 0
+        return self.step_now.send_now() if self.step_now else 0
 
     def answer(self, call_id: str, text: str | None) -> bool:
         """Answer a `question.asked`, or leave it unanswered (None); False when it is not open, or the answer blank."""
@@ -179,18 +179,14 @@ class Turn(Decidable):
 
     def reconsider(self) -> int:
         agents = self._session.agents
-        found: list[Step | None] = [self._step, *(agents.steps() if agents is not None else ())]
+        found: list[Step | None] = [self.step_now, *(agents.steps() if agents is not None else ())]
         steps = {id(step): step for step in found if step is not None}
         return sum(step.approvals.reconsider() for step in steps.values())
-
-    @property
-    def step_now(self) -> Step | None:
-        return self._step
 
     def _step_of(self, call_id: str) -> Step | None:
         agents = self._session.agents
         step: Step | None = agents.step_of(call_id) if agents is not None else None
-        return step or self._step
+        return step or self.step_now
 
     # What the strategy can do
 
@@ -247,7 +243,7 @@ class Turn(Decidable):
 
     async def _run_step(self, session: Session, ask: Ask) -> StepResult:
         ask = replace(ask, given=isinstance(session.provider, ManualCallsProvider))
-        self._step = step = Step(session, self, self.provider_calls, self._repetition, self._step_number, ask)
+        self.step_now = step = Step(session, self, self.provider_calls, self._repetition, self._step_number, ask)
         try:
             return await step.run()
         finally:
@@ -358,7 +354,7 @@ class Turn(Decidable):
 
     async def _conversed(self, agent: ports.Converses, prompt: str, earlier: str) -> Ending | None:
         session = self._session
-        self._step = step = Step(session, self, self.provider_calls, self._repetition, self._step_number, Ask())
+        self.step_now = step = Step(session, self, self.provider_calls, self._repetition, self._step_number, Ask())
         self._host = Host(session, step, self)
         try:
             await agent.converse(prompt, earlier, self._host)
@@ -438,8 +434,8 @@ class Turn(Decidable):
         self._stopped = True
         self._ending = ending
         self.stopped_at = self._session.monotonic()
-        if self._step is not None:
-            self._step.ending = ending
+        if self.step_now is not None:
+            self.step_now.ending = ending
         self._main.cancel()
         return True
 

@@ -78,9 +78,9 @@ async def test_matches_are_counted_marked_and_gone_to(tmp_path: Path) -> None:
         # An answer's code, a long result and a short one, and the last answer.
         await see(pilot, "of 4")
         bar = chat(pilot.app).find_bar
-        await until(pilot, lambda: bar.place > 0)
+        await until(pilot, lambda: bar.finder.place > 0)
         for _ in range(4):
-            at = bar.place % 4 + 1
+            at = bar.finder.place % 4 + 1
             await pilot.press("down")
             await see(pilot, f"{at} of 4")
             await until(pilot, lambda: marked(pilot) in (["Needle"], ["needle"]), f"a mark at {at}")
@@ -170,8 +170,8 @@ def test_find_in_pictures(snap_compare: Any, tmp_path: Path, size: tuple[int, in
         await talked(pilot, "hay", "look")
         await pilot.press(*"/find needle", "enter")
         await see(pilot, "of 4")
-        await until(pilot, lambda: chat(pilot.app).find_bar.place > 0)
-        await pilot.press("enter", *("n" * ((2 - chat(pilot.app).find_bar.place) % 4)))
+        await until(pilot, lambda: chat(pilot.app).find_bar.finder.place > 0)
+        await pilot.press("enter", *("n" * ((2 - chat(pilot.app).find_bar.finder.place) % 4)))
         await see(pilot, "2 of 4")
         await at_rest(pilot)
 

@@ -3,7 +3,7 @@ more an event than one. The state is plain and mutable; blocks read it when they
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import assert_never
 
 from console_app.domain import events as ev
@@ -68,7 +68,7 @@ class Transcript:
         self.last_turn = self.last_seq = 0  # the highest numbers that events carried
         self.agents: dict[str, Transcript] = {}  # the conversation of each agent, by its path
         self._sent_by: dict[str, CallView] = {}  # the call whose work an agent is, by its path
-        self._compactions: list[ev.HistoryCompacted] = []
+        self.compactions: list[ev.HistoryCompacted] = []
 
     @classmethod
     def of(cls, events: Iterable[ev.Event]) -> Transcript:
@@ -81,19 +81,15 @@ class Transcript:
     def after(cls, earlier: Transcript) -> Transcript:
         transcript = cls()
         transcript.history.extend(earlier.history)
-        transcript._compactions = earlier._compactions[-1:]
+        transcript.compactions = earlier.compactions[-1:]
         transcript.shortened.update(earlier.shortened)
         transcript.native_callers |= earlier.native_callers
         return transcript
 
     @property
-    def compactions(self) -> Sequence[ev.HistoryCompacted]:
-        return self._compactions
-
-    @property
     def compaction(self) -> ev.HistoryCompacted | None:
         """The summary that the model reads in place of older messages, if there is one."""
-        return self._compactions[-1] if self._compactions else None
+        return self.compactions[-1] if self.compactions else None
 
     @property
     def summed_up(self) -> tuple[UserMessage | AssistantMessage | ToolMessage, ...]:
@@ -293,9 +289,9 @@ class Transcript:
             case ev.HistoryCompacted():
                 self.usage.stale, self.overflowed = True, False
                 if event.covers:
-                    self._compactions.append(event)
-                elif self._compactions:
-                    self._compactions.pop()
+                    self.compactions.append(event)
+                elif self.compactions:
+                    self.compactions.pop()
             case ev.Notice():
                 self.shown_call = event.shown or self.shown_call
                 if event.shortened:
@@ -384,7 +380,7 @@ class Transcript:
         self.turns.pop()
         self.usage.stale, self.overflowed = True, False
         del self.history[turn.begins :]
-        self._compactions = [one for one in self._compactions if one.covers <= len(self.history)]
+        self.compactions = [one for one in self.compactions if one.covers <= len(self.history)]
         for call in turn.calls:
             self._forget(call.id)
             self.agents.pop(call.runs, None)

@@ -218,16 +218,12 @@ class CompletionPopup(OptionList, can_focus=False):
 
     def __init__(self) -> None:
         super().__init__(markup=False)
-        self._completions: Sequence[Completion] = ()
+        self.completions: Sequence[Completion] = ()
         self._moved = False  # what is chosen was moved to, since the list is for this text
 
     @property
     def is_open(self) -> bool:
         return self.has_class("-open")
-
-    @property
-    def completions(self) -> Sequence[Completion]:
-        return self._completions
 
     def show(
         self, completions: Sequence[Completion], highlight: bool = True, title: str = "", *, more: bool = False
@@ -236,7 +232,7 @@ class CompletionPopup(OptionList, can_focus=False):
         there: when there are `more` for the same text, and for any text where nothing else would be chosen."""
         self._moved = self._moved and more
         moved_to = self.chosen if self._moved or not highlight else None
-        self._completions = completions
+        self.completions = completions
         self.border_title = Content(one_line(title, 200))  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
         self.set_class(bool(completions), "-open")
         self.clear_options()
@@ -247,18 +243,18 @@ class CompletionPopup(OptionList, can_focus=False):
             self.highlighted = completions.index(moved_to) if moved_to in completions else first
 
     def move(self, delta: int) -> None:
-        if self._completions:
+        if self.completions:
             place = -1 if self.highlighted is None and delta > 0 else self.highlighted or 0
-            self.highlighted = (place + delta) % len(self._completions)
+            self.highlighted = (place + delta) % len(self.completions)
             self._moved = True
 
     @property
     def chosen(self) -> Completion | None:
-        return None if self.highlighted is None or not self.is_open else self._completions[self.highlighted]
+        return None if self.highlighted is None or not self.is_open else self.completions[self.highlighted]
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        self.post_message(self.Clicked(self._completions[event.option_index]))
+        self.post_message(self.Clicked(self.completions[event.option_index]))
 
 
 def _row(completion: Completion, width: int) -> Content:

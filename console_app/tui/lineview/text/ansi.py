@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from rich.color import Color
 from rich.style import Style
@@ -18,7 +19,6 @@ from console_app.tui.lineview.palette import Palette
 
 SGR = safe_text.SGR
 _EMPHASIS = {1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "reverse", 9: "strike"}
-_STYLES = {name: Style.parse(name) for name in _EMPHASIS.values()}
 _ENDS = {21: ("bold",), 22: ("bold", "dim"), 23: ("italic",), 24: ("underline",), 27: ("reverse",), 29: ("strike",)}
 
 
@@ -28,9 +28,7 @@ class AnsiPainter:
     def __init__(self, base: Style, palette: Palette) -> None:
         self._base = base
         self._palette = palette
-        self._emphasis: set[str] = set()
-        self._ink: Color | None = None
-        self._ground: Color | None = None
+        self._set: dict[str, Any] = {}  # as Rich's styles take it
         self._style = base
 
     def line(self, text: str) -> list[Piece]:
@@ -42,7 +40,7 @@ class AnsiPainter:
             if match.start() > at:
                 pieces.append((clean(text[at : match.start()]), self._style))
             self._read(match.group(1))
-            self._restyle()
+            self._style = self._base + Style(**self._set)
             at = match.end()
         if at < len(text):
             pieces.append((clean(text[at:]), self._style))
@@ -52,11 +50,11 @@ class AnsiPainter:
         """A painter in the style behind a text that is not shown. Of sequences that are alike only the last is read:
         none depends on those before."""
         other = AnsiPainter(self._base, self._palette)
-        other._emphasis, other._ink, other._ground = set(self._emphasis), self._ink, self._ground
+        other._set = dict(self._set)
         found = SGR.findall(text, max(text.rfind("\x1b[0m"), text.rfind("\x1b[m"), 0))
         for parameters in reversed(dict.fromkeys(reversed(found))):
             other._read(parameters)
-        other._restyle()
+        other._style = self._base + Style(**other._set)
         return other
 
     def _read(self, parameters: str) -> None:
@@ -64,32 +62,23 @@ class AnsiPainter:
         for code in codes:
             self._code(code, codes)
 
-    def _restyle(self) -> None:
-        style = self._base + Style(color=self._ink, bgcolor=self._ground)
-        for emphasis in self._emphasis:
-            style += _STYLES[emphasis]
-        self._style = style
-
     def _code(self, code: int, rest: Iterator[int]) -> None:
+        what = "bgcolor" if 40 <= code <= 49 or code >= 100 else "color"
         if code == 0:
-            self._emphasis.clear()
-            self._ink = self._ground = None
+            self._set.clear()
         elif code in _EMPHASIS:
-            self._emphasis.add(_EMPHASIS[code])
+            self._set[_EMPHASIS[code]] = True
         elif code in _ENDS:
-            self._emphasis.difference_update(_ENDS[code])
-        elif 30 <= code <= 37 or 90 <= code <= 97:
-            self._ink = self._palette.ansi[code - 30 if code < 40 else code - 82]
-        elif 40 <= code <= 47 or 100 <= code <= 107:
-            self._ground = self._palette.ansi[code - 40 if code < 50 else code - 92]
-        elif code == 38:
-            self._ink = self._extended(rest)
-        elif code == 48:
-            self._ground = self._extended(rest)
-        elif code == 39:
-            self._ink = None
-        elif code == 49:
-            self._ground = None
+            for name in _ENDS[code]:
+                self._set.pop(name, None)
+        elif 30 <= code <= 37 or 40 <= code <= 47:
+            self._set[what] = self._palette.ansi[code % 10]
+        elif 90 <= code <= 97 or 100 <= code <= 107:
+            self._set[what] = self._palette.ansi[code % 10 + 8]
+        elif code in (38, 48):
+            self._set[what] = self._extended(rest)
+        elif code in (39, 49):
+            self._set.pop(what, None)
 
     def _extended(self, rest: Iterator[int]) -> Color | None:
         kind = next(rest, 0)

@@ -79,11 +79,6 @@ class FindBar(Horizontal):
     def is_open(self) -> bool:
         return self.has_class("-open")
 
-    @property
-    def place(self) -> int:
-        """Return the number of the match that was gone to, from 1; 0 for none."""
-        return self.finder.place
-
     def open(self, words: str = "") -> None:
         """Open the bar with `words`, or with the words from before, which typing replaces."""
         if not self.is_open:
