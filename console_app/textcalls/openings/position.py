@@ -8,7 +8,7 @@ import re
 from functools import cached_property, lru_cache
 
 from console_app.records import dataclass
-from console_app.textcalls.patterns import lazily
+from console_app.textcalls.patterns import compiled, lazily
 from console_app.textcalls.source import LOOKAHEAD, WINDOW, Match, Source
 
 _REACH = 400
@@ -167,7 +167,7 @@ class Structure:
         begin = max(0, self.upto - 1)
         text, pos = self._src.text(begin, offset), self.upto - begin
         if self.upto == 0 and (found := _FRONT_MATTER.match(text)):
-            self._close = re.compile(rf"\n{re.escape(found[1])}[ \t]*(?=\r?\n|\Z)")
+            self._close = compiled(rf"\n{re.escape(found[1])}[ \t]*(?=\r?\n|\Z)")
             self._inside, self._quoted_at, pos = "in front matter", -1, found.end() - 1
         self.upto = offset
         if self._close is None and (pos == len(text) or text[pos:].isspace()):
@@ -184,7 +184,7 @@ class Structure:
                 pos, kind = found.end(), found.lastgroup or ""
                 loose = kind in ("ascii", "single") and len(found[kind]) == 1
                 if not loose or begin + pos > self._unquoted:
-                    self._close = _closing(found[kind])
+                    self._close = compiled(_CLOSING_OF.get(found[kind]) or rf"(?i:</{re.escape(found[kind])}\s*>)")
                     self._inside = {"element": IN_ELEMENT, "comment": "in a comment"}.get(kind, "in quotation marks")
                     self._quoted_at = begin + pos if loose else -1
             else:
@@ -198,8 +198,3 @@ def _search(pattern: re.Pattern[str], text: str, pos: int) -> Match | None:
         if found and (found.start() < begin + WINDOW or end >= len(text)):
             return found
     return None
-
-
-@lru_cache(maxsize=256)
-def _closing(token: str) -> re.Pattern[str]:
-    return re.compile(_CLOSING_OF.get(token) or rf"(?i:</{re.escape(token)}\s*>)")
