@@ -24,6 +24,8 @@ LOOKAHEAD = 512
 WINDOW = 1 << 16
 """The longest stretch that one search goes through: so long no other thread runs."""
 
+_KEPT = 8  # texts of a pattern: as many ways to go on as the calls of most answers have
+
 _SPACE = lazily(r"\s*")
 _NEXT = lazily(r"\s*(\S)")
 
@@ -36,6 +38,7 @@ class Source:
         self.pos = self._base = self.length = self._rewound = 0
         self.ended = False
         self._whole = io.StringIO()
+        self._short: dict[str, list[str]] = {}  # texts in which a pattern did not match yet
         self.patience = 1  # characters that come before what nobody waits for is looked for again
         self.awaited = ""  # the character that has to come before reading goes on, where nothing is held back
 
@@ -90,23 +93,28 @@ class Source:
             return None
         return self.buf[self.pos + skip :]
 
-    def match(self, pattern: re.Pattern[str], limit: int = LOOKAHEAD) -> Reading[Match | None]:
-        """Match `pattern` here within `limit` characters, waiting for them if need be; `pos` stays. Where the pattern
-        matches a piece of text, it has to match the same in anything longer."""
+    def match(self, pattern: re.Pattern[str], limit: int = LOOKAHEAD, skip: int = 0) -> Reading[Match | None]:
+        """Match `pattern` here, or `skip` characters on, within `limit` characters, waiting for them if need be; `pos`
+        stays. Where the pattern matches a piece of text, it has to match the same in anything longer: so nothing is
+        looked for in the beginning of a text that was too short for it before."""
+        tried = ""
         while True:
-            found = pattern.match(self.buf, self.pos, self.pos + limit)
-            if found or self.ended or len(self.buf) - self.pos >= limit:
-                return found
+            start = self.pos + skip
+            last = self.ended or len(self.buf) - start >= limit
+            if last or not any(text.startswith(self.buf[start:]) for text in self._short.get(pattern.pattern, ())):
+                found = pattern.match(self.buf, start, start + limit)
+                if found or last:
+                    if tried:
+                        known = self._short.get(pattern.pattern, [])
+                        self._short[pattern.pattern] = [*known[1 - _KEPT :], tried]
+                    return found
+                tried = self.buf[start:]
             yield
 
     def match_first(self, pattern: re.Pattern[str], skip: int = 0) -> Reading[int | None]:
-        """Which of several patterns (`first_of`) matches first, here or `skip` characters on, as `match` does."""
-        while True:
-            start = self.pos + skip
-            found = pattern.match(self.buf, start, start + LOOKAHEAD)
-            if found or self.ended or len(self.buf) - start >= LOOKAHEAD:
-                return found.lastindex - 1 if found and found.lastindex else None
-            yield
+        """Which of several patterns (`first_of`) matches first, here or `skip` characters on."""
+        found = yield from self.match(pattern, skip=skip)
+        return found.lastindex - 1 if found and found.lastindex else None
 
     def ahead(self) -> Reading[str]:
         """The next character that is not white space, or the empty text where none is near; `pos` stays."""
