@@ -18,7 +18,7 @@ from console_app.textcalls.openings.bare import read_call_lines, read_list, read
 from console_app.textcalls.openings.markers import read_label, read_marker, read_opening, read_tool_tag
 from console_app.textcalls.openings.scan_state import ANYTHING, MOST_CALLS, ScanOutput, ScanState
 from console_app.textcalls.patterns import compiled, lazily, partly
-from console_app.textcalls.source import LOOKAHEAD, Match, Reading, Source
+from console_app.textcalls.source import LOOKAHEAD, Match, Reading, Source, first_within
 from console_app.textcalls.tool_schemas import ToolSchemas
 
 _HELD = 256
@@ -247,7 +247,7 @@ def _reopens(state: ScanState, found: Match | None) -> bool:
     begin = max(src.pos, state.unended - src.offset(0))
     if found and src.buf.find(state.reopening.lead, begin, found.start()) < 0:
         return False
-    end = state.reopening.end.search(src.buf, begin)
+    end = first_within(state.reopening.end, src.buf, begin, len(src.buf))
     state.unended = src.offset(end.start() if end else max(begin, len(src.buf) - LOOKAHEAD))
     if end is None or (found is not None and found.start() < end.start()):
         return False

@@ -30,6 +30,17 @@ _SPACE = lazily(r"\s*")
 _NEXT = lazily(r"\s*(\S)")
 
 
+def first_within(pattern: re.Pattern[str], text: str, begin: int, end: int, longest: int = LOOKAHEAD) -> Match | None:
+    """Return the first match of `pattern` that takes no more than `longest` characters to see: however much has come
+    behind them by now, a longer one is none."""
+    while found := pattern.search(text, begin, end):
+        start = found.start()
+        if end - start <= longest or (found := pattern.match(text, start, start + longest)):
+            return found
+        begin = start + 1
+    return None
+
+
 class Source:
     """A text that grows at its end. `buf[pos:]` is unread; `at` is the absolute offset of `pos`."""
 
@@ -135,7 +146,7 @@ class Source:
         """
         while True:
             end = min(len(self.buf), self.pos + WINDOW)
-            found = pattern.search(self.buf, self.pos, end)
+            found = first_within(pattern, self.buf, self.pos, end, longest)
             if found:
                 self.pos = found.start()
                 return found

@@ -200,7 +200,7 @@ def _action(state: ScanState, place: Place) -> Reading[None]:
     src, start, shown = state.src, state.src.at, place.quoted
     starts = [_OBJECTS, _NAMED, _NO_INPUT]
     chosen = yield from src.match_first(first_of(*(one.pattern for one in starts)))
-    found = starts[chosen or 0].match(src.buf, src.pos)
+    found = None if chosen is None else starts[chosen].match(src.buf, src.pos)
     after = _LABEL.match(src.buf, src.pos)
     if found is None or (chosen and state.tools.resolve(found["name"]) is None):
         rest = src.tail(limit=LOOKAHEAD) or ""
@@ -266,14 +266,15 @@ def read_opening(state: ScanState) -> Reading[None]:
         if not named and not _HALF_TO.fullmatch(text):
             break
         yield
-    if found := _TO_CALL.match(src.buf, src.pos):
+    upto = src.pos + _LONGEST
+    if found := _TO_CALL.match(src.buf, src.pos, upto):
         src.pos = found.start("to")
         state.output.show(src.at)
         state.held = True
         yield from read_marker(state, "to=functions.", inside=True)
     elif state.level == "none":
         return
-    elif found := _TO.match(src.buf, src.pos):
+    elif found := _TO.match(src.buf, src.pos, upto):
         src.pos = found.end()
         state.output.drop(src.at)
         state.structure.aside = _ASIDE if "to=user" in found.group() else ""
@@ -281,7 +282,9 @@ def read_opening(state: ScanState) -> Reading[None]:
             state.held = True
             yield from src.find(_MESSAGE_ENDS, "<", 16)
             state.output.drop(src.at, "thought")
-    elif ((found := _NAME.match(src.buf, src.pos)) and found["name"] in names) or _TO_ALL.match(src.buf, src.pos):
+    elif (
+        (found := _NAME.match(src.buf, src.pos, upto)) and found["name"] in names
+    ) or _TO_ALL.match(src.buf, src.pos, upto):
         state.held = True
         yield from _recipient(state, state.place())
     state.held = False
