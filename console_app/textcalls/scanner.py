@@ -102,9 +102,7 @@ class Scanner:
         return state.flush()
 
     def work(self, chunk: str) -> Literal["none", "some", "much"]:
-        """Say how much reading `chunk` may cost: it may end something long ("much"), or open something after much text
-        whose structure was not looked at yet ("some").
-        """
+        """Say how much `chunk` may cost: it may end something long ("much"), or open one behind long text ("some")."""
         state = self._state
         if state.src.length - state.output.mark > UNREAD:
             return "much"
@@ -251,7 +249,10 @@ def _reopens(state: ScanState, found: Match | None) -> bool:
     state.unended = src.offset(end.start() if end else max(begin, len(src.buf) - LOOKAHEAD))
     if end is None or (found is not None and found.start() < end.start()):
         return False
-    state.reopen(end)
+    value_end = src.offset(end.start())
+    state.output.show(value_end)
+    src.pos = end.end()
+    state.output.extend(src.at, value_end, state.reopening)
     return True
 
 

@@ -49,7 +49,7 @@ class Source:
         self.pos = self._base = self.length = self._rewound = 0
         self.ended = False
         self._whole = io.StringIO()
-        self._short: dict[str, list[str]] = {}  # texts in which a pattern did not match yet
+        self._short: dict[str, tuple[str, ...]] = {}  # texts in which a pattern did not match yet
         self.patience = 1  # characters that come before what nobody waits for is looked for again
         self.awaited = ""  # the character that has to come before reading goes on, where nothing is held back
 
@@ -108,16 +108,15 @@ class Source:
         """Match `pattern` here, or `skip` characters on, within `limit` characters, waiting for them if need be; `pos`
         stays. Where the pattern matches a piece of text, it has to match the same in anything longer: so nothing is
         looked for in the beginning of a text that was too short for it before."""
-        tried = ""
+        tried, known = "", self._short.get(pattern.pattern, ())
         while True:
             start = self.pos + skip
             last = self.ended or len(self.buf) - start >= limit
-            if last or not any(text.startswith(self.buf[start:]) for text in self._short.get(pattern.pattern, ())):
+            if last or not any(text.startswith(self.buf[start:]) for text in known):
                 found = pattern.match(self.buf, start, start + limit)
                 if found or last:
                     if tried:
-                        known = self._short.get(pattern.pattern, [])
-                        self._short[pattern.pattern] = [*known[1 - _KEPT :], tried]
+                        self._short[pattern.pattern] = (*known[1 - _KEPT :], tried)
                     return found
                 tried = self.buf[start:]
             yield

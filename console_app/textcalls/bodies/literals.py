@@ -97,9 +97,7 @@ def _plain_member(quote: str) -> re.Pattern[str]:
 @dataclass(slots=True)
 class LiteralReader:
     """Reads literals from a complete text. As `json` it mends what models get wrong in JSON and notes it in `repairs`,
-    else it reads Python's, with their quotes and words. `quote` is a token that strings stand between (Gemma's
-    `<|"|>`).
-    """
+    else it reads Python's, with their quotes and words. `quote` is a token that strings may stand between."""
 
     text: str
     json: bool = False
@@ -139,7 +137,11 @@ class LiteralReader:
         self.gap()
         char = self.text[self.pos : self.pos + 1]
         if self.quote and self.text.startswith(self.quote, self.pos):
-            return self._quoted()
+            begin = self.pos + len(self.quote)
+            if (end := self.text.find(self.quote, begin)) < 0:
+                self.fail("a string is not closed")
+            self.pos = end + len(self.quote)
+            return self.text[begin:end]
         if char and char in "\"'":
             return self._string()
         if not self.json and char in ("r", "R") and (raw := _RAW.match(self.text, self.pos)):
@@ -156,14 +158,6 @@ class LiteralReader:
             return value
         number = _NUMBER.match(self.text, self.pos)
         return self._number(number) if number else self._word()
-
-    def _quoted(self) -> str:
-        begin = self.pos + len(self.quote)
-        end = self.text.find(self.quote, begin)
-        if end < 0:
-            self.fail("a string is not closed")
-        self.pos = end + len(self.quote)
-        return self.text[begin:end]
 
     def _string(self, raw: bool = False) -> str:
         parts: list[str] = []
