@@ -1,6 +1,5 @@
 """Holds what all that reads an answer shares: the source, the tools, how a region is concluded, what each stretch of
-the answer turned out to be and what was shown, and at the end the result.
-"""
+the answer turned out to be and what was shown, and at the end the result."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -448,8 +447,7 @@ class ScanState:
         place: Place | None = None,
     ) -> None:  # fmt: skip
         """Let the calls of a region that was read up to here count; where it has none, it is text. `shown` says why it
-        is text in any case, "" when it isn't; `fenced`, `alone` and `doubt` as in a segment.
-        """
+        is text in any case, "" when it isn't; `fenced`, `alone` and `doubt` as in a segment."""
         why = (shown if self.level != "none" else "") or self._withheld(draft)
         if why:
             if draft.attempts:
