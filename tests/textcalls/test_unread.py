@@ -26,7 +26,10 @@ LOST = [
     ("python(1)", "python", IS_CODE),
 ]
 ENDS = {
-    "a header whose recipient is broken": ('o=functions.search<|channel|>commentary<|message|>{"q": 1}<|call|>', "<|call|>"),
+    "a header whose recipient is broken": (
+        'o=functions.search<|channel|>commentary<|message|>{"q": 1}<|call|>',
+        "<|call|>",
+    ),
     "a tag of a tool whose opening is broken": (
         "<files_<x>a.py</path>\n</files_read_file>\nThen more.",
         "</files_read_file>",
