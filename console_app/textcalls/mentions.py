@@ -54,7 +54,7 @@ _OBJECT = lazily(r"\A\s*[\[{][\s\S]*[\]}]\s*\Z")
 _VALUE = lazily(r"[\"'](?:name|tool|tool_name|function|action)[\"']\s*:\s*[\"'](?P<name>[\w.-]{3,80})[\"']")
 _PYTHON = lazily(r"\A\s*(?:print\s*\(\s*)?(?P<name>[A-Za-z_][\w.]{2,80})\([^\n]*\)\s*\Z")
 _LAST_END = lazily(lambda: rf"(?:\A|[}}\])>`\"'])\s*(?P<end>(?!</tools?>){CLOSE})(?:\s|{any_of(CHAT_TOKENS)})*\Z")
-_SPECIAL_END = lazily(lambda: rf"(?=<[|｜]|</[|｜]){CLOSE}")
+_SPECIAL_END = lazily(lambda: rf"(?=<[|｜]|</[|｜])(?:{CLOSE}|<\|call\|>)")
 """The end of an answer that ends like a call, and special tokens that end one anywhere."""
 MISSPELT = "its mark is not written as in any dialect"
 NO_SUCH = "no tool has exactly this name"
@@ -158,7 +158,8 @@ def unread(raw: str, names: Sequence[str]) -> ScanProblem | None:
     for at, name, why in _meant(raw, known):
         return Places(raw).problem("ignored", f"Not taken as a call: {why}.", at, at + len(name), name)
     ends = [found.span("end")] if (found := _LAST_END.search(raw, max(0, len(raw) - 200))) else []
-    for found in islice(_SPECIAL_END.finditer(raw), _MOST_WORDS):
+    own = [f"</{name}>" for name in known.values() if f"</{name}>" in raw and _TOLD_APART.search(name)]
+    for found in islice(compiled(rf"{_SPECIAL_END.pattern}|{any_of(own) or '(?!)'}").finditer(raw), _MOST_WORDS):
         before = raw[: found.start()]
         coded = before.count("```") % 2 or before.rpartition("\n")[2].count("`") % 2
         ends += [] if coded or before[-1:] in _QUOTES else [found.span()]

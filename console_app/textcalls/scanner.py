@@ -18,7 +18,7 @@ from console_app.textcalls.openings.bare import read_call_lines, read_list, read
 from console_app.textcalls.openings.markers import read_label, read_marker, read_opening, read_tool_tag
 from console_app.textcalls.openings.scan_state import ANYTHING, MOST_CALLS, ScanOutput, ScanState
 from console_app.textcalls.patterns import compiled, lazily, partly
-from console_app.textcalls.source import LOOKAHEAD, Match, Reading, Source
+from console_app.textcalls.source import LOOKAHEAD, Match, Reading, Source, first_within
 from console_app.textcalls.tool_schemas import ToolSchemas
 
 _HELD = 256
@@ -102,9 +102,7 @@ class Scanner:
         return state.flush()
 
     def work(self, chunk: str) -> Literal["none", "some", "much"]:
-        """Say how much reading `chunk` may cost: it may end something long ("much"), or open something after much text
-        whose structure was not looked at yet ("some").
-        """
+        """Say how much `chunk` may cost: it may end something long ("much"), or open one behind long text ("some")."""
         state = self._state
         if state.src.length - state.output.mark > UNREAD:
             return "much"
@@ -247,11 +245,14 @@ def _reopens(state: ScanState, found: Match | None) -> bool:
     begin = max(src.pos, state.unended - src.offset(0))
     if found and src.buf.find(state.reopening.lead, begin, found.start()) < 0:
         return False
-    end = state.reopening.end.search(src.buf, begin)
+    end = first_within(state.reopening.end, src.buf, begin, len(src.buf))
     state.unended = src.offset(end.start() if end else max(begin, len(src.buf) - LOOKAHEAD))
     if end is None or (found is not None and found.start() < end.start()):
         return False
-    state.reopen(end)
+    value_end = src.offset(end.start())
+    state.output.show(value_end)
+    src.pos = end.end()
+    state.output.extend(src.at, value_end, state.reopening)
     return True
 
 

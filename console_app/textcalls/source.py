@@ -24,8 +24,21 @@ LOOKAHEAD = 512
 WINDOW = 1 << 16
 """The longest stretch that one search goes through: so long no other thread runs."""
 
+_KEPT = 8  # texts of a pattern: as many ways to go on as the calls of most answers have
+
 _SPACE = lazily(r"\s*")
 _NEXT = lazily(r"\s*(\S)")
+
+
+def first_within(pattern: re.Pattern[str], text: str, begin: int, end: int, longest: int = LOOKAHEAD) -> Match | None:
+    """Return the first match of `pattern` that takes no more than `longest` characters to see: however much has come
+    behind them by now, a longer one is none."""
+    while found := pattern.search(text, begin, end):
+        start = found.start()
+        if end - start <= longest or (found := pattern.match(text, start, start + longest)):
+            return found
+        begin = start + 1
+    return None
 
 
 class Source:
@@ -36,6 +49,7 @@ class Source:
         self.pos = self._base = self.length = self._rewound = 0
         self.ended = False
         self._whole = io.StringIO()
+        self._short: dict[str, tuple[str, ...]] = {}  # texts in which a pattern did not match yet
         self.patience = 1  # characters that come before what nobody waits for is looked for again
         self.awaited = ""  # the character that has to come before reading goes on, where nothing is held back
 
@@ -90,23 +104,27 @@ class Source:
             return None
         return self.buf[self.pos + skip :]
 
-    def match(self, pattern: re.Pattern[str], limit: int = LOOKAHEAD) -> Reading[Match | None]:
-        """Match `pattern` here within `limit` characters, waiting for them if need be; `pos` stays. Where the pattern
-        matches a piece of text, it has to match the same in anything longer."""
+    def match(self, pattern: re.Pattern[str], limit: int = LOOKAHEAD, skip: int = 0) -> Reading[Match | None]:
+        """Match `pattern` here, or `skip` characters on, within `limit` characters, waiting for them if need be; `pos`
+        stays. Where the pattern matches a piece of text, it has to match the same in anything longer: so nothing is
+        looked for in the beginning of a text that was too short for it before."""
+        tried, known = "", self._short.get(pattern.pattern, ())
         while True:
-            found = pattern.match(self.buf, self.pos, self.pos + limit)
-            if found or self.ended or len(self.buf) - self.pos >= limit:
-                return found
+            start = self.pos + skip
+            last = self.ended or len(self.buf) - start >= limit
+            if last or not any(text.startswith(self.buf[start:]) for text in known):
+                found = pattern.match(self.buf, start, start + limit)
+                if found or last:
+                    if tried:
+                        self._short[pattern.pattern] = (*known[1 - _KEPT :], tried)
+                    return found
+                tried = self.buf[start:]
             yield
 
     def match_first(self, pattern: re.Pattern[str], skip: int = 0) -> Reading[int | None]:
-        """Which of several patterns (`first_of`) matches first, here or `skip` characters on, as `match` does."""
-        while True:
-            start = self.pos + skip
-            found = pattern.match(self.buf, start, start + LOOKAHEAD)
-            if found or self.ended or len(self.buf) - start >= LOOKAHEAD:
-                return found.lastindex - 1 if found and found.lastindex else None
-            yield
+        """Which of several patterns (`first_of`) matches first, here or `skip` characters on."""
+        found = yield from self.match(pattern, skip=skip)
+        return found.lastindex - 1 if found and found.lastindex else None
 
     def ahead(self) -> Reading[str]:
         """The next character that is not white space, or the empty text where none is near; `pos` stays."""
@@ -127,7 +145,7 @@ class Source:
         """
         while True:
             end = min(len(self.buf), self.pos + WINDOW)
-            found = pattern.search(self.buf, self.pos, end)
+            found = first_within(pattern, self.buf, self.pos, end, longest)
             if found:
                 self.pos = found.start()
                 return found

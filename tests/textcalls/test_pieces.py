@@ -1,6 +1,7 @@
 """An answer reads the same in any pieces, whatever it is a mixture of."""
 
 import random
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -131,6 +132,17 @@ def differing(seed: int, answers: int) -> list[tuple[str, int, str, str | None]]
 
 def test_a_marred_answer_of_any_family_reads_the_same_in_any_pieces() -> None:
     assert differing(1, 3 * len(WRITTEN)) == []
+
+
+@each("gap", ["\n" * 600, "x" * 600], ids=["line breaks", "letters"])
+def test_a_call_with_a_wide_gap_at_any_place_reads_the_same_in_any_pieces(gap: str) -> None:
+    differ: list[tuple[str, int]] = []
+    for family, text in WRITTEN.items():
+        for at in {found.end() for found in re.finditer(r"\w+|\W", text[:120])}:
+            wide = text[:at] + gap + text[at:]
+            if parse(wide, TOOLS, 50) != parse(wide, TOOLS):
+                differ.append((family, at))
+    assert differ == []
 
 
 P = '{"name": "read_file", "arguments": {"path": "a b"}}'

@@ -25,6 +25,16 @@ LOST = [
     ('{"name": "read_fil", "path": "x"}', "readFile", NO_SUCH),
     ("python(1)", "python", IS_CODE),
 ]
+ENDS = {
+    "a header whose recipient is broken": (
+        'o=functions.search<|channel|>commentary<|message|>{"q": 1}<|call|>',
+        "<|call|>",
+    ),
+    "a tag of a tool whose opening is broken": (
+        "<files_<x>a.py</path>\n</files_read_file>\nThen more.",
+        "</files_read_file>",
+    ),
+}
 
 
 @each("text", ORDINARY)
@@ -42,3 +52,12 @@ def test_a_call_of_a_tool_with_such_a_name_is_told_of(text: str, name: str, why:
     found = unread(text, TOOLS)
     assert found is not None
     assert (found.name, found.message) == (name, f"Not taken as a call: {why}.")
+
+
+@each(("text", "end"), ENDS.values(), ids=ENDS.keys())
+def test_the_end_of_a_call_that_was_not_read_is_told_of_unless_it_is_code(text: str, end: str) -> None:
+    found = unread(text, TOOLS)
+    assert found is not None
+    assert found.message == f"The answer holds the end of a call ({end}) and no call."
+    assert unread(f"Write `{end}` at its end.", TOOLS) is None
+    assert unread(f"```\n{text}\n```", TOOLS) is None

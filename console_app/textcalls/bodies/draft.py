@@ -157,8 +157,9 @@ class Draft:
         self, written: str, arguments: model.Arguments, start: int, end: int, repaired: tuple[str, ...] = ()
     ) -> None:
         name = self.name_of(written)
-        known = name in self.tools
-        self.take(CallAttempt(name, start, end, self.dialect, arguments, repaired, known, marked=self.marked))
+        self.take(
+            CallAttempt(name, start, end, self.dialect, arguments, repaired, name in self.tools, marked=self.marked)
+        )
 
     def take(self, attempt: CallAttempt) -> None:
         place = len(self.attempts)

@@ -18,7 +18,7 @@ DEPTH_CAP = 200
 
 _RUN = 3  # levels of them that are passed over at once
 
-_PAIRS = {"{": "}", "[": "]", "(": ")"}
+PAIRS = {"{": "}", "[": "]", "(": ")"}
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def frame(src: Source, notation: Notation, watch: "Callable[[Frame], None] | Non
                 if (yield from src.peek()) not in notation.after_string:
                     return result.stop(src.at, "broken", "a string is followed by something that does not belong there")
             result.string_at = None
-        elif token in _PAIRS:
+        elif token in PAIRS:
             if token == "{" and in_list:
                 result.begun.append(src.at)
             stack.append(token)
@@ -167,7 +167,7 @@ def frame(src: Source, notation: Notation, watch: "Callable[[Frame], None] | Non
             if len(stack) > DEPTH_CAP:
                 return result.stop(src.at, "broken", f"it nests deeper than {DEPTH_CAP} levels")
         elif token in "}])":
-            if not stack or _PAIRS[stack[-1]] != token:
+            if not stack or PAIRS[stack[-1]] != token:
                 return result.stop(src.at, "broken", f"a {token!r} closes nothing")
             stack.pop()
             src.pos += 1

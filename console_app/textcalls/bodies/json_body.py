@@ -9,7 +9,7 @@ from console_app.textcalls.bodies.framing import JSON, Frame, frame, quoted
 from console_app.textcalls.bodies.literals import LiteralReader, decode_json
 from console_app.textcalls.bodies.shapes import LIST_KEYS, PARALLEL, shape, spread
 from console_app.textcalls.bodies.tag_body import TagBody, tag_pattern
-from console_app.textcalls.model import Unreadable, is_object
+from console_app.textcalls.model import Unreadable
 from console_app.textcalls.patterns import compiled, lazily
 from console_app.textcalls.source import Reading, Source
 from console_app.textcalls.tool_schemas import stripped
@@ -38,8 +38,11 @@ class JsonBody:
             src.pos = lead.end()
         while True:
             span = yield from frame(src, JSON, draft.follow)
-            if not (yield from self._take(src, region, draft, span)):
+            may_miss = span.state == "open" and (yield from region.at_close(src))
+            if span.state != "closed" and not may_miss:
+                yield from region.fail_unclosed(src, draft, span, self._salvage(draft, span), "the call")
                 return
+            self._decode(draft, span, may_miss)
             draft.settle()
             char = yield from src.ahead()
             while char in ("}", "]") and _SPARE.match(src.buf, src.pos):
@@ -53,15 +56,6 @@ class JsonBody:
                 break
             src.pos = found.start("value")
         yield from close_region(src, region, draft)
-
-    def _take(self, src: Source, region: Region, draft: Draft, span: Frame) -> Reading[bool]:
-        """Decode a framed value into calls; false when nothing after it can be read as part of the region."""
-        may_miss = span.state == "open" and (yield from region.at_close(src))
-        if span.state == "closed" or may_miss:
-            self._decode(draft, span, may_miss)
-            return True
-        yield from region.fail_unclosed(src, draft, span, self._salvage(draft, span), "the call")
-        return False
 
     def _salvage(self, draft: Draft, span: Frame) -> int:
         """Take the calls of a list that can't be read whole, each for itself; up to where they reach."""
@@ -79,13 +73,9 @@ class JsonBody:
             if self._salvage(draft, span) == span.start:
                 draft.fail("invalid", f"{error.message} (character {error.offset + 1} of it)", span.start, span.end)
             return
-        if (
-            is_object(value) and len(value) == 2 and "arguments" in value and value.get("name") != PARALLEL
-        ):  # as most are
-            draft.shaped(shape(value, draft.tools, marked=draft.marked), span.start, span.end, repaired)
-            return
         items = list(spread(value))
-        spans = span.members if len(span.members) == len(items) else [(span.start, span.end)] * len(items)
+        apart = len(span.members) == len(items) and value not in items
+        spans = span.members if apart else [(span.start, span.end)] * len(items)
         if not items:
             draft.ignored.append((span.start, span.end, "an empty list of calls"))
             draft.answer = ""
@@ -103,24 +93,20 @@ _FENCE_BEFORE = lazily(r"\s*```\w*\s*(?=\{)")
 
 @dataclass(frozen=True)
 class NamedBody:
-    """`head` is a pattern with a group `name`, up to the arguments. `bare_names`: prefixes and call numbers around a
+    """`start` is a pattern with a group `name`, up to the arguments. `bare_names`: prefixes and call numbers around a
     name belong to the dialect. Up to `until`, text in place of an object goes to the one parameter it can be meant for.
     `quotes` are tokens of which one stands before and after every string; `tags` may stand in place of an object.
     """
 
-    head: str
+    start: str
     bare_names: bool = False
     required_close: bool = True
     until: str = ""
     quotes: tuple[str, ...] = ()
     tags: TagBody | None = None
 
-    @property
-    def start(self) -> str:
-        return self.head
-
     def read(self, src: Source, region: Region, draft: Draft) -> Reading[None]:
-        head = yield from src.match(tag_pattern(self.head))
+        head = yield from src.match(tag_pattern(self.start))
         if head is None:
             yield from region.fail_and_skip(src, draft, region.start, "the header that names the tool is broken")
             return
@@ -134,7 +120,11 @@ class NamedBody:
         elif char in ("{", "`") or not self.until:
             yield from self._object(src, region, draft, written)
         else:
-            yield from self._text(src, region, draft, written)
+            begin = src.at
+            found = yield from src.find(re.compile(self.until), "\n")
+            draft.done_loosely(written, src.text(begin, src.at).strip(), region.start, src.at)
+            if found is None:
+                draft.unclosed()
 
     def _object(self, src: Source, region: Region, draft: Draft, written: str) -> Reading[None]:
         if (yield from src.ahead()) == "`" and (fence := (yield from src.match(_FENCE_BEFORE, 64))):
@@ -176,11 +166,3 @@ class NamedBody:
         quote = next((one for one in self.quotes if one in text), self.quotes[0])
         reader = LiteralReader(text, quote=quote, bare_words=True, closers_may_miss=may_miss)
         return reader.document(), tuple(reader.repairs)
-
-    def _text(self, src: Source, region: Region, draft: Draft, written: str) -> Reading[None]:
-        begin = src.at
-        found = yield from src.find(re.compile(self.until), "\n")
-        text = src.text(begin, src.at).strip()
-        draft.done_loosely(written, text, region.start, src.at)
-        if found is None:
-            draft.unclosed()

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, NoReturn
 
 from console_app.records import dataclass, field
-from console_app.textcalls.bodies.framing import DEPTH_CAP, PYTHON, quoted
+from console_app.textcalls.bodies.framing import DEPTH_CAP, PAIRS, PYTHON, quoted
 from console_app.textcalls.model import Unreadable, is_list, is_object
 from console_app.textcalls.patterns import lazily
 
@@ -30,8 +30,7 @@ _ESCAPE = lazily(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|\r?\n|.)",
 _HAS_SURROGATE = lazily(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", '"': '"', "'": "'"}
 _PYTHON_ONLY = {"a": "\a", "v": "\v", "0": "\0"}
-_WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
-_PYTHON_WORDS: dict[str, Any] = {"True": True, "False": False, "None": None}
+_WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
 
 
 def decode_json(text: str, closers_may_miss: bool = False) -> tuple[Any, tuple[str, ...]]:
@@ -98,9 +97,7 @@ def _plain_member(quote: str) -> re.Pattern[str]:
 @dataclass(slots=True)
 class LiteralReader:
     """Reads literals from a complete text. As `json` it mends what models get wrong in JSON and notes it in `repairs`,
-    else it reads Python's, with their quotes and words. `quote` is a token that strings stand between (Gemma's
-    `<|"|>`).
-    """
+    else it reads Python's, with their quotes and words. `quote` is a token that strings may stand between."""
 
     text: str
     json: bool = False
@@ -140,29 +137,27 @@ class LiteralReader:
         self.gap()
         char = self.text[self.pos : self.pos + 1]
         if self.quote and self.text.startswith(self.quote, self.pos):
-            return self._quoted()
+            begin = self.pos + len(self.quote)
+            if (end := self.text.find(self.quote, begin)) < 0:
+                self.fail("a string is not closed")
+            self.pos = end + len(self.quote)
+            return self.text[begin:end]
         if char and char in "\"'":
             return self._string()
         if not self.json and char in ("r", "R") and (raw := _RAW.match(self.text, self.pos)):
             self.pos = raw.end()
             return self._string(raw=True)
-        if char in ("{", "[", "("):
+        if char in PAIRS:
             if self._depth >= DEPTH_CAP:
                 self.fail(f"it nests deeper than {DEPTH_CAP} levels")
             self._depth += 1
-            value = self._object() if char == "{" else self._list(char)
+            if char == "(" and self.json:
+                self.fail("round brackets do not belong in JSON")
+            value = self._object() if char == "{" else [self.value() for _ in self.members(PAIRS[char])]
             self._depth -= 1
             return value
         number = _NUMBER.match(self.text, self.pos)
         return self._number(number) if number else self._word()
-
-    def _quoted(self) -> str:
-        begin = self.pos + len(self.quote)
-        end = self.text.find(self.quote, begin)
-        if end < 0:
-            self.fail("a string is not closed")
-        self.pos = end + len(self.quote)
-        return self.text[begin:end]
 
     def _string(self, raw: bool = False) -> str:
         parts: list[str] = []
@@ -218,22 +213,17 @@ class LiteralReader:
         if not found:
             self.fail("a value is missing" if self.pos < len(self.text) else "it ends where a value should stand")
         word = found.group()
-        if word in _WORDS or word in _PYTHON_WORDS:
+        if word in _WORDS:
             self.pos = found.end()
-            if self.json and word in _PYTHON_WORDS:
+            if self.json and word[0].isupper():
                 self._mend("True, False or None as in Python")
-            return (_WORDS | _PYTHON_WORDS)[word]
+            return _WORDS[word]
         if self.bare_words:
             bare = _BARE.match(self.text, self.pos)
             if bare and bare.group().strip():
                 self.pos = bare.end()
                 return bare.group().strip()
         return self.fail(f"{word[:40]} {'stands without quotes' if self.json else 'is not a literal value'}")
-
-    def _list(self, opener: str) -> list[Any]:
-        if opener == "(" and self.json:
-            self.fail("round brackets do not belong in JSON")
-        return [self.value() for _ in self.members("]" if opener == "[" else ")")]
 
     def _object(self) -> dict[str, Any]:
         result: dict[str, Any] = {}
@@ -262,10 +252,8 @@ class LiteralReader:
         return result
 
     def _key(self) -> str:
-        if self.quote and self.text.startswith(self.quote, self.pos):
-            return self._quoted()
-        if self.text[self.pos : self.pos + 1] in ('"', "'"):
-            return self._string()
+        if self.text.startswith((self.quote or '"', '"', "'"), self.pos):
+            return self.value()
         found = _WORD.match(self.text, self.pos)
         if not found or not (self.json or self.quote):
             self.fail("a key should be a string")

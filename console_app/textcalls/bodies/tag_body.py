@@ -67,8 +67,7 @@ class TagBody:
         if head is None:
             yield from region.fail_and_skip(src, draft, region.start, "the tag that opens the call is broken")
             return
-        written, server = head["name"].strip(), "server" in head.re.groupindex and head["server"]
-        server = server and server.strip()
+        written, server = head["name"].strip(), (head.groupdict().get("server") or "").strip()
         if server and draft.tools.resolve(f"{server}_{written}"):
             written = f"{server}_{written}"
         src.pos = head.end()

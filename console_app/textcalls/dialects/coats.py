@@ -55,14 +55,15 @@ HALF = (
 )
 HALF_MARK = rf"<<[^<>\s]{{0,60}}>|[<◁⟨]{{1,2}}{_PART}{{0,60}}(?:[ ]{_PART}{{0,40}})?|\[/?[A-Za-z_]{{0,15}}"
 SPECIAL = rf"(?!{CLOSE})<[|｜][^<>|｜\n]{{1,48}}[|｜]>"
-_NAMED = r"[^<>]{0,80}?name\s*="
+_NAMED = r"[^<>]{0,80}?name\s{0,8}="
 BEGIN = (
-    rf"<{P}(?:function\s*=(?=[^<>\n]*>)|(?:invoke\s|function\s*(?=name)){_NAMED}|(?:tool|function)_call\s{_NAMED}|invoke>)"
-    r"|<use_mcp_tool>|<tool:\s*[\w.-]{1,40}\s*>|\]<\]minimax\[>\[<invoke|<\|open\|>call(?=\s)"
+    rf"<{P}(?:function\s{{0,8}}=(?=[^<>\n]{{0,130}}>)|(?:invoke\s|function\s{{0,8}}(?=name)){_NAMED}"
+    rf"|(?:tool|function)_call\s{_NAMED}|invoke>)"
+    r"|<use_mcp_tool>|<tool:\s{0,8}[\w.-]{1,40}\s{0,8}>|\]<\]minimax\[>\[<invoke|<\|open\|>call(?=\s)"
 )
 """The tag with which calls between tags begin: it names the tool, or its elements do."""
 HALF_BEGIN = (
-    rf"<{P}(?:invoke|function|tool_call|function_call)\s?[^<>]{{0,90}}|<tool:[^<>\n]{{0,40}}"
+    rf"<{P}(?:invoke|function|tool_call|function_call)[^<>]{{0,150}}|<tool:[^<>]{{0,60}}"
     rf"|{partly(('<|open|>call ', ']<]minimax[>[<invoke'))}"
 )
 _PLAIN_BEGIN = lazily(r"<function\s*(?:\s[^<>]*)?name\s*=")

@@ -160,7 +160,6 @@ class Family:
 
     @cached_property
     def marked(self) -> bool:
-        """Tell whether nobody writes by accident how the calls of the family open."""
         return self.row.marked and not self.opening.startswith((*coats.PLAIN_OPENS, "<function name"))
 
 

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from console_app.textcalls.bodies import shapes
-from console_app.textcalls.bodies.draft import CallAttempt, Draft, Region
+from console_app.textcalls.bodies.draft import Draft, Region
 from console_app.textcalls.bodies.framing import JSON, JSON_DATA, Frame, frame
 from console_app.textcalls.bodies.json_body import lists_calls
 from console_app.textcalls.bodies.literals import UNQUOTED_KEY, decode_json
@@ -366,7 +366,13 @@ def _judge_fence(state: ScanState, ticks: str, info: str, body: str, offset: int
     inner = state.read_inner(state, body)
     attempts = [attempt for segment in inner.segments for attempt in segment.attempts]
     for attempt in attempts:
-        _move(attempt, offset, info)
+        row = FAMILIES[attempt.dialect].row.name
+        if row == "bare_json_lines":
+            attempt.dialect = "fenced_json"
+        elif row == "pythonic_list" and info == "tool_code":
+            attempt.dialect = "gemma_tool_code"
+        attempt.start += offset
+        attempt.end += offset
     draft = state.new_draft("gemma_tool_code" if info == "tool_code" and not attempts else "fenced_json")
     half = body.strip().removeprefix("print(").removeprefix("default_api.")
     if not closed and not attempts and info == "tool_code" and state.tools.begins(half):
@@ -388,13 +394,3 @@ def _judge_fence(state: ScanState, ticks: str, info: str, body: str, offset: int
     own = ticks == "```" and all(FAMILIES[one.dialect].opening.startswith(opening) for one in draft.attempts)
     code = "a fence" if len(ticks) >= len("```") else "inline code"
     state.conclude(draft, fenced=True, doubt="" if own else f"it stands in {code}")
-
-
-def _move(attempt: CallAttempt, offset: int, info: str) -> None:
-    row = FAMILIES[attempt.dialect].row.name
-    if row == "bare_json_lines":
-        attempt.dialect = "fenced_json"
-    elif row == "pythonic_list" and info == "tool_code":
-        attempt.dialect = "gemma_tool_code"
-    attempt.start += offset
-    attempt.end += offset

@@ -53,9 +53,9 @@ _LONGEST = 120
 def read_marker(state: ScanState, token: str, *, inside: bool = False) -> Reading[None]:
     """Read what a marker opens; `inside`: it is the beginning of the body."""
     src, place = state.src, state.place()
-    starts, rows = _choices(token if token in _JSON_ONLY else "<|" if token.startswith(("<|", "<｜")) else "<")
-    if inside:
-        starts, rows = _bodies(harmony=token in BEGINS)
+    bars = "<|" if token.startswith(("<|", "<｜")) else "<"
+    body = "harmony" if token in BEGINS else "tags"
+    starts, rows = _choices(body if inside else token if token in _JSON_ONLY else bars)
     chosen = yield from src.match_first(starts, 0 if inside else len(token))
     if chosen is None and not inside:
         tag = _TAG.match(src.buf, src.pos + len(token), src.pos + LOOKAHEAD)
@@ -89,19 +89,16 @@ def read_marker(state: ScanState, token: str, *, inside: bool = False) -> Readin
 
 @cache
 def _choices(token: str) -> tuple[re.Pattern[str], tuple[Dialect | None, ...]]:
-    """A pattern of what may stand behind a marker, and the row of each choice; None for one that only groups calls."""
+    """A pattern of what may stand behind a marker, and the row of each choice; None for one that only groups calls. In
+    place of a marker: "tags" or "harmony", for the bodies that begin with a tag in any coat, or with Harmony's."""
+    if token in ("tags", "harmony"):
+        tagged = tuple(row for row in COATED if isinstance(row.body, TagBody) or row.name == "cwm")
+        bodies = tagged if token == "tags" else (ROWS["harmony"],)
+        return first_of(*(row.body.start for row in bodies)), bodies
     rows = (ROWS["hermes_json"],) if token in _JSON_ONLY else COATED
     starts = [r"\s*\[(?=\s*\{)" if token == "functools" else row.body.start for row in rows]
     nothing = f"|{CLOSE}" if token.startswith(("<|", "<｜")) else ""
     return first_of(rf"\s*(?:{OPEN}{nothing})", *starts), (None, *rows)
-
-
-@cache
-def _bodies(*, harmony: bool) -> tuple[re.Pattern[str], tuple[Dialect, ...]]:
-    """A pattern of the bodies that begin with a tag in any coat, or of Harmony's, and their rows."""
-    tagged = [row for row in COATED if isinstance(row.body, TagBody) or row.name == "cwm"]
-    rows = (ROWS["harmony"],) if harmony else tuple(tagged)
-    return first_of(*(row.body.start for row in rows)), rows
 
 
 def _no_body(state: ScanState, token: str, place: Place, inside: bool) -> Reading[None]:
@@ -200,7 +197,7 @@ def _action(state: ScanState, place: Place) -> Reading[None]:
     src, start, shown = state.src, state.src.at, place.quoted
     starts = [_OBJECTS, _NAMED, _NO_INPUT]
     chosen = yield from src.match_first(first_of(*(one.pattern for one in starts)))
-    found = starts[chosen or 0].match(src.buf, src.pos)
+    found = None if chosen is None else starts[chosen].match(src.buf, src.pos)
     after = _LABEL.match(src.buf, src.pos)
     if found is None or (chosen and state.tools.resolve(found["name"]) is None):
         rest = src.tail(limit=LOOKAHEAD) or ""
@@ -266,22 +263,23 @@ def read_opening(state: ScanState) -> Reading[None]:
         if not named and not _HALF_TO.fullmatch(text):
             break
         yield
-    if found := _TO_CALL.match(src.buf, src.pos):
-        src.pos = found.start("to")
+    near = src.buf[src.pos : src.pos + _LONGEST]
+    if found := _TO_CALL.match(near):
+        src.pos += found.start("to")
         state.output.show(src.at)
         state.held = True
         yield from read_marker(state, "to=functions.", inside=True)
     elif state.level == "none":
         return
-    elif found := _TO.match(src.buf, src.pos):
-        src.pos = found.end()
+    elif found := _TO.match(near):
+        src.pos += found.end()
         state.output.drop(src.at)
         state.structure.aside = _ASIDE if "to=user" in found.group() else ""
         if found["self"]:
             state.held = True
             yield from src.find(_MESSAGE_ENDS, "<", 16)
             state.output.drop(src.at, "thought")
-    elif ((found := _NAME.match(src.buf, src.pos)) and found["name"] in names) or _TO_ALL.match(src.buf, src.pos):
+    elif ((found := _NAME.match(near)) and found["name"] in names) or _TO_ALL.match(near):
         state.held = True
         yield from _recipient(state, state.place())
     state.held = False

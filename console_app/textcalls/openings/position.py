@@ -5,10 +5,11 @@ that prose costs nothing. No word and no name decides: what is surely quoted is 
 """
 
 import re
+from collections import deque
 from functools import cached_property, lru_cache
 
 from console_app.records import dataclass
-from console_app.textcalls.patterns import lazily
+from console_app.textcalls.patterns import compiled, lazily
 from console_app.textcalls.source import LOOKAHEAD, WINDOW, Match, Source
 
 _REACH = 400
@@ -46,9 +47,7 @@ _ENDED = lazily(rf"{_STOP}[\"'”’»)\]*_」』]*\s*\Z")
 @dataclass(frozen=True)
 class Place:
     """`line` is what stands before the place on its line, since the last call; `before` the lines above it, `inside`
-    the construct around it, in words. `first`: nothing but white space stands before it. `_place` gives the same for
-    places alike, as those of most calls in a row.
-    """
+    the construct around it, in words. `first`: nothing but white space stands before it."""
 
     line: str
     before: str
@@ -91,8 +90,7 @@ class Place:
 
     def doubt(self, *, licensed: bool) -> str:
         """Return why a call here may be quoted; "" where nothing hints at it. Where the model is known to write so, the
-        line before it matters no more, and a call may follow a sentence on its line.
-        """
+        line before it matters no more, and a call may follow a sentence on its line."""
         if self.inside:
             return f"it stands {self.inside}"
         if self._wide or (self._indent > 1 and (self.first or self.before.strip())):
@@ -108,11 +106,11 @@ class Place:
         return "" if not lead or _SENTENCE.fullmatch(lead) else NO_SENTENCE
 
 
-_place = lru_cache(maxsize=64)(Place)
+_place = lru_cache(maxsize=64)(Place)  # those of most calls in a row are alike
 
 
 class Structure:
-    """The constructs that are open in an answer. `_opaque` are stretches that are no running text, in order."""
+    """The constructs that are open in an answer. `_opaque` are stretches ahead that are no running text."""
 
     def __init__(self, src: Source) -> None:
         self._src = src
@@ -124,8 +122,7 @@ class Structure:
         self.floor = 0  # what stands before this offset was read as other than text
         self.backtick = -1  # the newest that nothing closes: what follows it on its line may be code
         self.aside = ""  # where all text stands that comes now, as in a part that is for the user alone
-        self._opaque: list[tuple[int, int]] = []
-        self._passed = 0
+        self._opaque = deque[tuple[int, int]]()
 
     def skip(self, start: int, end: int, *, floor: bool = True) -> None:
         """Pass over text that is read as something else: nothing in it opens or closes."""
@@ -152,14 +149,11 @@ class Structure:
         return self.lines(offset, "behind a backtick that nothing closes")
 
     def _advance(self, offset: int) -> None:
-        while self._passed < len(self._opaque):
-            start, end = self._opaque[self._passed]
-            if start >= offset:
-                break
+        while self._opaque and self._opaque[0][0] < offset:
+            start, end = self._opaque.popleft()
             if start > self.upto:
                 self._follow(start)
             self.upto = max(self.upto, end)
-            self._passed += 1
         if offset > self.upto:
             self._follow(offset)
 
@@ -167,7 +161,7 @@ class Structure:
         begin = max(0, self.upto - 1)
         text, pos = self._src.text(begin, offset), self.upto - begin
         if self.upto == 0 and (found := _FRONT_MATTER.match(text)):
-            self._close = re.compile(rf"\n{re.escape(found[1])}[ \t]*(?=\r?\n|\Z)")
+            self._close = compiled(rf"\n{re.escape(found[1])}[ \t]*(?=\r?\n|\Z)")
             self._inside, self._quoted_at, pos = "in front matter", -1, found.end() - 1
         self.upto = offset
         if self._close is None and (pos == len(text) or text[pos:].isspace()):
@@ -184,7 +178,7 @@ class Structure:
                 pos, kind = found.end(), found.lastgroup or ""
                 loose = kind in ("ascii", "single") and len(found[kind]) == 1
                 if not loose or begin + pos > self._unquoted:
-                    self._close = _closing(found[kind])
+                    self._close = compiled(_CLOSING_OF.get(found[kind]) or rf"(?i:</{re.escape(found[kind])}\s*>)")
                     self._inside = {"element": IN_ELEMENT, "comment": "in a comment"}.get(kind, "in quotation marks")
                     self._quoted_at = begin + pos if loose else -1
             else:
@@ -198,8 +192,3 @@ def _search(pattern: re.Pattern[str], text: str, pos: int) -> Match | None:
         if found and (found.start() < begin + WINDOW or end >= len(text)):
             return found
     return None
-
-
-@lru_cache(maxsize=256)
-def _closing(token: str) -> re.Pattern[str]:
-    return re.compile(_CLOSING_OF.get(token) or rf"(?i:</{re.escape(token)}\s*>)")

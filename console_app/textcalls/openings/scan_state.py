@@ -1,6 +1,5 @@
 """Holds what all that reads an answer shares: the source, the tools, how a region is concluded, what each stretch of
-the answer turned out to be and what was shown, and at the end the result.
-"""
+the answer turned out to be and what was shown, and at the end the result."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -14,7 +13,7 @@ from console_app.textcalls.mentions import WHY, mentioned
 from console_app.textcalls.openings.openers import THINK_ENDS
 from console_app.textcalls.openings.position import NO_SENTENCE, Place, Structure
 from console_app.textcalls.patterns import any_of, lazily
-from console_app.textcalls.source import LOOKAHEAD, Match, Reading, Source
+from console_app.textcalls.source import LOOKAHEAD, Reading, Source
 from console_app.textcalls.tool_schemas import ToolSchemas
 
 IN_SENTENCE = "it is part of a sentence"
@@ -44,11 +43,6 @@ class Segment:
     replacement: str | None = None
     longer: tuple[Reopening, int] | None = None
     final: bool = False
-
-    @property
-    def around(self) -> tuple[int, int] | None:
-        """Return where its one call stands with its marks."""
-        return (self.start, self.end) if len(self.attempts) == 1 else None
 
 
 class ScanOutput:
@@ -141,9 +135,10 @@ class ScanOutput:
     def make_final(self, segment: Segment) -> None:
         """Let the calls of a segment start: nothing takes them back."""
         segment.final = self._started = True
+        stood, around = self._stood(segment)
         for number, attempt in enumerate(segment.attempts, self.attempts - len(segment.attempts)):
             if attempt.failure is None:
-                told = replace(attempt, stood=self._stood(segment), around=segment.around)
+                told = replace(attempt, stood=stood, around=around)
                 self._events.append(model.CallFinal(parsed(number, told, self._src.text(attempt.start, attempt.end))))
 
     @property
@@ -178,7 +173,7 @@ class ScanOutput:
         if self._started:
             self.drop(upto)
             return
-        self._retract()
+        self._renumber(self._attempts(), [])
         if any(map(str.strip, self._shown)):
             self._events.append(model.Rewritten(""))
         self._shown.clear()
@@ -202,18 +197,12 @@ class ScanOutput:
             return
         self.has_text = True
         if self._pending and any(segment.alone for segment in self.segments):
-            self._retract()
+            self._renumber(self._attempts(), [])
             for segment in self.segments:
                 if segment.kind == "calls":
                     self._demote(segment, self._no_call(segment))
             self._gap = self._gap and self.segments[-1].kind != "text"
             self.wait_no_more()
-
-    def _retract(self) -> None:
-        for index, attempt in enumerate(self._attempts()):
-            if attempt.failure is None:
-                self._events.append(model.CallRetracted(index))
-        self.attempts = 0
 
     def _emit(self, text: str) -> None:
         if text and not self._pending:
@@ -275,12 +264,12 @@ class ScanOutput:
                 place = segment.doubt
                 if said and not segment.final and place in ("", f"{MAYBE}: {NO_SENTENCE}"):
                     place = f"{MAYBE}: text follows it"
-                stood = self._stood(segment, "before other text" if said else "at the end of the answer")
+                stood, around = self._stood(segment, "before other text" if said else "at the end of the answer")
                 for one in segment.attempts:
                     bare = level != "all" and not one.marked  # unless the model is known to write so
                     bare = bare and (one.dialect != self._licensed or FAMILIES[one.dialect].marked)
                     mended = model.UNQUOTED if model.UNQUOTED in one.repaired else None
-                    one.stood, one.around = stood, segment.around
+                    one.stood, one.around = stood, around
                     one.asks = place or (model.UNMARKED if bare else mended)
             said = said or (segment.kind == "text" and bool(self._text_of(segment).strip()))
         unmarked = [one for one in self._attempts() if not (one.marked or one.asks)]
@@ -289,14 +278,16 @@ class ScanOutput:
             for one in unmarked:  # in an answer that shows a call, wherever, it may be shown too
                 one.asks = f"{MAYBE}: another call of the answer is only shown"
 
-    def _stood(self, segment: Segment, behind: str = "") -> str:
+    def _stood(self, segment: Segment, behind: str = "") -> tuple[str, tuple[int, int] | None]:
+        """Return where a segment's calls stand, in words, and where its one call does with its marks."""
         where, lead = "at the start of the answer", ""
         if segment.follows_text:
             lead = self._src.text(max(0, segment.start - LOOKAHEAD), segment.start).strip().rpartition("\n")[2]
             where = f"behind “{lead[-_SHOWN:]}”" if lead else where
         elif behind == "at the end of the answer":
             where, behind = "as all of the answer", ""
-        return ", ".join(filter(None, (where, behind, "in a fence" if segment.fenced else "")))
+        around = (segment.start, segment.end) if len(segment.attempts) == 1 else None
+        return ", ".join(filter(None, (where, behind, "in a fence" if segment.fenced else ""))), around
 
     def _no_call(self, segment: Segment) -> str:
         if segment.alone and self.has_text:
@@ -456,8 +447,7 @@ class ScanState:
         place: Place | None = None,
     ) -> None:  # fmt: skip
         """Let the calls of a region that was read up to here count; where it has none, it is text. `shown` says why it
-        is text in any case, "" when it isn't; `fenced`, `alone` and `doubt` as in a segment.
-        """
+        is text in any case, "" when it isn't; `fenced`, `alone` and `doubt` as in a segment."""
         why = (shown if self.level != "none" else "") or self._withheld(draft)
         if why:
             if draft.attempts:
@@ -547,14 +537,6 @@ class ScanState:
         draft.withdraw()
         self.draft = None
         self.output.show(self.src.at)
-
-    def reopen(self, found: Match) -> None:
-        """Let the last call's value go on to here, with what was taken for text after it."""
-        assert self.reopening is not None, "only what can be reopened is"
-        end = self.src.offset(found.start())
-        self.output.show(end)
-        self.src.pos = found.end()
-        self.output.extend(self.src.at, end, self.reopening)
 
     def cut(self, token: str, place: Place) -> Reading[None]:
         """Drop a result that only an endpoint could have written, and all that follows, for it is made up. Where no
