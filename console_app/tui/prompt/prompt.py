@@ -236,12 +236,11 @@ class Prompt(TextArea):
 
     async def _on_key(self, event: events.Key) -> None:
         self.touched_at = self._clock()
-        key = "shift+enter" if event.key == "shift+\r" else event.key
-        active = self.screen.active_bindings.get(key)
-        bound = active is not None and active.node is self  # also after the user's configuration
-        if bound and (key == "enter" or (key == "question_mark" and not self.text)):
-            event.prevent_default()  # the text area would write it; the binding has it
-            return
+        if event.key == "enter" or (event.key == "question_mark" and not self.text):
+            active = self.screen.active_bindings.get(event.key)  # after the user's configuration
+            if active is not None and active.node is self:
+                event.prevent_default()  # the text area would write it; the binding has it
+                return
         if event.is_printable and not writes_text(event):
             event.prevent_default()  # the text area would write it
             return
