@@ -294,6 +294,7 @@ class ConsoleParts:
 
     def _load_ahead(self) -> None:
         files.sweep(self._setup.paths.files, self._setup.paths.drafts)
+        self._models.warm_up()
         self._warm_up.run(PICKED_FROM)
 
     async def _close(self) -> None:

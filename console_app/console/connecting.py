@@ -111,6 +111,7 @@ class Connecting:
         source = replace(self._source, settings=settings, environ=made.environ, source="/connect")
         await self._models.connect(source, name)
         self._source = source
+        await asyncio.to_thread(self._models.warm_up)
         key = f"; the key is in {place}, for {web_address.host(made.url)} alone" if place else ""
         return f"{name} answers from now on, and from the next start: {self._paths.settings}{key}."
 

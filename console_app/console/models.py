@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 15.0  # seconds for an endpoint to list its models
 Wires = Callable[[ModelChoice], "ports.Provider"]  # what speaks to the endpoint of a choice
+_ANSWER = 'One `word`.\n<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +231,16 @@ class Models:
         named = await source.named(choice)
         if named is not choice and self.choice is choice:
             await self._use(source, named)
+
+    def warm_up(self) -> None:
+        choice = self.choice
+        if choice is None or choice.provider == OFFLINE or choice.agent or choice.settings.protocol == "native":
+            return
+        from console_app.providers import load_reading
+        from console_app.textcalls import ToolSignature, parse
+
+        load_reading()
+        parse(_ANSWER, [ToolSignature("f", {})], chunk=8)
 
     async def switch(self, name: str) -> None:
         if self._source is None:

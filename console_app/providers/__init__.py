@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from console_app.providers.text_protocol.forms import level_of as level_of
     from console_app.providers.text_protocol.forms import usual_dialect as usual_dialect
     from console_app.providers.text_protocol.provider import TextProtocol as TextProtocol
+    from console_app.providers.wire_provider import load_reading as load_reading
 else:
     from console_app.door import door
 

@@ -16,7 +16,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from copy import deepcopy
 from dataclasses import replace
-from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -49,7 +48,6 @@ _CUT_BY: dict[type[Exception], str] = {
     ServerFault: "an error of the endpoint",
     BadEvent: "an event that is not JSON",
 }
-_ANSWER = 'One `word`.\n<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'
 _AT_ONCE = 0.25  # seconds of waiting that nobody needs to be told of
 _TOGETHER = 4  # times the usual tries, where others who ask the same endpoint may be why it refuses
 CONTINUE = "What came so far is kept: ask to continue."
@@ -406,11 +404,7 @@ def _with_word(request: ports.ModelRequest) -> ports.ModelRequest:
     return replace(request, messages=(*request.messages, UserMessage(content=UNREADABLE_CALL, origin="fanout")))
 
 
-@cache
 def load_reading() -> None:
-    """Import what reads an answer's text for calls, compile its patterns and read a first one, 0.2 s in all."""
-    from console_app.textcalls import ToolSignature, parse
-
+    """Import what reads an answer's text for calls and compile its patterns, 0.2 s in all."""
     import_module("console_app.providers.text_protocol.reading")
     prepare()
-    parse(_ANSWER, [ToolSignature("f", {})], chunk=8)

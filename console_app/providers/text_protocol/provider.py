@@ -33,7 +33,6 @@ from console_app.providers.text_protocol.forms import (
     level_of,
     usual_dialect,
 )
-from console_app.providers.wire_provider import load_reading
 from console_app.textcalls import ToolSignature
 from console_app.textcalls.model import WrittenCall
 
@@ -301,8 +300,7 @@ class TextProtocol(ports.Forwarding):
         try:
             async with self._inner.stream(sent) as chunks:
                 async for chunk in chunks:
-                    if rule is not None:  # loaded meanwhile: no request waits for it
-                        await asyncio.to_thread(load_reading)
+                    if rule is not None:  # imported meanwhile: no request waits for it
                         from console_app.providers.text_protocol.reading import AnswerReader, ReadingPace
 
                         reader, rule = AnswerReader(request.tools, rule), None
