@@ -7,6 +7,7 @@ alone, never on where a piece ended, so that every chunking gives one result. Th
 
 import io
 import re
+from bisect import bisect_left
 from collections.abc import Generator
 from typing import TypeAlias, TypeVar
 
@@ -50,6 +51,7 @@ class Source:
         self.ended = False
         self._whole = io.StringIO()
         self._short: dict[str, tuple[str, ...]] = {}  # texts in which a pattern did not match yet
+        self._known: dict[str, tuple[Match, ...]] = {}  # the first matches of a pattern, each in no more than it takes
         self.patience = 1  # characters that come before what nobody waits for is looked for again
         self.awaited = ""  # the character that has to come before reading goes on, where nothing is held back
 
@@ -123,8 +125,25 @@ class Source:
 
     def match_first(self, pattern: re.Pattern[str], skip: int = 0) -> Reading[int | None]:
         """Which of several patterns (`first_of`) matches first, here or `skip` characters on."""
-        found = yield from self.match(pattern, skip=skip)
+        found = yield from self.match_like(pattern, skip)
         return found.lastindex - 1 if found and found.lastindex else None
+
+    def match_like(self, pattern: re.Pattern[str], skip: int = 0) -> Reading[Match | None]:
+        """As `match`, for what most calls have alike: its match in the same text before may do, so that places in it
+        count from here."""
+        known = self._known.get(pattern.pattern, ())
+        for like in known:
+            if self.buf.startswith(like.string, self.pos + skip):
+                return like
+        if (found := (yield from self.match(pattern, skip=skip))) is None:
+            return None
+        found = pattern.match(text := self.buf[found.pos : found.endpos])
+        if found and len(known) < _KEPT:
+            spans = found.regs
+            same = lambda end: getattr(pattern.match(text[:end]), "regs", None) == spans
+            shortest = bisect_left(range(len(text)), True, found.end(), key=same)
+            self._known[pattern.pattern] = (*known, pattern.match(text[:shortest]) or found)
+        return found
 
     def ahead(self) -> Reading[str]:
         """The next character that is not white space, or the empty text where none is near; `pos` stays."""

@@ -285,7 +285,7 @@ class Region:
         """Tell whether a closing token, or the end of a fence before it, stands here; `pos` stays."""
         if not self.closes:
             return False
-        found = yield from src.match(_close_or_not(self.closes))
+        found = yield from src.match_like(_close_or_not(self.closes))
         return found is not None and found["close"] is not None
 
     def at_turn_end(self, src: Source) -> Reading[bool]:
@@ -342,9 +342,9 @@ def close_region(src: Source, region: Region, draft: Draft, *, required: bool = 
     if not region.closes:
         return
     if char and char in "<[◁⟨]":
-        found = yield from src.match(_close_or_not(region.closes))
+        found = yield from src.match_like(_close_or_not(region.closes))
         if found and found["close"]:
-            src.pos = found.end()
+            src.pos += found.end()
             return
         rest = src.tail()
         if rest and _HALF_CLOSE.fullmatch(rest):

@@ -106,13 +106,13 @@ class NamedBody:
     tags: TagBody | None = None
 
     def read(self, src: Source, region: Region, draft: Draft) -> Reading[None]:
-        head = yield from src.match(tag_pattern(self.start))
+        head = yield from src.match_like(tag_pattern(self.start))
         if head is None:
             yield from region.fail_and_skip(src, draft, region.start, "the header that names the tool is broken")
             return
         written = head.group("name").strip()
         written = written if draft.tools.resolve(written) or not self.bare_names else stripped(written)
-        src.pos = head.end()
+        src.pos += head.end()
         draft.open(written, src.at)
         char = yield from src.ahead()
         if self.tags is not None and char == "<" and (yield from src.match(compiled(rf"\s*{self.tags.param}"))):

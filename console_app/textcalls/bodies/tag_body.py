@@ -63,14 +63,14 @@ class TagBody:
     def read(self, src: Source, region: Region, draft: Draft) -> Reading[None]:
         yield from src.skip()
         begin = src.at
-        head = yield from src.match(tag_pattern(self.call))
+        head = yield from src.match_like(tag_pattern(self.call))
         if head is None:
             yield from region.fail_and_skip(src, draft, region.start, "the tag that opens the call is broken")
             return
         written, server = head["name"].strip(), (head.groupdict().get("server") or "").strip()
         if server and draft.tools.resolve(f"{server}_{written}"):
             written = f"{server}_{written}"
-        src.pos = head.end()
+        src.pos += head.end()
         draft.open(written, src.at)
         yield from self.read_behind(head, written, begin, src, region, draft)
 

@@ -230,6 +230,7 @@ _NAME = lazily(r"[\w.-]+")
 _HALF_CLOSING = lazily(r"\n[ \t]*[`~]{1,2}$")
 _BULLET = lazily(r"\s*(?:[-*+]|\d{1,3}[.)])?\s*")
 _LONGEST_CODE = 8
+_LONGEST_GAP = 64
 _RUNS = {"`": lazily("`*"), "~": lazily("~*")}
 _NESTED = lazily(r"\s*(?:```|~~~)[^\n]*\w")
 _SPAN = lazily(r"(?:(?<=\S)|(?<=\S ))`[^`\n]++`(?=[^`])")
@@ -363,6 +364,12 @@ def _to_end(state: ScanState, ticks: str, *, loosely: bool) -> Reading[int | Non
 
 def _judge_fence(state: ScanState, ticks: str, info: str, body: str, offset: int, *, closed: bool) -> None:
     """Take the calls of a fence that holds nothing but calls of known tools, the last of which may be cut off."""
+    if closed and (one := _sole_call(state, body)):
+        draft = state.new_draft("fenced_json")
+        begin = offset + body.index("{")
+        draft.shaped(one, begin, begin + len(body.strip()), ())
+        _conclude_fence(state, draft, ticks, info)
+        return
     inner = state.read_inner(state, body)
     attempts = [attempt for segment in inner.segments for attempt in segment.attempts]
     for attempt in attempts:
@@ -390,6 +397,27 @@ def _judge_fence(state: ScanState, ticks: str, info: str, body: str, offset: int
             draft.take(attempt)
         if not closed:
             draft.unclosed()
+    _conclude_fence(state, draft, ticks, info)
+
+
+def _sole_call(state: ScanState, body: str) -> shapes.Shaped | None:
+    """Return the call of a known tool that a body is, in strict JSON, as most are: no scanner has to read it."""
+    token = TOKEN.match(text := body.strip())
+    if token is None or token["key"] not in shapes.CALL_KEYS or len(body) - len(text) > _LONGEST_GAP:
+        return None
+    try:
+        value, repaired = decode_json(text)
+    except Unreadable:
+        return None
+    found = shapes.shape(value, state.tools) if not repaired and len(value) == 2 else None
+    if not isinstance(found, shapes.Shaped) or not found.exact or not is_object(found.arguments):
+        return None
+    direct = any(one is found.arguments for one in value.values())
+    direct = direct and found.name not in (shapes.PARALLEL, *shapes.NO_CALL)
+    return found if direct and state.tools.resolve(found.name) else None
+
+
+def _conclude_fence(state: ScanState, draft: Draft, ticks: str, info: str) -> None:
     opening = f"```{info}\n" if info else "```"
     own = ticks == "```" and all(FAMILIES[one.dialect].opening.startswith(opening) for one in draft.attempts)
     code = "a fence" if len(ticks) >= len("```") else "inline code"
