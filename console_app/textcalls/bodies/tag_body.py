@@ -12,7 +12,7 @@ from console_app.records import dataclass, field
 from console_app.textcalls.bodies.draft import Draft, Region, Reopening, close_region
 from console_app.textcalls.bodies.framing import JSON, frame
 from console_app.textcalls.bodies.literals import decode_json
-from console_app.textcalls.dialects.coats import CLOSE_TAG
+from console_app.textcalls.dialects.coats import CLOSE_TAG, HALF_TAG
 from console_app.textcalls.model import Arguments, Unreadable
 from console_app.textcalls.patterns import IDENT, any_of, compiled, lazily, unnamed
 from console_app.textcalls.source import LOOKAHEAD, Match, Reading, Source
@@ -116,6 +116,8 @@ class _Patterns:
         self.lead = tags.lead + ("/" if tags.lead == "<" and "</" in tags.param_end else "")
         told = {"string": "true", "type": "string"}
         self.told, self.text = next(((one, told[one]) for one in told if one in self.step.groupindex), ("", ""))
+        named = "KEY" in tags.param + tags.param_end or tags.lead != "<"  # a parameter may have any name
+        self.half = None if named else HALF_TAG
         self._opens = opens or r"(?!)"
         self._param_end = tags.param_end
         self._values: dict[str, _ValueEnd] = {}
@@ -137,7 +139,9 @@ class _ValueEnd:
 
     def __init__(self, of: _Patterns, end: str) -> None:
         self.follow = compiled(rf"(?P<end>{end}){of.steps}")
-        self.tokens = compiled(rf"(?P<end>{end})|(?P<call>{of.inner})|(?P<done>{of.done})|(?P<next>{of.param})")
+        # the names stand behind, so that the engine sees the sign with which all begin, and skips to it
+        kinds = {"end": end, "call": of.inner, "done": of.done, "next": of.param}
+        self.tokens = compiled("|".join(f"(?:{one})(?P<{kind}>)" for kind, one in kinds.items()))
         self.next_call, self.call = of.next_call(end), compiled(of.inner)
         self.reopens = compiled(rf"(?:{end})\s{{0,64}}(?:{of.done})")
 
@@ -288,7 +292,7 @@ class _Call:
         depth = 0
         start, fallback, before_call, closed = src.at, None, None, False
         while True:
-            found = yield from src.find(end.tokens, self.tags.lead, patience=src.patience)
+            found = yield from src.find(end.tokens, self.tags.lead, LOOKAHEAD, src.patience, self.patterns.half)
             if found is None:
                 ended = rf"(?:{self.patterns.done})\s*(?:{self.patterns.closers}\s*)*$"
                 rest = src.text(max(self.begin, src.length - 200), src.length)
