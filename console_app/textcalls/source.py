@@ -2,8 +2,7 @@
 
 Grammars are generators, which `yield` where a decision needs text that has not arrived. A decision depends on the text
 alone, never on where a piece ended, so that every chunking gives one result. The window drops what was read, and
-`rewind` has a budget, so that reading stays linear whatever a model writes.
-"""
+`rewind` has a budget, so that reading stays linear whatever a model writes."""
 
 import io
 import re
@@ -129,8 +128,7 @@ class Source:
         return found.lastindex - 1 if found and found.lastindex else None
 
     def match_like(self, pattern: re.Pattern[str], skip: int = 0) -> Reading[Match | None]:
-        """As `match`, for what most calls have alike: its match in the same text before may do, so that places in it
-        count from here."""
+        """As `match`, with places counted from here: what most calls have alike is matched in but one of them."""
         known = self._known.get(pattern.pattern, ())
         for like in known:
             if self.buf.startswith(like.string, self.pos + skip):
@@ -139,10 +137,9 @@ class Source:
             return None
         found = pattern.match(text := self.buf[found.pos : found.endpos])
         if found and len(known) < _KEPT:
-            spans = found.regs
-            same = lambda end: getattr(pattern.match(text[:end]), "regs", None) == spans
-            shortest = bisect_left(range(len(text)), True, found.end(), key=same)
-            self._known[pattern.pattern] = (*known, pattern.match(text[:shortest]) or found)
+            end = bisect_left(range(len(text)), True, found.end(), key=lambda end: bool(pattern.match(text[:end])))
+            like = pattern.match(text[:end])
+            self._known[pattern.pattern] = (*known, like if like and like.regs == found.regs else found)
         return found
 
     def ahead(self) -> Reading[str]:
@@ -160,8 +157,7 @@ class Source:
     ) -> Reading[Match | None]:
         """Move to the next match of `pattern`, whose matches all begin with a character of `lead`; None, with `pos` at
         the end, when the text ends first. What may be half a match, up to `longest` characters, is searched again when
-        `patience` more have come; `half` finds it at the end of a text, where not all that a lead begins may be one.
-        """
+        `patience` more have come; `half` finds it at the end of a text, where not all that a lead begins may be one."""
         while True:
             end = min(len(self.buf), self.pos + WINDOW)
             found = first_within(pattern, self.buf, self.pos, end, longest)

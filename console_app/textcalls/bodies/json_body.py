@@ -95,8 +95,7 @@ _FENCE_BEFORE = lazily(r"\s*```\w*\s*(?=\{)")
 class NamedBody:
     """`start` is a pattern with a group `name`, up to the arguments. `bare_names`: prefixes and call numbers around a
     name belong to the dialect. Up to `until`, text in place of an object goes to the one parameter it can be meant for.
-    `quotes` are tokens of which one stands before and after every string; `tags` may stand in place of an object.
-    """
+    `quotes` are tokens of which one stands before and after every string; `tags` may stand in place of an object."""
 
     start: str
     bare_names: bool = False

@@ -1,8 +1,7 @@
 """Calls as tags around raw values, which may hold anything, their own tags included.
 
 A value's closing tag counts only where something may legally follow it: the next parameter, the end of the call, or
-that of the answer. A whole call within a value is data, so openings and ends of calls are counted while it is read.
-"""
+that of the answer. A whole call within a value is data, so openings and ends of calls are counted while it is read."""
 
 import re
 from functools import cache, lru_cache, partial
@@ -35,8 +34,7 @@ class TagBody:
     stand in place of the parameters. `exact`: every character of a value is part of it, line breaks at its ends
     included; None: the coat says it. `trim`: white space around a single-line value is not part of it, and entities
     stand for characters. `wrapper`: what may stand before the parameters. `nested`: a prefix by which values hold tags
-    again. `open_end`: the token that ends a call may have been taken away with the answer's end.
-    """
+    again. `open_end`: the token that ends a call may have been taken away with the answer's end."""
 
     call: str
     param: str

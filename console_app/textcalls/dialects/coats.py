@@ -53,10 +53,8 @@ HALF = (
     r"(?:<\|close\|>\w{0,8}(?:<[|\w]{0,6})?|<<[^<>\n]{0,70}>|[<◁⟨]{1,2}[^<>▷⟩\n]{0,70}|\[/?[A-Za-z_]{0,15}|\[unused\d*"
     r"|\](?:<(?:\](?:\w*(?:\[(?:>(?:\[(?:<[^<>\n]*)?)?)?)?)?)?)?)"
 )
-HALF_TAG = lazily(
-    rf"<(?:{_PART}*+\s*+/?(?:>|\Z)|{_PART}{{0,62}}?(?:[ ]?(?i:tool|func|invoke|param|arg|call)|[ ]\w{{0,7}}\Z))"
-)
-"""A pattern of what may become the tag of a call or a parameter, or a marker: it holds a core word, or is a whole tag."""
+HALF_TAG = lazily(rf"<(?:{_PART}*+\s*+/?(?:>|\Z)|{_PART}{{0,62}}? ?(?i:tool|func|invoke|param|arg|call|\w{{0,7}}\Z))")
+"""A pattern of what may become the tag of a call or a parameter: a core word is near, or only a name stands there."""
 HALF_MARK = rf"<<[^<>\s]{{0,60}}>|[<◁⟨]{{1,2}}{_PART}{{0,60}}(?:[ ]{_PART}{{0,40}})?|\[/?[A-Za-z_]{{0,15}}"
 SPECIAL = rf"(?!{CLOSE})<[|｜][^<>|｜\n]{{1,48}}[|｜]>"
 _NAMED = r"[^<>]{0,80}?name\s{0,8}="

@@ -33,8 +33,7 @@ class Form:
     """Templates: `call` with $name, $arguments and $index, `around` with $calls, `param` with $key, $value, $type and
     $string. `values` is the encoding: json, json_text (JSON within a JSON string), raw, exact (raw, and told to be
     text), python or quoted (by `quote`). `cdata`: a raw value may be put in CDATA. `trims` and `keeps` are as `trim`
-    and `exact` of the grammar.
-    """
+    and `exact` of the grammar."""
 
     call: str
     around: str = "$calls"
@@ -128,9 +127,7 @@ class Dialect:
 
     `coated`: a marker in any coat stands before the body, or the body begins with a tag in any coat. `opens` are tokens
     before the body that are no such marker, `begins` those with which the body itself begins, `closes` patterns of what
-    ends it beside a closing marker. A row with none of them has no marker: the scanner knows its calls by the tools'
-    names and by shape.
-    """
+    ends it beside a closing marker. A row with none of these has no marker: names and shapes tell its calls."""
 
     name: str
     body: Body

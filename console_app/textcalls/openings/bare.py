@@ -230,7 +230,6 @@ _NAME = lazily(r"[\w.-]+")
 _HALF_CLOSING = lazily(r"\n[ \t]*[`~]{1,2}$")
 _BULLET = lazily(r"\s*(?:[-*+]|\d{1,3}[.)])?\s*")
 _LONGEST_CODE = 8
-_LONGEST_GAP = 64
 _RUNS = {"`": lazily("`*"), "~": lazily("~*")}
 _NESTED = lazily(r"\s*(?:```|~~~)[^\n]*\w")
 _SPAN = lazily(r"(?:(?<=\S)|(?<=\S ))`[^`\n]++`(?=[^`])")
@@ -364,14 +363,9 @@ def _to_end(state: ScanState, ticks: str, *, loosely: bool) -> Reading[int | Non
 
 def _judge_fence(state: ScanState, ticks: str, info: str, body: str, offset: int, *, closed: bool) -> None:
     """Take the calls of a fence that holds nothing but calls of known tools, the last of which may be cut off."""
-    if closed and (one := _sole_call(state, body)):
-        draft = state.new_draft("fenced_json")
-        begin = offset + body.index("{")
-        draft.shaped(one, begin, begin + len(body.strip()), ())
-        _conclude_fence(state, draft, ticks, info)
-        return
-    inner = state.read_inner(state, body)
-    attempts = [attempt for segment in inner.segments for attempt in segment.attempts]
+    sole = _sole_call(state, body) if closed else None
+    inner = None if sole else state.read_inner(state, body)
+    attempts = [attempt for segment in inner.segments for attempt in segment.attempts] if inner else []
     for attempt in attempts:
         row = FAMILIES[attempt.dialect].row.name
         if row == "bare_json_lines":
@@ -380,11 +374,13 @@ def _judge_fence(state: ScanState, ticks: str, info: str, body: str, offset: int
             attempt.dialect = "gemma_tool_code"
         attempt.start += offset
         attempt.end += offset
-    draft = state.new_draft("gemma_tool_code" if info == "tool_code" and not attempts else "fenced_json")
+    draft = state.new_draft("gemma_tool_code" if info == "tool_code" and inner and not attempts else "fenced_json")
     half = body.strip().removeprefix("print(").removeprefix("default_api.")
-    if not closed and not attempts and info == "tool_code" and state.tools.begins(half):
+    if sole:
+        draft.shaped(sole, begin := offset + body.index("{"), begin + len(body.strip()), ())
+    elif not closed and not attempts and info == "tool_code" and state.tools.begins(half):
         draft.fail("truncated", "the answer ended where the call begins", offset, state.src.at)
-    elif not inner.has_text and all(
+    elif not (inner and inner.has_text) and all(
         attempt.known
         if attempt.failure is None
         else state.tools.resolve(attempt.name or "")
@@ -397,28 +393,21 @@ def _judge_fence(state: ScanState, ticks: str, info: str, body: str, offset: int
             draft.take(attempt)
         if not closed:
             draft.unclosed()
-    _conclude_fence(state, draft, ticks, info)
-
-
-def _sole_call(state: ScanState, body: str) -> shapes.Shaped | None:
-    """Return the call of a known tool that a body is, in strict JSON, as most are: no scanner has to read it."""
-    token = TOKEN.match(text := body.strip())
-    if token is None or token["key"] not in shapes.CALL_KEYS or len(body) - len(text) > _LONGEST_GAP:
-        return None
-    try:
-        value, repaired = decode_json(text)
-    except Unreadable:
-        return None
-    found = shapes.shape(value, state.tools) if not repaired and len(value) == 2 else None
-    if not isinstance(found, shapes.Shaped) or not found.exact or not is_object(found.arguments):
-        return None
-    direct = any(one is found.arguments for one in value.values())
-    direct = direct and found.name not in (shapes.PARALLEL, *shapes.NO_CALL)
-    return found if direct and state.tools.resolve(found.name) else None
-
-
-def _conclude_fence(state: ScanState, draft: Draft, ticks: str, info: str) -> None:
     opening = f"```{info}\n" if info else "```"
     own = ticks == "```" and all(FAMILIES[one.dialect].opening.startswith(opening) for one in draft.attempts)
     code = "a fence" if len(ticks) >= len("```") else "inline code"
     state.conclude(draft, fenced=True, doubt="" if own else f"it stands in {code}")
+
+
+def _sole_call(state: ScanState, body: str) -> shapes.Shaped | None:
+    """Return the call that a body is, in strict JSON, as most are: no scanner has to read it."""
+    token = TOKEN.match(text := body.strip())
+    try:
+        value, repaired = decode_json(text) if token and token["key"] in shapes.CALL_KEYS else (dict[str, Any](), ())
+    except Unreadable:
+        return None
+    found = shapes.shape(value, state.tools) if len(value) == 2 and not repaired else None
+    if not isinstance(found, shapes.Shaped) or not found.exact or not is_object(found.arguments):
+        return None
+    sure = found.name not in (shapes.PARALLEL, *shapes.NO_CALL) and state.tools.resolve(found.name)
+    return found if sure and any(one is found.arguments for one in value.values()) else None
