@@ -17,6 +17,7 @@ Reading: TypeAlias = Generator[None, None, T]
 """A grammar at work: yields when it needs more text, returns what it read."""
 
 Match: TypeAlias = re.Match[str]
+OnePattern: TypeAlias = re.Pattern[str] | None
 
 LOOKAHEAD = 512
 """The longest stretch, in characters, that any bounded decision looks at."""
@@ -30,12 +31,15 @@ _SPACE = lazily(r"\s*")
 _NEXT = lazily(r"\s*(\S)")
 
 
-def first_within(pattern: re.Pattern[str], text: str, begin: int, end: int, longest: int = LOOKAHEAD) -> Match | None:
+def first_within(
+    pattern: re.Pattern[str], text: str, begin: int, end: int, longest: int = LOOKAHEAD, lead: OnePattern = None
+) -> Match | None:
     """Return the first match of `pattern` that takes no more than `longest` characters to see: however much has come
-    behind them by now, a longer one is none."""
-    while found := pattern.search(text, begin, end):
+    behind them by now, a longer one is none. With `lead`, which matches sooner wherever it does, only there."""
+    while found := (lead or pattern).search(text, begin, end):
         start = found.start()
-        if end - start <= longest or (found := pattern.match(text, start, start + longest)):
+        found = pattern.match(text, start, end) if lead else found
+        if found and (end - start <= longest or (found := pattern.match(text, start, start + longest))):
             return found
         begin = start + 1
     return None
@@ -148,19 +152,14 @@ class Source:
         return found[1] if found else ""
 
     def find(
-        self,
-        pattern: re.Pattern[str],
-        lead: str,
-        longest: int = LOOKAHEAD,
-        patience: int = 1,
-        half: re.Pattern[str] | None = None,
+        self, pattern: re.Pattern[str], lead: str, longest: int = LOOKAHEAD, patience: int = 1, half: OnePattern = None
     ) -> Reading[Match | None]:
         """Move to the next match of `pattern`, whose matches all begin with a character of `lead`; None, with `pos` at
         the end, when the text ends first. What may be half a match, up to `longest` characters, is searched again when
-        `patience` more have come; `half` finds it at the end of a text, where not all that a lead begins may be one."""
+        `patience` more have come; `half` finds sooner where one begins, or may begin at the end of a text."""
         while True:
             end = min(len(self.buf), self.pos + WINDOW)
-            found = first_within(pattern, self.buf, self.pos, end, longest)
+            found = first_within(pattern, self.buf, self.pos, end, longest, half)
             if found:
                 self.pos = found.start()
                 return found

@@ -114,8 +114,8 @@ class _Patterns:
         self.lead = tags.lead + ("/" if tags.lead == "<" and "</" in tags.param_end else "")
         told = {"string": "true", "type": "string"}
         self.told, self.text = next(((one, told[one]) for one in told if one in self.step.groupindex), ("", ""))
-        named = "KEY" in tags.param + tags.param_end or tags.lead != "<"  # a parameter may have any name
-        self.half = None if named else HALF_TAG
+        named = "KEY" in tags.param + tags.param_end  # as of a parameter, which may have any
+        self.half = None if named or (tags.inner or tags.call)[0] != "<" else HALF_TAG
         self._opens = opens or r"(?!)"
         self._param_end = tags.param_end
         self._values: dict[str, _ValueEnd] = {}

@@ -10,7 +10,7 @@ from console_app.textcalls.patterns import any_of, lazily, partly
 
 _PART = r"[^\s<>\"'={}()\[\]\\`]"
 _SIGN = r"[^\w\s<>\"'={}()\[\]\\`]"
-P = rf"(?![|｜]{{0,2}}/)(?:{_PART}{{0,30}}?(?:{_SIGN}|_))??[ ]?"
+P = rf"(?![|｜]{{0,2}}/)(?:{_PART}{{0,30}}?(?:{_SIGN}|_))??[ ]?+"
 """A pattern of the signs between the bracket of a tag and its core word: a prefix that a sign ends, a blank."""
 S = rf"[ ]?(?:(?:{_SIGN}|_){_PART}{{0,30}})?"
 _WORD = r"(?:(?i:(?:tool|function)[ _▁-](?:call|request)s?|(?<=[:|｜ ])calls)|TOOLCALLS?)"
@@ -53,7 +53,9 @@ HALF = (
     r"(?:<\|close\|>\w{0,8}(?:<[|\w]{0,6})?|<<[^<>\n]{0,70}>|[<◁⟨]{1,2}[^<>▷⟩\n]{0,70}|\[/?[A-Za-z_]{0,15}|\[unused\d*"
     r"|\](?:<(?:\](?:\w*(?:\[(?:>(?:\[(?:<[^<>\n]*)?)?)?)?)?)?)?)"
 )
-HALF_TAG = lazily(rf"<(?:{_PART}*+\s*+/?(?:>|\Z)|{_PART}{{0,62}}? ?(?i:tool|func|invoke|param|arg|call|\w{{0,7}}\Z))")
+HALF_TAG = lazily(
+    rf"<(?!=| \w\W)(?:{_PART}*+\s*+/?(?:>|\Z)|{_PART}{{0,62}}? ?(?i:tool|func|invoke|param|arg|call|\w{{0,7}}\Z))"
+)
 """A pattern of what may become the tag of a call or a parameter: a core word is near, or only a name stands there."""
 HALF_MARK = rf"<<[^<>\s]{{0,60}}>|[<◁⟨]{{1,2}}{_PART}{{0,60}}(?:[ ]{_PART}{{0,40}})?|\[/?[A-Za-z_]{{0,15}}"
 SPECIAL = rf"(?!{CLOSE})<[|｜][^<>|｜\n]{{1,48}}[|｜]>"

@@ -211,7 +211,7 @@ DIALECTS: tuple[Dialect, ...] = (
                 r"<(?:tool_)?name>(?P<name>[^<>]+)</(?:tool_)?name>"
             ),
             inner=rf"(?:{OPEN_TAG}|<invoke>)\s*<(?:tool_)?name>",
-            call_end=rf"(?:</{_AROUND}>\s*)?(?:</invoke>|</use_mcp_tool>|{CLOSE_TAG})",
+            call_end=rf"</{_AROUND}>\s*(?:</invoke>|</use_mcp_tool>|{CLOSE_TAG})|</invoke>|</use_mcp_tool>|{CLOSE_TAG}",
             json=True,
             wrapper=rf"<{_AROUND}>",
             param=_ARGUMENT,
@@ -223,7 +223,7 @@ DIALECTS: tuple[Dialect, ...] = (
         "named_tag",
         TagBody(
             call=rf"<{P}(?:tool|function)_call\s[^<>]*?name\s*=\s*+[\"']?(?P<name>[^\"'<>=/]++)[\"']?[^<>]*+>",
-            call_end=rf"(?:</{_AROUND}>\s*)?</{P}(?:tool|function)_call{S}>",
+            call_end=rf"</(?:{_AROUND}>\s*</)?{P}(?:tool|function)_call{S}>",
             empty=r"<[^>]*/>",
             json=True,
             wrapper=rf"<{_AROUND}>",
@@ -281,7 +281,7 @@ DIALECTS: tuple[Dialect, ...] = (
             call=tag(r"<\|open\|>call", "tool", "name", _SEP),
             param=tag(r"<\|open\|>argument", "key", "key", _SEP, type=r"\w+"),
             param_end=r"<\|close\|>argument<\|sep\|>",
-            call_end=r"(?:<\|close\|>json<\|sep\|>)?<\|close\|>call<\|sep\|>",
+            call_end=r"<\|close\|>(?:json<\|sep\|><\|close\|>)?call<\|sep\|>",
             wrapper=r"<\|open\|>json[^<]*<\|sep\|>",
             json=True,
         ),
@@ -310,7 +310,7 @@ DIALECTS: tuple[Dialect, ...] = (
                 r"(?:<[\w.-]+>[^<]{0,100}</[\w.-]+>\s*){0,4}(?:</args>\s*)?(?:</NAME>|<(?:KEYS)>))(?P<key>[\w.-]+)>"
             ),
             param_end=r"</KEY>",
-            call_end=r"(?:</args>\s*)?</NAME>",
+            call_end=r"</(?:args>\s*</)?NAME>",
             trim=True,
             empty=r"<[^>]*/>",
         ),

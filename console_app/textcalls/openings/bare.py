@@ -348,7 +348,7 @@ def _to_end(state: ScanState, ticks: str, *, loosely: bool) -> Reading[int | Non
     """Move to the line that ends a fence; return how long its end is; `loosely`: words or a fence may be behind it."""
     src, char = state.src, ticks[0]
     closing = compiled(rf"\n[ \t]{{0,30}}{char}{{{len(ticks)}}}")
-    half = compiled(rf"\n[ \t]{{0,30}}{char}{{0,{len(ticks) - 1}}}\Z")
+    half = compiled(rf"{closing.pattern}|\n[ \t]{{0,30}}{char}{{0,{len(ticks) - 1}}}\Z")
     while (found := (yield from src.find(closing, "\n", 31 + len(ticks), half=half))) is not None:
         width = found.end() - found.start()
         src.pos += width
