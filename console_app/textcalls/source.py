@@ -132,17 +132,17 @@ class Source:
         return found.lastindex - 1 if found and found.lastindex else None
 
     def match_like(self, pattern: re.Pattern[str], skip: int = 0) -> Reading[Match | None]:
-        """As `match`, with places counted from here: what most calls have alike is matched in but one of them."""
+        """As `match`, with places counted from here: what most calls have alike is matched in but two of them."""
         known = self._known.get(pattern.pattern, ())
         for like in known:
             if self.buf.startswith(like.string, self.pos + skip):
                 return like
         if (found := (yield from self.match(pattern, skip=skip))) is None:
             return None
-        found = pattern.match(text := self.buf[found.pos : found.endpos])
-        if found and len(known) < _KEPT:
-            end = bisect_left(range(len(text)), True, found.end(), key=lambda end: bool(pattern.match(text[:end])))
-            like = pattern.match(text[:end])
+        text, match = self.buf[found.pos : found.endpos], pattern.match
+        if (found := match(text)) and len(known) < _KEPT:
+            end = bisect_left(range(len(text) * bool(known)), True, found.end(), key=lambda at: bool(match(text[:at])))
+            like = match(text[:end])
             self._known[pattern.pattern] = (*known, like if like and like.regs == found.regs else found)
         return found
 
