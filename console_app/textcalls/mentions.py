@@ -67,8 +67,7 @@ def mentioned(
 ) -> tuple[int, int, str] | None:
     """Return where what seems to call a tool begins and its name ends, and the name: the first mark from `start` on, in
     either case, that a tool's name follows, through so many `layers` of escapes. `unmarked`: the key of a name in an
-    object, a label, half a tag of the name and a list in Python are marks.
-    """
+    object, a label, half a tag of the name and a list in Python are marks."""
     leads, marks = _LEADS[unmarked], _MARKS[unmarked]
     looked = 0
     for begin in range(start, len(text), WINDOW):
@@ -92,9 +91,7 @@ def mentioned(
     if unmarked and len(text) <= _LONG and (found := _spelled(text, tools, start)):
         return found
     escaped = text[start:] if layers and len(text) <= _LONG else ""
-    decoded = unescape(
-        _ESCAPED.sub(lambda one: chr(int(one[1], 16)) if one[1] else _BLANKS.get(one[2], one[2]), escaped)
-    )
+    decoded = unescape(_ESCAPED.sub(lambda it: chr(int(it[1], 16)) if it[1] else _BLANKS.get(it[2], it[2]), escaped))
     if decoded == escaped or (call := mentioned(decoded, tools, unmarked=unmarked, layers=layers - 1)) is None:
         return None
     at, name = max(start, text.find(call[2], start)), call[2]

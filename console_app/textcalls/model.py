@@ -12,8 +12,7 @@ Schema: TypeAlias = Mapping[str, Any]
 
 ErrorKind: TypeAlias = Literal["truncated", "invalid"]
 ReadingLevel: TypeAlias = Literal["none", "marked", "all"]
-"""Which calls are read from an answer's text: none · all, but one that only its shape shows asks, and has to fit its
-tool · all."""
+"""Which calls of a text are read: none · all, but one that only its shape shows asks, and has to fit its tool · all."""
 
 ProblemKind: TypeAlias = Literal["truncated", "invalid", "repaired", "ignored", "asks"]
 GAVE_UP = "the rest of the answer is not read for calls"
@@ -46,8 +45,7 @@ class ParsedCall:
     is the exact source text, `start:end` of the answer, `around` reaches over its marks, if it is alone between them.
     `repaired` says in words what was mended. `known` is false for a name that no tool has, `marked` for a call that
     only its shape shows. `form` is the family that writes so, `stood` says in words where it stood, `asks` why a person
-    has to approve it in every mode; None: its place is clean.
-    """
+    has to approve it in every mode; None: its place is clean."""
 
     index: int
     name: str
@@ -68,8 +66,7 @@ class ParsedCall:
 class ScanProblem:
     """Something that was not read as written: a plain sentence, and where it stands; `line` and `column` count from 1.
     `raw` is bounded to 500 characters. `index` is the call's place among the calls attempted, when it was one. `name`
-    of what was ignored is a tool there is, that the text seems to call.
-    """
+    of what was ignored is a tool there is, that the text seems to call."""
 
     kind: ProblemKind
     message: str

@@ -118,10 +118,8 @@ def tag(opening: str, attribute: str, group: str, end: str = ">", **others: str)
     `others`, which may be missing, as groups of their names."""
     value = r"[^\s\"'<>]++(?:\s++(?![\w:.-]+\s*=)[^\s\"'<>]++)*+"  # with no run of blanks that is gone through twice
     needed = rf"\s{attribute}\s*=\s*+[\"']?\s*+(?P<{group}>{value})\s*+[\"']?\s*+(?:(?<=\s)[\w:.-]+\s*=|{end})"
-    optional = "".join(
-        rf"(?:(?=[^<>]*?\s{name}\s*=\s*[\"'](?P<{name}>{value})[\"'])|)" for name, value in others.items()
-    )
-    return rf"{opening}(?=[^<>]*?{needed}){optional}\s[^<>]*{end}"
+    more = "".join(rf"(?:(?=[^<>]*?\s{name}\s*=\s*[\"'](?P<{name}>{value})[\"'])|)" for name, value in others.items())
+    return rf"{opening}(?=[^<>]*?{needed}){more}\s[^<>]*{end}"
 
 
 def label(*words: str) -> str:

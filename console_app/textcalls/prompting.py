@@ -1,8 +1,7 @@
 """Tells models without native tools of them, answers and stops them, in a dialect.
 
 Models are trained on one dialect and copy what they see, so each is given the section, the example and the results in
-the form it knows, else Hermes JSON. Every section asks for independent calls in one reply, as few templates do.
-"""
+the form it knows, else Hermes JSON. Every section asks for independent calls in one reply, as few templates do."""
 
 import html
 import json
@@ -102,8 +101,7 @@ def render_results(dialect: str, results: Sequence[ResultForModel]) -> str:
     """Return the one user turn that answers all calls of a reply, in call order.
 
     Texts carry no ids, so each result bears the number of its call (from 1), the tool and the status. Tags of results
-    within a result are broken with an entity, and labels are indented, so that no result can pretend to be another.
-    """
+    within a result are broken with an entity, and labels are indented, so that no result can pretend to be another."""
     ordered = sorted(results, key=lambda result: result.index)
     if dialect in _LABELLED:
         said = [(f"{one.index + 1}, {one.name}, {one.status}", _LABEL.sub("  ", one.content)) for one in ordered]

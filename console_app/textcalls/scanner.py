@@ -1,8 +1,7 @@
 """Reads an answer as it streams in: text goes on the screen, calls are collected until the end decides.
 
 The scanner looks for openings in running text and hands what follows to the grammar of a dialect. It runs as one
-generator over a `Source`, so that feeding it whole or in pieces is the same thing.
-"""
+generator over a `Source`, so that feeding it whole or in pieces is the same thing."""
 
 import re
 from collections.abc import Callable, Generator, Sequence
@@ -41,8 +40,7 @@ _HALF_TOKEN = lazily(lambda: rf"{HALF}|{partly(sorted(openers.KIND_OF))}|[,;|]?\
 class Scanner:
     """Reads one answer. `tools` are those the model may call; `prefer` names the dialect it was asked to write;
     `level` says which calls count. `licensed` is the form in which the model is known to write: its calls are final as
-    soon as each has its own end, though not before the end of reasoning that the prompt opened (`thinks`).
-    """
+    soon as each has its own end, though not before the end of reasoning that the prompt opened (`thinks`)."""
 
     def __init__(
         self,

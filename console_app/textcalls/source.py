@@ -2,11 +2,11 @@
 
 Grammars are generators, which `yield` where a decision needs text that has not arrived. A decision depends on the text
 alone, never on where a piece ended, so that every chunking gives one result. The window drops what was read, and
-`rewind` has a budget, so that reading stays linear whatever a model writes.
-"""
+`rewind` has a budget, so that reading stays linear whatever a model writes."""
 
 import io
 import re
+from bisect import bisect_left
 from collections.abc import Generator
 from typing import TypeAlias, TypeVar
 
@@ -17,6 +17,7 @@ Reading: TypeAlias = Generator[None, None, T]
 """A grammar at work: yields when it needs more text, returns what it read."""
 
 Match: TypeAlias = re.Match[str]
+OnePattern: TypeAlias = re.Pattern[str] | None
 
 LOOKAHEAD = 512
 """The longest stretch, in characters, that any bounded decision looks at."""
@@ -30,12 +31,15 @@ _SPACE = lazily(r"\s*")
 _NEXT = lazily(r"\s*(\S)")
 
 
-def first_within(pattern: re.Pattern[str], text: str, begin: int, end: int, longest: int = LOOKAHEAD) -> Match | None:
+def first_within(
+    pattern: re.Pattern[str], text: str, begin: int, end: int, longest: int = LOOKAHEAD, lead: OnePattern = None
+) -> Match | None:
     """Return the first match of `pattern` that takes no more than `longest` characters to see: however much has come
-    behind them by now, a longer one is none."""
-    while found := pattern.search(text, begin, end):
+    behind them by now, a longer one is none. With `lead`, which matches sooner wherever it does, only there."""
+    while found := (lead or pattern).search(text, begin, end):
         start = found.start()
-        if end - start <= longest or (found := pattern.match(text, start, start + longest)):
+        found = pattern.match(text, start, end) if lead else found
+        if found and (end - start <= longest or (found := pattern.match(text, start, start + longest))):
             return found
         begin = start + 1
     return None
@@ -50,6 +54,7 @@ class Source:
         self.ended = False
         self._whole = io.StringIO()
         self._short: dict[str, tuple[str, ...]] = {}  # texts in which a pattern did not match yet
+        self._known: dict[str, tuple[Match, ...]] = {}  # the first matches of a pattern, each in no more than it takes
         self.patience = 1  # characters that come before what nobody waits for is looked for again
         self.awaited = ""  # the character that has to come before reading goes on, where nothing is held back
 
@@ -123,8 +128,23 @@ class Source:
 
     def match_first(self, pattern: re.Pattern[str], skip: int = 0) -> Reading[int | None]:
         """Which of several patterns (`first_of`) matches first, here or `skip` characters on."""
-        found = yield from self.match(pattern, skip=skip)
+        found = yield from self.match_like(pattern, skip)
         return found.lastindex - 1 if found and found.lastindex else None
+
+    def match_like(self, pattern: re.Pattern[str], skip: int = 0) -> Reading[Match | None]:
+        """As `match`, with places counted from here: what most calls have alike is matched in but two of them."""
+        known = self._known.get(pattern.pattern, ())
+        for like in known:
+            if self.buf.startswith(like.string, self.pos + skip):
+                return like
+        if (found := (yield from self.match(pattern, skip=skip))) is None:
+            return None
+        text, match = self.buf[found.pos : found.endpos], pattern.match
+        if (found := match(text)) and len(known) < _KEPT:
+            end = bisect_left(range(len(text) * bool(known)), True, found.end(), key=lambda at: bool(match(text[:at])))
+            like = match(text[:end])
+            self._known[pattern.pattern] = (*known, like if like and like.regs == found.regs else found)
+        return found
 
     def ahead(self) -> Reading[str]:
         """The next character that is not white space, or the empty text where none is near; `pos` stays."""
@@ -132,20 +152,14 @@ class Source:
         return found[1] if found else ""
 
     def find(
-        self,
-        pattern: re.Pattern[str],
-        lead: str,
-        longest: int = LOOKAHEAD,
-        patience: int = 1,
-        half: re.Pattern[str] | None = None,
+        self, pattern: re.Pattern[str], lead: str, longest: int = LOOKAHEAD, patience: int = 1, half: OnePattern = None
     ) -> Reading[Match | None]:
         """Move to the next match of `pattern`, whose matches all begin with a character of `lead`; None, with `pos` at
         the end, when the text ends first. What may be half a match, up to `longest` characters, is searched again when
-        `patience` more have come; `half` finds it at the end of a text, where not all that a lead begins may be one.
-        """
+        `patience` more have come; `half` finds sooner where one begins, or may begin at the end of a text."""
         while True:
             end = min(len(self.buf), self.pos + WINDOW)
-            found = first_within(pattern, self.buf, self.pos, end, longest)
+            found = first_within(pattern, self.buf, self.pos, end, longest, half)
             if found:
                 self.pos = found.start()
                 return found

@@ -82,8 +82,7 @@ class ToolSchemas:
 
         Text stays text: `exact` to the last character, else less one line break at each end where the first character
         is one, and with `trim` less the white space around a single line and with its entities resolved. Anything else
-        is read as JSON; what can't be read so stays text, for the tool to refuse.
-        """
+        is read as JSON; what can't be read so stays text, for the tool to refuse."""
         kinds, meant = self.types(name, key), raw if exact else _between_line_breaks(raw)
         meant = meant.strip() if trim and "\n" not in meant else meant
         text, plain = meant, _unescaped(meant) if trim else meant
@@ -117,9 +116,8 @@ def _coerced(text: str, kinds: frozenset[str]) -> Any:
         return _LITERAL[text]
     if "null" in kinds and text == "null":
         return None
-    numeric = ("integer" in kinds and _CANONICAL_INT.fullmatch(text)) or (
-        "number" in kinds and _CANONICAL_NUMBER.fullmatch(text)
-    )
+    numeric = "integer" in kinds and _CANONICAL_INT.fullmatch(text)
+    numeric = numeric or ("number" in kinds and _CANONICAL_NUMBER.fullmatch(text))
     try:
         wanted = numeric or {"[": "array", "{": "object"}.get(text.lstrip()[:1]) in kinds
         return decode_json(text)[0] if wanted else text

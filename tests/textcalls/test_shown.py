@@ -1,6 +1,7 @@
 """A call that is shown, quoted or made up does not run, and one that stands beside it does."""
 
-from console_app.textcalls import parse, render_calls
+from console_app.textcalls import Scanner, parse, render_calls
+from console_app.textcalls.model import CallArgumentsDelta, WrittenCall
 from tests.each import each
 from tests.textcalls.answers import TOOLS, called, watched
 
@@ -94,3 +95,13 @@ def test_a_line_behind_a_call_is_shown_whatever_it_begins_with(dialect: str, lin
     result, screen, _ = watched(f"{call}\n{line}\nDone.", TOOLS, [4])
     assert len(result.calls) == 1
     assert (result.content, screen.text.strip()) == (f"{line}\nDone.", f"{line}\nDone.")
+
+
+@each("dialect", ["qwen3_coder_xml", "glm45", "deepseek_v32_dsml"])
+def test_a_value_full_of_signs_is_told_of_as_it_comes(dialect: str) -> None:
+    value = "if a < b or i<n: x <= y << 2\n" * 100
+    text = render_calls(dialect, [WrittenCall("write_file", {"path": "a", "content": value})], TOOLS)
+    scanner, told = Scanner(TOOLS), 0
+    for end in range(64, len(text), 64):
+        told += sum(len(one.text) for one in scanner.feed(text[end - 64 : end]) if isinstance(one, CallArgumentsDelta))
+        assert end - told < 300

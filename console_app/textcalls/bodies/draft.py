@@ -1,8 +1,7 @@
 """The calls of a region while it is read: opened, completed or failed, and the events that tell of it.
 
 A call has a panel as soon as its name is sure; it is fed as text comes, and withdrawn if it was no call. JSON objects
-show their name before they are complete, so names are looked up between two pieces of the answer.
-"""
+show their name before they are complete, so names are looked up between two pieces of the answer."""
 
 import re
 from bisect import bisect_right
@@ -67,8 +66,7 @@ class _Panel:
 class Draft:
     """Collects the attempts of a region under one dialect; `base` is the index of the first. `marked`: a marker
     opened the region: then calls of unknown tools too are told of while they are read. `answer` is the model's in
-    dialects that answer by a call of nothing.
-    """
+    dialects that answer by a call of nothing."""
 
     src: Source
     tools: ToolSchemas
@@ -156,10 +154,8 @@ class Draft:
     def done(
         self, written: str, arguments: model.Arguments, start: int, end: int, repaired: tuple[str, ...] = ()
     ) -> None:
-        name = self.name_of(written)
-        self.take(
-            CallAttempt(name, start, end, self.dialect, arguments, repaired, name in self.tools, marked=self.marked)
-        )
+        name, form = self.name_of(written), self.dialect
+        self.take(CallAttempt(name, start, end, form, arguments, repaired, name in self.tools, marked=self.marked))
 
     def take(self, attempt: CallAttempt) -> None:
         place = len(self.attempts)
@@ -285,7 +281,7 @@ class Region:
         """Tell whether a closing token, or the end of a fence before it, stands here; `pos` stays."""
         if not self.closes:
             return False
-        found = yield from src.match(_close_or_not(self.closes))
+        found = yield from src.match_like(_close_or_not(self.closes))
         return found is not None and found["close"] is not None
 
     def at_turn_end(self, src: Source) -> Reading[bool]:
@@ -315,8 +311,7 @@ class Region:
     ) -> Reading[None]:
         """Report what began at `begin` as invalid and go to where the region ends. A model that wrote its tags on lines
         of their own is believed to close them so too, for a broken string may hold what looks like the end of a call.
-        `back` is where a broken one began.
-        """
+        `back` is where a broken one began."""
         if back is not None:
             src.rewind(back)
         blanks = r"[^\S\n]*+"  # of one line: thousands of empty ones are not gone through anew from each
@@ -342,9 +337,9 @@ def close_region(src: Source, region: Region, draft: Draft, *, required: bool = 
     if not region.closes:
         return
     if char and char in "<[◁⟨]":
-        found = yield from src.match(_close_or_not(region.closes))
+        found = yield from src.match_like(_close_or_not(region.closes))
         if found and found["close"]:
-            src.pos = found.end()
+            src.pos += found.end()
             return
         rest = src.tail()
         if rest and _HALF_CLOSE.fullmatch(rest):

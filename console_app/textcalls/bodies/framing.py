@@ -1,8 +1,7 @@
 """Finds the end of a written value: one lexer for JSON, Python literals and quoted-token objects, mended or not.
 
 It counts brackets and skips strings, in one pass that never goes back; the complete text is decoded afterwards. So no
-half of a value is decoded, and no bracket or closing tag inside a string is seen.
-"""
+half of a value is decoded, and no bracket or closing tag inside a string is seen."""
 
 import re
 from collections.abc import Callable
@@ -24,9 +23,7 @@ PAIRS = {"{": "}", "[": "]", "(": ")"}
 @dataclass(frozen=True)
 class Notation:
     """Holds what the lexer must know of a way to write values: its strings, brackets and what may follow a string.
-    `run` is what is passed over at once within brackets: whole values, of which one match says sooner what the lexer
-    would say.
-    """
+    `run` is what is passed over at once within brackets: whole values, which one match sees sooner than the lexer."""
 
     strings: dict[str, re.Pattern[str]]
     tokens: re.Pattern[str]
@@ -107,8 +104,7 @@ def quoted(*marks: str) -> Notation:
 class Frame:
     """The span of one value. `state`: closed, as it should be · open: a tag or fence stands where brackets are still
     missing · cut: the text ended first · broken: it can't be a value. `begun` is where the objects of the outermost
-    list begin, `members` are the complete ones. `string_at`: a string began there that did not end, or not well.
-    """
+    list begin, `members` are the complete ones. `string_at`: a string began there that did not end, or not well."""
 
     start: int
     end: int

@@ -95,8 +95,7 @@ _FENCE_BEFORE = lazily(r"\s*```\w*\s*(?=\{)")
 class NamedBody:
     """`start` is a pattern with a group `name`, up to the arguments. `bare_names`: prefixes and call numbers around a
     name belong to the dialect. Up to `until`, text in place of an object goes to the one parameter it can be meant for.
-    `quotes` are tokens of which one stands before and after every string; `tags` may stand in place of an object.
-    """
+    `quotes` are tokens of which one stands before and after every string; `tags` may stand in place of an object."""
 
     start: str
     bare_names: bool = False
@@ -106,13 +105,13 @@ class NamedBody:
     tags: TagBody | None = None
 
     def read(self, src: Source, region: Region, draft: Draft) -> Reading[None]:
-        head = yield from src.match(tag_pattern(self.start))
+        head = yield from src.match_like(tag_pattern(self.start))
         if head is None:
             yield from region.fail_and_skip(src, draft, region.start, "the header that names the tool is broken")
             return
         written = head.group("name").strip()
         written = written if draft.tools.resolve(written) or not self.bare_names else stripped(written)
-        src.pos = head.end()
+        src.pos += head.end()
         draft.open(written, src.at)
         char = yield from src.ahead()
         if self.tags is not None and char == "<" and (yield from src.match(compiled(rf"\s*{self.tags.param}"))):

@@ -1,7 +1,6 @@
 """Values written out: strict JSON first, then one forgiving reader for JSON with mistakes, Python and quoted tokens.
 
-Nothing is evaluated: what is no literal is an error that says where. Every mending is noted in words, for approvals.
-"""
+Nothing is evaluated: what is no literal is an error that says where. Every mending is noted in words, for approvals."""
 
 import json
 import math

@@ -1,8 +1,7 @@
 """Calls as tags around raw values, which may hold anything, their own tags included.
 
 A value's closing tag counts only where something may legally follow it: the next parameter, the end of the call, or
-that of the answer. A whole call within a value is data, so openings and ends of calls are counted while it is read.
-"""
+that of the answer. A whole call within a value is data, so openings and ends of calls are counted while it is read."""
 
 import re
 from functools import cache, lru_cache, partial
@@ -12,7 +11,7 @@ from console_app.records import dataclass, field
 from console_app.textcalls.bodies.draft import Draft, Region, Reopening, close_region
 from console_app.textcalls.bodies.framing import JSON, frame
 from console_app.textcalls.bodies.literals import decode_json
-from console_app.textcalls.dialects.coats import CLOSE_TAG
+from console_app.textcalls.dialects.coats import CLOSE_TAG, HALF_TAG
 from console_app.textcalls.model import Arguments, Unreadable
 from console_app.textcalls.patterns import IDENT, any_of, compiled, lazily, unnamed
 from console_app.textcalls.source import LOOKAHEAD, Match, Reading, Source
@@ -35,8 +34,7 @@ class TagBody:
     stand in place of the parameters. `exact`: every character of a value is part of it, line breaks at its ends
     included; None: the coat says it. `trim`: white space around a single-line value is not part of it, and entities
     stand for characters. `wrapper`: what may stand before the parameters. `nested`: a prefix by which values hold tags
-    again. `open_end`: the token that ends a call may have been taken away with the answer's end.
-    """
+    again. `open_end`: the token that ends a call may have been taken away with the answer's end."""
 
     call: str
     param: str
@@ -63,14 +61,14 @@ class TagBody:
     def read(self, src: Source, region: Region, draft: Draft) -> Reading[None]:
         yield from src.skip()
         begin = src.at
-        head = yield from src.match(tag_pattern(self.call))
+        head = yield from src.match_like(tag_pattern(self.call))
         if head is None:
             yield from region.fail_and_skip(src, draft, region.start, "the tag that opens the call is broken")
             return
         written, server = head["name"].strip(), (head.groupdict().get("server") or "").strip()
         if server and draft.tools.resolve(f"{server}_{written}"):
             written = f"{server}_{written}"
-        src.pos = head.end()
+        src.pos += head.end()
         draft.open(written, src.at)
         yield from self.read_behind(head, written, begin, src, region, draft)
 
@@ -116,6 +114,8 @@ class _Patterns:
         self.lead = tags.lead + ("/" if tags.lead == "<" and "</" in tags.param_end else "")
         told = {"string": "true", "type": "string"}
         self.told, self.text = next(((one, told[one]) for one in told if one in self.step.groupindex), ("", ""))
+        named = "KEY" in tags.param + tags.param_end  # as of a parameter, which may have any
+        self.half = None if named or (tags.inner or tags.call)[0] != "<" else HALF_TAG
         self._opens = opens or r"(?!)"
         self._param_end = tags.param_end
         self._values: dict[str, _ValueEnd] = {}
@@ -137,7 +137,9 @@ class _ValueEnd:
 
     def __init__(self, of: _Patterns, end: str) -> None:
         self.follow = compiled(rf"(?P<end>{end}){of.steps}")
-        self.tokens = compiled(rf"(?P<end>{end})|(?P<call>{of.inner})|(?P<done>{of.done})|(?P<next>{of.param})")
+        # the names stand behind, so that the engine sees the sign with which all begin, and skips to it
+        kinds = {"end": end, "call": of.inner, "done": of.done, "next": of.param}
+        self.tokens = compiled("|".join(f"(?:{one})(?P<{kind}>)" for kind, one in kinds.items()))
         self.next_call, self.call = of.next_call(end), compiled(of.inner)
         self.reopens = compiled(rf"(?:{end})\s{{0,64}}(?:{of.done})")
 
@@ -288,7 +290,7 @@ class _Call:
         depth = 0
         start, fallback, before_call, closed = src.at, None, None, False
         while True:
-            found = yield from src.find(end.tokens, self.tags.lead, patience=src.patience)
+            found = yield from src.find(end.tokens, self.tags.lead, LOOKAHEAD, src.patience, self.patterns.half)
             if found is None:
                 ended = rf"(?:{self.patterns.done})\s*(?:{self.patterns.closers}\s*)*$"
                 rest = src.text(max(self.begin, src.length - 200), src.length)

@@ -10,7 +10,7 @@ from console_app.textcalls.patterns import any_of, lazily, partly
 
 _PART = r"[^\s<>\"'={}()\[\]\\`]"
 _SIGN = r"[^\w\s<>\"'={}()\[\]\\`]"
-P = rf"(?![|｜]{{0,2}}/)(?:{_PART}{{0,30}}?(?:{_SIGN}|_))??[ ]?"
+P = rf"(?![|｜]{{0,2}}/)(?:{_PART}{{0,30}}?(?:{_SIGN}|_))??[ ]?+"
 """A pattern of the signs between the bracket of a tag and its core word: a prefix that a sign ends, a blank."""
 S = rf"[ ]?(?:(?:{_SIGN}|_){_PART}{{0,30}})?"
 _WORD = r"(?:(?i:(?:tool|function)[ _▁-](?:call|request)s?|(?<=[:|｜ ])calls)|TOOLCALLS?)"
@@ -45,7 +45,7 @@ UNPAIRED = frozenset(
 """Markers whose calls have no end of their own."""
 
 OPEN_TAG = rf"<{P}{_WORD}{S}>"
-CLOSE_TAG = rf"<(?:(?:[|｜]{{0,2}}/|(?=[^<>\n]*{_END_WORD})){P}{_WORD}{S}|{_WORD}[|｜])>"
+CLOSE_TAG = rf"<(?:(?:[|｜]{{0,2}}/|(?=[^<>\n]*+>)(?=[^<>\n]*{_END_WORD})){P}{_WORD}{S}|{_WORD}[|｜])>"
 OPEN = rf"(?:{_tag(P + _WORD + S)}|\[{_BRACKETED}\]|{any_of(OTHER_OPENS)})"
 _ENDS = rf"(?:[|｜]{{0,2}}/|(?=[^<>▷⟩\n]*{_END_WORD})){P}{_WORD}{S}"
 CLOSE = rf"(?:{_tag(_ENDS)}|<{_WORD}[|｜]>|\[/{_BRACKETED}\]|{any_of(OTHER_CLOSES)})"
@@ -53,6 +53,10 @@ HALF = (
     r"(?:<\|close\|>\w{0,8}(?:<[|\w]{0,6})?|<<[^<>\n]{0,70}>|[<◁⟨]{1,2}[^<>▷⟩\n]{0,70}|\[/?[A-Za-z_]{0,15}|\[unused\d*"
     r"|\](?:<(?:\](?:\w*(?:\[(?:>(?:\[(?:<[^<>\n]*)?)?)?)?)?)?)?)"
 )
+HALF_TAG = lazily(
+    rf"<(?!=| \w\W)(?:{_PART}*+\s*+/?(?:>|\Z)|{_PART}{{0,62}}? ?(?i:tool|func|invoke|param|arg|call|\w{{0,7}}\Z))"
+)
+"""A pattern of what may become the tag of a call or a parameter: a core word is near, or only a name stands there."""
 HALF_MARK = rf"<<[^<>\s]{{0,60}}>|[<◁⟨]{{1,2}}{_PART}{{0,60}}(?:[ ]{_PART}{{0,40}})?|\[/?[A-Za-z_]{{0,15}}"
 SPECIAL = rf"(?!{CLOSE})<[|｜][^<>|｜\n]{{1,48}}[|｜]>"
 _NAMED = r"[^<>]{0,80}?name\s{0,8}="

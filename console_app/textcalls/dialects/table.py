@@ -33,8 +33,7 @@ class Form:
     """Templates: `call` with $name, $arguments and $index, `around` with $calls, `param` with $key, $value, $type and
     $string. `values` is the encoding: json, json_text (JSON within a JSON string), raw, exact (raw, and told to be
     text), python or quoted (by `quote`). `cdata`: a raw value may be put in CDATA. `trims` and `keeps` are as `trim`
-    and `exact` of the grammar.
-    """
+    and `exact` of the grammar."""
 
     call: str
     around: str = "$calls"
@@ -128,9 +127,7 @@ class Dialect:
 
     `coated`: a marker in any coat stands before the body, or the body begins with a tag in any coat. `opens` are tokens
     before the body that are no such marker, `begins` those with which the body itself begins, `closes` patterns of what
-    ends it beside a closing marker. A row with none of them has no marker: the scanner knows its calls by the tools'
-    names and by shape.
-    """
+    ends it beside a closing marker. A row with none of these has no marker: names and shapes tell its calls."""
 
     name: str
     body: Body
@@ -214,7 +211,7 @@ DIALECTS: tuple[Dialect, ...] = (
                 r"<(?:tool_)?name>(?P<name>[^<>]+)</(?:tool_)?name>"
             ),
             inner=rf"(?:{OPEN_TAG}|<invoke>)\s*<(?:tool_)?name>",
-            call_end=rf"(?:</{_AROUND}>\s*)?(?:</invoke>|</use_mcp_tool>|{CLOSE_TAG})",
+            call_end=rf"</{_AROUND}>\s*(?:</invoke>|</use_mcp_tool>|{CLOSE_TAG})|</invoke>|</use_mcp_tool>|{CLOSE_TAG}",
             json=True,
             wrapper=rf"<{_AROUND}>",
             param=_ARGUMENT,
@@ -226,7 +223,7 @@ DIALECTS: tuple[Dialect, ...] = (
         "named_tag",
         TagBody(
             call=rf"<{P}(?:tool|function)_call\s[^<>]*?name\s*=\s*+[\"']?(?P<name>[^\"'<>=/]++)[\"']?[^<>]*+>",
-            call_end=rf"(?:</{_AROUND}>\s*)?</{P}(?:tool|function)_call{S}>",
+            call_end=rf"</(?:{_AROUND}>\s*</)?{P}(?:tool|function)_call{S}>",
             empty=r"<[^>]*/>",
             json=True,
             wrapper=rf"<{_AROUND}>",
@@ -284,7 +281,7 @@ DIALECTS: tuple[Dialect, ...] = (
             call=tag(r"<\|open\|>call", "tool", "name", _SEP),
             param=tag(r"<\|open\|>argument", "key", "key", _SEP, type=r"\w+"),
             param_end=r"<\|close\|>argument<\|sep\|>",
-            call_end=r"(?:<\|close\|>json<\|sep\|>)?<\|close\|>call<\|sep\|>",
+            call_end=r"<\|close\|>(?:json<\|sep\|><\|close\|>)?call<\|sep\|>",
             wrapper=r"<\|open\|>json[^<]*<\|sep\|>",
             json=True,
         ),
@@ -313,7 +310,7 @@ DIALECTS: tuple[Dialect, ...] = (
                 r"(?:<[\w.-]+>[^<]{0,100}</[\w.-]+>\s*){0,4}(?:</args>\s*)?(?:</NAME>|<(?:KEYS)>))(?P<key>[\w.-]+)>"
             ),
             param_end=r"</KEY>",
-            call_end=r"(?:</args>\s*)?</NAME>",
+            call_end=r"</(?:args>\s*</)?NAME>",
             trim=True,
             empty=r"<[^>]*/>",
         ),

@@ -348,7 +348,7 @@ def _to_end(state: ScanState, ticks: str, *, loosely: bool) -> Reading[int | Non
     """Move to the line that ends a fence; return how long its end is; `loosely`: words or a fence may be behind it."""
     src, char = state.src, ticks[0]
     closing = compiled(rf"\n[ \t]{{0,30}}{char}{{{len(ticks)}}}")
-    half = compiled(rf"\n[ \t]{{0,30}}{char}{{0,{len(ticks) - 1}}}\Z")
+    half = compiled(rf"{closing.pattern}|\n[ \t]{{0,30}}{char}{{0,{len(ticks) - 1}}}\Z")
     while (found := (yield from src.find(closing, "\n", 31 + len(ticks), half=half))) is not None:
         width = found.end() - found.start()
         src.pos += width
@@ -363,8 +363,9 @@ def _to_end(state: ScanState, ticks: str, *, loosely: bool) -> Reading[int | Non
 
 def _judge_fence(state: ScanState, ticks: str, info: str, body: str, offset: int, *, closed: bool) -> None:
     """Take the calls of a fence that holds nothing but calls of known tools, the last of which may be cut off."""
-    inner = state.read_inner(state, body)
-    attempts = [attempt for segment in inner.segments for attempt in segment.attempts]
+    sole = _sole_call(state, body) if closed else None
+    inner = None if sole else state.read_inner(state, body)
+    attempts = [attempt for segment in inner.segments for attempt in segment.attempts] if inner else []
     for attempt in attempts:
         row = FAMILIES[attempt.dialect].row.name
         if row == "bare_json_lines":
@@ -373,11 +374,13 @@ def _judge_fence(state: ScanState, ticks: str, info: str, body: str, offset: int
             attempt.dialect = "gemma_tool_code"
         attempt.start += offset
         attempt.end += offset
-    draft = state.new_draft("gemma_tool_code" if info == "tool_code" and not attempts else "fenced_json")
+    draft = state.new_draft("gemma_tool_code" if info == "tool_code" and inner and not attempts else "fenced_json")
     half = body.strip().removeprefix("print(").removeprefix("default_api.")
-    if not closed and not attempts and info == "tool_code" and state.tools.begins(half):
+    if sole:
+        draft.shaped(sole, begin := offset + body.index("{"), begin + len(body.strip()), ())
+    elif not closed and not attempts and info == "tool_code" and state.tools.begins(half):
         draft.fail("truncated", "the answer ended where the call begins", offset, state.src.at)
-    elif not inner.has_text and all(
+    elif not (inner and inner.has_text) and all(
         attempt.known
         if attempt.failure is None
         else state.tools.resolve(attempt.name or "")
@@ -394,3 +397,17 @@ def _judge_fence(state: ScanState, ticks: str, info: str, body: str, offset: int
     own = ticks == "```" and all(FAMILIES[one.dialect].opening.startswith(opening) for one in draft.attempts)
     code = "a fence" if len(ticks) >= len("```") else "inline code"
     state.conclude(draft, fenced=True, doubt="" if own else f"it stands in {code}")
+
+
+def _sole_call(state: ScanState, body: str) -> shapes.Shaped | None:
+    """Return the call that a body is, in strict JSON, as most are: no scanner has to read it."""
+    token = TOKEN.match(text := body.strip())
+    try:
+        value, repaired = decode_json(text) if token and token["key"] in shapes.CALL_KEYS else (dict[str, Any](), ())
+    except Unreadable:
+        return None
+    found = shapes.shape(value, state.tools) if len(value) == 2 and not repaired else None
+    if not isinstance(found, shapes.Shaped) or not found.exact or not is_object(found.arguments):
+        return None
+    sure = found.name not in (shapes.PARALLEL, *shapes.NO_CALL) and state.tools.resolve(found.name)
+    return found if sure and any(one is found.arguments for one in value.values()) else None

@@ -1,8 +1,7 @@
 """Tells what a marker or a label opens: which dialect follows it, and what to make of one that none follows.
 
 Labels stand at the start of a line: `Action:` and what may follow it, `Observation:`, and the recipients of Functionary
-and Muse, with which an answer may begin.
-"""
+and Muse, with which an answer may begin."""
 
 import re
 from functools import cache
@@ -120,9 +119,8 @@ def _no_body(state: ScanState, token: str, place: Place, inside: bool) -> Readin
     if weak or not place.line_start or place.quoted:
         return
     draft = state.new_draft(dialect)
-    yield from Region(start, token, re.escape(token), CLOSE).fail_and_skip(
-        src, draft, start, "what follows the opening tag is no call"
-    )
+    region = Region(start, token, re.escape(token), CLOSE)
+    yield from region.fail_and_skip(src, draft, start, "what follows the opening tag is no call")
     if not compiled(rf"{CLOSE}\Z").search(src.text(max(start, src.at - 80), src.at)):
         src.rewind(start + len(token))
         if inside and (rest_of_tag := _REST_OF_TAG.match(src.buf, src.pos)):

@@ -1,8 +1,7 @@
 """Tells where in an answer a place stands, by the structure of the text before it: a call is meant at the top level.
 
 What opens and closes (quotation marks, elements, comments) is followed through the text only when somebody asks, so
-that prose costs nothing. No word and no name decides: what is surely quoted is text, and what may be quoted asks.
-"""
+that prose costs nothing. No word and no name decides: what is surely quoted is text, and what may be quoted asks."""
 
 import re
 from collections import deque

@@ -29,8 +29,7 @@ class Segment:
     """A stretch of the answer. Its calls count only if there is no other (`fenced`), or no text (`alone`); `doubt` says
     why they may be quoted. `follows_text`: text stands before them. `replacement` replaces the text of a segment that
     is shown otherwise. `longer`: the value of the last call goes on to an offset, which is decoded once, at the end.
-    `final`: its calls may have started.
-    """
+    `final`: its calls may have started."""
 
     kind: Literal["text", "calls", "thought", "dropped"]
     start: int
@@ -480,8 +479,7 @@ class ScanState:
                 self.output.drop(self.src.at, replacement=draft.answer)
 
     def conclude_in_line(self, draft: Draft, shown: str = "", *, alone: bool = False) -> Reading[None]:
-        """As `conclude`, but unmarked calls with words beside them on their line ask; between words, or broken, they
-        are text."""
+        """As `conclude`, but unmarked calls beside words on their line ask; between words, or broken, they are text."""
         place, doubt = self.structure.at(self.output.mark), ""
         if not shown and not draft.marked:
             found = None if draft.reopening else (yield from self.src.match(BEHIND))  # else a value may go on

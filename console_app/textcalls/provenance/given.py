@@ -95,9 +95,7 @@ def _unseen() -> dict[int, str | None]:
     """Map what can't be seen or only marks a letter to nothing, letters of the tag block to what they stand for, and
     those of other alphabets to the Latin ones that look like them."""
     codes = (*range(128, 0x3100), *range(0xFE00, 0x10000), *range(0xE0000, 0xE01F0))
-    unseen: dict[int, str | None] = {
-        code: None for code in codes if unicodedata.category(chr(code)) in ("Cf", "Mn", "Me")
-    }
+    unseen: dict[int, str | None] = {one: None for one in codes if unicodedata.category(chr(one)) in ("Cf", "Mn", "Me")}
     alike = dict(zip(map(ord, _ALIKE), _LATIN, strict=True))
     return {**unseen, **alike, **{0xE0000 + code: chr(code) for code in range(32, 127)}}
 
@@ -117,8 +115,7 @@ _SIGNS = " \t*#/>-!<"  # before the words of a comment, a quotation or an entry 
 
 @dataclass(frozen=True, slots=True)
 class GivenText:
-    """A text that the model was given; `source` says what it is, in words. `own`: the user or the project wrote it, so
-    it dictates nothing."""
+    """A text that the model was given; `source` names it. What is `own`, of user or project, dictates nothing."""
 
     source: str
     text: str
