@@ -5,12 +5,12 @@ one JSON list, is what is worth comparing between machines. Below that, answers 
 in all, and how long the event loop is held at most. smolagents is no dependency: where it is not installed beside
 Fanout (`pip install smolagents`), a line says so.
 
-Measured on 23 November 2026, two cores shared with others, Python 3.11, json.loads at 234 MB/s for 3,000 calls:
-Markdown 23 to 27 MB/s whole, 13 in pieces of 64, 2.4 in pieces of 4; one call of 1 MB 17 to 27 ms whole, 53 to 63 ms in
-pieces of 64; 12,000 calls 1.1 to 1.3 MB/s; 10 MB of openers 0.4 to 1.5 s, 1 to 14 ms of processor time at most at once.
-One long argument, json.loads at 790 to 880 MB/s meanwhile: 27 to 34 MB/s, where smolagents 1.26, which looks for the
-first and the last brace, reads 600 to 620. Of the 344 answers of `tests/textcalls/corpus.jsonl`, which call or only
-quote in all forms, it reads 103 as they are meant and takes 7 for calls that are none; Fanout reads all as meant.
+Measured on 29 November 2026, two cores, Python 3.11, json.loads at 175 MB/s for 3,000 calls: Markdown 20 MB/s whole,
+10 in pieces of 64, 2.4 in pieces of 4; 12,000 calls 2.5 to 3.4 MB/s; 10 MB of openers 0.3 to 2.1 s, 5 to 18 ms of
+processor time at most at once. One long argument, json.loads at 1,130 MB/s meanwhile: 36 MB/s as JSON, 610 between
+tags. Of the 344 answers of `tests/textcalls/corpus.jsonl`, which call or only quote in all forms, Fanout reads all as
+they are meant. smolagents 1.26 (measured on 23 November) reads 103 so and takes 7 for calls that are none; it looks
+for the first and the last brace, and reads one long argument at 600 to 620 MB/s.
 """
 
 from __future__ import annotations
