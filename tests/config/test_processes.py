@@ -1,4 +1,4 @@
-"""Whether a process runs, of which marks and records of other consoles name the number."""
+"""A process counts as running only until it has ended, whether or not its parent has looked."""
 
 from __future__ import annotations
 
