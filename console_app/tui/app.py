@@ -41,8 +41,7 @@ from console_app.tui.terminal.key_order import KeysInOrder
 from console_app.tui.terminal.questions import is_light_by_environment
 from console_app.tui.textual_internals import end_by_error, end_work, forget_toasts
 from console_app.tui.themes import LoadedTheme, StyleSheet, load_themes, themes_named
-from console_app.tui.widgets.motion import use_motion
-from console_app.tui.widgets.too_small import is_covered
+from console_app.tui.widgets.too_small import TooSmall
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -141,7 +140,7 @@ class FanoutApp(KeysInOrder[int]):
 
         def make() -> ChatScreen:
             self._install_themes(services.theme, themes, services.keymap)
-            use_motion(self, services.motion)
+            self.use_motion(services.motion)
             unknown = services.theme not in self.available_themes
             missing = [f"There is no theme {services.theme}. /theme shows what there is."] if unknown else []
             return ChatScreen(services, themes, [*services.problems, *problems, *missing], prompt=self._prompt)
@@ -316,7 +315,7 @@ class FanoutApp(KeysInOrder[int]):
         ends = self._ending is not None and isinstance(event, events.InputEvent | events.Paste)
         leaves = isinstance(event, events.Key) and event.key in ("ctrl+c", "ctrl+d")
         unseen = isinstance(event, events.Key | events.Paste) and not leaves
-        if ends or (unseen and self.screen_stack and is_covered(self.screen)):
+        if ends or (unseen and self.screen_stack and TooSmall.covers(self.screen)):
             return
         await super().on_event(event)
         screen = self._startup_screen

@@ -22,7 +22,6 @@ from console_app.tui.lineview.palette import Palette
 from console_app.tui.terminal.key_order import TerminalApp
 from console_app.tui.themes import StyleSheet, load_themes
 from console_app.tui.widgets.key_hints import KeyHints
-from console_app.tui.widgets.motion import CALM, is_still, use_motion
 from console_app.tui.widgets.row_list import RowList
 
 _ID, _TIME = 24, 12  # cells
@@ -107,7 +106,7 @@ class BatchApp(TerminalApp[None]):
             self.register_theme(entry.theme)
         self.theme = next(name for name in (theme, _DEFAULT_THEME, "textual-dark") if name in self.available_themes)
         self.stylesheet = StyleSheet(variables=self.get_css_variables())
-        use_motion(self, motion)
+        self.use_motion(motion)
         self._head, self._causes = Static(id="head", markup=False), Static(id="causes", markup=False)
         self._bar = ProgressBar(id="bar", show_eta=False)
         self._list = RunningList()
@@ -122,7 +121,7 @@ class BatchApp(TerminalApp[None]):
 
     def on_mount(self) -> None:
         self._look()
-        self.set_interval(CALM if is_still(self) else _LOOK, self._look)
+        self.set_interval(self._list.pace(_LOOK), self._look)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         return ()

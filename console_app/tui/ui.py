@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import ParamSpec, Protocol, TypeVar
 
-from textual.app import App
 from textual.screen import Screen
 
 from console_app.console import UiPort
+from console_app.tui.terminal.key_order import KeysInOrder
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -18,7 +18,7 @@ class Ui(UiPort, Protocol):
     """Shows dialogs and the prompt for the rooms and commands. `open` starts the worker for what awaits a dialog."""
 
     @property
-    def app(self) -> App[int]: ...
+    def app(self) -> KeysInOrder[int]: ...
 
     @property
     def written(self) -> str: ...

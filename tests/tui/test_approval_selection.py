@@ -13,7 +13,7 @@ from console_app.domain.tools import DANGEROUS, CallState, Risk, ToolAnnotations
 from console_app.domain.transcript import CallView
 from console_app.tui.asking.selection import ApprovalDecision, ApprovalSelection
 from console_app.tui.asking.settled_keys import ALONE, MOVED
-from console_app.tui.widgets.key_hints import SETTLE
+from console_app.tui.widgets.key_hints import KeyHints
 from tests.each import each
 
 NOT_KNOWN = Risk()
@@ -259,7 +259,7 @@ def test_nothing_is_approved_by_a_key_within_half_a_second_of_a_change_or_beside
             one.wait(value)
             for decision in one.decided[before:]:
                 at, key = keys[-1]
-                assert at - (here_at if key in "yn" else changed_at) >= SETTLE
+                assert at - (here_at if key in "yn" else changed_at) >= KeyHints.SETTLE
                 assert len(keys) == 1 or at - keys[-2][0] >= ALONE
                 assert set(decision.call_ids) <= waiting
                 assert (decision.decision is Decision.ALLOW) == (key in "yYaA")
@@ -270,7 +270,7 @@ def test_nothing_is_approved_by_a_key_within_half_a_second_of_a_change_or_beside
             one.press(value)
             keys.append((one.now, value))
             if value == "j" and one.selection.waiting and one.selection.stage == "choosing":
-                changed_at, here_at = (max(since, one.now - SETTLE + MOVED) for since in (changed_at, here_at))
+                changed_at, here_at = (max(since, one.now - KeyHints.SETTLE + MOVED) for since in (changed_at, here_at))
         else:
             ids = {c.call.id for c in one.selection.waiting}
             one.show([case(name) for name in sorted(value)])  # type: ignore[call-overload]
@@ -296,13 +296,13 @@ def test_one_key_allows_all_that_only_read_and_nothing_else() -> None:
             case("must ask", risk=reads, rules=()),
         ]
     )
-    person.wait(SETTLE + 0.1)
+    person.wait(KeyHints.SETTLE + 0.1)
     person.press("R")
     person.wait(ALONE + 0.1)
     assert [(decision.call_ids, decision.decision, decision.scope) for decision in person.decided] == [
         (("one", "three"), Decision.ALLOW, "once")
     ]
-    person.wait(SETTLE + 0.1)
+    person.wait(KeyHints.SETTLE + 0.1)
     person.press("R")
     person.wait(ALONE + 0.1)
     assert len(person.decided) == 1
@@ -403,13 +403,13 @@ def test_a_tab_on_its_way_to_the_board_does_not_go_past_the_row_it_came_for() ->
     person.show([case("a"), case("b")])
     person.wait(5)
     person.selection.keys.brought()
-    person.wait(SETTLE / 2)
+    person.wait(KeyHints.SETTLE / 2)
     person.selection.keys.pressed("tab")
     assert not person.selection.move(1)
     assert person.selection.selected == 0
     person.selection.keys.pressed("down")
     assert person.selection.move(1)
-    person.wait(SETTLE)
+    person.wait(KeyHints.SETTLE)
     person.selection.keys.pressed("tab")
     assert person.selection.move(1)
     assert person.selection.selected == 0

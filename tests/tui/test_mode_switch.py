@@ -16,7 +16,7 @@ from console_app.engine import ApprovalGate, Engine
 from console_app.tui.asking.mode_switch import ModeSwitch
 from console_app.tui.asking.settled_keys import ALONE
 from console_app.tui.main_screen.bars.status_bar import StatusBar
-from console_app.tui.widgets.key_hints import SETTLE
+from console_app.tui.widgets.key_hints import KeyHints
 from tests.console.peers import Screen
 from tests.each import each
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, echo, pass_by, say, see, seen, until
@@ -87,7 +87,7 @@ def test_a_mode_holds_when_the_key_was_let_go_and_none_before(mode: ApprovalMode
         modes.next()
         assert gate.mode is mode
         time.pass_by(ALONE)
-    time.pass_by(SETTLE)
+    time.pass_by(KeyHints.SETTLE)
     every = list(ApprovalMode)
     assert gate.mode is modes.shown is every[(every.index(mode) + presses) % 4]
 
@@ -96,12 +96,12 @@ def test_yolo_asks_once_a_session() -> None:
     time, gate, modes, ui = switch(ApprovalMode.PLAN)
     for _ in range(2):
         modes.next()
-        time.pass_by(SETTLE)
+        time.pass_by(KeyHints.SETTLE)
         assert (gate.mode, ui.asked) == (ApprovalMode.YOLO, 1)
         for _ in range(3):
             time.pass_by(ALONE)
             modes.next()
-        time.pass_by(SETTLE)
+        time.pass_by(KeyHints.SETTLE)
         assert gate.mode is ApprovalMode.PLAN
 
 
@@ -111,7 +111,7 @@ def test_plan_has_a_key_that_goes_back_to_the_mode_before_it() -> None:
         modes.toggle_plan()
         assert gate.mode is ApprovalMode.PLAN
         modes.toggle_plan()
-        time.pass_by(SETTLE)
+        time.pass_by(KeyHints.SETTLE)
         assert (gate.mode, modes.shown) == (mode, mode)
 
 
@@ -123,7 +123,7 @@ def test_a_held_key_ends_where_it_began() -> None:
         for _ in range(repeats):
             modes.next()
             time.pass_by(0.03)
-        time.pass_by(SETTLE)
+        time.pass_by(KeyHints.SETTLE)
         assert (gate.mode is not ApprovalMode.YOLO, ui.asked) == (True, 0)
 
 
@@ -147,7 +147,7 @@ async def test_the_strip_shows_all_modes_and_what_runs_those_that_wait(tmp_path:
             status = chat(console).query_one(StatusBar).status
             assert status is not None
             assert status.mode is ApprovalMode.ASK
-        await pass_by(pilot, SETTLE)
+        await pass_by(pilot, KeyHints.SETTLE)
         await see(pilot, "Run everything unasked?")
         await decide(pilot, "n")
         await until(pilot, lambda: chat(console).modes.shown is ApprovalMode.ASK)

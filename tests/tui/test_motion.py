@@ -14,7 +14,6 @@ from console_app.domain.ports import CallReporter, Invocation
 from console_app.tui.app import FanoutApp
 from console_app.tui.lineview.scrolling.frame_clock import CALM_EVERY, FRAME, LIVE_EVERY
 from console_app.tui.lineview.wording import SPINNER, STILL
-from console_app.tui.widgets.motion import use_motion
 from tests.each import each
 from tests.tui.parts import NOW, Server, Tools, WrittenModel, app, calls, chat, say, see, seen, until
 from tests.tui.test_activity import Clock
@@ -121,10 +120,10 @@ async def test_it_is_turned_off_and_on_where_it_is_seen(tmp_path: Path) -> None:
     async with running.run_test(size=(100, 30)) as pilot:
         await pilot.press(*"go", "enter")
         await see(pilot, "2 running")
-        use_motion(running, False)
+        running.use_motion(False)
         await until(pilot, lambda: STILL in seen(running))
         assert chat(running).view.frames.live_every == CALM_EVERY
-        use_motion(running, True)
+        running.use_motion(True)
         await until(pilot, lambda: STILL not in seen(running))
         assert chat(running).view.frames.live_every == LIVE_EVERY
         work.over.set()

@@ -19,7 +19,6 @@ from console_app.config.settings import LayeredSettings, OwnSettings, Settings
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError
 from console_app.tui.app import FanoutApp
-from console_app.tui.widgets.motion import is_still
 from tests.each import each
 from tests.patience import PATIENCE
 from tests.tui.parts import WrittenModel, app, at_rest, chat, say, see, seen, services, until
@@ -271,10 +270,10 @@ async def test_motion_is_turned_off_in_place(tmp_path: Path) -> None:
         await opened(pilot, "ui.motion")
         await pilot.press("enter")
         await see(pilot, "ui.motion: false. It holds from now on.")
-        assert is_still(running)
+        assert running.animation_level == "none"
         await pilot.press("enter")
         await see(pilot, "ui.motion: true. It holds from now on.")
-        assert not is_still(running)
+        assert running.animation_level != "none"
         await pilot.press("enter")
         await see(pilot, "ui.motion: false.")
     assert tomllib.loads(file.read_text())["ui"] == {"motion": False}

@@ -20,7 +20,7 @@ from console_app.tui.main_screen.over.connect_screen import ConnectScreen
 from console_app.tui.prompt.prompt_box import PromptBox
 from console_app.tui.servers.workbench import ToolScreen, ToolSource
 from console_app.tui.terminal.key_names import key_name
-from console_app.tui.widgets.dialog import fitted
+from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.text_dialog import TextDialog
 from console_app.tui.widgets.text_view import TextView, _chop, _Piece  # pyright: ignore[reportPrivateUsage]
 from tests.each import each
@@ -58,10 +58,10 @@ async def test_the_hint_of_a_field_is_cut_so_that_one_sees_it(tmp_path: Path) ->
 
 
 def test_the_key_that_leaves_is_named_while_there_is_room_for_any() -> None:
-    assert fitted(KEYS, 80) == KEYS
-    assert fitted(KEYS, 45) == "enter change · del default · esc close"
-    assert fitted(KEYS, 25) == "enter change · esc close"
-    assert fitted(KEYS, 5) == "esc close"
+    assert KeyHints.fitted(KEYS, 80) == KEYS
+    assert KeyHints.fitted(KEYS, 45) == "enter change · del default · esc close"
+    assert KeyHints.fitted(KEYS, 25) == "enter change · esc close"
+    assert KeyHints.fitted(KEYS, 5) == "esc close"
 
 
 def rows_of(text: str, width: int, first: int = 0, hang: int = 0) -> list[str]:

@@ -36,8 +36,8 @@ from console_app.tui.asking.settled_keys import MOVED, Moved, at_end, place, sho
 from console_app.tui.lineview import brief_arguments
 from console_app.tui.lineview.lines import WIDEST_NAME, chop_text
 from console_app.tui.widgets.dialog import HintedInput
-from console_app.tui.widgets.key_hints import SETTLE
-from console_app.tui.widgets.too_small import ROOMY
+from console_app.tui.widgets.key_hints import KeyHints
+from console_app.tui.widgets.too_small import TooSmall
 
 
 @dataclass(frozen=True, slots=True)
@@ -653,7 +653,7 @@ class ApprovalBoard(FoldingBoard):
     def _changed_keys(self) -> None:
         self.refresh_bindings()
         self.paint_keys()
-        for pause in (MOVED, SETTLE):
+        for pause in (MOVED, KeyHints.SETTLE):
             self._timing.later(self, pause + 0.02, self.paint_keys)
 
     def _paint(self) -> None:
@@ -695,7 +695,7 @@ class ApprovalBoard(FoldingBoard):
             head.pop(0)  # it is back before anything is decided
         room -= len(head)
         self.query_one(".board--header", Static).update(Content("\n").join(head))
-        roomy = selection.stage != "rule" or self.screen.size.height >= ROOMY
+        roomy = selection.stage != "rule" or self.screen.size.height >= TooSmall.ROOMY
         self.query_one(".board--header").display = bool(head) and roomy
         in_row = change is None and says_all(approval, sizes, self._now())
         view = self.query_one(ArgumentsView)

@@ -25,8 +25,8 @@ from console_app.domain.transcript import CallView, results
 from console_app.engine import ApprovalGate
 from console_app.tui.asking.field_widgets import CheckList, ChoiceLine, ObjectWidget
 from console_app.tui.asking.settled_keys import DisplayedEnd, Moved, place, tell_moves
-from console_app.tui.widgets.dialog import Dialog, DialogBox
-from console_app.tui.widgets.key_hints import SETTLE
+from console_app.tui.widgets.dialog import Dialog
+from console_app.tui.widgets.key_hints import KeyHints
 
 MOST_LISTED = 12  # arguments of the tool that are named beside the text
 
@@ -77,7 +77,7 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None], sheets=("form.tcss", "argum
         self._form: ObjectWidget | None = None  # None: the text is what counts
 
     def compose(self) -> ComposeResult:
-        with DialogBox(self._title):
+        with self.box(self._title):
             yield VerticalScroll(can_focus=False)
             yield TextArea(
                 written(self._arguments), show_line_numbers=False, tab_behavior="focus", highlight_cursor_line=False
@@ -131,7 +131,7 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None], sheets=("form.tcss", "argum
         key = "enter" if self._is_one_line else "ctrl+s"
         said = f"{hidden} · " if (hidden := place(self._scrolls)) else ""
         other = " · f3 its result" if self._result else ""
-        self.query_one(DialogBox).name_keys(f"{said}{key} {self._accept}{other} · f2 form/JSON · esc back")
+        self.name_keys(f"{said}{key} {self._accept}{other} · f2 form/JSON · esc back")
         if self.is_current:
             self._end.note(self._scrolls)
 
@@ -163,7 +163,7 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None], sheets=("form.tcss", "argum
 
     def action_accept(self) -> None:
         """Accept right arguments that were displayed, by a key that was not pressed before they were there."""
-        if self._clock() - self._opened_at < SETTLE:
+        if self._clock() - self._opened_at < KeyHints.SETTLE:
             return
         if (arguments := self._judge()) is None:
             return

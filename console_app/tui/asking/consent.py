@@ -15,8 +15,8 @@ from textual.widgets import Button, Static
 from console_app.console import Timing
 from console_app.domain import one_line
 from console_app.tui.asking.settled_keys import ALONE, DisplayedEnd, Moved, SettledKeys, place, tell_moves
-from console_app.tui.widgets.dialog import Dialog, DialogBox
-from console_app.tui.widgets.key_hints import SETTLE
+from console_app.tui.widgets.dialog import Dialog
+from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.text_view import TextView
 
 
@@ -49,7 +49,7 @@ class Confirm(Dialog[str | None]):
         self._answers = answers
 
     def compose(self) -> ComposeResult:
-        with DialogBox(self._title, "esc back"):
+        with self.box(self._title, "esc back"):
             yield Static(Content(one_line(self._question, 400)))
             with Horizontal():
                 for key, words in self._answers.items():
@@ -88,7 +88,7 @@ class ConsentDialog(Dialog[bool]):
         self._end = DisplayedEnd()
 
     def compose(self) -> ComposeResult:
-        with DialogBox(self._question):
+        with self.box(self._question):
             yield TextView(hang=2)  # what a file says stands four in: a row that goes on stands between two that begin
 
     def on_mount(self) -> None:
@@ -113,7 +113,7 @@ class ConsentDialog(Dialog[bool]):
     def _begin(self) -> None:
         self._keys.changed()
         self._show_keys()
-        self._timing.later(self, SETTLE + 0.01, self._show_keys)
+        self._timing.later(self, KeyHints.SETTLE + 0.01, self._show_keys)
 
     def _show_keys(self) -> None:
         style = "bold $foreground" if self._keys.settled else ""  # dimmed, what is muted could hardly be read

@@ -18,8 +18,8 @@ from console_app.domain import one_line
 from console_app.tui.asking.key_lines import KeyLines, key_lines
 from console_app.tui.asking.settled_keys import ALONE, Moved, SettledKeys
 from console_app.tui.textual_internals import typed_app
-from console_app.tui.widgets.key_hints import SETTLE
-from console_app.tui.widgets.too_small import ROOMY
+from console_app.tui.widgets.key_hints import KeyHints
+from console_app.tui.widgets.too_small import TooSmall
 
 SHARE = 0.6  # of the screen's height that a board may take
 LEAST = 10  # lines that it may in any case, where nothing else needs them
@@ -76,7 +76,7 @@ class FoldingBoard(Vertical, can_focus=True):
         width = max(self.content_size.width, 20)
         below.name_keys(lines := key_lines(pairs, width, accent=self.accent, counts=counts, clicks=self.has_focus))
         if not self.keys.settled:
-            self._timing.later(self, SETTLE + 0.02, self.paint_keys)
+            self._timing.later(self, KeyHints.SETTLE + 0.02, self.paint_keys)
         return len(lines)
 
     def paint_keys(self) -> int:
@@ -122,4 +122,4 @@ class FoldingBoard(Vertical, can_focus=True):
         if not self.folded:
             return super().render()
         width = self.content_size.width
-        return self.in_brief(width, self.screen.size.height >= ROOMY).truncate(width, ellipsis=True, pad=True)
+        return self.in_brief(width, self.screen.size.height >= TooSmall.ROOMY).truncate(width, ellipsis=True, pad=True)

@@ -38,9 +38,9 @@ from console_app.tui.asking.field_widgets import (
     widget_for,
 )
 from console_app.tui.lineview import brief_arguments
-from console_app.tui.widgets.dialog import Dialog, DialogBox, Result
+from console_app.tui.widgets.dialog import Dialog, Result
 from console_app.tui.widgets.key_hints import KeyHints
-from console_app.tui.widgets.pick_list import Choice, PickList
+from console_app.tui.widgets.pick_list import PickList
 
 
 async def fill_in(
@@ -66,7 +66,7 @@ async def fill_in(
             # Those that were called by hand before come first.
             labels = dict.fromkeys((*(label for label in earlier.labels() if label in table), *table))
             waits = f"{plural(len(calls), 'call')} {'waits' if len(calls) == 1 else 'wait'} to be sent with it."
-            choices = [Choice(label, table[label].description) for label in labels]
+            choices = {label: table[label].description for label in labels}
             picked = await app.push_screen_wait(PickList("Call a tool", choices, note=waits if calls else ""))
             if picked is None:
                 return await _rest(app, calls)
@@ -109,7 +109,7 @@ class FormDialog(Dialog[Result]):
         self._beside = beside
 
     def compose(self) -> ComposeResult:
-        with DialogBox(self._title):
+        with self.box(self._title):
             if self._about:
                 yield Shortened(one_line(self._about, 600), 4, classes="note", id="about")
             if self._beside is not None:
@@ -217,7 +217,7 @@ class CallForm(FormDialog[Filled | None], sheets=("form.tcss", "call_form.tcss")
             self.notify("This tool was not called by hand before.", markup=False)
             return
         by_text = {json.dumps(arguments, ensure_ascii=False): arguments for arguments in self._earlier}
-        picked = await self.app.push_screen_wait(PickList("Earlier calls", [Choice(text) for text in by_text]))
+        picked = await self.app.push_screen_wait(PickList("Earlier calls", dict.fromkeys(by_text, "")))
         if picked is not None:
             await self._put(widget_for(self._form, by_text[picked], label=""))
 

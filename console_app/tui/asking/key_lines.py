@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.style import Style
 from textual.widgets import Static
 
-from console_app.tui.widgets.key_hints import KEY, SETTLE
+from console_app.tui.widgets.key_hints import KeyHints
 
 CELLS_BETWEEN = 3
 REPLAYED = "This is a replay: what was decided then comes by itself."  # where the keys would stand
@@ -37,9 +37,9 @@ class KeyLines(Static):
         self._since = self._now()
 
     def on_click(self, event: events.Click) -> None:
-        if self._now() - self._since < SETTLE:
+        if self._now() - self._since < KeyHints.SETTLE:
             return
-        if key := event.style.meta.get(KEY):
+        if key := event.style.meta.get(KeyHints.KEY):
             self.app.simulate_key(key)  # pyright: ignore[reportUnknownMemberType]
 
 
@@ -68,4 +68,4 @@ def key_lines(
 def pressing(key: str, piece: Content) -> Content:
     """Return the piece with the key that a click on it presses. A piece that stands for several keys presses none."""
     name = key if len(key) == 1 else NAMED.get(key)
-    return piece.stylize(Style.from_meta({KEY: name})) if name else piece
+    return piece.stylize(Style.from_meta({KeyHints.KEY: name})) if name else piece

@@ -15,7 +15,7 @@ from console_app.console import Later, Permissions, Timing
 from console_app.domain import ApprovalMode
 from console_app.tui.asking.settled_keys import ALONE
 from console_app.tui.ui import Ui
-from console_app.tui.widgets.key_hints import SETTLE
+from console_app.tui.widgets.key_hints import KeyHints
 
 READ = 2.5  # seconds that the strip stays behind the last key
 _MODES = list(ApprovalMode)  # as the key goes through them
@@ -63,7 +63,7 @@ class ModeSwitch:
         self._forget()
         if alone:
             self._wanted = wanted
-            self._timers.append(self._later(SETTLE, self._let_go))
+            self._timers.append(self._later(KeyHints.SETTLE, self._let_go))
         self._tell()
 
     def toggle_plan(self) -> None:

@@ -18,7 +18,7 @@ from console_app.domain import one_line
 from console_app.domain.rules import parse_rule
 from console_app.engine import Action
 from console_app.tui.asking.mode_switch import ModeSwitch
-from console_app.tui.widgets.dialog import Dialog, DialogBox, HintedInput
+from console_app.tui.widgets.dialog import Dialog, HintedInput
 
 _STYLES: dict[str, str] = {"deny": "bold $error", "ask": "bold $warning", "allow": "bold $success"}
 _ACTIONS: dict[str, Action] = {"allow": "allow", "ask": "ask", "deny": "deny"}
@@ -55,7 +55,7 @@ class PermissionsScreen(Dialog[None]):
         self._keep = False
 
     def compose(self) -> ComposeResult:
-        with DialogBox("Permissions", KEYS):
+        with self.box("Permissions", KEYS):
             yield Static(id="mode")
             yield OptionList(markup=False)
             yield HintedInput(hint="allow SERVER.TOOL · deny files.* · ask files.write_file(path=docs/*)")

@@ -21,7 +21,7 @@ from console_app.tui.asking.folding_board import FoldingBoard
 from console_app.tui.asking.key_lines import REPLAYED, KeyLines, pressing
 from console_app.tui.asking.settled_keys import DisplayedEnd, SettledKeys, place, tell_moves
 from console_app.tui.terminal.key_names import writes_text
-from console_app.tui.widgets.too_small import ROOMY
+from console_app.tui.widgets.too_small import TooSmall
 
 NO_ANSWER = ""  # as what was chosen
 
@@ -152,7 +152,7 @@ class QuestionBoard(FoldingBoard):
         body.scroll_relative(y=direction * max(body.size.height - 1, 1), animate=False, immediate=True)
 
     def on_resize(self) -> None:
-        field = (1 if self.screen.size.height < ROOMY else 2) * self.query_one(Input).display
+        field = (1 if self.screen.size.height < TooSmall.ROOMY else 2) * self.query_one(Input).display
         room = self.room_beside(2 + field + self.paint_keys())
         self.query_one(VerticalScroll).styles.max_height = max(room, 1)
         self.call_after_refresh(self.say_place)

@@ -18,7 +18,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from console_app.domain import plural
-from console_app.tui.widgets.key_hints import SETTLE
+from console_app.tui.widgets.key_hints import KeyHints
 
 MOVED = 0.25  # seconds after you went to another row: slower than words are typed, faster than rows are read
 ALONE = 0.15  # seconds without another key behind it: slower than held keys repeat, faster than people answer
@@ -42,17 +42,17 @@ class SettledKeys(Generic[T]):
     @property
     def settled(self) -> bool:
         """Tell whether a key would count now."""
-        return self._clock() - self._since >= SETTLE
+        return self._clock() - self._since >= KeyHints.SETTLE
 
     @property
     def settled_here(self) -> bool:
         """Tell whether a key would count that acts on the selected row alone."""
-        return self._clock() - self._here_since >= SETTLE
+        return self._clock() - self._here_since >= KeyHints.SETTLE
 
     @property
     def on_its_way(self) -> bool:
         """Tell whether the newest key was a Tab, which leads here, and the focus had just come by itself."""
-        return self._newest == "tab" and self._clock() - self._brought < SETTLE
+        return self._newest == "tab" and self._clock() - self._brought < KeyHints.SETTLE
 
     def brought(self) -> None:
         self._brought = self._clock()
@@ -70,7 +70,7 @@ class SettledKeys(Generic[T]):
 
     def moved(self) -> None:
         """Note that you went to another row, while the rows themselves are as they were."""
-        moved = self._clock() - SETTLE + MOVED
+        moved = self._clock() - KeyHints.SETTLE + MOVED
         self._since, self._here_since = max(self._since, moved), max(self._here_since, moved)
         self.holds = None
 

@@ -19,7 +19,7 @@ from console_app.tui.main_screen.start.welcome import Welcome
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import PromptBox
 from console_app.tui.terminal.key_order import KeysInOrder
-from console_app.tui.textual_internals import TimedScreen, end_work, typed_app
+from console_app.tui.textual_internals import TimedScreen, end_work
 from console_app.tui.widgets.too_small import TooSmall
 
 PROMPT_PERIOD = 1 / 100  # seconds between two paints of what is typed
@@ -29,7 +29,7 @@ IDLE = (("/", "commands"), ("@", "files"), ("prompt.help", "help"))  # hints whi
 class MainScreen(TimedScreen):
     """The keys that the hints name. Imports next to nothing, since the first paint waits for it."""
 
-    app = getters.app(typed_app)
+    app = getters.app(KeysInOrder.typed)
 
     AUTO_FOCUS = "#prompt"
     HORIZONTAL_BREAKPOINTS = TooSmall.BREAKPOINTS_ACROSS
@@ -129,11 +129,10 @@ class MainScreen(TimedScreen):
                 asyncio.get_running_loop().call_later(wait, self.call_later, self._paint_prompt)
 
     def gives_way(self) -> bool:
-        return isinstance(self.focused, Prompt) and isinstance(app := self.app, KeysInOrder) and app.key_comes
+        return isinstance(self.focused, Prompt) and self.app.key_comes
 
     def _paint_prompt(self) -> None:
-        if isinstance(app := self.app, KeysInOrder):
-            app.key_came()
+        self.app.key_came()
         self._prompt_due = False
         self.paint_now(self.prompt)
         self._prompt_painted = time.monotonic()

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from textual import getters
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
@@ -473,16 +473,15 @@ class ConsoleUi(Ui):
         await self.push(TextDialog(title, read, at_end=at_end, every=every))
 
     async def choose(self, title: str, options: Mapping[str, str], *, current: str = "") -> str | None:
-        from console_app.tui.widgets.pick_list import Choice, PickList
+        from console_app.tui.widgets.pick_list import PickList
 
-        choices = [Choice(value, about) for value, about in options.items()]
         hint = "" if current else "arrows and enter"
-        return await self.push(PickList(title, choices, current=current, hint=hint))
+        return await self.push(PickList(title, options, current=current, hint=hint))
 
     async def ask(self, title: str, hint: str = "") -> str | None:
         from console_app.tui.widgets.pick_list import PickList
 
-        return await self.push(PickList(title, (), hint=hint, free_text=True))
+        return await self.push(PickList(title, {}, hint=hint, free_text=True))
 
     async def trusts(self, text: str) -> bool:
         from console_app.tui.asking.consent import ConsentDialog
@@ -498,7 +497,7 @@ class ConsoleUi(Ui):
     # What rooms and commands ask for
 
     @property
-    def app(self) -> App[int]:
+    def app(self) -> KeysInOrder[int]:
         return self._screen.app
 
     @property
@@ -513,8 +512,7 @@ class ConsoleUi(Ui):
 
     def open(self, dialog: Callable[..., Awaitable[object]], *arguments: object) -> None:
         worker = self._screen.run_worker(partial(dialog, *arguments), group="dialog", exclusive=True)
-        if isinstance(app := self._screen.app, KeysInOrder):
-            app.opening(worker)
+        self._screen.app.opening(worker)
 
     def open_beside(self, work: Callable[P, Coroutine[object, object, None]], *args: P.args, **named: P.kwargs) -> None:
         self._screen.run_worker(partial(work, *args, **named))

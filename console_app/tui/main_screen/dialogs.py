@@ -28,9 +28,8 @@ from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.themes import LoadedTheme
 from console_app.tui.ui import Ui
-from console_app.tui.widgets.dialog import Dialog, DialogBox
-from console_app.tui.widgets.motion import use_motion
-from console_app.tui.widgets.pick_list import Choice, PickList, best
+from console_app.tui.widgets.dialog import Dialog
+from console_app.tui.widgets.pick_list import PickList, SearchedList
 
 
 class Dialogs:
@@ -49,11 +48,11 @@ class Dialogs:
         await self._ui.push(HelpScreen(key_sections(self._ui.app, places), commands))
 
     async def commands(self, commands: CommandLine, keys: Mapping[str, str]) -> None:
-        choices = [
-            Choice(f"/{one.name}", f"{key} · {one.about}" if (key := keys.get(one.name)) else one.about)
+        choices = {
+            f"/{one.name}": f"{key} · {one.about}" if (key := keys.get(one.name)) else one.about
             for one in (command.intent for command in commands)
             if not one.same_as
-        ]
+        }
         picked = await self._ui.push(PickList("Commands", choices, hint="Search for commands"))
         if picked is not None and (command := commands.get(picked.removeprefix("/"))) is not None:
             commands.run(command)
@@ -109,7 +108,7 @@ class Dialogs:
             case "theme":
                 self._ui.app.theme = str(value)
             case "ui.motion":
-                use_motion(self._ui.app, value is True)
+                self._ui.app.use_motion(value is True)
             case "approval_mode":
                 self._console.permissions.use_mode(ApprovalMode(str(value)))
             case "model":
@@ -122,9 +121,9 @@ class Dialogs:
         return True
 
     async def history(self) -> None:
-        newest_first = dict.fromkeys(reversed(self._prompt().sent.entries))
+        newest_first = dict.fromkeys(reversed(self._prompt().sent.entries), "")
         note = "" if newest_first else "no prompt was sent yet"
-        picked = await self._ui.push(PickList("Prompt history", [Choice(one) for one in newest_first], note=note))
+        picked = await self._ui.push(PickList("Prompt history", newest_first, note=note))
         if picked is not None:
             self._prompt().recall(picked)
 
@@ -233,7 +232,7 @@ class ModelPicker(PickList):
         current = models.name
         super().__init__(
             "Model",
-            [Choice(current)] if current else [],
+            {current: ""} if current else {},
             current=current,
             hint="type to search",
             note="Loading models…",
@@ -256,10 +255,10 @@ class ModelPicker(PickList):
                 note = f"No list from {together}: /doctor says why"
         except FanoutError as error:
             names, note = [*filter(None, [self._models.name])], error.line
-        self.offer([Choice(name) for name in names], note)
+        self.offer(dict.fromkeys(names, ""), note)
         self._listed = True
         if self._wanted:
-            self.dismiss(next(iter(best(self._wanted, names, 1)), self._wanted))
+            self.dismiss(next(iter(SearchedList.best(self._wanted, names, 1)), self._wanted))
 
     def typed(self, text: str) -> None:
         """Wait for the list with a part of a name, so that it means a model that there is."""
@@ -267,7 +266,7 @@ class ModelPicker(PickList):
             self.dismiss(text)
         else:
             self._wanted = text
-            self.offer([], f"taking the first model like {text} once they are listed · esc close")
+            self.offer({}, f"taking the first model like {text} once they are listed · esc close")
 
 
 class ThemePicker(PickList):
@@ -275,13 +274,13 @@ class ThemePicker(PickList):
 
     def __init__(self, themes: Sequence[LoadedTheme], current: str) -> None:
         super().__init__(
-            "Theme", [Choice(theme.theme.name, theme.about) for theme in themes], current=current, hint="type to search"
+            "Theme", {theme.theme.name: theme.about for theme in themes}, current=current, hint="type to search"
         )
         self._before = current
 
-    def highlighted(self, choice: Choice | None) -> None:
-        if choice is not None and self.app.theme != choice.value:
-            self.app.theme = choice.value
+    def highlighted(self, name: str) -> None:
+        if self.app.theme != name:
+            self.app.theme = name
 
     def action_leave(self) -> None:
         self.app.theme = self._before
@@ -299,7 +298,7 @@ class CallMenu(Dialog[str | None]):
         self._acts = acts
 
     def compose(self) -> ComposeResult:
-        with DialogBox(self._call, "enter do it · esc close"):
+        with self.box(self._call, "enter do it · esc close"):
             rows = (Content.styled(f"{key_name(act.key)}  ", "bold $primary") + act.description for act in self._acts)
             yield OptionList(*(Option(row) for row in rows), markup=False)
 

@@ -9,7 +9,7 @@ from console_app.console.intents import Bound, Commands, parse
 from console_app.mcp_client.offering import typed_names
 from console_app.tui.prompt.completion import Completion, Token
 from console_app.tui.ui import Ui
-from console_app.tui.widgets.pick_list import best
+from console_app.tui.widgets.pick_list import SearchedList
 
 MOST_MATCHES = 50  # of a list that scrolls
 
@@ -56,10 +56,10 @@ class CommandLine:
     def completions(self, token: Token) -> Sequence[Completion]:
         if token.kind == "command":
             table = self._offered if ":" in token.query else {one.intent.name: one for one in self}
-            found = best(token.query, table, MOST_MATCHES)
+            found = SearchedList.best(token.query, table, MOST_MATCHES)
             return [Completion(f"/{name}", f"/{name} ", table[name].intent.about, runs=True) for name in found]
         command = self.get(token.command)
         if command is None:
             return ()
-        names = best(token.query, command.choices(self._console), 12)
+        names = SearchedList.best(token.query, command.choices(self._console), 12)
         return [Completion(name, name, runs=True) for name in names]

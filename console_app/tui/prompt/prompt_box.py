@@ -29,7 +29,7 @@ from console_app.records import dataclass
 from console_app.tui.prompt.completion import Completion, Completions, Token, token_before
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.textual_internals import typed_app
-from console_app.tui.widgets.pick_list import best
+from console_app.tui.widgets.pick_list import SearchedList
 
 MOST_FILES = 200_000
 LONGEST_WALK = 20.0  # seconds
@@ -440,7 +440,10 @@ class PromptBox(Vertical):
                 # Completions for less text must not be taken while the search, or a server, is slow.
                 listed, query = self.popup.completions, token.query
                 begins = token.kind == "value"
-                fits = [one.insert.startswith(query) if begins else best(query, [one.insert], 1) for one in listed]
+                fits = [
+                    one.insert.startswith(query) if begins else SearchedList.best(query, [one.insert], 1)
+                    for one in listed
+                ]
                 self._show([one for one, fit in zip(listed, fits, strict=True) if fit], token)
             self._search = self.run_worker(partial(self._find, token), group="completion", exclusive=True)
         else:

@@ -22,7 +22,7 @@ from console_app.tui.prompt.commands import CommandLine
 from console_app.tui.prompt.completion import Completion, Completions, Token
 from console_app.tui.servers.workbench import Workbench
 from console_app.tui.ui import Ui
-from console_app.tui.widgets.pick_list import best
+from console_app.tui.widgets.pick_list import SearchedList
 
 PAUSE = 0.12  # seconds of no typing before a server is asked
 MOST_BESIDE_FILES = 8
@@ -65,7 +65,7 @@ class ServerCompletion:
         servers = {typed[name]: name for name in counts if name in typed}
         found = [
             Completion(f"{key}:", f"@{key}:", plural(counts[servers[key]], "resource"))
-            for key in best(query, servers, MOST_BESIDE_FILES)
+            for key in SearchedList.best(query, servers, MOST_BESIDE_FILES)
         ]
         if query:
             found += self._matching(query, self._hub.resources(), typed, MOST_BESIDE_FILES - len(found))
@@ -101,7 +101,7 @@ class ServerCompletion:
                 f"{self._hub.mention(table[key].server, table[key].uri)} ",
                 facts_of(table[key]),
             )
-            for key in best(query, table, max(limit, 0))
+            for key in SearchedList.best(query, table, max(limit, 0))
         ]
 
     async def _in_templates(self, server: str, uri: str) -> list[Completion]:

@@ -23,9 +23,9 @@ from console_app.tui.lineview import ResultBody, is_web_link
 from console_app.tui.servers.folding_tree import FoldingTree
 from console_app.tui.servers.prompt_screen import rendered
 from console_app.tui.servers.tree_dialog import uses_in_brief, uses_of
-from console_app.tui.widgets.dialog import Dialog, DialogBox
+from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.key_hints import KeyHints
-from console_app.tui.widgets.pick_list import Choice, PickList
+from console_app.tui.widgets.pick_list import PickList
 from console_app.tui.widgets.text_view import TextView
 
 LARGEST_RENDERED = 200_000  # characters: more is shown as it came
@@ -63,7 +63,7 @@ class ResourceScreen(Dialog[Literal["attach"] | None], sheets=("resource.tcss",)
         self._is_more = False  # than text: it is shown as what it is
 
     def compose(self) -> ComposeResult:
-        with DialogBox(f"{one_line(self._server, 40)} · {one_line(self._uri, 120)}"):
+        with self.box(f"{one_line(self._server, 40)} · {one_line(self._uri, 120)}"):
             yield Static(id="facts")
             yield TextView()
             yield FoldingTree()
@@ -184,7 +184,7 @@ async def choose_and_open(app: App[int], files: Sequence[Artifact], tell: Tell, 
         facts = {
             where: (one.name, one.mime, amounts.size(one.size) if one.size else "") for where, one in table.items()
         }
-        choices = [Choice(where, " · ".join(filter(None, about))) for where, about in facts.items()]
+        choices = {where: " · ".join(filter(None, about)) for where, about in facts.items()}
         picked = await app.push_screen_wait(PickList("Open", choices))
     if picked is None:
         return

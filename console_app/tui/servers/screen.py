@@ -34,9 +34,9 @@ from console_app.tui.servers.tree import (
 )
 from console_app.tui.terminal.key_names import key_name, writes_text
 from console_app.tui.textual_internals import own_bindings
-from console_app.tui.widgets.dialog import Dialog, DialogBox, HintedInput
+from console_app.tui.widgets.dialog import Dialog, HintedInput
 from console_app.tui.widgets.key_hints import KeyHints
-from console_app.tui.widgets.pick_list import Choice, PickList
+from console_app.tui.widgets.pick_list import PickList
 from console_app.tui.widgets.row_list import RowList
 from console_app.tui.widgets.text_dialog import TextDialog
 
@@ -96,7 +96,7 @@ class ServersScreen(Dialog[bool], sheets=("servers.tcss",)):
         self._first = on_server
 
     def compose(self) -> ComposeResult:
-        with DialogBox("Servers"):
+        with self.box("Servers"):
             yield HintedInput(hint="/ to search servers, tools and descriptions", id="search")
             yield self._tree
             yield self._details
@@ -414,11 +414,11 @@ class ServerLogDialog(TextDialog):
         self._name_level()
 
     def _name_level(self) -> None:
-        self.query_one(DialogBox).name_keys(f"{self._level} and above · v level · c copy · esc close")
+        self.name_keys(f"{self._level} and above · v level · c copy · esc close")
 
     @work(exclusive=True)
     async def action_level(self) -> None:
-        choices = [Choice(level, _ABOUT.get(level, "")) for level in LEVELS]
+        choices = {level: _ABOUT.get(level, "") for level in LEVELS}
         note = "The server is told too: lines below it are no longer written."
         picked = await self.app.push_screen_wait(PickList("Log level", choices, current=self._level, note=note))
         if picked is None:
@@ -471,7 +471,7 @@ class ServerForm(Dialog[tuple[str, dict[str, Any]] | None], sheets=("../asking/f
         self._tried = False
 
     def compose(self) -> ComposeResult:
-        with DialogBox("Change a server" if self._server else "Add a server") as dialog:
+        with self.box("Change a server" if self._server else "Add a server") as dialog:
             dialog.border_subtitle = Content(one_line(str(self._file), 60))  # pyright: ignore[reportAttributeAccessIssue]
             yield Static("Name", classes="label")
             yield Input(

@@ -23,7 +23,7 @@ from console_app.records import dataclass, field
 from console_app.tui.lineview.lines import Piece, clean
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.servers.folding_tree import FoldingTree, Node, Paint
-from console_app.tui.widgets.dialog import Dialog, DialogBox
+from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.row_list import RowList
 
@@ -53,7 +53,7 @@ class TreeDialog(Dialog[Result | None], sheets=("servers.tcss",)):
         self._heading = f"{one_line(server, 40)} · {one_line(name, 80)}"
 
     def compose(self) -> ComposeResult:
-        with DialogBox(self._heading):
+        with self.box(self._heading):
             yield FoldingTree()
             yield KeyHints()
 

@@ -22,9 +22,9 @@ from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.servers.folding_tree import FoldingTree
 from console_app.tui.servers.tree_dialog import json_nodes
-from console_app.tui.widgets.dialog import Dialog, DialogBox, HintedInput
+from console_app.tui.widgets.dialog import Dialog, HintedInput
 from console_app.tui.widgets.key_hints import KeyHints
-from console_app.tui.widgets.pick_list import Choice, PickList
+from console_app.tui.widgets.pick_list import PickList
 from console_app.tui.widgets.row_list import RowList
 
 LOOK = 0.2  # seconds between two looks at what passed
@@ -117,7 +117,7 @@ class WireScreen(Dialog[None], sheets=("servers.tcss",)):
         self._paused = False
 
     def compose(self) -> ComposeResult:
-        with DialogBox(f"Wire of {one_line(self._server, 60)}"):
+        with self.box(f"Wire of {one_line(self._server, 60)}"):
             yield HintedInput(hint="/ to filter: words in the method or the message", id="search")
             yield self._list
             yield Static(id="facts")
@@ -178,7 +178,7 @@ class WireScreen(Dialog[None], sheets=("servers.tcss",)):
     @work(exclusive=True)
     async def action_method(self) -> None:
         counted = self._rows.methods()
-        choices = [Choice(ALL, ""), *(Choice(name or "?", plural(count, "message")) for name, count in counted.items())]
+        choices = {ALL: ""} | {name or "?": plural(count, "message") for name, count in counted.items()}
         picked = await self.app.push_screen_wait(PickList("Method", choices, current=self._rows.method or ALL))
         if picked is not None:
             self._filter(self.query_one("#search", Input).value, "" if picked == ALL else picked)
@@ -238,7 +238,7 @@ class MessageScreen(Dialog[None], sheets=("servers.tcss",)):
         facts = [way, one.kind, time.strftime("%H:%M:%S", time.localtime(one.at)), amounts.size(one.size)]
         facts += [f"answered in {amounts.measured(one.seconds)}"] if one.seconds is not None else []
         facts += ["cut: it was too large to be kept whole"] if one.size > len(one.raw) else []
-        with DialogBox(one_line(one.method or "a message", 80)):
+        with self.box(one_line(one.method or "a message", 80)):
             yield Static(Content(" · ".join(facts)), id="facts")
             yield FoldingTree(json_nodes(self._data))
             yield KeyHints()

@@ -24,8 +24,8 @@ from console_app.records import dataclass
 from console_app.sessions import SearchHit, SessionInfo, Store
 from console_app.tui.lineview import parser
 from console_app.tui.ui import Ui
-from console_app.tui.widgets.dialog import Dialog, DialogBox, HintedInput
-from console_app.tui.widgets.pick_list import SearchedList, list_keys
+from console_app.tui.widgets.dialog import Dialog, HintedInput
+from console_app.tui.widgets.pick_list import SearchedList
 
 _WHO = {"user": ("▌ ", "$primary"), "assistant": ("▎ ", "$secondary"), "tool": ("  ", "$muted")}
 _Line = Callable[[int], Content]  # of a width
@@ -122,7 +122,7 @@ class SessionsScreen(Dialog[Picked | None], sheets=("sessions.tcss",)):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss(None)", "close", id="sessions.close"),
-        *list_keys("sessions"),
+        *SearchedList.keys("sessions"),
         Binding("enter", "choose('resume')", "resume", id="sessions.resume", priority=True),
         Binding("f2", "choose('rename')", "rename", id="sessions.rename", priority=True),
         Binding("f4", "choose('fork')", "fork", id="sessions.fork", priority=True),
@@ -142,7 +142,7 @@ class SessionsScreen(Dialog[Picked | None], sheets=("sessions.tcss",)):
         self._shown: list[SearchHit] = []
 
     def compose(self) -> ComposeResult:
-        with DialogBox("Sessions", "enter open · f2 rename · f4 fork · f5 export · f8 delete · esc close"):
+        with self.box("Sessions", "enter open · f2 rename · f4 fork · f5 export · f8 delete · esc close"):
             yield HintedInput(self._query, hint="type to search titles and everything said")
             yield SearchedList()
             yield Static(id="preview")

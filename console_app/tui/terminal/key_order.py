@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual import events
 from textual.app import App, ReturnType
+from textual.constants import TEXTUAL_ANIMATIONS
 from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.message import Message
@@ -79,6 +80,12 @@ class TerminalApp(App[ReturnType]):
     def canvas(self) -> Canvas | None:
         return getattr(driver_of(self), "canvas", None)
 
+    def use_motion(self, motion: bool) -> None:
+        """Say whether anything moves by itself, in Textual's own setting: its widgets, which glide, follow as well. In
+        the environment, `TEXTUAL_ANIMATIONS=none` says it for all programs that are made with Textual."""
+        self.animation_level = TEXTUAL_ANIMATIONS if motion else "none"
+        self.theme_changed_signal.publish(self.current_theme)  # whoever paints makes its palette anew
+
     def restore_now(self) -> None:
         if restore := getattr(driver_of(self), "restore_now", None):
             restore()
@@ -116,6 +123,10 @@ class KeysInOrder(TerminalApp[ReturnType]):
         self._numbered = 0
         self._wrote = False  # the newest key passed on is one that writes
         self._opening: tuple[Worker[Any], Screen[Any]] | None = None
+
+    @classmethod
+    def typed(cls) -> type[KeysInOrder[int]]:
+        return cls  # pyright: ignore[reportReturnType]
 
     def opening(self, worker: Worker[Any]) -> None:
         """Keep keys until `worker` has opened its dialog, which they are for."""

@@ -27,7 +27,6 @@ from console_app.tui.timeline import chart, export
 from console_app.tui.timeline.chart import ChartColumns, Labels, Row, Window
 from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.key_hints import KeyHints
-from console_app.tui.widgets.motion import CALM, is_still
 from console_app.tui.widgets.row_list import RowList
 
 FRAME = 0.1  # seconds between two looks while the turn runs
@@ -185,8 +184,7 @@ class TimelineScreen(Dialog[TimelineResult | None], sheets=("timeline.tcss",)):
         self.query_one("#spent").display = self.size.width < WIDE and self.size.height >= HIGH
 
     def _run_clock(self, *, live: bool) -> None:
-        pace = CALM if is_still(self.app) else FRAME
-        self._timer = self.set_interval(pace if live else REST, self._tick)
+        self._timer = self.set_interval(self._chart.pace(FRAME) if live else REST, self._tick)
         self._refresh("sums")
 
     # -- what is shown

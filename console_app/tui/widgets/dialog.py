@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rich.cells import cell_len
 from textual import events, getters
 from textual.containers import Vertical
 from textual.content import Content
@@ -16,24 +15,14 @@ from textual.widgets import Input
 
 from console_app.domain import one_line
 from console_app.tui.textual_internals import end_work, typed_app
-from console_app.tui.widgets.too_small import LEAST_COLUMNS, ROOMY
+from console_app.tui.widgets.key_hints import KeyHints
+from console_app.tui.widgets.too_small import LEAST_COLUMNS, TooSmall
 
-BETWEEN = " · "
 CORNERS = 6  # cells of the edge that a title can't have
 
 
-def fitted(keys: str, room: int) -> str:
-    """`a this · b that · esc close` in so many cells: what stands before the last goes first."""
-    parts = keys.split(BETWEEN)
-    while len(parts) > 1 and cell_len(BETWEEN.join(parts)) > room:
-        del parts[-2]
-    return BETWEEN.join(parts)
-
-
 class DialogBox(Vertical):
-    """The frame of a dialog. `keys` are named by importance, the one that leaves last; "": a line below has them."""
-
-    def __init__(self, title: str, keys: str = "") -> None:
+    def __init__(self, title: str, keys: str) -> None:
         super().__init__(id="box")
         self.border_title = Content(title)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
         self._keys = keys
@@ -44,12 +33,12 @@ class DialogBox(Vertical):
 
     def on_resize(self) -> None:
         if self._keys:
-            self.border_subtitle = fitted(self._keys, self.outer_size.width - CORNERS)
+            self.border_subtitle = KeyHints.fitted(self._keys, self.outer_size.width - CORNERS)
 
 
 Result = TypeVar("Result")
 SHEET = Path(__file__).with_name("dialog.tcss")  # whole: dialogs stand in other folders
-LOW = [(0, "-low"), (ROOMY, "-high")]  # of few rows a dialog may have all
+LOW = [(0, "-low"), (TooSmall.ROOMY, "-high")]  # of few rows a dialog may have all
 NARROW = [(0, "-cramped"), (LEAST_COLUMNS, "-fitting")]
 
 
@@ -68,6 +57,13 @@ class Dialog(ModalScreen[Result]):
         super().__init_subclass__(**options)
         if sheets:
             cls.CSS_PATH = [SHEET, *sheets]  # pyright: ignore[reportConstantRedefinition]
+
+    def box(self, title: str, keys: str = "") -> DialogBox:
+        """Return its frame. `keys` are named by importance, the one that leaves last; "": a line below has them."""
+        return DialogBox(title, keys)
+
+    def name_keys(self, keys: str) -> None:
+        self.query_one(DialogBox).name_keys(keys)
 
     def action_leave(self) -> None:
         self.dismiss(None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
+from rich.cells import cell_len
 from textual import events
 from textual.content import Content
 from textual.style import Style
@@ -12,9 +13,8 @@ from textual.widget import Widget
 
 from console_app.tui.terminal.key_names import key_name
 
-KEY = "key"  # in the style of what can be clicked
-SETTLE = 0.5  # seconds without a change before a key or a click counts
 GAP = "  "
+BETWEEN = " · "
 KEPT = (".help", ".close", ".back", ".leave")  # how the ids of help and of closing end
 Named = tuple[str, str]
 """A hint: the id of a binding, or a character that the prompt has a use for, and what the key does."""
@@ -28,6 +28,8 @@ class KeyHints(Widget):
     DEFAULT_CSS = """
     KeyHints { height: 1; padding: 0 1; background: $panel; color: $muted; text-wrap: nowrap; }
     """
+    KEY = "key"  # in the style of what can be clicked
+    SETTLE = 0.5  # seconds without a change before a key or a click counts
 
     def __init__(
         self, name: Callable[[], Sequence[Named]] | None = None, now: Callable[[], float] = time.monotonic
@@ -37,6 +39,14 @@ class KeyHints(Widget):
         self._words: str = ""
         self._since = now()  # they are what they are
         self._instead: Content | None = None
+
+    @staticmethod
+    def fitted(keys: str, room: int) -> str:
+        """`a this · b that · esc close` in so many cells: what stands before the last goes first."""
+        parts = keys.split(BETWEEN)
+        while len(parts) > 1 and cell_len(BETWEEN.join(parts)) > room:
+            del parts[-2]
+        return BETWEEN.join(parts)
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, self._changed)  # pyright: ignore[reportUnknownMemberType]
@@ -52,7 +62,7 @@ class KeyHints(Widget):
             self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        if (key := event.style.meta.get(KEY)) and self._now() - self._since >= SETTLE:
+        if (key := event.style.meta.get(self.KEY)) and self._now() - self._since >= self.SETTLE:
             self.app.simulate_key(key)  # pyright: ignore[reportUnknownMemberType]
 
     def render(self) -> Content:
@@ -92,7 +102,7 @@ class KeyHints(Widget):
 
 def _drawn(key: str, does: str) -> Content:
     shown = Content.styled(key_name(key), "bold $primary") + Content.styled(f" {does}", "$foreground")
-    return shown.stylize(Style.from_meta({KEY: key}))
+    return shown.stylize(Style.from_meta({KeyHints.KEY: key}))
 
 
 def _width(hints: list[Content]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 from textual import on
@@ -14,34 +14,33 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from console_app.domain import one_line
-from console_app.records import dataclass
-from console_app.tui.widgets.dialog import Dialog, DialogBox
-
-
-def best(query: str, names: Iterable[str], limit: int) -> list[str]:
-    """`names` that match `query` fuzzily, best first; all of them, in their order, for an empty query."""
-    if not query:
-        return list(names)[:limit]
-    match, begin = FuzzySearch().match, query.casefold()
-    doubled = ((match(query, name)[0] * (1 + name.casefold().startswith(begin)), name) for name in names)
-    scored = [(score, -order, name) for order, (score, name) in enumerate(doubled)]
-    return [name for score, _, name in sorted(scored, reverse=True) if score > 0][:limit]
-
-
-def list_keys(dialog: str) -> list[Binding]:
-    return [
-        Binding("up,ctrl+p", "move(-1)", "up", id=f"{dialog}.up", show=False, priority=True),
-        Binding("down,ctrl+n", "move(1)", "down", id=f"{dialog}.down", show=False, priority=True),
-        Binding("pageup", "move(-10)", "page up", id=f"{dialog}.page_up", show=False, priority=True),
-        Binding("pagedown", "move(10)", "page down", id=f"{dialog}.page_down", show=False, priority=True),
-    ]
+from console_app.tui.widgets.dialog import Dialog
 
 
 class SearchedList(OptionList, can_focus=False):
-    """Has its keys from the field above it."""
+    """Shows what fits the words in the field above it, from where its keys come."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, markup=False)
+
+    @staticmethod
+    def best(query: str, names: Iterable[str], limit: int) -> list[str]:
+        """`names` that match `query` fuzzily, best first; all of them, in their order, for an empty query."""
+        if not query:
+            return list(names)[:limit]
+        match, begin = FuzzySearch().match, query.casefold()
+        doubled = ((match(query, name)[0] * (1 + name.casefold().startswith(begin)), name) for name in names)
+        scored = [(score, -order, name) for order, (score, name) in enumerate(doubled)]
+        return [name for score, _, name in sorted(scored, reverse=True) if score > 0][:limit]
+
+    @staticmethod
+    def keys(dialog: str) -> list[Binding]:
+        return [
+            Binding("up,ctrl+p", "move(-1)", "up", id=f"{dialog}.up", show=False, priority=True),
+            Binding("down,ctrl+n", "move(1)", "down", id=f"{dialog}.down", show=False, priority=True),
+            Binding("pageup", "move(-10)", "page up", id=f"{dialog}.page_up", show=False, priority=True),
+            Binding("pagedown", "move(10)", "page down", id=f"{dialog}.page_down", show=False, priority=True),
+        ]
 
     def move(self, delta: int) -> None:
         """Move the highlight; single steps go round the ends."""
@@ -53,30 +52,23 @@ class SearchedList(OptionList, can_focus=False):
 MOST_SHOWN = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A thing to pick: `value` is the result, `about` is shown behind it."""
-
-    value: str
-    about: str = ""
-
-
 class PickList(Dialog[str | None]):
-    """Typing filters by the text of a row, its name first; arrows move, Enter picks, Escape gives None. With
-    `free_text` the typed words are a result where no name fits."""
+    """Gives one of the names in `choices`, each with what stands behind it. Typing filters by the text of a row, its
+    name first; arrows move, Enter picks, Escape gives None. With `free_text` the typed words are a result where no name
+    fits."""
 
     DEFAULT_CLASSES = "dialog -list"
     AUTO_FOCUS = "Input"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "cancel", id="list.close"),
-        *list_keys("list"),
+        *SearchedList.keys("list"),
     ]
 
     def __init__(
         self,
         title: str,
-        choices: Sequence[Choice],
+        choices: Mapping[str, str],
         *,
         current: str = "",
         hint: str = "type to search",
@@ -85,15 +77,15 @@ class PickList(Dialog[str | None]):
     ) -> None:
         super().__init__()
         self._title = title
-        self._choices = list(choices)
-        self._shown: list[Choice] = []
+        self._choices = choices
+        self._shown: list[str] = []
         self._current = current
         self._hint = hint
         self._note = note
         self._free_text = free_text
 
     def compose(self) -> ComposeResult:
-        with DialogBox(self._title, "enter select · esc cancel"):
+        with self.box(self._title, "enter select · esc cancel"):
             yield Input(placeholder=self._hint)
             yield SearchedList()
             yield Static(classes="dialog--note")
@@ -101,12 +93,12 @@ class PickList(Dialog[str | None]):
     def on_mount(self) -> None:
         self._fill("")
 
-    def offer(self, choices: Sequence[Choice], note: str = "") -> None:
-        self._choices = list(choices)
+    def offer(self, choices: Mapping[str, str], note: str = "") -> None:
+        self._choices = choices
         self._note = note
         self._fill(self.query_one(Input).value)
 
-    def highlighted(self, choice: Choice | None) -> None:
+    def highlighted(self, name: str) -> None:
         """Called whenever the highlight moves: the theme picker shows how the theme would look."""
 
     def typed(self, text: str) -> None:
@@ -124,7 +116,7 @@ class PickList(Dialog[str | None]):
     def _entered(self, event: Input.Submitted) -> None:
         index = self.query_one(OptionList).highlighted
         if index is not None and index < len(self._shown):
-            self.dismiss(self._shown[index].value)
+            self.dismiss(self._shown[index])
         elif self._free_text and event.value.strip():
             self.typed(event.value.strip())
 
@@ -135,29 +127,28 @@ class PickList(Dialog[str | None]):
 
     @on(OptionList.OptionSelected)
     def _clicked(self, event: OptionList.OptionSelected) -> None:
-        self.dismiss(self._shown[event.option_index].value)
+        self.dismiss(self._shown[event.option_index])
 
     def _fill(self, query: str) -> None:
-        by_value = {choice.value: choice for choice in self._choices}
-        found = dict.fromkeys(best(query, by_value, MOST_SHOWN))
+        found = dict.fromkeys(SearchedList.best(query, self._choices, MOST_SHOWN))
         if query and not self._free_text:
-            places = {choice.value: choice.about.lower().find(query.lower()) for choice in self._choices}
-            about = sorted((value for value, place in places.items() if place >= 0), key=places.__getitem__)
-            found |= dict.fromkeys(about[: MOST_SHOWN - len(found)])
-        self._shown = [by_value[value] for value in found]
+            places = {name: about.lower().find(query.lower()) for name, about in self._choices.items()}
+            fits = sorted((name for name, place in places.items() if place >= 0), key=places.__getitem__)
+            found |= dict.fromkeys(fits[: MOST_SHOWN - len(found)])
+        self._shown = list(found)
         note = "No match" if query and not self._shown and not self._free_text else self._note
         line = self.query_one(".dialog--note", Static)
         line.update(Content(one_line(note)))
         line.display = bool(note)
         options = self.query_one(OptionList)
         options.clear_options()
-        widest = min(max((len(one_line(c.value, 60)) for c in self._shown), default=0), 44)
-        options.add_options(Option(self._row(choice, widest)) for choice in self._shown)
-        values = [choice.value for choice in self._shown]
+        widest = min(max((len(one_line(name, 60)) for name in self._shown), default=0), 44)
+        options.add_options(Option(self._row(name, widest)) for name in self._shown)
         if self._shown:
-            options.highlighted = values.index(self._current) if self._current in values and not query else 0
+            options.highlighted = self._shown.index(self._current) if self._current in found and not query else 0
 
-    def _row(self, choice: Choice, widest: int) -> Content:
-        mark = Content.styled("● ", "$primary") if choice.value == self._current else Content("  ")
-        row = mark + Content(f"{one_line(choice.value, 400):<{widest}}")
-        return row + Content.styled(f"  {one_line(choice.about, 120)}", "$muted") if choice.about else row
+    def _row(self, name: str, widest: int) -> Content:
+        mark = Content.styled("● ", "$primary") if name == self._current else Content("  ")
+        row = mark + Content(f"{one_line(name, 400):<{widest}}")
+        about = self._choices[name]
+        return row + Content.styled(f"  {one_line(about, 120)}", "$muted") if about else row

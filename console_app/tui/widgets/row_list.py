@@ -17,6 +17,8 @@ from console_app.tui.lineview.lines import Line, fit
 from console_app.tui.lineview.palette import Palette, palette_of
 from console_app.tui.textual_internals import typed_app
 
+CALM = 1.0  # seconds
+
 
 class RowList(ScrollView, can_focus=True):
     """Paints rows by number. `cursor` is the row that it is on, and -1 while there is none."""
@@ -64,6 +66,10 @@ class RowList(ScrollView, can_focus=True):
 
     def is_stop(self, row: int) -> bool:
         return True
+
+    def pace(self, live: float) -> float:
+        """Return the seconds between two looks at what changes with time: `live`, or more where nothing is to move."""
+        return CALM if self.palette.still else live
 
     # -- content
 

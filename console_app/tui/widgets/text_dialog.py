@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from console_app.tui.widgets.dialog import Dialog, DialogBox
+from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.text_view import TextView
 
 
@@ -34,7 +34,7 @@ class TextDialog(Dialog[None]):
         self._text: str | None = None  # before it was read
 
     def compose(self) -> ComposeResult:
-        with DialogBox(self._title, "c copy · esc close"):
+        with self.box(self._title, "c copy · esc close"):
             yield TextView()
 
     def on_mount(self) -> None:

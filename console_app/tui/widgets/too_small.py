@@ -9,11 +9,6 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 LEAST_COLUMNS, LEAST_ROWS = 60, 15
-ROOMY = 20  # rows below which what is not needed just now gives its room away
-
-
-def is_covered(screen: Screen[Any]) -> bool:
-    return screen.has_class("-too-narrow") or screen.has_class("-too-low")
 
 
 class TooSmall(Widget):
@@ -25,8 +20,13 @@ class TooSmall(Widget):
     }
     """
 
+    ROOMY = 20  # rows below which what is not needed just now gives its room away
     BREAKPOINTS_ACROSS: ClassVar[list[tuple[int, str]]] = [(0, "-too-narrow"), (LEAST_COLUMNS, "-wide-enough")]
     BREAKPOINTS_DOWN: ClassVar[list[tuple[int, str]]] = [(0, "-too-low"), (LEAST_ROWS, "-low"), (ROOMY, "-high-enough")]
+
+    @staticmethod
+    def covers(screen: Screen[Any]) -> bool:
+        return screen.has_class("-too-narrow") or screen.has_class("-too-low")
 
     def render(self) -> Content:
         width, height = self.screen.size

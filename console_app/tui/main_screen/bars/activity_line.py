@@ -16,7 +16,6 @@ from console_app.domain.transcript import CallView, Transcript
 from console_app.records import dataclass
 from console_app.tui.lineview import spinner
 from console_app.tui.textual_internals import typed_app
-from console_app.tui.widgets.motion import is_still
 
 LATE = "taking longer than expected"
 
@@ -44,7 +43,7 @@ class ActivityLine(Widget):
     def look(self, now: float) -> bool:
         """Show what runs at `now`, and tell whether that changes with time alone."""
         doing = self._at(now)
-        still = is_still(self.app)
+        still = self.app.animation_level == "none"
         if still and int(now) == self._second and _kind(doing) == _kind(self._doing):
             return doing is not None and doing.moves
         self._second = int(now)

@@ -18,7 +18,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from console_app.tui.lineview import ConversationView, Finder
-from console_app.tui.widgets.dialog import fitted
+from console_app.tui.widgets.key_hints import KeyHints
 
 RECOUNT = 0.5  # seconds between two looks at what came while it is open
 OTHERS, GO, CLOSE = "↑↓ other matches", "enter go there", "esc close"
@@ -73,7 +73,7 @@ class FindBar(Horizontal):
         finder = self.finder
         several = [OTHERS if here else OTHERS_THERE] if finder.total - bool(finder.place) else []
         keys = " · ".join([*several, *([GO] if here and finder.place else []), CLOSE])
-        self.query_one("#find-keys", Static).update(fitted(keys, self.size.width - WORDS_ROOM))
+        self.query_one("#find-keys", Static).update(KeyHints.fitted(keys, self.size.width - WORDS_ROOM))
 
     @property
     def is_open(self) -> bool:

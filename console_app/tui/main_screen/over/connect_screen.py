@@ -24,9 +24,9 @@ from console_app.console import Connecting, Listing
 from console_app.domain import FanoutError, amounts, one_line, plural, web_address
 from console_app.domain.settings import VENDOR_URLS
 from console_app.records import dataclass
-from console_app.tui.widgets.dialog import Dialog, DialogBox, HintedInput
+from console_app.tui.widgets.dialog import Dialog, HintedInput
 from console_app.tui.widgets.key_hints import KeyHints
-from console_app.tui.widgets.pick_list import SearchedList, best
+from console_app.tui.widgets.pick_list import SearchedList
 
 MOST_SHOWN = 200
 _UNLISTED = "listed once the address answers, or typed"
@@ -75,7 +75,7 @@ class ConnectScreen(Dialog[str | None], sheets=("../../asking/form.tcss", "conne
         self._seconds: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        with DialogBox("Connect a model"):
+        with self.box("Connect a model"):
             hint = "http://127.0.0.1:1234/v1, or one of the list"
             for label, field in (
                 ("Address", HintedInput(id="address", hint=hint, select_on_focus=False)),
@@ -164,7 +164,7 @@ class ConnectScreen(Dialog[str | None], sheets=("../../asking/form.tcss", "conne
             self._names = []
             rows = [(place.url, place.about) for place in self._places]
         else:
-            self._names = list(best(self._input("model").value.strip(), self._listing.models, MOST_SHOWN))
+            self._names = SearchedList.best(self._input("model").value.strip(), self._listing.models, MOST_SHOWN)
             rows = [(name, "") for name in self._names]
         self.query_one("#model", HintedInput).hinted("a part of its name" if self._names else _UNLISTED)
         options = self._options

@@ -38,7 +38,7 @@ async def copy_part(ui: ConsoleUi, block: Block) -> None:
 
 async def pick(ui: ConsoleUi, copies: Sequence[copies.Copy], words: str = "") -> None:
     """Copy one of `copies`: the only one, the first with all of `words` in its name, or the one that is picked."""
-    from console_app.tui.widgets.pick_list import Choice, PickList
+    from console_app.tui.widgets.pick_list import PickList
 
     digits = len(str(len(copies)))
     by_name = {f"{number:>{digits}}. {copy.what}": copy for number, copy in enumerate(copies, 1)}
@@ -52,8 +52,8 @@ async def pick(ui: ConsoleUi, copies: Sequence[copies.Copy], words: str = "") ->
     elif len(copies) == 1:
         copy = copies[0]
     else:
-        choices = [Choice(name, copy.about) for name, copy in by_name.items()]
-        copy = by_name.get(await ui.push(PickList("Copy", choices)) or "")
+        about = {name: copy.about for name, copy in by_name.items()}
+        copy = by_name.get(await ui.push(PickList("Copy", about)) or "")
     if copy is not None:
         ui.copy(copy.text, copy.what)
 

@@ -19,7 +19,7 @@ from console_app.records import dataclass
 from console_app.tui.lineview.lines import break_points
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.textual_internals import keymap_of, own_bindings
-from console_app.tui.widgets.dialog import Dialog, DialogBox
+from console_app.tui.widgets.dialog import Dialog
 
 MOST_KEYS = 24  # cells of the keys, beyond which what they do stands below
 BESIDE = 96  # cells from which on there are two columns
@@ -80,7 +80,7 @@ class HelpScreen(Dialog[None]):
         self._sections = [*sections, KeySection("Commands", [*written, *named])]
 
     def compose(self) -> ComposeResult:
-        with DialogBox("Help", "↑↓ scroll · esc close"):
+        with self.box("Help", "↑↓ scroll · esc close"):
             yield Input(placeholder="Type to filter all other keys and commands")
             with VerticalScroll(can_focus=False) as scroll:
                 scroll.styles.scrollbar_gutter = "stable"  # else the bar takes from the width that lines were made for

@@ -18,8 +18,8 @@ from textual.widgets.option_list import Option
 
 from console_app.config.settings import BrokenSettings, OwnSettings, Setting
 from console_app.domain import FanoutError, one_line
-from console_app.tui.widgets.dialog import Dialog, DialogBox
-from console_app.tui.widgets.pick_list import Choice, PickList, SearchedList, list_keys
+from console_app.tui.widgets.dialog import Dialog
+from console_app.tui.widgets.pick_list import PickList, SearchedList
 
 T = TypeVar("T")
 NAME, SOURCE = 19, 13  # cells of the columns
@@ -39,7 +39,7 @@ class SettingsScreen(Dialog[None], sheets=("settings.tcss",)):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave('close')", "close", id="settings.close"),
         Binding("escape", "leave('cancel')", "cancel", id="settings.close"),
-        *list_keys("settings"),
+        *SearchedList.keys("settings"),
         Binding("enter", "change", "change", id="settings.change", priority=True),
         Binding("delete,ctrl+d", "unset", "back to the default", id="settings.unset", priority=True),
         Binding("f4", "edit", "edit the file", id="settings.edit", priority=True),
@@ -66,7 +66,7 @@ class SettingsScreen(Dialog[None], sheets=("settings.tcss",)):
         self._not_kept: dict[Path, str] = {}  # what was written in the editor and can't be: it goes on from there
 
     def compose(self) -> ComposeResult:
-        with DialogBox("Settings", KEYS):
+        with self.box("Settings", KEYS):
             yield Input(self._query, placeholder="type to search", id="filter")
             yield SearchedList()
             yield Input(id="value")
@@ -153,20 +153,20 @@ class SettingsScreen(Dialog[None], sheets=("settings.tcss",)):
             field.value = ", ".join(map(str, setting.value or ()))
         field.placeholder = f"{setting.name}: {'names with commas between' if setting.kind == 'list' else setting.kind}"
         self.add_class("-changing")
-        self.query_one(DialogBox).name_keys(WRITING)
+        self.name_keys(WRITING)
         field.focus()
         self._note(f"{setting.name}: {setting.meaning}.")
 
     def _stop_changing(self) -> None:
         self.remove_class("-changing")
-        self.query_one(DialogBox).name_keys(KEYS)
+        self.name_keys(KEYS)
         self.query_one("#filter", Input).focus()
         if (setting := self._setting) is not None:
             self._explain(setting)
 
     async def _pick(self, setting: Setting, options: Sequence[str]) -> None:
         picked = await self.app.push_screen_wait(
-            PickList(setting.name, [Choice(one) for one in options], current=setting.shown, note=setting.meaning)
+            PickList(setting.name, dict.fromkeys(options, ""), current=setting.shown, note=setting.meaning)
         )
         if picked == UNSET and setting.optional:
             await self._remove(setting)
