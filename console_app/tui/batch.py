@@ -17,7 +17,7 @@ from textual.widgets import ProgressBar, Static
 from console_app.domain import CallState, Event, Outcome, batch, call_description, one_line
 from console_app.domain.transcript import Transcript
 from console_app.tui.lineview import ConversationView, EventRouter, spinner
-from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
+from console_app.tui.lineview.lines import Line, Piece
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.terminal.key_order import TerminalApp
 from console_app.tui.themes import StyleSheet, load_themes
@@ -56,12 +56,12 @@ class RunningList(RowList):
         open_ones = [lane.label for lane in lanes if lane.state is not CallState.FINISHED]
         what = open_ones[-1] if open_ones else "the model"
         pieces.append((f"{' ' if lanes else ''}{one_line(what)}", palette.base if open_ones else palette.muted))
-        return fit(crop(pieces, width), width, palette.base)
+        return Line.fit(Line.trim(pieces, width), width, palette.base)
 
 
 def _column(text: str, cells: int, style: Style) -> list[Piece]:
-    pieces = crop([(text, style)], cells - 1)
-    return [*pieces, (" " * (cells - pieces_width(pieces)), style)]
+    pieces = Line.trim([(text, style)], cells - 1)
+    return [*pieces, (" " * (cells - Line.cells(pieces)), style)]
 
 
 def _mark(lane: batch.Lane, now: float, palette: Palette) -> Piece:

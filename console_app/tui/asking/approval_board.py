@@ -34,7 +34,7 @@ from console_app.tui.asking.key_lines import REPLAYED, KeyLines, key_lines
 from console_app.tui.asking.selection import ApprovalDecision, ApprovalSelection
 from console_app.tui.asking.settled_keys import MOVED, Moved, at_end, place, show_end, tell_moves
 from console_app.tui.lineview import brief_arguments
-from console_app.tui.lineview.lines import WIDEST_NAME, chop_text
+from console_app.tui.lineview.lines import Line
 from console_app.tui.widgets.dialog import HintedInput
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.too_small import TooSmall
@@ -50,21 +50,17 @@ class ArgumentRow:
     wrapped: bool
 
 
-def name_column(lines: list[displayed.ArgumentLine]) -> int:
-    return min(max((cell_len(line.name) for line in lines), default=0), WIDEST_NAME)
-
-
 def rows(lines: list[displayed.ArgumentLine], width: int) -> list[ArgumentRow]:
     """Break the lines into rows. No text is wider than the room that `width` cells leave beside marks and names."""
-    column = name_column(lines)
+    column = Line.column(line.name for line in lines)
     room = max(width - column - 5, 8)
     found: list[ArgumentRow] = []
     for line in lines:
         name = line.name
         if cell_len(name) > column:
-            found += [ArgumentRow(line, part, "", False) for part in chop_text(name, max(width - 3, 8))]
+            found += [ArgumentRow(line, part, "", False) for part in Line.chop_text(name, max(width - 3, 8))]
             name = ""
-        for n, part in enumerate(chop_text(line.text, room)):
+        for n, part in enumerate(Line.chop_text(line.text, room)):
             found.append(ArgumentRow(line, "" if n else name, part, n > 0))
     return found
 
@@ -175,7 +171,7 @@ class ArgumentsView(ScrollView, can_focus=False):
             {"+": "arguments--new", "-": "arguments--old"}.get(mark, "arguments--value")
         )
         edge = self.get_component_rich_style("arguments--edge")
-        column = name_column(self._lines)
+        column = Line.column(line.name for line in self._lines)
         name = self.get_component_rich_style("arguments--name")
         pad = " " * max(column - cell_len(row.name), 0)
         segments = [

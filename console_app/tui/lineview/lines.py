@@ -19,7 +19,7 @@ from console_app.domain import visible
 from console_app.records import dataclass
 from console_app.tui.lineview.text.cells import widths
 
-WIDEST_NAME = 24  # cells of a column of names; a longer one has a line of its own
+WIDEST_NAME = 24
 Piece = tuple[str, Style]
 
 TAB_SIZE = 4
@@ -42,6 +42,109 @@ class Line(Strip):
     def content(self) -> str:
         return self.text[self.start : self.end]
 
+    @staticmethod
+    def fit(
+        pieces: Sequence[Piece], width: int, fill: Style, *, start: int = 0, end: int | None = None, joint: str = "\n"
+    ) -> Line:
+        """A line of exactly `width` cells: cropped without a mark, padded with `fill`. `end` counts characters."""
+        size = Line.cells(pieces)
+        if size > width:
+            pieces = Line.trim(pieces, width, "")
+            size = Line.cells(pieces)
+        segments = [Segment(text, style) for text, style in pieces if text]
+        length = sum(len(segment.text) for segment in segments)
+        if size < width:
+            segments.append(Segment(" " * (width - size), fill))
+        stop = length if end is None else min(end, length)
+        return Line(segments, width, min(start, stop), stop, joint)
+
+    @staticmethod
+    def cells(pieces: Sequence[Piece]) -> int:
+        return sum(len(text) if text.isascii() else cell_len(text) for text, _ in pieces)
+
+    @staticmethod
+    def clean(text: str) -> str:
+        """Foreign text made safe for one line or several: marks for what is unsafe, tabs as spaces."""
+        text = visible(text)
+        return text.expandtabs(TAB_SIZE) if "\t" in text else text
+
+    @staticmethod
+    def cut(text: str, cells: int) -> int:
+        """Count the characters of `text` that fit into so many cells. A character is never parted from its marks."""
+        if cells <= 0:
+            return 0
+        if text.isascii():
+            return min(len(text), cells)
+        used = 0
+        for start, _, size in split_graphemes(text)[0]:
+            used += size
+            if used > cells:
+                return start
+        return len(text)
+
+    @staticmethod
+    def trim(pieces: Iterable[Piece], cells: int, ellipsis: str = "…") -> list[Piece]:
+        kept: list[Piece] = []
+        room = cells
+        pending = iter(pieces)
+        for text, style in pending:
+            size = len(text) if text.isascii() else cell_len(text)
+            if size <= room:
+                kept.append((text, style))
+                room -= size
+                continue
+            if ellipsis and cells > 0:
+                kept = _make_room(kept, room, 1)
+                room = cells - Line.cells(kept)
+                begin = text[: Line.cut(text, room - 1)].removesuffix(ellipsis)  # it was cut before, right here
+                if begin or not (kept and kept[-1][0].endswith(ellipsis)):
+                    kept.append((begin + ellipsis, style))
+            else:
+                kept.append((text[: Line.cut(text, room)], style))
+            break
+        return [piece for piece in kept if piece[0]]
+
+    @staticmethod
+    def wrap(pieces: Sequence[Piece], width: int) -> list[Row]:
+        """The pieces broken into rows of at most `width` cells; soft breaks are copied as the space they replace."""
+        if not pieces:
+            return [Row([])]
+        text = "".join(piece[0] for piece in pieces)
+        if len(text) <= width and text.isascii():
+            return [Row(list(pieces))]
+        rows: list[Row] = []
+        previous = 0
+        parts = Parts(pieces)
+        for start, end in break_points(text, width):
+            stop = start + len(text[start:end].rstrip(" ")) if end < len(text) else end
+            joint = "\n" if not rows else " " if text[previous:start].endswith(" ") else ""
+            rows.append(Row(parts.between(start, stop), joint))
+            previous = start
+        return rows
+
+    @staticmethod
+    def chop(pieces: Sequence[Piece], width: int) -> list[Row]:
+        """The pieces cut into rows of `width` cells wherever the edge falls, as code is; copied without the breaks."""
+        text = "".join(piece[0] for piece in pieces)
+        if len(text) <= width and text.isascii():
+            return [Row(list(pieces))]
+        parts, cuts = Parts(pieces), pairwise([0, *chop_ends(text, width)])
+        return [Row(parts.between(start, end), "" if start else "\n") for start, end in cuts]
+
+    @staticmethod
+    def wrap_text(text: str, width: int) -> list[str]:
+        return [text[start:end].rstrip() for start, end in break_points(text, width)]
+
+    @staticmethod
+    def chop_text(text: str, width: int) -> list[str]:
+        """`text` cut so that no part is wider than `width` cells; one part at least."""
+        return [text[start:end] for start, end in pairwise([0, *chop_ends(text, width)])]
+
+    @staticmethod
+    def column(names: Iterable[str]) -> int:
+        """Return the cells that a column of these names has. A longer name has a line of its own."""
+        return min(max(map(cell_len, names), default=0), WIDEST_NAME)
+
 
 @dataclass(slots=True)
 class Row:
@@ -53,79 +156,17 @@ class Row:
     fill: Style | None = None
 
 
-def clean(text: str) -> str:
-    """Foreign text made safe for one line or several: marks for what is unsafe, tabs as spaces."""
-    text = visible(text)
-    return text.expandtabs(TAB_SIZE) if "\t" in text else text
-
-
-def pieces_width(pieces: Sequence[Piece]) -> int:
-    return sum(len(text) if text.isascii() else cell_len(text) for text, _ in pieces)
-
-
-def cut(text: str, cells: int) -> int:
-    """Count the characters of `text` that fit into so many cells. A character is never parted from its marks."""
-    if cells <= 0:
-        return 0
-    if text.isascii():
-        return min(len(text), cells)
-    used = 0
-    for start, _, size in split_graphemes(text)[0]:
-        used += size
-        if used > cells:
-            return start
-    return len(text)
-
-
-def crop(pieces: Iterable[Piece], cells: int, ellipsis: str = "…") -> list[Piece]:
-    kept: list[Piece] = []
-    room = cells
-    pending = iter(pieces)
-    for text, style in pending:
-        size = len(text) if text.isascii() else cell_len(text)
-        if size <= room:
-            kept.append((text, style))
-            room -= size
-            continue
-        if ellipsis and cells > 0:
-            kept = _make_room(kept, room, 1)
-            room = cells - pieces_width(kept)
-            begin = text[: cut(text, room - 1)].removesuffix(ellipsis)  # it was cut before, right here
-            if begin or not (kept and kept[-1][0].endswith(ellipsis)):
-                kept.append((begin + ellipsis, style))
-        else:
-            kept.append((text[: cut(text, room)], style))
-        break
-    return [piece for piece in kept if piece[0]]
-
-
 def _make_room(pieces: list[Piece], room: int, needed: int) -> list[Piece]:
     """The pieces, shortened from the end until `needed` cells are free."""
     pieces = list(pieces)
     while room < needed and pieces:
         text, style = pieces.pop()
         size = cell_len(text)
-        shorter = text[: cut(text, size - (needed - room))]
+        shorter = text[: Line.cut(text, size - (needed - room))]
         room += size - cell_len(shorter)
         if shorter:
             pieces.append((shorter, style))
     return pieces
-
-
-def fit(
-    pieces: Sequence[Piece], width: int, fill: Style, *, start: int = 0, end: int | None = None, joint: str = "\n"
-) -> Line:
-    """A line of exactly `width` cells: cropped without a mark, padded with `fill`. `end` counts characters."""
-    size = pieces_width(pieces)
-    if size > width:
-        pieces = crop(pieces, width, "")
-        size = pieces_width(pieces)
-    segments = [Segment(text, style) for text, style in pieces if text]
-    length = sum(len(segment.text) for segment in segments)
-    if size < width:
-        segments.append(Segment(" " * (width - size), fill))
-    stop = length if end is None else min(end, length)
-    return Line(segments, width, min(start, stop), stop, joint)
 
 
 def break_points(text: str, width: int) -> list[tuple[int, int]]:
@@ -202,24 +243,6 @@ class Parts:
         return out
 
 
-def wrap(pieces: Sequence[Piece], width: int) -> list[Row]:
-    """The pieces broken into rows of at most `width` cells; soft breaks are copied as the space they replace."""
-    if not pieces:
-        return [Row([])]
-    text = "".join(piece[0] for piece in pieces)
-    if len(text) <= width and text.isascii():
-        return [Row(list(pieces))]
-    rows: list[Row] = []
-    previous = 0
-    parts = Parts(pieces)
-    for start, end in break_points(text, width):
-        stop = start + len(text[start:end].rstrip(" ")) if end < len(text) else end
-        joint = "\n" if not rows else " " if text[previous:start].endswith(" ") else ""
-        rows.append(Row(parts.between(start, stop), joint))
-        previous = start
-    return rows
-
-
 def chop_ends(text: str, width: int) -> list[int]:
     """The ends of the rows of `width` cells when `text` is cut wherever the edge falls; at least one row."""
     width = max(width, 1)
@@ -248,17 +271,3 @@ def chop_ends(text: str, width: int) -> list[int]:
             end += 1
         ends.append(end)
     return ends
-
-
-def chop(pieces: Sequence[Piece], width: int) -> list[Row]:
-    """The pieces cut into rows of `width` cells wherever the edge falls, as code is; copied without the breaks."""
-    text = "".join(piece[0] for piece in pieces)
-    if len(text) <= width and text.isascii():
-        return [Row(list(pieces))]
-    parts, cuts = Parts(pieces), pairwise([0, *chop_ends(text, width)])
-    return [Row(parts.between(start, end), "" if start else "\n") for start, end in cuts]
-
-
-def chop_text(text: str, width: int) -> list[str]:
-    """`text` cut so that no part is wider than `width` cells; one part at least."""
-    return [text[start:end] for start, end in pairwise([0, *chop_ends(text, width)])]

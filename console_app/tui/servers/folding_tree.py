@@ -14,7 +14,7 @@ from rich.style import Style
 from textual.binding import Binding, BindingType
 
 from console_app.records import dataclass, field
-from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width, wrap
+from console_app.tui.lineview.lines import Line, Piece
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.widgets.row_list import RowList
 
@@ -112,7 +112,7 @@ class FoldingTree(RowList):
             ground = Style(bgcolor=palette.base.bgcolor)
             pieces = [(text, style + ground) for text, style in pieces]
         left: list[Piece] = [edge, (" " * _indent(depth, width), palette.base), (sign, palette.muted)]
-        return fit(crop([*left, *pieces], width), width, palette.base)
+        return Line.fit(Line.trim([*left, *pieces], width), width, palette.base)
 
     def fold(self, node: Node, open: bool) -> None:
         if node.below is not None and node.open is not open:
@@ -161,10 +161,10 @@ def _wrapped(pieces: Sequence[Piece], room: int) -> Iterator[Sequence[Piece]]:
         rows[-1].append((first, style))
         rows += [[(other, style)] for other in others]
     for row in rows:
-        if pieces_width(row) <= room:
+        if Line.cells(row) <= room:
             yield row
         else:
-            yield from (one.pieces for one in wrap(row, room))
+            yield from (one.pieces for one in Line.wrap(row, room))
 
 
 def _indent(depth: int, width: int) -> int:

@@ -15,7 +15,7 @@ from console_app.mcp_client import Hub, PromptArgument, PromptMessage, ServerPro
 from console_app.mcp_client.offering import typed_names
 from console_app.tui.asking.form_dialogs import Propose, ValuesForm
 from console_app.tui.lineview import ResultBody, brief_arguments
-from console_app.tui.lineview.lines import Piece, clean
+from console_app.tui.lineview.lines import Line, Piece
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.servers.folding_tree import FoldingTree, Node
 from console_app.tui.servers.tree_dialog import OfferUse, TreeDialog, described, section, uses_in_brief, uses_of
@@ -132,7 +132,7 @@ def _about(prompt: ServerPrompt) -> list[Node]:
 
 
 def _argument(one: PromptArgument) -> Node:
-    name, about = one_line(one.name, 80), clean(one.description).strip()
+    name, about = one_line(one.name, 80), Line.clean(one.description).strip()
     return Node(
         lambda ink: [
             (name, ink.strong),

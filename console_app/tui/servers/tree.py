@@ -18,7 +18,7 @@ from console_app.domain import one_line, plural
 from console_app.mcp_client import ServerStatus
 from console_app.records import dataclass
 from console_app.tui.lineview import spinner
-from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width, wrap
+from console_app.tui.lineview.lines import Line, Piece
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.widgets.row_list import RowList
 
@@ -259,12 +259,12 @@ def _server(row: ServerRow, width: int, palette: Palette, now: float, edge: Piec
         right = [(counted, palette.muted)]
         if row.tokens:
             right += [(" · ", palette.faint), (f"~{row.tokens:,} tokens", palette.base)]
-    room = width - pieces_width(left) - 4
-    while len(right) > 1 and pieces_width(state[:2]) + pieces_width(right) > room:
+    room = width - Line.cells(left) - 4
+    while len(right) > 1 and Line.cells(state[:2]) + Line.cells(right) > room:
         right = right[:-2]  # whether it works is worth more than what it costs
-    if pieces_width(state[:2]) + pieces_width(right) > room:
+    if Line.cells(state[:2]) + Line.cells(right) > room:
         right = []
-    while status.state.value == "ready" and len(state) > 2 and pieces_width(state) + pieces_width(right) > room:
+    while status.state.value == "ready" and len(state) > 2 and Line.cells(state) + Line.cells(right) > room:
         del state[-2 if status.rejected and len(state) > 3 else -1]  # how it is connected before what was refused
     return _two_sides([*left, *state], right, width, palette)
 
@@ -288,12 +288,12 @@ def _item(row: ItemRow, width: int, palette: Palette, edge: Piece, chosen: bool)
 
 def _two_sides(left: list[Piece], right: list[Piece], width: int, palette: Palette) -> Line:
     """Return the left cut to leave room for the right, which goes where there is too little for both."""
-    room = width - pieces_width(right) - 2
+    room = width - Line.cells(right) - 2
     if not right or room < 24:
-        return fit(crop(left, width - 1), width, palette.base)
-    left = crop(left, room)
-    gap = width - 1 - pieces_width(left) - pieces_width(right)
-    return fit([*left, (" " * gap, palette.base), *right], width, palette.base)
+        return Line.fit(Line.trim(left, width - 1), width, palette.base)
+    left = Line.trim(left, room)
+    gap = width - 1 - Line.cells(left) - Line.cells(right)
+    return Line.fit([*left, (" " * gap, palette.base), *right], width, palette.base)
 
 
 def switch_style(mark: Mark, palette: Palette) -> Style:
@@ -333,8 +333,10 @@ def _details(row: Row | None, width: int, height: int, palette: Palette) -> list
         lines = [head, *_wrapped([(about, palette.base)], width - 2, height - 1)]
     elif row is not None:
         lines = _server_details(row.status, width, height, palette)
-    shown = [fit([(" ", palette.base), *crop(line, width - 2)], width, palette.base) for line in lines[:height]]
-    return shown + [fit([], width, palette.base)] * (height - len(shown))
+    shown = [
+        Line.fit([(" ", palette.base), *Line.trim(line, width - 2)], width, palette.base) for line in lines[:height]
+    ]
+    return shown + [Line.fit([], width, palette.base)] * (height - len(shown))
 
 
 def _server_details(status: ServerStatus, width: int, height: int, palette: Palette) -> list[list[Piece]]:
@@ -356,7 +358,7 @@ def _server_details(status: ServerStatus, width: int, height: int, palette: Pale
 
 
 def _wrapped(pieces: list[Piece], width: int, most: int) -> list[list[Piece]]:
-    rows = [row.pieces for row in wrap(pieces, max(width, 1))]
+    rows = [row.pieces for row in Line.wrap(pieces, max(width, 1))]
     if len(rows) > most > 0:
         rows = [*rows[: most - 1], [*rows[most - 1], (" …", pieces[0][1])]]
     return rows[: max(most, 0)]
@@ -382,9 +384,9 @@ def _summary(tree: SwitchTree, in_requests: Callable[[int], int], width: int, pa
     told = [*(failed if broken else []), *unsaved]
     # In little room what is not saved comes first, and what the tokens are for goes.
     for pieces in ([*counted, *every, *told], [*counted, *told], [*counted, *unsaved]):
-        if pieces_width(pieces) <= width:
-            return fit(pieces, width, palette.base)
-    return fit(crop([(" ", palette.base), *unsaved[1:]] if unsaved else counted, width), width, palette.base)
+        if Line.cells(pieces) <= width:
+            return Line.fit(pieces, width, palette.base)
+    return Line.fit(Line.trim([(" ", palette.base), *unsaved[1:]] if unsaved else counted, width), width, palette.base)
 
 
 class ServerTree(RowList):
@@ -415,7 +417,7 @@ class ServerTree(RowList):
                 return _item(one, width, palette, edge, chosen)
             case NoteRow():
                 text: Piece = (f"✗ {one.text}", palette.warning) if one.warns else (one.text, palette.muted)
-                return fit(crop([edge, ("      ", palette.base), text], width), width, palette.base)
+                return Line.fit(Line.trim([edge, ("      ", palette.base), text], width), width, palette.base)
 
 
 class Details(Widget):
@@ -434,7 +436,7 @@ class Details(Widget):
         if y == 0 and not self._tree.rows:
             known = self._tree.switches.statuses
             nothing = "Nothing fits the search." if known else "No server is configured; a adds one."
-            return fit([(f" {nothing}", palette.muted)], width, palette.base)
+            return Line.fit([(f" {nothing}", palette.muted)], width, palette.base)
         return _details(self._tree.row, width, max(height - 1, 1), palette)[y]
 
 

@@ -20,7 +20,7 @@ from console_app.domain.schema import words
 from console_app.domain.transcript import CallView
 from console_app.mcp_client import RawMessage, Traffic
 from console_app.records import dataclass, field
-from console_app.tui.lineview.lines import Piece, clean
+from console_app.tui.lineview.lines import Line, Piece
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.servers.folding_tree import FoldingTree, Node, Paint
 from console_app.tui.widgets.dialog import Dialog
@@ -34,7 +34,7 @@ Result = TypeVar("Result")
 
 
 def described(title: str, description: str) -> Node:
-    title, text = one_line(title, 200), clean(description[:LONGEST_DESCRIPTION]).strip() or "No description."
+    title, text = one_line(title, 200), Line.clean(description[:LONGEST_DESCRIPTION]).strip() or "No description."
     return Node(lambda ink: [(f"{title}\n" if title else "", ink.strong), (text, ink.base)], key="description")
 
 
@@ -170,7 +170,7 @@ def _scalar(key: str, value: Any) -> Paint:
         text = value[:LONGEST] if isinstance(value, str) else json.dumps(value)
         cut = f" … {len(value) - LONGEST:,} more characters" if isinstance(value, str) and len(value) > LONGEST else ""
         label: list[Piece] = [(one_line(key, 80), palette.syntax["key"]), ("  ", palette.base)] if key else []
-        return [*label, (clean(text), ink), (cut, palette.muted)]
+        return [*label, (Line.clean(text), ink), (cut, palette.muted)]
 
     return paint
 
@@ -204,7 +204,7 @@ def _place(place: words.SchemaPart, root: json_schema.Schema, depth: int) -> Nod
             (f"  {words.type_words(found) if place.schema is not False else 'nothing'}", palette.secondary),
             (" · required" if place.required else "", palette.warning),
             ("".join(f" · {one}" for one in words.limits(found)), palette.muted),
-            (f"\n{clean(about[:LONGEST])}" if about else "", palette.base),
+            (f"\n{Line.clean(about[:LONGEST])}" if about else "", palette.base),
         ]
 
     folds = bool(words.inside(found, root))

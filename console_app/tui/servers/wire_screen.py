@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 from console_app.console.reports import wire_text
 from console_app.domain import FanoutError, amounts, one_line, plural
 from console_app.mcp_client import RawMessage, Traffic
-from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
+from console_app.tui.lineview.lines import Line, Piece
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.servers.folding_tree import FoldingTree
 from console_app.tui.servers.tree_dialog import json_nodes
@@ -72,13 +72,13 @@ class WireList(RowList):
             (kind, palette.error if message.kind == "error" else palette.success),
         ]
         room = min(17 + METHOD + 7, width - 23)  # what stands behind it is left whole
-        gap = room - pieces_width(left)
+        gap = room - Line.cells(left)
         if width < WIDE and gap > SUBJECT and (about := one_line(self._redact(wire_text.subject(message)), gap - 1)):
             left.append((f" {about}", palette.muted))
-            gap = room - pieces_width(left)
+            gap = room - Line.cells(left)
         if gap > 0:
             left.append((" " * gap, palette.base))
-        left = crop(left, room)
+        left = Line.trim(left, room)
         left += [
             (f" {id:<6}", palette.muted),
             (f"{took:>7}", palette.base),
@@ -86,7 +86,7 @@ class WireList(RowList):
         ]
         if width >= WIDE:
             left.append((f"  {one_line(wire_text.brief(message, self._redact), width)}", palette.muted))
-        return fit(crop(left, width - 1), width, palette.base)
+        return Line.fit(Line.trim(left, width - 1), width, palette.base)
 
 
 class WireScreen(Dialog[None], sheets=("servers.tcss",)):

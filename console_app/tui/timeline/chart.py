@@ -19,7 +19,7 @@ from console_app.domain import CallState, amounts, call_description, one_line, p
 from console_app.domain.transcript import CallView, StepView, TurnView, times
 from console_app.records import dataclass, replace
 from console_app.tui.lineview import TellingApart, brief_of, state_of, state_style
-from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
+from console_app.tui.lineview.lines import Line, Piece
 from console_app.tui.lineview.palette import Palette
 
 SHORTEST = 0.02  # seconds that a window shows at least
@@ -303,9 +303,9 @@ def paint_call(
     chosen: bool,
 ) -> Line:
     glyph, _ = state_of(call, palette.turning(now))
-    name = crop([(label, palette.strong if chosen else palette.base)], columns.label - 2)
+    name = Line.trim([(label, palette.strong if chosen else palette.base)], columns.label - 2)
     pieces: list[Piece] = [("▌" if chosen else " ", palette.primary), (f"{glyph} ", state_style(call, palette)), *name]
-    pieces.append((" " * (columns.label + 2 - pieces_width(pieces)), palette.base))
+    pieces.append((" " * (columns.label + 2 - Line.cells(pieces)), palette.base))
     for (glyph, span), cells in groupby(bar_cells(call, window, columns.bar, now)):
         if span is None:
             style = palette.faint
@@ -317,7 +317,7 @@ def paint_call(
     pieces.append(
         (f" {time_of(call, now):>{columns.time}}", palette.muted if call.started_at is None else palette.base)
     )
-    return fit(_joined(pieces), width, palette.base)
+    return Line.fit(_joined(pieces), width, palette.base)
 
 
 def paint_step(row: StepRow, width: int, now: float, palette: Palette) -> Line:
@@ -327,7 +327,7 @@ def paint_step(row: StepRow, width: int, now: float, palette: Palette) -> Line:
     if sums.saved > 0.1:
         facts.append(f"{amounts.seconds(sums.saved)} saved")
     pieces = [(f" Answer {row.number}", palette.heading), (f"  {' · '.join(facts)}", palette.muted)]
-    return fit(crop(pieces, width), width, palette.base)
+    return Line.fit(Line.trim(pieces, width), width, palette.base)
 
 
 def axis(columns: ChartColumns, window: Window, palette: Palette) -> list[Piece]:
@@ -364,7 +364,7 @@ def summary(sums: times.Figures, palette: Palette, room: int) -> list[Piece]:
         if value > 0.05:
             parts[what] = [dot, (f"{what} {amounts.measured(value)}", palette.muted)]
     for dispensable in ("queued", "total", "waited for you"):
-        if sum(map(pieces_width, parts.values())) > room:
+        if sum(map(Line.cells, parts.values())) > room:
             parts.pop(dispensable, None)
     return [piece for part in parts.values() for piece in part]
 

@@ -14,7 +14,7 @@ from console_app.domain import amounts, one_line, plural
 from console_app.domain.transcript import CallView, TurnView, times
 from console_app.sessions import export
 from console_app.tui.lineview import state_of
-from console_app.tui.lineview.lines import crop, pieces_width
+from console_app.tui.lineview.lines import Line
 from console_app.tui.timeline.chart import (
     GLYPHS,
     ChartColumns,
@@ -167,5 +167,5 @@ def _sums(turn: TurnView, now: float) -> str:
 
 
 def _fitted(text: str, cells: int) -> str:
-    pieces = crop([(text, Style.null())], cells)
-    return "".join(part for part, _ in pieces) + " " * (cells - pieces_width(pieces))
+    pieces = Line.trim([(text, Style.null())], cells)
+    return "".join(part for part, _ in pieces) + " " * (cells - Line.cells(pieces))

@@ -21,7 +21,7 @@ from console_app.config.secrets import Redactor
 from console_app.domain import FanoutError, amounts, one_line, plural
 from console_app.domain.transcript import CallView, Transcript, TurnView, times
 from console_app.tui.lineview import brief_of, state_of
-from console_app.tui.lineview.lines import Line, Piece, crop, fit, pieces_width
+from console_app.tui.lineview.lines import Line, Piece
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.timeline import chart, export
 from console_app.tui.timeline.chart import ChartColumns, Labels, Row, Window
@@ -116,7 +116,7 @@ class Lines(Widget):
 
     def render_line(self, y: int) -> Strip:
         width, palette = self.size.width, self._chart.palette
-        return fit(crop(self._paint(width, palette), width), width, palette.base)
+        return Line.fit(Line.trim(self._paint(width, palette), width), width, palette.base)
 
 
 class TimelineScreen(Dialog[TimelineResult | None], sheets=("timeline.tcss",)):
@@ -247,9 +247,9 @@ class TimelineScreen(Dialog[TimelineResult | None], sheets=("timeline.tcss",)):
         ]
         failed = [(" · ", palette.faint), (one_line(call.error, 200), palette.error)] if call.error else []
         spans = [] if self.query_one("#spent").display else self._spans(call, palette)
-        rest = width // 3 if spans or failed else width - pieces_width(pieces)
+        rest = width // 3 if spans or failed else width - Line.cells(pieces)
         pieces.append((brief_of(call, max(rest, 16)), palette.base))
-        while spans and pieces_width([*pieces, *spans, *failed]) > width:
+        while spans and Line.cells([*pieces, *spans, *failed]) > width:
             del spans[:SPAN]  # what came first says least: how its arguments arrived
         return [*pieces, *spans, *failed]
 
@@ -257,7 +257,7 @@ class TimelineScreen(Dialog[TimelineResult | None], sheets=("timeline.tcss",)):
         """Say in a line what the call's time went into; the first parts make way where not all fit."""
         call = self._chart.call
         pieces = self._spans(call, palette) if call is not None else []
-        while pieces_width(pieces) + 2 > width and len(pieces) > SPAN:
+        while Line.cells(pieces) + 2 > width and len(pieces) > SPAN:
             del pieces[:SPAN]
         return [("   ", palette.base), *pieces[1:]]
 

@@ -13,7 +13,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from console_app.records import dataclass
-from console_app.tui.lineview.lines import Line, fit
+from console_app.tui.lineview.lines import Line
 from console_app.tui.lineview.palette import Palette, palette_of
 from console_app.tui.textual_internals import typed_app
 
@@ -109,7 +109,7 @@ class RowList(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         row, width = y + self.scroll_offset.y, self.size.width
         if row >= self.count:
-            return fit([], width, self.palette.base)
+            return Line.fit([], width, self.palette.base)
         return self.paint_row(row, width, self.palette.on_chosen if row == self.cursor else self.palette)
 
     # -- the cursor

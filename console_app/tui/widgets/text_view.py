@@ -18,9 +18,8 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from console_app.domain import visible
 from console_app.records import dataclass
-from console_app.tui.lineview.lines import cut
+from console_app.tui.lineview.lines import Line
 
 LONGEST_PIECE = 2000  # characters; longer lines are laid out in pieces of that size
 _LEAD = re.compile(r" *(?:\S{1,24}(?: \S{1,24}){0,2}  +){0,4}")  # up to where words begin, behind labels too
@@ -60,7 +59,7 @@ class TextView(ScrollView, can_focus=True):
 
     def set_text(self, text: str) -> None:
         self._pieces = []
-        for line in visible(text).expandtabs(4).split("\n"):
+        for line in Line.clean(text).split("\n"):
             lead = _LEAD.match(line)
             end = lead.end() if lead else 0
             hang = end if line[:end].strip() else end + self._hang
@@ -115,7 +114,7 @@ def _chop(piece: _Piece, width: int) -> list[str]:
     rows, start = list[str](), 0
     while start < len(text):
         room = width - len(before)
-        end = start + max(cut(text[start : start + room], room), 1)
+        end = start + max(Line.cut(text[start : start + room], room), 1)
         if end < len(text) and (space := text.rfind(" ", start + room // 2, end + 1)) > 0:
             end = space + 1
         rows.append(before + text[start:end])

@@ -14,7 +14,7 @@ from console_app.domain import events as ev
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
 from console_app.tui.lineview import ConversationView, EventRouter
-from console_app.tui.lineview.lines import Line, Row, fit
+from console_app.tui.lineview.lines import Line, Row
 from console_app.tui.lineview.markdown.stream import MarkdownStream
 from console_app.tui.lineview.markdown.units import TextLook
 from console_app.tui.lineview.palette import build_palette
@@ -140,6 +140,6 @@ def markdown_lines(stream: MarkdownStream, width: int = 60) -> list[Line]:
     """Gives the lines that a stream shows at a width."""
 
     def frame(row: Row) -> Line:
-        return fit(row.pieces, width, row.fill or PALETTE.base, start=row.gutter, joint=row.joint)
+        return Line.fit(row.pieces, width, row.fill or PALETTE.base, start=row.gutter, joint=row.joint)
 
     return stream.all_lines(TextLook(width, PALETTE, frame, (width, PALETTE)))

@@ -21,7 +21,7 @@ from console_app.tui.lineview.blocks.block_list import HeightIndex
 from console_app.tui.lineview.blocks.messages import ReasoningBlock, ThoughtBlock
 from console_app.tui.lineview.blocks.notices import NoticeBlock, TurnEndBlock
 from console_app.tui.lineview.calls.group import BatchBlock, CallGroup
-from console_app.tui.lineview.lines import crop
+from console_app.tui.lineview.lines import Line
 from console_app.tui.lineview.palette import build_palette, contrast
 from console_app.tui.lineview.text.ansi import AnsiPainter
 from console_app.tui.lineview.text.text_page import TextPage
@@ -513,8 +513,8 @@ def test_what_waits_for_a_person_is_not_counted_as_saved() -> None:
 
 def test_what_was_cut_before_is_not_cut_with_a_second_ellipsis() -> None:
     plain = Style()
-    assert crop([("abcd… and more", plain)], 6) == [("abcd…", plain)]
-    assert crop([("abc…", plain), ("def", plain)], 4) == [("abc", plain), ("…", plain)]
+    assert Line.trim([("abcd… and more", plain)], 6) == [("abcd…", plain)]
+    assert Line.trim([("abc…", plain), ("def", plain)], 4) == [("abc", plain), ("…", plain)]
 
 
 def test_a_call_that_ran_once_for_all_its_equals_shows_what_came() -> None:

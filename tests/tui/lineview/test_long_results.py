@@ -16,7 +16,7 @@ from textual.selection import Selection
 from console_app.tui.lineview import CallBlock
 from console_app.tui.lineview.blocks.passages import Matches, passage_of
 from console_app.tui.lineview.calls.block import EdgedRows
-from console_app.tui.lineview.lines import chop, chop_ends, cut
+from console_app.tui.lineview.lines import Line, chop_ends
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.kind import Delimited
 from console_app.tui.lineview.results.windows import TERMINAL_TAB, RowWindow, TextLines, indented
@@ -152,7 +152,7 @@ def test_characters_take_as_many_cells_as_they_are_measured_to_take(text: str) -
 def test_rows_end_where_a_cell_by_cell_cut_ends_them(text: str, width: int) -> None:
     ends, start = list[int](), 0
     while start < len(text):
-        start += cut(text[start:], width)
+        start += Line.cut(text[start:], width)
         ends.append(start)
     assert chop_ends(text, width) == (ends or chop_ends("", width))
     assert rows_of(cells_of(text)[0], width) == max(len(ends), 1)
@@ -192,7 +192,7 @@ def test_rows_made_when_they_are_seen_are_those_of_the_whole(
             page.grow(len(whole))
         lines = whole[: page.count]
         painter = AnsiPainter(palette.base, palette)
-        parts = [chop(painter.line(line.expandtabs(TERMINAL_TAB)), width) for line in lines]
+        parts = [Line.chop(painter.line(line.expandtabs(TERMINAL_TAB)), width) for line in lines]
         rows = [row for part in parts for row in indented(part, palette)]
         window = page.rows(width, palette, palette.base)
         assert len(window) == len(rows)

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from rich.style import Style
 
 from console_app.tui.lineview import parser
-from console_app.tui.lineview.lines import Line, Piece, Row, fit, pieces_width, wrap
+from console_app.tui.lineview.lines import Line, Piece, Row
 from console_app.tui.lineview.markdown.stream import HUGE, LONG, SLICE, MarkdownStream
 from console_app.tui.lineview.markdown.units import MOST_MADE, ClosedBlocks, TextLook
 from tests.each import each
@@ -208,7 +208,7 @@ def test_of_a_long_text_that_grows_only_what_is_new_is_laid_out_again() -> None:
 
     def frame(row: Row) -> Line:
         framed.append(row)
-        return fit(row.pieces, 60, PALETTE.base)
+        return Line.fit(row.pieces, 60, PALETTE.base)
 
     look = TextLook(60, PALETTE, frame, "one look")
     stream = MarkdownStream("\n\n".join(f"part {n}" for n in range(MOST_MADE)))
@@ -318,10 +318,10 @@ def test_lines_without_marks_are_read_as_all_others(text: str) -> None:
 def test_a_word_that_does_not_end_is_wrapped_in_a_time_that_grows_as_it_does(text: str) -> None:
     def wrapping(times: int) -> int:
         pieces: list[Piece] = [(text, Style(bold=bool(n % 2))) for n in range(times)]
-        rows = wrap(pieces, 80)
+        rows = Line.wrap(pieces, 80)
         assert "".join(part for row in rows for part, _ in row.pieces) == text * times
-        assert max(pieces_width(row.pieces) for row in rows) in (79, 80)
-        return work(lambda: wrap(pieces, 80))
+        assert max(Line.cells(row.pieces) for row in rows) in (79, 80)
+        return work(lambda: Line.wrap(pieces, 80))
 
     assert wrapping(4_000) < 5 * wrapping(1_000)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from console_app.tui.lineview import AssistantBlock, CallBlock, Finder, ResultBody
 from console_app.tui.lineview.blocks.passages import SLICE, Matches, Search, passage_of
-from console_app.tui.lineview.lines import chop
+from console_app.tui.lineview.lines import Line
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.kind import ResultKind, kind_of
 from console_app.tui.lineview.results.windows import TextLines, indented
@@ -355,7 +355,7 @@ def test_rows_of_a_very_long_line_are_those_of_all_its_rows(parts: list[str], wi
     text.grow(1)
     long = text.rows(width, PALETTE, PALETTE.base)
     painter = AnsiPainter(PALETTE.base, PALETTE)
-    rows = indented(chop(painter.line(line), width), PALETTE)
+    rows = indented(Line.chop(painter.line(line), width), PALETTE)
     assert len(long) == len(rows)
     for at in {0, 1, ahead, len(rows) // 2, len(rows) - 1} & set(range(len(rows))):
         assert long[at] == rows[at]

@@ -13,7 +13,7 @@ from rich.style import Style
 
 from console_app.domain import Artifact, one_line
 from console_app.tui.lineview.blocks.passages import Passage, passage_of
-from console_app.tui.lineview.lines import Line, Piece, Row, fit
+from console_app.tui.lineview.lines import Line, Piece, Row
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.text.joined import Joined
 
@@ -144,7 +144,7 @@ class Block:
             except Exception as error:
                 body = self._unpainted(error, max(width, 1), palette)
             above = self.gap if body else 0
-            blank = [fit([], max(width, 1), palette.base)] * above
+            blank = [Line.fit([], max(width, 1), palette.base)] * above
             self.lines = [*blank, *body] if isinstance(body, list) else Joined([blank, body])
             self._key = key
         return self.lines
@@ -153,7 +153,7 @@ class Block:
         """Stand in for a block whose painting failed, so that the conversation goes on around it."""
         log.error("the console went on after an internal error: a block was not painted", exc_info=error)
         text = f"✗ This {type(self).__name__} could not be drawn: {one_line(repr(error), 80)}. /log has the details."
-        return [fit([(text, palette.error)], width, palette.base)]
+        return [Line.fit([(text, palette.error)], width, palette.base)]
 
     def look(self) -> tuple[object, ...]:
         return ()
@@ -194,7 +194,7 @@ def framed(row: Row, width: int, palette: Palette, left: Sequence[Piece]) -> Lin
     line_end = gutter + sum(len(text) for text, _ in body)
     fill = row.fill or palette.base
     if row.fill is not None and margin:
-        inner = fit([*left, *body], width - margin, fill)
+        inner = Line.fit([*left, *body], width - margin, fill)
         pieces = [(segment.text, segment.style or fill) for segment in inner]
-        return fit(pieces, width, palette.base, start=gutter + row.gutter, end=line_end, joint=row.joint)
-    return fit([*left, *body], width, fill, start=gutter + row.gutter, end=line_end, joint=row.joint)
+        return Line.fit(pieces, width, palette.base, start=gutter + row.gutter, end=line_end, joint=row.joint)
+    return Line.fit([*left, *body], width, fill, start=gutter + row.gutter, end=line_end, joint=row.joint)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from console_app.tui.lineview.blocks.block import Block
-from console_app.tui.lineview.lines import Line, fit
+from console_app.tui.lineview.lines import Line
 from console_app.tui.lineview.palette import Palette
 
 
@@ -279,7 +279,7 @@ class BlockList:
         outside the lines that the screen takes, it would look unchanged to the frame that has to show it.
         """
         index, inside = self._heights.find(y)
-        blank = fit([], max(self.width, 1), palette.base)
+        blank = Line.fit([], max(self.width, 1), palette.base)
         out: list[tuple[Line, int, int]] = []
         while len(out) < count and index < len(self.blocks):
             block = self.blocks[index]

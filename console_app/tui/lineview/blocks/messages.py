@@ -10,7 +10,7 @@ from rich.style import Style
 from console_app.domain import Artifact, Attachment, ThoughtLabel, amounts, one_line, plural
 from console_app.tui.lineview.blocks.block import Block, TextBlock, bar, estimate_text, framed, gutter_of, room_of
 from console_app.tui.lineview.blocks.passages import LinesPassage, Passage, passage_of
-from console_app.tui.lineview.lines import Line, Piece, Row, clean, crop, wrap
+from console_app.tui.lineview.lines import Line, Piece, Row
 from console_app.tui.lineview.markdown.rows import MarkdownRows
 from console_app.tui.lineview.markdown.stream import LONG, MarkdownStream, mend
 from console_app.tui.lineview.markdown.units import Mark, TextLook, parser
@@ -175,7 +175,7 @@ class ReasoningBlock(MarkdownBlock):
         head = self._head(ink, now)
         if not self.open:
             head += [("  ", ink.base), (self._newest(room), ink.muted + Style(italic=True))]
-        row = Row(crop(head, room), fill=ink.base if self.selected else None)
+        row = Row(Line.trim(head, room), fill=ink.base if self.selected else None)
         lines = [framed(row, width, palette, left)]
         if self.open:
             quiet = palette.quiet
@@ -236,7 +236,7 @@ class ThoughtBlock(TextBlock):
             rows = MarkdownRows(room, palette.quiet).render(parser().parse(text))
             if self._growing or any(piece.strip() for row in rows for piece, _ in row.pieces):
                 return rows
-        return [row for line in self.text.split("\n") for row in wrap([(clean(line), palette.muted)], room)]
+        return [row for line in self.text.split("\n") for row in Line.wrap([(Line.clean(line), palette.muted)], room)]
 
 
 USER_LINES = 12  # of the words while folded
@@ -311,7 +311,7 @@ class UserBlock(Block):
         if self.source:
             name, _, rest = one_line(self.source, 400).partition(" ")
             pieces = [(name, ground.accent), (f" {rest}" if rest else "", ground.muted)]
-            rows.insert(0, Row(crop([*pieces, ("  written by the server", ground.muted)], room)))
+            rows.insert(0, Row(Line.trim([*pieces, ("  written by the server", ground.muted)], room)))
         if self.steered and rows:
             first = [(WHILE_IT_RAN, ground.muted), *rows[0].pieces]
             rows[0] = Row(first, rows[0].joint, rows[0].gutter + len(WHILE_IT_RAN))
@@ -332,7 +332,7 @@ class UserBlock(Block):
         for line in source:
             if not self.open and len(rows) >= USER_LINES:
                 break
-            rows += wrap([(clean(line), ground.base)], room) if line else [Row([])]
+            rows += Line.wrap([(Line.clean(line), ground.base)], room) if line else [Row([])]
             shown += 1
         if not self.open and _is_long(self.text):
             rows = rows[:USER_LINES]
@@ -350,7 +350,7 @@ class UserBlock(Block):
                 (one_line(one.uri or one.name or "embedded", 200), ground.strong),
                 (f"  {facts}", ground.muted),
             ]
-            rows.append(Row(crop(head, room)))
+            rows.append(Row(Line.trim(head, room)))
             if self.open:
                 rows += self._content(one, room, ground)
                 rows += self._picture(one, room - 2, palette) if palette.draws else []
@@ -358,12 +358,15 @@ class UserBlock(Block):
 
     def _content(self, one: Attachment, room: int, ground: Palette) -> list[Row]:
         if one.path:
-            return [Row([("  ", ground.base), *row.pieces]) for row in wrap([(clean(one.path), ground.link)], room - 2)]
+            return [
+                Row([("  ", ground.base), *row.pieces])
+                for row in Line.wrap([(Line.clean(one.path), ground.link)], room - 2)
+            ]
         lines, left = TextPage(one.text).first(ATTACHMENT_LINES)
         rows = [
             Row([("  ", ground.base), *row.pieces], row.joint, 2)
             for line in lines
-            for row in (wrap([(clean(line), ground.base)], max(room - 2, 1)) if line else [Row([])])
+            for row in (Line.wrap([(Line.clean(line), ground.base)], max(room - 2, 1)) if line else [Row([])])
         ]
         if left:
             rows.append(Row([(f"  + {plural(left, 'line')} · c copies all", ground.muted)]))

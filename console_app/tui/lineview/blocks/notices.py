@@ -10,7 +10,7 @@ from console_app.domain import Level, amounts, one_line, plural
 from console_app.domain import events as ev
 from console_app.tui.lineview.blocks.block import Block, TextBlock, bar, estimate_text, framed, room_of
 from console_app.tui.lineview.blocks.passages import Passage, passage_of
-from console_app.tui.lineview.lines import Line, Piece, clean, wrap
+from console_app.tui.lineview.lines import Line, Piece
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.wording import number
 
@@ -44,7 +44,7 @@ class NoticeBlock(TextBlock):
             return []
         glyph = _LEVELS.get(self.level, "✗")
         style = {"!": palette.warning, "✗": palette.error}.get(glyph, palette.muted)
-        return _marked(glyph, [[(clean(line), style)] for line in self.text.split("\n")], width, palette, style)
+        return _marked(glyph, [[(Line.clean(line), style)] for line in self.text.split("\n")], width, palette, style)
 
 
 class CompactionBlock(NoticeBlock):
@@ -177,7 +177,7 @@ class TurnEndBlock(Block):
 
 
 def _marked(glyph: str, lines: list[list[Piece]], width: int, palette: Palette, style: Style) -> list[Line]:
-    rows = [row for line in lines for row in wrap(line, room_of(width))]
+    rows = [row for line in lines for row in Line.wrap(line, room_of(width))]
     return [
         framed(row, width, palette, bar(width, " " if n else glyph, style, palette.base)) for n, row in enumerate(rows)
     ]

@@ -17,7 +17,7 @@ from console_app.tui.lineview.blocks.passages import SLICE, LinesPassage, Passag
 from console_app.tui.lineview.calls.detail import CallDetail
 from console_app.tui.lineview.calls.group import CallGroup, Panel, brief_of
 from console_app.tui.lineview.calls.row import row, state_style
-from console_app.tui.lineview.lines import Line, Row, clean, crop
+from console_app.tui.lineview.lines import Line, Row
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.windows import RowWindow
 from console_app.tui.lineview.text.ansi import AnsiPainter
@@ -35,7 +35,7 @@ class PanelEdge:
         self.look = (width, style)  # two of the same look and palette draw the same
 
     def row(self, row: Row) -> Line:
-        pieces = crop(row.pieces, self.inner)
+        pieces = Line.trim(row.pieces, self.inner)
         return framed(Row(pieces, row.joint, row.gutter), self._width, self._palette, self._lead)
 
 
@@ -129,7 +129,7 @@ class CallBlock(Panel):
 
     @property
     def searched(self) -> Sequence[str]:
-        return (clean(self.group.name_of(self.call)), *self.detail.texts())
+        return (Line.clean(self.group.name_of(self.call)), *self.detail.texts())
 
     @property
     def searched_folded(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -142,7 +142,7 @@ class CallBlock(Panel):
     def searchable(self) -> Iterable[Passage]:
         if not self.open or self._inside is None or len(self.lines) <= self.gap:
             return super().searchable()
-        title, name = self.lines[self.gap], clean(self.group.name_of(self.call))
+        title, name = self.lines[self.gap], Line.clean(self.group.name_of(self.call))
         at = title.text.find(name, title.start, title.end)
         label = LinesPassage([(self.gap, at, name, "")] if at >= 0 else [])
         return [label, *passages_in(self._inside.rows, self._inside[0].start, self.gap + 1)]

@@ -16,7 +16,7 @@ from console_app.domain import CallState, Outcome, amounts, displayed, one_line,
 from console_app.domain.tools import CallOrigin
 from console_app.domain.transcript import CallView, results
 from console_app.records import dataclass
-from console_app.tui.lineview.lines import WIDEST_NAME, Piece, Row, chop, clean, crop, wrap
+from console_app.tui.lineview.lines import Line, Piece, Row
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.body import ResultBody, is_of_our_shell
 from console_app.tui.lineview.results.json_tree import JsonTree, Path
@@ -69,7 +69,7 @@ def arrived_lines(call: CallView) -> tuple[Sequence[str], int]:
 def argument_rows(arguments: Mapping[str, Any], width: int, palette: Palette) -> list[Row]:
     """The arguments as rows of at most `width` cells, a little to the right, as all parts of a panel are."""
     lines = list(_lines(arguments))
-    column = min(max((cell_len(line.name) for line in lines), default=0), WIDEST_NAME)
+    column = Line.column(line.name for line in lines)
     lead = INDENT + column + _GAP
     inks = {"+": palette.success, "-": palette.error, " ": palette.base}
     rows: list[Row] = []
@@ -80,7 +80,7 @@ def argument_rows(arguments: Mapping[str, Any], width: int, palette: Palette) ->
             name = ""
         ink = palette.muted if line.is_note else inks[line.mark]
         value = json_view.paint(line.text, palette) if line.is_json else [(line.text, ink)] if line.text else []
-        for place, row in enumerate(chop(value, max(width - lead, 8))):
+        for place, row in enumerate(Line.chop(value, max(width - lead, 8))):
             shown = name if place == 0 else ""
             before: list[Piece] = [(" " * INDENT, palette.base), (shown, palette.syntax["key"])]
             before.append((" " * (lead - INDENT - cell_len(shown)), palette.base))
@@ -109,7 +109,7 @@ def _value(name: str, value: object) -> Iterator[_Line]:
     text = value if isinstance(value, str) else json_view.dump(value)
     lines, left = TextPage(text).first(FIRST_PAGE)
     for number, line in enumerate(lines or [""]):
-        yield _Line("" if number else name, clean(line), is_json=not isinstance(value, str))
+        yield _Line("" if number else name, Line.clean(line), is_json=not isinstance(value, str))
     if left:
         yield _Line("", f"… {plural(left, 'more line')}", is_note=True)
 
@@ -319,19 +319,21 @@ class CallDetail:
         lines, left = arrived_lines(call)
         rows = [_title(title + (" as they came" if call.state is CallState.FINISHED else " so far"), palette)]
         for line in lines:
-            rows += indented(chop(json_view.paint(line, palette), max(width - INDENT, 1)), palette)
+            rows += indented(Line.chop(json_view.paint(line, palette), max(width - INDENT, 1)), palette)
         return rows + _left_out(left, palette)
 
     def _written(self, width: int, palette: Palette) -> list[Row]:
         call = self._call
         rows: list[Row] = []
         for what in call.repaired:
-            rows += wrap([("repaired: ", palette.warning), (one_line(what), palette.muted)], width)
+            rows += Line.wrap([("repaired: ", palette.warning), (one_line(what), palette.muted)], width)
         if call.raw and (call.outcome is Outcome.INVALID or call.repaired):
             rows.append(_title("as the model wrote it", palette))
             lines, left = TextPage(call.raw).first(FIRST_PAGE)
             for line in lines:
-                rows += indented(chop([(clean(line), palette.base)] if line else [], max(width - INDENT, 1)), palette)
+                rows += indented(
+                    Line.chop([(Line.clean(line), palette.base)] if line else [], max(width - INDENT, 1)), palette
+                )
             rows += _left_out(left, palette)
         return rows
 
@@ -350,7 +352,7 @@ class CallDetail:
             stamp: Piece = (f"{amounts.seconds(entry.at - begin):>7}  ", palette.muted)
             for number, line in enumerate(entry.text.split("\n")):
                 lead: Piece = stamp if number == 0 else (" " * len(stamp[0]), palette.base)
-                rows += indented(wrap([lead, *painter.line(line.rstrip("\r"))], max(width - INDENT, 1)), palette)
+                rows += indented(Line.wrap([lead, *painter.line(line.rstrip("\r"))], max(width - INDENT, 1)), palette)
         return rows
 
     def _written_lines(self) -> list[str]:
@@ -370,7 +372,9 @@ class CallDetail:
         failed = call.outcome is not None and call.outcome.is_error
         if call.error and len(call.error.strip()) > LONG_ERROR and call.error.strip() not in call.content:
             parts.append(
-                wrap([(clean(" ".join(call.error.split())), palette.error if failed else palette.muted)], width)
+                Line.wrap(
+                    [(Line.clean(" ".join(call.error.split())), palette.error if failed else palette.muted)], width
+                )
             )
         raw = " · as it came" if self.raw else ""
         if body.page.count:
@@ -403,7 +407,7 @@ class CallDetail:
             label = "picture  " if picture else "file  "
             pieces = [(label, palette.muted), (name, palette.strong), (f"  {told}  ", palette.muted)]
             pieces += [("f opens it  ", palette.muted)] if picture and not palette.draws else []
-            listed = wrap([*pieces, (path, palette.link)], width)
+            listed = Line.wrap([*pieces, (path, palette.link)], width)
             listed[0].gutter = len(label)
             rows += listed
             if picture and palette.draws and not self.raw:
@@ -416,7 +420,7 @@ class CallDetail:
     def _identity(self, palette: Palette) -> Row:
         call = self._call
         origin = ", ".join(part for part in (ORIGINS[call.origin], call.dialect) if part)
-        return Row([(f"{clean(call.id)} · {clean(call.name)} · {origin}".replace("\n", " "), palette.muted)])
+        return Row([(f"{Line.clean(call.id)} · {Line.clean(call.name)} · {origin}".replace("\n", " "), palette.muted)])
 
 
 class _OutputRows(Lookup[Row]):
@@ -430,7 +434,7 @@ class _OutputRows(Lookup[Row]):
     def item(self, index: int) -> Row:
         if (made := self._made.get(index)) is None:
             pieces = AnsiPainter(self._palette.base, self._palette).line(self._lines[index])
-            [made] = indented([Row(crop(pieces, self._room))], self._palette)
+            [made] = indented([Row(Line.trim(pieces, self._room))], self._palette)
             self._made[index] = made
         return made
 

@@ -19,7 +19,7 @@ from console_app.domain.transcript import BatchView, CallView, ToModel, times, v
 from console_app.tui.lineview.blocks.block import Block, bar, framed, room_of
 from console_app.tui.lineview.calls.detail import is_marked, without_marks
 from console_app.tui.lineview.calls.tally import OPEN, Tally
-from console_app.tui.lineview.lines import Line, Piece, Row, crop, pieces_width
+from console_app.tui.lineview.lines import Line, Piece, Row
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.text.json_view import brief_arguments
 from console_app.tui.lineview.wording import COUNTED, counted
@@ -345,16 +345,16 @@ class BatchBlock(Block):
             head = [(f"{len(self.group.calls)} calls", palette.strong)]
             for count, word in counts:
                 head += [dot, (counted(count, word), self._ink(word, palette))]
-            if pieces_width(head) <= room:  # the cause of a wait and the times go before a name does
+            if Line.cells(head) <= room:  # the cause of a wait and the times go before a name does
                 break
         why = Counter(call.why for call in self.group.tally.of("queued"))
         (most, count), *others = why.most_common(2) or [("", 0)]
         said = one_line(most, 120)
         cause = f"{count} of them: {said}" if others and said else said
         for text, style in ((cause, palette.muted), *self._times(now, palette)):
-            if text and pieces_width(head) + len(text) + 3 <= room:
+            if text and Line.cells(head) + len(text) + 3 <= room:
                 head += [dot, (text, style)]
-        return [framed(Row(crop(head, room)), width, palette, bar(width, " ", palette.base, palette.base))]
+        return [framed(Row(Line.trim(head, room)), width, palette, bar(width, " ", palette.base, palette.base))]
 
     def _times(self, now: float, palette: Palette) -> list[Piece]:
         """The time that the calls took without waiting for a person; at the end one by one too, where some overlap."""
@@ -448,8 +448,8 @@ class FoldBlock(Block):
         head.append((f"+ {counts}" if counts else "no call is folded", ink.muted))
         keys: list[Piece] = [("t", ink.strong), (" next state  ", ink.muted)] if only else []
         keys += [("o", ink.strong), (" open" if only or counts else " close", ink.muted)]
-        gap = room - pieces_width(head) - pieces_width(keys)
+        gap = room - Line.cells(head) - Line.cells(keys)
         if gap > 1 and (only or self.selected):  # elsewhere the letter does something else, or is text
             head += [(" " * gap, ink.base), *keys]
         lead = bar(width, "▌" if self.selected else " ", palette.primary, palette.base)
-        return [framed(Row(crop(head, room), fill=ink.base if self.selected else None), width, palette, lead)]
+        return [framed(Row(Line.trim(head, room), fill=ink.base if self.selected else None), width, palette, lead)]

@@ -19,7 +19,7 @@ from console_app.domain.transcript import BatchView, CallView, results, verdicts
 from console_app.records import dataclass, fields
 from console_app.tui.lineview.calls.detail import CallDetail
 from console_app.tui.lineview.calls.group import BatchBlock, CallGroup, badges
-from console_app.tui.lineview.lines import Parts, Piece, crop, pieces_width
+from console_app.tui.lineview.lines import Line, Parts, Piece
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.body import brief, says_all
 from console_app.tui.lineview.results.kind import ResultKind
@@ -56,19 +56,19 @@ def row(
     is not repeated. `filled`: the ground shows how far it is. `told` comes first."""
     if filled and palette.chosen is not None and (done := share_done(call)):
         draw = partial(row, filled=False, opened=opened, below=below, told=told)
-        inked = crop(draw(call, group, room, palette.chosen, now, detail), int(done * room), "")
+        inked = Line.trim(draw(call, group, room, palette.chosen, now, detail), int(done * room), "")
         plain, before = draw(call, group, room, palette, now, detail), sum(len(text) for text, _ in inked)
         return [*inked, *Parts(plain).between(before, sum(len(text) for text, _ in plain))]
     glyph, word = state_of(call, palette.turning(now))
     style, dot = state_style(call, palette), (" · ", palette.faint)
     time: list[Piece] = [(f"  {spent}", palette.muted)] if (spent := call_description.took(call, now)) else []
     third = max(room // 3, SHORTEST) + len(dot[0])
-    room_of_name = max(room - 2 - pieces_width(time) - third - 2 - SHORTEST, SHORTEST)
+    room_of_name = max(room - 2 - Line.cells(time) - third - 2 - SHORTEST, SHORTEST)
     pieces: list[Piece] = [("  " * deep, palette.base)] if (deep := call.depth - group.depth) > 0 else []
-    pieces += [(f"{glyph} ", style), *crop([(group.name_of(call), palette.strong)], room_of_name)]
-    if room - pieces_width([*pieces, *time]) < 0:
-        time, pieces = [], crop(pieces, room)
-    left = room - pieces_width([*pieces, *time])
+    pieces += [(f"{glyph} ", style), *Line.trim([(group.name_of(call), palette.strong)], room_of_name)]
+    if room - Line.cells([*pieces, *time]) < 0:
+        time, pieces = [], Line.trim(pieces, room)
+    left = room - Line.cells([*pieces, *time])
     marks = [(text, palette.muted if text == "[text]" else palette.warning) for text in badges(call)]
     said: list[Piece] = [*told, *_state(call, word, style, palette, now), *marks]
     told_above = call.state is CallState.QUEUED and group.has_header  # the counts say what is waited for
@@ -78,14 +78,14 @@ def row(
     failed = call.outcome is Outcome.FAILED  # its reason comes first
     for part in (*([one] for one in said), *((newest, worked) if failed else (worked, newest))):
         words += [*([dot] if words else []), *part] if part else []
-    wanted = pieces_width(words) + len(dot[0]) if words else 0
+    wanted = Line.cells(words) + len(dot[0]) if words else 0
     room_of_brief = left - 2 - min(wanted, third)
     if not opened and (brief := group.brief(call, room_of_brief)):
-        pieces += [("  ", palette.base), *crop([(brief, palette.muted)], room_of_brief)]
-    rest = room - pieces_width([*pieces, *time])
+        pieces += [("  ", palette.base), *Line.trim([(brief, palette.muted)], room_of_brief)]
+    rest = room - Line.cells([*pieces, *time])
     if words and rest > len(dot[0]):
-        pieces += [dot, *crop(words, rest - len(dot[0]))]
-    return [*pieces, (" " * (room - pieces_width([*pieces, *time])), palette.base), *time]
+        pieces += [dot, *Line.trim(words, rest - len(dot[0]))]
+    return [*pieces, (" " * (room - Line.cells([*pieces, *time])), palette.base), *time]
 
 
 def _state(call: CallView, word: str, style: Style, palette: Palette, now: float) -> list[Piece]:
@@ -152,7 +152,7 @@ def news(
             pieces = _running(call, room, palette, now, "" if said_below else call.message)
         case CallState.FINISHED:
             return _finished(call, room, palette, detail, opened=opened)
-    return crop(pieces, room)
+    return Line.trim(pieces, room)
 
 
 def _running(call: CallView, room: int, palette: Palette, now: float, said: str) -> list[Piece]:
@@ -161,7 +161,7 @@ def _running(call: CallView, room: int, palette: Palette, now: float, said: str)
     if (done := share_done(call)) is not None and call.progress is not None and call.total is not None:
         pieces.append((f"{int(done * 100)} %", palette.base))
         if (said or not call.message) and (
-            told := _counted(call.progress, call.total, message, room - pieces_width(pieces) - 2, palette)
+            told := _counted(call.progress, call.total, message, room - Line.cells(pieces) - 2, palette)
         ):
             pieces += [("  ", palette.base), *told]
     elif call.progress:
@@ -170,7 +170,7 @@ def _running(call: CallView, room: int, palette: Palette, now: float, said: str)
         pieces += message
     if call.dropped and room >= 2 * SAYING:
         note = f"  {call.dropped:,} {'lines too fast to keep' if room >= 4 * SAYING else 'dropped'}"
-        pieces = [*crop(pieces, room - len(note)), (note, palette.muted)]
+        pieces = [*Line.trim(pieces, room - len(note)), (note, palette.muted)]
     quiet = now - max(call.news_at, call.started_at or 0.0)
     left = None if call.ends_at is None else call.ends_at - now
     if left is not None and call.origin == "provider":
@@ -197,7 +197,7 @@ def _counted(done: float, total: float, message: list[Piece], room: int, palette
     said = "".join(text for text, _ in message).replace("/", " of ").replace("  ", " ")
     if not message:
         return [(count, palette.muted)]
-    if pieces_width(message) > room:
+    if Line.cells(message) > room:
         if said.startswith(count):
             return message
         beside = message if room - len(count) - 2 >= SAYING // 2 else []
@@ -212,7 +212,7 @@ def _finished(call: CallView, room: int, palette: Palette, detail: CallDetail, *
     pictures = [one for one in call.artifacts if one.is_picture]
     files = _files(call, palette)
     if opened and (succeeded or (outcome.is_error and detail.tells_error)):
-        return crop(files, room)  # it stands below
+        return Line.trim(files, room)  # it stands below
     style = palette.base if succeeded else palette.error if outcome.is_error else palette.muted
     brief, rest = _brief(call, room, palette, style, detail)
     if not brief and pictures:
@@ -221,12 +221,12 @@ def _finished(call: CallView, room: int, palette: Palette, detail: CallDetail, *
         brief = [("no output", palette.muted)]
     rest = rest if brief else [(text.lstrip(), ink) for text, ink in rest]
     tail = [*rest, *([("  ", palette.base), *files] if files and (brief or rest) else files)]
-    if rest and files and pieces_width(tail) > room // 2:
+    if rest and files and Line.cells(tail) > room // 2:
         tail = [("  ", palette.base), *files]  # that there are files says more than how long the result is
-    taken = pieces_width(tail)
+    taken = Line.cells(tail)
     if taken > room // 2:
-        return crop([*brief, *tail], room)
-    return [*crop(brief, room - taken), *tail]
+        return Line.trim([*brief, *tail], room)
+    return [*Line.trim(brief, room - taken), *tail]
 
 
 def _brief(
@@ -239,7 +239,7 @@ def _brief(
         line = results.own_error((call.error or results.shown_text(call))[:_BRIEF_SOURCE])
         twice = line.lower().startswith(Outcome.INTERRUPTED)
         said = [] if twice else AnsiPainter(style, palette).line(line.strip()[:600])
-        return said, _rest(call, max(room - pieces_width(said), 0), palette, detail)
+        return said, _rest(call, max(room - Line.cells(said), 0), palette, detail)
     body = detail.body
     said = brief(body, call.arguments, call.structured, palette, style)
     if call.is_agent:

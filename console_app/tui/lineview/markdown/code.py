@@ -14,7 +14,7 @@ from typing import Any
 
 from rich.style import Style
 
-from console_app.tui.lineview.lines import Piece, clean
+from console_app.tui.lineview.lines import Line, Piece
 from console_app.tui.lineview.palette import Palette
 
 logger = logging.getLogger(__name__)
@@ -83,7 +83,7 @@ class Code:
 
     def add(self, lines: list[str]) -> None:
         for line in lines:
-            self._open.append(clean(line))
+            self._open.append(Line.clean(line))
             if len(self._open) >= SLICE:
                 self.close()
 
@@ -107,7 +107,7 @@ class Code:
         return [paint_inks(line, palette) for line in self._slices[number]]
 
     def open_pieces(self, palette: Palette) -> list[list[Piece]]:
-        lines = [*self._open, clean(self.tail)] if self.tail else self._open
+        lines = [*self._open, Line.clean(self.tail)] if self.tail else self._open
         if not lines:
             return []
         inks, _ = coloured(self.language, lines, self._state)
@@ -141,7 +141,7 @@ class CodeLines:
         if len(self._slices) >= MOST_SLICES:
             self._slices.clear()
         for at in range(max(wanted - RUN_UP, 0) if first is None else first, wanted + 1):
-            lines = [clean(line) for line in self._lines[at * SLICE : (at + 1) * SLICE]]
+            lines = [Line.clean(line) for line in self._lines[at * SLICE : (at + 1) * SLICE]]
             self._slices[at], after = coloured(self._language, lines, self._states.get(at, _ROOT))
             self._states.setdefault(at + 1, after)
 

@@ -10,7 +10,7 @@ from typing import Any
 from rich.style import Style
 
 from console_app.records import dataclass, field
-from console_app.tui.lineview.lines import Piece, Row, chop, clean, pieces_width, wrap
+from console_app.tui.lineview.lines import Line, Piece, Row
 from console_app.tui.lineview.markdown.code import Code
 from console_app.tui.lineview.palette import Palette
 
@@ -33,7 +33,7 @@ def table_rows(table: MarkdownTable, width: int, palette: Palette, widths: list[
         return []
     if widths is None:
         columns = range(len(table.rows[0]))
-        widths = shares([max(pieces_width(row[n]) for row in table.rows if n < len(row)) for n in columns], width)
+        widths = shares([max(Line.cells(row[n]) for row in table.rows if n < len(row)) for n in columns], width)
     if widths is None:
         return _as_list(table, width, palette)
     out: list[Row] = []
@@ -69,7 +69,7 @@ def shares(wanted: Sequence[int], width: int) -> list[int] | None:
 def table_line(
     cells: Sequence[list[Piece]], widths: Sequence[int], align: Sequence[str], palette: Palette
 ) -> list[Row]:
-    wrapped = [wrap(cells[n], size) if n < len(cells) else [Row([])] for n, size in enumerate(widths)]
+    wrapped = [Line.wrap(cells[n], size) if n < len(cells) else [Row([])] for n, size in enumerate(widths)]
     out: list[Row] = []
     for parts in zip_longest(*wrapped):
         pieces: list[Piece] = []
@@ -77,7 +77,7 @@ def table_line(
             if n:
                 pieces.append((GAP, palette.faint))
             content: list[Piece] = part.pieces if part is not None else []
-            free, at = max(widths[n] - pieces_width(content), 0), align[n] if n < len(align) else "left"
+            free, at = max(widths[n] - Line.cells(content), 0), align[n] if n < len(align) else "left"
             left = free if at == "right" else free // 2 if at == "center" else 0
             around = ((" " * left, palette.base), *content, (" " * (free - left), palette.base))
             pieces += [piece for piece in around if piece[0]]
@@ -96,7 +96,7 @@ def _as_list(table: MarkdownTable, width: int, palette: Palette) -> list[Row]:
             out.append(Row([("─" * max(min(width, 8), 1), palette.faint)]))
         for n, cell in enumerate(cells):
             title: list[Piece] = [*head[n], (": ", palette.muted)] if rows and n < len(head) and head[n] else []
-            out += wrap([*title, *cell], width)
+            out += Line.wrap([*title, *cell], width)
     return out
 
 
@@ -124,7 +124,7 @@ def inline_pieces(tokens: Sequence[Any], palette: Palette, base: Style) -> list[
         style = styles[-1]
         match token.type:
             case "code_inline":
-                pieces.append((clean(token.content).replace("\n", " "), _over(palette.code, style)))
+                pieces.append((Line.clean(token.content).replace("\n", " "), _over(palette.code, style)))
             case "softbreak":
                 pieces.append((" ", style))
             case "hardbreak":
@@ -135,7 +135,7 @@ def inline_pieces(tokens: Sequence[Any], palette: Palette, base: Style) -> list[
                 if len(styles) > 1:
                     styles.pop()
             case "link_open":
-                url = clean(str(token.attrs.get("href", "")))
+                url = Line.clean(str(token.attrs.get("href", "")))
                 shown = _over(palette.link, style) if is_web_link(url) else style
                 styles.append(shown + _link_target(url) if is_web_link(url) else shown)
                 link = (url, len(pieces))
@@ -148,12 +148,12 @@ def inline_pieces(tokens: Sequence[Any], palette: Palette, base: Style) -> list[
                         pieces.append((f" ({url})", palette.muted))
                 link = None
             case "image":
-                label = clean(token.content).replace("\n", " ") or "image"
-                url = clean(str(token.attrs.get("src", "")))
+                label = Line.clean(token.content).replace("\n", " ") or "image"
+                url = Line.clean(str(token.attrs.get("src", "")))
                 pieces += [(f"[{label}]", _over(palette.secondary, style)), (f" ({url})", palette.muted)]
             case _:
                 if token.content:
-                    pieces.append((clean(token.content).replace("\n", " "), style))
+                    pieces.append((Line.clean(token.content).replace("\n", " "), style))
     return [piece for piece in pieces if piece[0]]
 
 
@@ -171,7 +171,7 @@ def code_rows(lines: list[list[Piece]], width: int, palette: Palette) -> list[Ro
     ground = palette.on_sunken.base
     out: list[Row] = []
     for line in lines:
-        for row in chop(line, max(width - 2, 1)):
+        for row in Line.chop(line, max(width - 2, 1)):
             out.append(Row([(" ", ground), *row.pieces], row.joint, 1, ground))
     return out
 
@@ -185,7 +185,7 @@ def code_head(language: str, palette: Palette) -> list[Row]:
     if not language:
         return []
     ground = palette.on_sunken
-    return [Row([(" ", ground.base), (clean(language), ground.muted)], "\n", 1, ground.base)]
+    return [Row([(" ", ground.base), (Line.clean(language), ground.muted)], "\n", 1, ground.base)]
 
 
 @dataclass(slots=True)
@@ -283,7 +283,7 @@ class MarkdownRows:
         line: list[Piece] = []
         for piece in [*pieces, (NEWLINE, base)]:
             if piece[0] == NEWLINE:
-                rows += wrap(line, room)
+                rows += Line.wrap(line, room)
                 line = []
             else:
                 line.append(piece)
@@ -327,7 +327,7 @@ class MarkdownRows:
         self._containers.append(_Container([(mark, style)], [(" " * len(mark), self._palette.base)], 0))
 
     def _room(self) -> int:
-        taken = sum(pieces_width(container.rest) for container in self._containers)
+        taken = sum(Line.cells(container.rest) for container in self._containers)
         return max(self._width - taken, MIN_WIDTH)
 
     def _emit(self, rows: list[Row], span: Sequence[int] | None) -> None:

@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import Any
 
 from console_app.records import dataclass, field
-from console_app.tui.lineview.lines import Line, Piece, Row, clean, wrap
+from console_app.tui.lineview.lines import Line, Piece, Row
 from console_app.tui.lineview.markdown.code import Code
 from console_app.tui.lineview.markdown.rows import MIN_WIDTH, MarkdownRows, code_head, code_rows
 from console_app.tui.lineview.palette import Palette
@@ -166,7 +166,7 @@ class AsWritten(Unit):
 
     def rows(self, look: TextLook) -> list[Row]:
         base = look.palette.base
-        return [row for line in self._text.split("\n") for row in wrap([(clean(line), base)], look.width)]
+        return [row for line in self._text.split("\n") for row in Line.wrap([(Line.clean(line), base)], look.width)]
 
     def estimate(self, width: int) -> int:
         return estimate_rows(self._text, width)

@@ -13,7 +13,7 @@ from rich.style import Style
 
 from console_app.domain import amounts, one_line, plural, safe_text
 from console_app.domain.transcript import verdicts
-from console_app.tui.lineview.lines import Piece, Row, clean, crop, pieces_width, wrap
+from console_app.tui.lineview.lines import Line, Piece, Row
 from console_app.tui.lineview.markdown.rows import GAP, MarkdownTable, shares, table_line, table_rows
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.diff import LARGEST, DiffStat, diff_stat, stat_pieces
@@ -90,7 +90,7 @@ class TableLines:
 
         def rows(number: int) -> list[Row]:
             cells = [_piece(column.cells[number], palette.base) for column in columns]
-            cut = [crop(cell, size) for cell, size in zip(cells, widths, strict=True)]
+            cut = [Line.trim(cell, size) for cell, size in zip(cells, widths, strict=True)]
             return indented(table_line(cut, widths, self._align, palette)[:1], palette)
 
         top = indented(table_rows(MarkdownTable(self._align, [head]), width, palette, widths), palette)
@@ -102,9 +102,9 @@ class TableLines:
         def pieces(number: int) -> list[Piece]:
             record, column = divmod(number, len(self._names) + 1)
             if column == len(self._names):
-                return crop([(_RULE, palette.faint)], width, "")
+                return Line.trim([(_RULE, palette.faint)], width, "")
             title = [*_piece(self._names[column], palette.strong), (": ", palette.muted)]
-            return crop([*title, *_piece(self._columns[column].cells[record], palette.base)], width)
+            return Line.trim([*title, *_piece(self._columns[column].cells[record], palette.base)], width)
 
         texts = _Texts(
             count * (len(self._names) + 1) - 1,
@@ -170,9 +170,9 @@ class _Texts(Sequence[str]):
 
 
 def _cut(cell: str, blanks: list[str], *, right: bool) -> str:
-    pieces = crop([(cell, Style.null())], len(blanks) - 1)
+    pieces = Line.trim([(cell, Style.null())], len(blanks) - 1)
     text = "".join(part for part, _ in pieces)
-    blank = blanks[len(blanks) - 1 - pieces_width(pieces)]
+    blank = blanks[len(blanks) - 1 - Line.cells(pieces)]
     return blank + text if right else text + blank
 
 
@@ -181,7 +181,7 @@ def _piece(cell: str, ink: Style) -> list[Piece]:
 
 
 def in_a_line(text: str) -> str:
-    text = clean(text[: LONGEST_CELL + 1].replace("\n", " "))
+    text = Line.clean(text[: LONGEST_CELL + 1].replace("\n", " "))
     return text if len(text) <= LONGEST_CELL else f"{text[:LONGEST_CELL]}…"
 
 
@@ -332,7 +332,9 @@ class ResultBody:
             room = max(width - INDENT, 1)
             rows = laid.rows(room, palette, ink)
             if self.found.note and not self.hidden:
-                rows = Joined([rows, indented(wrap([(clean(self.found.note), palette.muted)], room), palette)])
+                rows = Joined(
+                    [rows, indented(Line.wrap([(Line.clean(self.found.note), palette.muted)], room), palette)]
+                )
             self._rows = (look, rows)
         return self._rows[1]
 

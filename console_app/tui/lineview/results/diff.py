@@ -7,7 +7,7 @@ import re
 from rich.style import Style
 
 from console_app.records import dataclass, field
-from console_app.tui.lineview.lines import Piece, Row, chop, clean
+from console_app.tui.lineview.lines import Line, Piece, Row
 from console_app.tui.lineview.palette import Palette
 
 LARGEST = 4 * 1024 * 1024  # characters of a diff that are counted
@@ -83,11 +83,11 @@ def diff_row(kind: str, number: int, line: str, width: int, palette: Palette) ->
     ink = inks.get(kind, palette.base)
     if kind == "#" and line.startswith(("+++ ", "diff ")):
         ink = palette.strong
-    pieces: list[Piece] = [(clean(line), ink)] if line else []
+    pieces: list[Piece] = [(Line.clean(line), ink)] if line else []
     if width < 40:
-        return chop(pieces, max(width, 1))
+        return Line.chop(pieces, max(width, 1))
     rows: list[Row] = []
-    for place, row in enumerate(chop(pieces, max(width - NUMBER - 1, 1))):
+    for place, row in enumerate(Line.chop(pieces, max(width - NUMBER - 1, 1))):
         lead = f"{number or '':>{NUMBER}} " if place == 0 else " " * (NUMBER + 1)
         rows.append(Row([(lead, palette.muted), *row.pieces], row.joint, NUMBER + 1))
     return rows

@@ -13,7 +13,7 @@ from rich.style import Style
 
 from console_app.domain import amounts, plural
 from console_app.records import dataclass
-from console_app.tui.lineview.lines import Row, chop
+from console_app.tui.lineview.lines import Line, Row
 from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.text import json_view
 from console_app.tui.lineview.text.text_page import LONGEST_LINE
@@ -120,7 +120,7 @@ def tree_rows(tree: JsonTree, line: TreeLine, width: int, palette: Palette) -> l
         pieces = [(part, style + meta) for part, style in pieces]
     return [
         Row([(mark if place == 0 else "  ", ink), *row.pieces], row.joint, 2)
-        for place, row in enumerate(chop(pieces, max(width - 2, 1)))
+        for place, row in enumerate(Line.chop(pieces, max(width - 2, 1)))
     ]
 
 

@@ -14,7 +14,7 @@ from typing import cast
 from rich.style import Style
 
 from console_app.domain import safe_text, visible
-from console_app.tui.lineview.lines import Parts, Piece, Row, chop, chop_ends
+from console_app.tui.lineview.lines import Line, Parts, Piece, Row, chop_ends
 from console_app.tui.lineview.markdown.code import CodeLines
 from console_app.tui.lineview.markdown.stream import MarkdownStream
 from console_app.tui.lineview.markdown.units import Frame, TextLook
@@ -227,7 +227,9 @@ class TextLines(PageLines):
             line = self._shown.lines[number]
             plain: list[Piece] = [(line, ink)] if line else []
             pieces = painters.before(number).line(self._lines[number]) if self._coloured else plain
-            return indented(chop(pieces, width), palette) if len(line) < LONG else _LongLine(pieces, width, palette)
+            return (
+                indented(Line.chop(pieces, width), palette) if len(line) < LONG else _LongLine(pieces, width, palette)
+            )
 
         return RowWindow(self._shown, width, rows)
 
@@ -311,7 +313,7 @@ class SourceLines(PageLines):
 
         def rows(number: int) -> list[Row]:
             found: list[Row] = []
-            for part, row in enumerate(chop(self._code.pieces(number, palette), room)):
+            for part, row in enumerate(Line.chop(self._code.pieces(number, palette), room)):
                 label = f"{number + self._first if part == 0 else '':>{_NUMBER}} " if lead else ""
                 found.append(Row([(label, palette.muted), *row.pieces], row.joint, lead))
             return indented(found, palette)

@@ -14,7 +14,7 @@ from rich.color import Color
 from rich.style import Style
 
 from console_app.domain import safe_text
-from console_app.tui.lineview.lines import Piece, clean
+from console_app.tui.lineview.lines import Line, Piece
 from console_app.tui.lineview.palette import Palette
 
 SGR = safe_text.SGR
@@ -33,17 +33,17 @@ class AnsiPainter:
 
     def line(self, text: str) -> list[Piece]:
         if "\x1b" not in text:
-            return [(clean(text), self._style)] if text else []
+            return [(Line.clean(text), self._style)] if text else []
         pieces: list[Piece] = []
         at = 0
         for match in SGR.finditer(text):
             if match.start() > at:
-                pieces.append((clean(text[at : match.start()]), self._style))
+                pieces.append((Line.clean(text[at : match.start()]), self._style))
             self._read(match.group(1))
             self._style = self._base + Style(**self._set)
             at = match.end()
         if at < len(text):
-            pieces.append((clean(text[at:]), self._style))
+            pieces.append((Line.clean(text[at:]), self._style))
         return pieces
 
     def behind(self, text: str) -> AnsiPainter:

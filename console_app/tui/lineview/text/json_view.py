@@ -10,7 +10,7 @@ from typing import Any
 from rich.cells import cell_len
 
 from console_app.domain import call_description, one_line
-from console_app.tui.lineview.lines import Piece, clean
+from console_app.tui.lineview.lines import Line, Piece
 from console_app.tui.lineview.palette import Palette
 
 _TOKEN = re.compile(
@@ -28,7 +28,7 @@ def dump(value: Any) -> str:
 
 
 def paint(line: str, palette: Palette) -> list[Piece]:
-    line = clean(line)
+    line = Line.clean(line)
     pieces: list[Piece] = []
     at = 0
     for match in _TOKEN.finditer(line):

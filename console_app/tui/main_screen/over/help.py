@@ -16,7 +16,7 @@ from textual.widgets import Input, Static
 
 from console_app.console.intents import Bound
 from console_app.records import dataclass
-from console_app.tui.lineview.lines import break_points
+from console_app.tui.lineview.lines import Line
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.textual_internals import keymap_of, own_bindings
 from console_app.tui.widgets.dialog import Dialog
@@ -134,7 +134,7 @@ def _section(section: KeySection, width: int) -> list[Content]:
     lines = [Content.styled(section.title, "bold $primary")]
     for keys, what in section.keys:
         words = " ".join(what.split())
-        said = [words[a:b].rstrip() for a, b in break_points(words, max(width - room - 4, 8))]
+        said = Line.wrap_text(words, max(width - room - 4, 8))
         head = Content.styled(f"  {keys}", "bold $foreground")
         if cell_len(keys) > room:
             lines.append(head.truncate(width, ellipsis=True))

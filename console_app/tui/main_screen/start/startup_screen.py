@@ -52,7 +52,7 @@ class SentPreview(Widget):
 
     def _lines(self) -> Sequence[Line]:
         # Not before something is sent: the first paint waits for what it imports.
-        from console_app.tui.lineview.lines import clean, fit, wrap
+        from console_app.tui.lineview.lines import Line
         from console_app.tui.lineview.palette import palette_of
 
         palette = palette_of(self.app)
@@ -61,13 +61,13 @@ class SentPreview(Widget):
         room = max(width - BEFORE - BEHIND - 1, 1)
         lines: list[Line] = []
         for text in self.message.split("\n"):
-            rows = wrap([(clean(text), ground.base)], room) if text else []
+            rows = Line.wrap([(Line.clean(text), ground.base)], room) if text else []
             for pieces in [row.pieces for row in rows] or [[]]:
-                inner = fit([*left, *pieces], max(width - BEHIND, 1), ground.base)
+                inner = Line.fit([*left, *pieces], max(width - BEHIND, 1), ground.base)
                 painted = [(segment.text, segment.style or ground.base) for segment in inner]
-                lines.append(fit(painted, self.size.width, palette.base))
+                lines.append(Line.fit(painted, self.size.width, palette.base))
         waits: list[Piece] = [(" ", palette.base), ("·", palette.muted), (f" {STARTING}", palette.muted)]
-        return [*lines[:MOST_LINES], fit(waits, self.size.width, palette.base)]
+        return [*lines[:MOST_LINES], Line.fit(waits, self.size.width, palette.base)]
 
 
 # Actions of a text area's own keys. Keys of the prompt that do more than write in it are not among them.

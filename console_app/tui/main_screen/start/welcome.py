@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from console_app.domain import one_line
 from console_app.records import dataclass
-from console_app.tui.lineview.lines import break_points
+from console_app.tui.lineview.lines import Line
 
 if TYPE_CHECKING:
     from console_app.domain import Level  # pydantic, which the first paint has no use for
@@ -68,8 +68,8 @@ class Notices(Widget):
         rows = list[Content]()
         for level, line in self._lines:
             mark, style = ("·", "$foreground") if level in ("debug", "info", "notice") else ("!", "$warning")
-            for start, end in break_points(line, width - 2):
-                rows.append(Content.styled(f"{' ' if start else mark} {line[start:end].rstrip()}", style))
+            for number, text in enumerate(Line.wrap_text(line, width - 2)):
+                rows.append(Content.styled(f"{' ' if number else mark} {text}", style))
         return rows
 
 
