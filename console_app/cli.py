@@ -210,9 +210,8 @@ def _on_screen(parsed: Namespace) -> int:
 
     def write_crash_report(error: BaseException) -> Path | None:
         from console_app.config.machine import write_report
-        from console_app.config.secrets import redactor_in_use
 
-        return write_report(paths.state, error, redactor_in_use(os.environ), doing="opening")
+        return write_report(paths.state, error, Redactor.in_use(os.environ), doing="opening")
 
     paths, cwd = Paths.find(), Path(parsed.cwd or ".").absolute()
     settings = read_startup_settings(paths, cwd=cwd, flag=parsed.theme, environ=os.environ)
@@ -254,10 +253,9 @@ def _report(error: Exception, *, debug: bool) -> int:
     """Say `error` in one line; where it is our own mistake, a file (and with --debug standard error) has the rest."""
     import os
 
-    from console_app.config.secrets import redactor_in_use
     from console_app.domain import ConfigError, FanoutError, UsageError, one_line
 
-    redactor = redactor_in_use(os.environ)
+    redactor = Redactor.in_use(os.environ)
     if isinstance(error, FanoutError):
         line, code = error.line, EXIT_USAGE if isinstance(error, ConfigError | UsageError) else EXIT_FAILED
     else:

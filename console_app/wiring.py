@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from console_app._version import __version__
-from console_app.config.files import Paths, bundled, disk, project_mcp, trusted
+from console_app.config.files import Paths, disk, trusted
 from console_app.config.machine import extras, log_to
 from console_app.config.models import KnownEndpoints, KnownRefusals, ModelChoice
 from console_app.config.secrets import Redactor, StoredKeys, secret_sources
@@ -117,7 +117,7 @@ def _secrets_in_files(setup: Setup) -> Iterator[str]:
     for text in UserCredentials(setup.paths.credentials).all():
         yield from secret_sources.secrets_of_kept(text)
     named = {path} if (path := named_servers(setup)) else set[Path]()
-    for path in {setup.paths.mcp, *named, *(project := project_mcp(setup.cwd))}:
+    for path in {setup.paths.mcp, *named, *(project := Paths.project_mcp(setup.cwd))}:
         with suppress(ConfigError):
             # An untrusted file must not decide which words are hidden.
             if os.path.isfile(path) and (
@@ -220,7 +220,7 @@ def choose_servers(setup: Setup) -> ServerChoice:
         setup.paths,
         setup.cwd,
         mcp_config=named_servers(setup),
-        bundled=bundled("mcp.json"),
+        bundled=Paths.bundled("mcp.json"),
         on=WITH_A_MODEL if not arguments.no_mcp and _is_answered(setup) else None,
         only=arguments.mcp or (),
         none=arguments.no_mcp,

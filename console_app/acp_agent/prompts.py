@@ -13,7 +13,7 @@ from acp import schema
 
 from console_app.console import files
 from console_app.domain import Attachment, UserMessage, errors, one_line
-from console_app.mcp_client import MOST_TEXT
+from console_app.mcp_client import Composer
 
 _LINES = re.compile(r"L(\d{1,9})(?:[:-]L?(\d{1,9}))?")
 Block = (
@@ -38,9 +38,9 @@ async def message_of(
     FanoutError."""
     composed = await attachments.compose(words)
     own = [one for block in blocks if (one := await _attached(block, attachments, edited)) is not None]
-    if sum(len(one.text) for one in own) > MOST_TEXT:
+    if sum(len(one.text) for one in own) > Composer.MOST_TEXT:
         raise errors.AttachmentError(
-            f"what goes with this is too large together: a message carries {MOST_TEXT:,} characters"
+            f"what goes with this is too large together: a message carries {Composer.MOST_TEXT:,} characters"
         )
     message = composed.message
     return message.model_copy(update={"attachments": (*message.attachments, *own)}), composed.notices

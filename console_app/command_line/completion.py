@@ -21,7 +21,7 @@ from typing import Any, cast
 from console_app.command_line.commands import COMMANDS, CONSOLE, CommandSpec, Words
 from console_app.command_line.flags import Flag
 from console_app.command_line.parser import find_word
-from console_app.config.files import Paths, bundled, disk, project_mcp
+from console_app.config.files import Paths, disk
 from console_app.domain import one_line, safe_text
 from console_app.sessions import recent_models, recent_sessions
 
@@ -83,8 +83,8 @@ def _models(paths: Paths) -> Iterator[Candidate]:
 
 
 def _servers(paths: Paths, mcp_config: str) -> Iterator[Candidate]:
-    places = (paths.mcp, bundled("mcp.json"))
-    files = [Path(mcp_config).expanduser()] if mcp_config else [*project_mcp(Path.cwd()), *places]
+    places = (paths.mcp, Paths.bundled("mcp.json"))
+    files = [Path(mcp_config).expanduser()] if mcp_config else [*Paths.project_mcp(Path.cwd()), *places]
     table = next((_table(file, "JSON") for file in files if os.path.exists(file)), dict[str, Any]())
     servers: Any = table.get("mcpServers", table.get("servers", table))
     for name, fields in safe_text.as_object(servers).items():

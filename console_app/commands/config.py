@@ -18,7 +18,7 @@ from typing import Any, cast
 from console_app import wiring
 from console_app.command_line import json_outputs
 from console_app.commands.standard_output import write_out
-from console_app.config.files import Paths, bundled, disk, project_mcp, project_settings
+from console_app.config.files import Paths, disk
 from console_app.config.secrets import Redactor, child_environment
 from console_app.config.settings import MEANINGS, LayeredSettings, own_settings, unknown_variables
 from console_app.domain import ConfigError, UsageError, one_line, plural, safe_text, visible
@@ -118,20 +118,21 @@ def _validate(setup: Setup) -> int:
 
 
 def _places(paths: Paths, cwd: Path) -> json_outputs.PlacesReport:
+    projects = Paths.project_mcp(cwd)
     named = {
         "settings": paths.settings,
         "servers": paths.mcp,
         "themes": paths.themes,
-        "project settings": project_settings(cwd),
-        "project servers": next((path for path in project_mcp(cwd) if os.path.exists(path)), project_mcp(cwd)[0]),
+        "project settings": Paths.project_settings(cwd),
+        "project servers": next((path for path in projects if os.path.exists(path)), projects[0]),
         "trust": paths.trust,
         "files of tools": paths.files,
         "log": paths.log,
         "logs of servers": paths.server_logs,
         "prompt history": paths.history,
         "sessions": paths.sessions,
-        "bundled themes": bundled("themes"),
-        "bundled mcp": bundled("mcp.json"),
+        "bundled themes": Paths.bundled("themes"),
+        "bundled mcp": Paths.bundled("mcp.json"),
     }
     return json_outputs.PlacesReport(
         places=tuple(
@@ -206,7 +207,7 @@ def _edit(paths: Paths, cwd: Path, *, project: bool = False) -> Path:
 
 
 def _file(paths: Paths, cwd: Path, *, project: bool) -> Path:
-    return project_settings(cwd) if project else paths.settings
+    return Paths.project_settings(cwd) if project else paths.settings
 
 
 def _listed(layered: LayeredSettings, *, as_json: bool) -> Iterator[str]:

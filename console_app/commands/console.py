@@ -19,7 +19,7 @@ from console_app import wiring
 from console_app.commands.sessions import page_of
 from console_app.commands.standard_output import write_out
 from console_app.config import trust
-from console_app.config.files import bundled, trusted
+from console_app.config.files import Paths, trusted
 from console_app.config.machine import write_report
 from console_app.config.servers import ServerChoice
 from console_app.config.settings import OwnSettings, UserRules, own_settings
@@ -219,7 +219,7 @@ class ConsoleParts:
             project_trust=trust.ProjectTrust(
                 *(setup.paths, setup.cwd, setup.environ),
                 settings_wait=setup.layered.project is not None and bool(setup.layered.project.lines),
-                bundled=bundled("mcp.json"),
+                bundled=Paths.bundled("mcp.json"),
             ),
             hub=self._hub,
             redact=setup.redactor.clean,

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from console_app import wiring
 from console_app._version import __version__
 from console_app.commands.standard_output import write_out
-from console_app.config.files import Paths, project_settings
+from console_app.config.files import Paths
 from console_app.config.machine import child_programs, extras
-from console_app.config.secrets import Redactor, redactor_in_use
+from console_app.config.secrets import Redactor
 from console_app.config.settings import unknown_variables
 from console_app.domain import ConfigError, FanoutError, one_line, plural
 from console_app.records import asdict, dataclass, replace
@@ -217,7 +217,7 @@ async def run(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> Ru
 def without_settings(arguments: Namespace, error: ConfigError) -> int:
     from console_app.domain import safe_text
 
-    broken = _cleaned(broken_configuration(error), redactor_in_use(os.environ))
+    broken = _cleaned(broken_configuration(error), Redactor.in_use(os.environ))
     findings = [*local_findings(Paths.find()), broken]
     for line in [safe_text.json_line(_report(findings))] if arguments.json else lines(findings):
         write_out(line + "\n")
@@ -225,7 +225,7 @@ def without_settings(arguments: Namespace, error: ConfigError) -> int:
 
 
 def _configuration(setup: Setup) -> Iterator[Finding]:
-    for path in (setup.paths.settings, project_settings(setup.cwd)):
+    for path in (setup.paths.settings, Paths.project_settings(setup.cwd)):
         if path.exists():
             yield Finding("Configuration", "settings", "fine", str(path))
     try:

@@ -193,16 +193,16 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
 
 async def call(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     from console_app.engine import ManualCallsProvider
-    from console_app.headless import NamedTools, read_calls, servers
+    from console_app.headless import servers
 
-    calls = read_calls(setup.arguments.words)
+    calls = servers.read_calls(setup.arguments.words)
     chosen = wiring.choose_servers(setup)
     for note in (*setup.layered.notes, *chosen.notes):
         output.error_line(note)
     chosen = chosen.needed_for([one.label for one in calls])
     hub = wiring.build_hub(setup, chosen)
     async with servers.running(hub, interrupts.to_end):
-        tools = NamedTools(hub, calls)
+        tools = servers.NamedTools(hub, calls)
         provider = ManualCallsProvider(calls, [partial(tools.tool_of, one) for one in calls])
         rules = wiring.build_gate(setup, chosen, headless=True).rules
         gate = ManualCallsProvider.gate(setup.settings.approval_mode, rules)

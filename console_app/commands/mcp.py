@@ -15,7 +15,7 @@ from console_app.commands import junit
 from console_app.commands.asking import agreed
 from console_app.commands.junit import Case
 from console_app.config import trust
-from console_app.config.files import bundled, trusted
+from console_app.config.files import Paths, trusted
 from console_app.config.secrets import Redactor, secret_sources
 from console_app.config.servers import ServerFile, command_problem, mcp_edit
 from console_app.domain import ToolSpec, UsageError, one_line, safe_text, visible
@@ -169,7 +169,7 @@ async def trust_project(setup: Setup, output: OutputStreams, interrupts: Interru
     if by_server and words and not Path(words[0]).exists() and not words[0].endswith((".json", ".toml")):
         return await _trust_tools(setup, output, interrupts, words[0])
     again = "fanout mcp trust" if by_server else trusted.IN_A_SHELL
-    project = trust.ProjectTrust(setup.paths, setup.cwd, setup.environ, bundled=bundled("mcp.json"))
+    project = trust.ProjectTrust(setup.paths, setup.cwd, setup.environ, bundled=Paths.bundled("mcp.json"))
     files = project.named(words)
     unreadable = project.unreadable()
     for line in unreadable:

@@ -11,7 +11,7 @@ from console_app.domain import amounts
 from console_app.domain import events as ev
 from console_app.domain.amounts import plural
 from console_app.domain.safe_text import one_line
-from console_app.domain.tools import CallState, Outcome
+from console_app.domain.tools import CallOrigin, CallState, Outcome
 from console_app.domain.transcript import CallView, ToModel, verdicts
 
 _STATES = {
@@ -20,6 +20,11 @@ _STATES = {
     CallState.QUEUED: ("·", "queued"),
     CallState.RUNNING: ("", "running"),
     CallState.FINISHED: ("·", "ended"),
+}
+ORIGINS: dict[CallOrigin, str] = {
+    "native": "native call",
+    "text": "call read from text",
+    "provider": "run by the provider itself",
 }
 NEEDS = ("needs approval", "needs input")
 _MAIN = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import struct
 
+SENT = frozenset({"image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp"})  # types that APIs take
 LARGEST_FILE = 40_000_000  # bytes that are read to be made smaller
 MOST_PIXELS = 100_000_000  # of one that is decoded: 400 MB
 WIDEST = 2_000  # pixels of the longest side: with many pictures Anthropic refuses more

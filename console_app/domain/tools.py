@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from console_app.domain import amounts
+from console_app.domain import amounts, picture_size
 from console_app.domain.schema import object_of
 from console_app.records import dataclass
 
@@ -153,9 +153,6 @@ class ToolCall(Frozen):
     whole: bool = True  # its arguments were read whole; else `{}` stands in their place, and must not run
 
 
-PICTURES = frozenset({"image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp"})  # that APIs take
-
-
 class Artifact(Frozen):
     """A file that a call made: kept on disk, named on screen, never base64 in the conversation."""
 
@@ -168,7 +165,7 @@ class Artifact(Frozen):
 
     @property
     def is_picture(self) -> bool:
-        return bool(self.path) and self.mime in PICTURES
+        return bool(self.path) and self.mime in picture_size.SENT
 
     @property
     def picture_facts(self) -> str:

@@ -32,6 +32,11 @@ def length_of(line: str, most: int) -> int:
     return LONGEST_PAGE if "open http" in line else most
 
 
+def is_web_link(url: str) -> bool:
+    """Tell whether a link may be opened from the screen: http and https only."""
+    return url.lower().startswith(("http://", "https://"))
+
+
 def is_web_page(url: str) -> bool:
     """Tell whether it is an http or https address that can mean only one thing."""
     return _parts(url) is not None

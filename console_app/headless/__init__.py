@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from console_app.headless.output import OutputStreams as OutputStreams
     from console_app.headless.run import RunEnding as RunEnding
     from console_app.headless.run import run_turn as run_turn
-    from console_app.headless.servers import NamedTools as NamedTools
-    from console_app.headless.servers import read_calls as read_calls
     from console_app.headless.writers import Output as Output
     from console_app.headless.writers import RunReport as RunReport
     from console_app.headless.writers import call_line as call_line

@@ -30,7 +30,7 @@ from console_app.domain import (
     web_address,
 )
 from console_app.domain import events as ev
-from console_app.domain.rules import parse_rule
+from console_app.domain import rules as written
 from console_app.domain.schema import forms
 from console_app.domain.settings import VENDOR_URLS
 from console_app.domain.transcript import results, times
@@ -490,7 +490,7 @@ class LineConsole:
         action = next((one for one in get_args(Action) if one == word), None)
         if action is not None and number.strip():
             try:
-                text = str(parse_rule(number.strip()))
+                text = str(written.parse_rule(number.strip()))
             except ValueError as error:
                 wrong = f"{one_line(number.strip(), 60)} is no rule: {error}"
                 raise UsageError(wrong, "As in: /permissions allow notes.*") from None

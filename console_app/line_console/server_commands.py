@@ -15,7 +15,7 @@ from console_app.console.reports import wire_text
 from console_app.console.servers import HubSwitches, Offered, Pings
 from console_app.domain import Level, UsageError, amounts, one_line, plural
 from console_app.line_console.narrator import LineUi
-from console_app.mcp_client import Hub, PromptArgument, ServerStatus, read_attachments
+from console_app.mcp_client import Composer, Hub, PromptArgument, ServerStatus
 from console_app.mcp_client.offering import typed_names
 from console_app.records import replace
 
@@ -155,7 +155,7 @@ class ServerCommands:
 
     async def read(self, server: str, uri: str) -> None:
         """Says a resource. Raises ServerError."""
-        for part in await read_attachments(self._hub, server, uri):
+        for part in await Composer(self._hub).attachments(server, uri):
             facts = ", ".join(word for word in (part.name, part.mime, amounts.size(part.size)) if word)
             self._d.say(f"{one_line(part.uri, 200)}: {one_line(facts, 200)}")
             self._d.say(part.text or (f"Saved as {part.path}" if part.path else "It is empty."))

@@ -10,10 +10,7 @@ if TYPE_CHECKING:
     from console_app.mcp_client.connecting.status import ServerStatus as ServerStatus
     from console_app.mcp_client.hub import Hub as Hub
     from console_app.mcp_client.hub import HubSwitch as HubSwitch
-    from console_app.mcp_client.offering.composing import MOST_TEXT as MOST_TEXT
-    from console_app.mcp_client.offering.composing import compose as compose
-    from console_app.mcp_client.offering.composing import names_something as names_something
-    from console_app.mcp_client.offering.composing import read_attachments as read_attachments
+    from console_app.mcp_client.offering.composing import Composer as Composer
     from console_app.mcp_client.offering.offers import PromptArgument as PromptArgument
     from console_app.mcp_client.offering.offers import PromptMessage as PromptMessage
     from console_app.mcp_client.offering.offers import Resource as Resource

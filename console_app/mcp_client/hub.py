@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import re
 import time
 from collections import defaultdict
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from console_app.config.secrets import Credentials, FileCredentials, Redactor
 from console_app.config.servers import Item, Kind, ServerConfig
-from console_app.domain import Level, ToolResult, ToolSpec, errors, one_line, ports, visible
+from console_app.domain import FanoutError, Level, ToolResult, ToolSpec, errors, one_line, ports, visible
 from console_app.mcp_client.connecting.asking import Asking
 from console_app.mcp_client.connecting.channel import launch
 from console_app.mcp_client.connecting.connection import RETRY_DELAYS, Connection, Shared
@@ -36,6 +37,7 @@ from console_app.mcp_client.transport import Guard
 if TYPE_CHECKING:
     from mcp_types import Tool
 
+log = logging.getLogger(__name__)
 
 LONGEST_NAME = 64  # characters of a tool's name, the least that a provider allows
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
@@ -313,10 +315,15 @@ class Hub:
 
     async def complete(
         self, ref: ServerPrompt | ResourceTemplate, argument: str, value: str, others: Mapping[str, str] | None = None
-    ) -> list[str]:
-        """Return what the server proposes for `argument`, of which `value` is typed; `others` are filled in."""
-        async with self.connection(ref.server).catalogue.asked() as session:
-            return await session.complete(ref, argument, value, others or {})
+    ) -> Sequence[str]:
+        """Return what the server proposes for `argument`, of which `value` is typed; `others` are filled in. Nothing
+        where it can't be asked."""
+        try:
+            async with self.connection(ref.server).catalogue.asked() as session:
+                return await session.complete(ref, argument, value, others or {})
+        except FanoutError as error:
+            log.info("no completion: %s", error)
+            return ()
 
     async def read_resource(self, server: str, uri: str) -> list[ResourceContent]:
         async with self.connection(server).catalogue.asked() as session:

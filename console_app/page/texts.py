@@ -12,8 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from console_app.domain import Artifact, picture_size, plural, safe_text, visible
-from console_app.tui.lineview import is_web_link
+from console_app.domain import Artifact, picture_size, plural, safe_text, visible, web_address
 
 LONGEST = 200_000  # characters of one text that are on the page
 LONGEST_CODE = 20_000  # characters that are coloured
@@ -121,7 +120,7 @@ def _parser() -> Any:
 
     made = MarkdownIt("commonmark", {"html": False, "maxNesting": 20, "highlight": coloured})
     made.enable(["table", "strikethrough"])
-    made.validateLink = is_web_link
+    made.validateLink = web_address.is_web_link
     made.add_render_rule("image", _image)
     made.add_render_rule("link_open", _link)
     made.add_render_rule("th_open", _cell)

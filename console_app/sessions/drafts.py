@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from console_app.config.files import disk
 from console_app.config.machine import process_runs
-from console_app.config.secrets import has_key
+from console_app.config.secrets import Redactor
 from console_app.domain import ConfigError
 from console_app.records import dataclass, field
 
@@ -46,7 +46,7 @@ class PromptDrafts:
         """Keep a draft in place of the one before, unless it has no text. A command that holds a key stays in memory,
         as in the history."""
         whole = " ".join((draft.text, *draft.pastes.values()))
-        if not draft.text or (draft.text.startswith("/") and has_key(whole)):
+        if not draft.text or (draft.text.startswith("/") and Redactor.has_key(whole)):
             self.forget(session_id)
             if draft.text:
                 self._kept[session_id] = draft

@@ -15,17 +15,6 @@ from console_app.textcalls.model import ToolSignature, WrittenCall
 from console_app.textcalls.patterns import lazily
 from console_app.textcalls.tool_schemas import ToolSchemas
 
-
-@dataclass(frozen=True)
-class ResultForModel:
-    """A result as a model is told it: `index` counts from 0, `status` is a word such as ok or error."""
-
-    index: int
-    name: str
-    status: str
-    content: str
-
-
 _EXAMPLES = (
     WrittenCall("first_tool", {"parameter_1": "value 1", "parameter_2": 2}),
     WrittenCall("second_tool", {"parameter_1": "a text\nof two lines"}),
@@ -55,22 +44,6 @@ _RULES = (
 )
 
 
-def system_section(dialect: str, tools: Sequence[ToolSignature], parallel: bool) -> str:
-    """Return the part of the system prompt that presents `tools`; `parallel`: several calls in one reply are wanted."""
-    dialect = dialect if dialect in FAMILIES else "hermes_json"
-    if dialect == "roo_xml":
-        described = ["You can call these tools.", *map(_roo_tool, tools)]
-    else:
-        told = [{"name": one.name, "description": one.description, "parameters": dict(one.parameters)} for one in tools]
-        lines = [json.dumps({"type": "function", "function": one}, ensure_ascii=False) for one in told]
-        listed = ["You can call these tools, given one a line as JSON:", "<tools>", *lines, "</tools>"]
-        described = ["\n".join(listed)]
-    title = "A reply with two calls looks like this:" if parallel else "A call looks like this:"
-    example = FAMILIES[dialect].form.write(_EXAMPLES if parallel else _EXAMPLES[:1], ToolSchemas(()))
-    rules = f"{_PARALLEL if parallel else _SINGLE} {_RULES}"
-    return "\n\n".join(("# Tools", *described, _HOW.get(dialect, _BY_EXAMPLE), f"{title}\n{example}", rules))
-
-
 def _roo_tool(tool: ToolSignature) -> str:
     known, needed = json_schema.properties(tool.parameters), json_schema.required(tool.parameters)
     lines = [f"## {tool.name}", tool.description.strip(), "Parameters:" if known else "Parameters: none"]
@@ -97,24 +70,48 @@ _LABEL = lazily(r"^(?=(?:Observation|Thought|Action|Action Input|Final Answer):)
 _CLOSER = lazily(r"<(?=/?(?:tool_response|result)\b)", re.IGNORECASE)
 
 
-def render_results(dialect: str, results: Sequence[ResultForModel]) -> str:
-    """Return the one user turn that answers all calls of a reply, in call order.
+@dataclass(frozen=True, slots=True)
+class Prompting:
+    """What a model is told in one dialect."""
 
-    Texts carry no ids, so each result bears the number of its call (from 1), the tool and the status. Tags of results
-    within a result are broken with an entity, and labels are indented, so that no result can pretend to be another."""
-    ordered = sorted(results, key=lambda result: result.index)
-    if dialect in _LABELLED:
-        said = [(f"{one.index + 1}, {one.name}, {one.status}", _LABEL.sub("  ", one.content)) for one in ordered]
-        return "\n".join(f"Observation: [{head}] {text}" for head, text in said)
-    tag = "result" if dialect in ("qwen3_coder_xml", "roo_xml") else "tool_response"
-    body = "\n".join(
-        f'<{tag} id="{one.index + 1}" tool="{html.escape(one.name)}" status="{html.escape(one.status)}">\n'
-        f"{_CLOSER.sub('&lt;', one.content)}\n</{tag}>"
-        for one in ordered
-    )
-    return f"<tool_response>\n{body}\n</tool_response>" if tag == "result" else body
+    dialect: str
 
+    def section(self, tools: Sequence[ToolSignature], parallel: bool) -> str:
+        """Return the part of the system prompt that presents `tools`; `parallel`: several calls a reply are wanted."""
+        dialect = self.dialect if self.dialect in FAMILIES else "hermes_json"
+        if dialect == "roo_xml":
+            described = ["You can call these tools.", *map(_roo_tool, tools)]
+        else:
+            told = [
+                {"name": one.name, "description": one.description, "parameters": dict(one.parameters)} for one in tools
+            ]
+            lines = [json.dumps({"type": "function", "function": one}, ensure_ascii=False) for one in told]
+            listed = ["You can call these tools, given one a line as JSON:", "<tools>", *lines, "</tools>"]
+            described = ["\n".join(listed)]
+        title = "A reply with two calls looks like this:" if parallel else "A call looks like this:"
+        example = FAMILIES[dialect].form.write(_EXAMPLES if parallel else _EXAMPLES[:1], ToolSchemas(()))
+        rules = f"{_PARALLEL if parallel else _SINGLE} {_RULES}"
+        return "\n\n".join(("# Tools", *described, _HOW.get(dialect, _BY_EXAMPLE), f"{title}\n{example}", rules))
 
-def stop_strings(dialect: str) -> tuple[str, ...]:
-    """Return where a reply must end because the model would make up results; never the end of a call."""
-    return ("Observation:",) if dialect in _LABELLED else ("<tool_response", "Observation:")
+    def results(self, results: Sequence[tuple[str, str, str]]) -> str:
+        """Return the one user turn that answers all calls of a reply, in call order: each a tool, a status and a text.
+
+        Texts carry no ids, so each result bears the number of its call (from 1), the tool and the status. Tags of
+        results within a result are broken with an entity, and labels are indented: none can pretend to be another."""
+        numbered = list(enumerate(results, 1))
+        if self.dialect in _LABELLED:
+            said = [
+                (f"{n}, {tool}, {status}", _LABEL.sub("  ", text)) for n, (tool, status, text) in enumerate(results, 1)
+            ]
+            return "\n".join(f"Observation: [{head}] {text}" for head, text in said)
+        tag = "result" if self.dialect in ("qwen3_coder_xml", "roo_xml") else "tool_response"
+        body = "\n".join(
+            f'<{tag} id="{number}" tool="{html.escape(tool)}" status="{html.escape(status)}">\n'
+            f"{_CLOSER.sub('&lt;', text)}\n</{tag}>"
+            for number, (tool, status, text) in numbered
+        )
+        return f"<tool_response>\n{body}\n</tool_response>" if tag == "result" else body
+
+    def stops(self) -> tuple[str, ...]:
+        """Return where a reply must end because the model would make up results; never the end of a call."""
+        return ("Observation:",) if self.dialect in _LABELLED else ("<tool_response", "Observation:")

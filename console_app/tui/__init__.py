@@ -6,8 +6,8 @@ if TYPE_CHECKING:
     from console_app.tui.app import FanoutApp as FanoutApp
     from console_app.tui.app import StartupParts as StartupParts
     from console_app.tui.batch import BatchApp as BatchApp
-    from console_app.tui.main_screen.start.warm_up import WarmUp as WarmUp
     from console_app.tui.themes import load_themes as load_themes
+    from console_app.tui.warm_up import WarmUp as WarmUp
 else:
     from console_app.door import door
 

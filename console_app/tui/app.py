@@ -38,7 +38,6 @@ from console_app.tui.main_screen.base import Survival
 from console_app.tui.main_screen.start.startup_screen import StartupScreen
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.terminal.key_order import KeysInOrder
-from console_app.tui.terminal.questions import is_light_by_environment
 from console_app.tui.textual_internals import end_by_error, end_work, forget_toasts
 from console_app.tui.themes import LoadedTheme, StyleSheet, load_themes, themes_named
 from console_app.tui.widgets.too_small import TooSmall
@@ -113,7 +112,8 @@ class FanoutApp(KeysInOrder[int]):
         self._write_crash_report = start.write_crash_report
         self._make_chat: Callable[[], ChatScreen] | None = None
         self.asks_background = parts is not None and not parts.theme_is_set
-        self._is_light = self.asks_background and is_light_by_environment(os.environ)
+        ground = os.environ.get("COLORFGBG", "").rpartition(";")[2]  # `FG;BG` or `FG;default;BG`, of sixteen colours
+        self._is_light = self.asks_background and ground in ("7", "15")
         if isinstance(start, StartupParts):
             names = (start.theme, DEFAULT_THEME, LIGHT_THEME, SIXTEEN_COLOURS, SIXTEEN_ON_LIGHT)
             self._install_themes(start.theme, themes_named(names, start.theme_dirs), start.keymap)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from console_app.command_line.completion import names
-from console_app.config.files import Paths, bundled, project_mcp, project_settings
+from console_app.config.files import Paths
 from console_app.config.files.disk import MOST_TEXT
 from console_app.config.servers import choose_servers
 from console_app.config.settings import LayeredSettings, read_startup_settings
@@ -36,14 +36,14 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
 @pytest.mark.parametrize("what", HOSTILE)
 def test_a_projects_settings_are_read_within_bounds(paths: Paths, what: str) -> None:
     folder = Path.cwd()
-    HOSTILE[what](project_settings(folder))
+    HOSTILE[what](Paths.project_settings(folder))
     startup = read_startup_settings(paths, cwd=folder, flag=None, environ={})
     assert startup.theme == DEFAULT_THEME
     with pytest.raises(ConfigError, match=what) as raised:
         LayeredSettings.load(paths, cwd=folder, flags={}, environ={})
-    assert str(project_settings(folder)) in raised.value.line
+    assert str(Paths.project_settings(folder)) in raised.value.line
     (line,) = LayeredSettings.load(paths, cwd=folder, flags={}, environ={}, forgiving=True).wrong
-    assert str(project_settings(folder)) in line
+    assert str(Paths.project_settings(folder)) in line
     assert what in line
 
 
@@ -51,12 +51,12 @@ def test_a_projects_settings_are_read_within_bounds(paths: Paths, what: str) -> 
 def test_a_projects_servers_and_commands_are_read_within_bounds(paths: Paths, what: str) -> None:
     folder = Path.cwd()
     command = folder / ".fanout" / "commands" / "evil.md"
-    HOSTILE[what](project_mcp(folder)[0])
+    HOSTILE[what](Paths.project_mcp(folder)[0])
     HOSTILE[what](command)
-    choice = choose_servers(paths, folder, mcp_config=None, environ={}, bundled=bundled("mcp.json"))
+    choice = choose_servers(paths, folder, mcp_config=None, environ={}, bundled=Paths.bundled("mcp.json"))
     assert choice.bundled
     (note,) = choice.notes
-    assert str(project_mcp(folder)[0]) in note
+    assert str(Paths.project_mcp(folder)[0]) in note
     assert what in note
     [problem] = CustomCommands.find(paths, folder).problems
     assert str(command) in problem
@@ -67,9 +67,9 @@ def test_a_projects_servers_and_commands_are_read_within_bounds(paths: Paths, wh
 
 def test_completing_a_servers_name_reads_a_projects_file_within_bounds(paths: Paths) -> None:
     for what, make in HOSTILE.items():
-        make(project_mcp(Path.cwd())[0])
+        make(Paths.project_mcp(Path.cwd())[0])
         assert names("server") == [], what
-        project_mcp(Path.cwd())[0].unlink()
+        Paths.project_mcp(Path.cwd())[0].unlink()
 
 
 def test_a_file_that_was_named_may_be_a_pipe(paths: Paths) -> None:
@@ -78,7 +78,7 @@ def test_a_file_that_was_named_may_be_a_pipe(paths: Paths) -> None:
     os.close(writing)
     try:
         choice = choose_servers(
-            paths, Path.cwd(), mcp_config=Path(f"/dev/fd/{reading}"), environ={}, bundled=bundled("mcp.json")
+            paths, Path.cwd(), mcp_config=Path(f"/dev/fd/{reading}"), environ={}, bundled=Paths.bundled("mcp.json")
         )
     finally:
         os.close(reading)

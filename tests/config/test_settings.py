@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from console_app.config.files import Paths, project_settings
+from console_app.config.files import Paths
 from console_app.config.files.trusted import trust
 from console_app.config.settings import LayeredSettings, Settings, model, unknown_variables
 from console_app.domain.approvals import ApprovalMode, CallPolicy
@@ -35,7 +35,7 @@ def load(tmp_path: Path) -> Load:
         **flags: Any,
     ) -> LayeredSettings:
         paths, cwd = Paths.find({"FANOUT_HOME": str(tmp_path / "home")}), tmp_path / "work"
-        for path, text in ((paths.settings, user), (project_settings(cwd), project)):
+        for path, text in ((paths.settings, user), (Paths.project_settings(cwd), project)):
             if text:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text)
@@ -70,7 +70,11 @@ def test_a_flag_beats_the_environment_beats_the_project_beats_the_user(
         given["env"] = {"FANOUT_MAX_STEPS": "2"}
     if "project" in said:
         given["project"] = "max_steps = 3"
-        trust(Paths.find({"FANOUT_HOME": str(tmp_path / "home")}), project_settings(tmp_path / "work"), "max_steps = 3")
+        trust(
+            Paths.find({"FANOUT_HOME": str(tmp_path / "home")}),
+            Paths.project_settings(tmp_path / "work"),
+            "max_steps = 3",
+        )
     if "user" in said:
         given["user"] = "max_steps = 4"
     expected = {"flag": 1, "environment": 2, "project": 3, "user": 4, "default": 25}[strongest]
@@ -231,7 +235,7 @@ def test_what_a_projects_file_loosens_waits_until_that_very_file_is_trusted(
     assert "in force only where it tightens" in loaded.notes[0]
     assert "fanout trust" in loaded.notes[0]
 
-    paths, file = Paths.find({"FANOUT_HOME": str(tmp_path / "home")}), project_settings(tmp_path / "work")
+    paths, file = Paths.find({"FANOUT_HOME": str(tmp_path / "home")}), Paths.project_settings(tmp_path / "work")
     trust(paths, file, text)
     trusted = load(user=USER, project=text)
     assert (trusted.settings, trusted.rules) != (alone.settings, alone.rules)
@@ -381,7 +385,7 @@ def test_a_fault_is_named_and_forgiven_only_until_somebody_trusts_the_file(
     for name in ("max_steps", "modle", "keys"):
         assert (name in line) == (name in text)
     paths = Paths.find({"FANOUT_HOME": str(tmp_path / "home")})
-    trust(paths, project_settings(tmp_path / "work"))
+    trust(paths, Paths.project_settings(tmp_path / "work"))
     with pytest.raises(ConfigError):
         load(project=project, forgiving=True)
 

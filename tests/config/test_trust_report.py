@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.files import Paths, project_mcp, project_settings
+from console_app.config.files import Paths
 from console_app.config.files.trusted import is_trusted
 from console_app.config.trust import ProjectTrust
 from console_app.config.trust.trust_report import LONGEST_LINE
@@ -25,8 +25,8 @@ def write(project: ProjectTrust, argument: str) -> None:
     """The same long text in each file that takes trust."""
     entry = {"command": "sh", "args": ["-c", argument], "cwd": f"/{argument}", "env": {argument: "x"}}
     servers = {"mine": entry, "far": {"url": f"http://{argument}@evil.test/"}}
-    project_mcp(project.folder)[0].write_text(json.dumps({"mcpServers": servers}))
-    project_settings(project.folder).write_text(f'system_prompt = "{argument}"\n')
+    Paths.project_mcp(project.folder)[0].write_text(json.dumps({"mcpServers": servers}))
+    Paths.project_settings(project.folder).write_text(f'system_prompt = "{argument}"\n')
     (project.folder / ".fanout" / "commands" / "go.md").write_text(argument)
 
 
@@ -60,7 +60,7 @@ def test_which_files_wait_is_one_line(project: ProjectTrust) -> None:
 
 def test_fanouts_own_servers_need_no_trust_in_its_checkout(project: ProjectTrust) -> None:
     write(project, "x")
-    in_checkout = replace(project, bundled=project_mcp(project.folder)[0])
+    in_checkout = replace(project, bundled=Paths.project_mcp(project.folder)[0])
     assert in_checkout.survey()[0] == ".fanout/config.toml and a command of this project wait for your trust"
     assert replace(project, bundled=Path(__file__)).survey()[0] == project.survey()[0]
 
@@ -99,7 +99,7 @@ def test_a_script_that_is_named_is_shown_and_trusted_as_it_is(project: ProjectTr
 
 
 def test_a_script_that_is_a_device_is_never_trusted(project: ProjectTrust) -> None:
-    file = project_settings(project.folder)
+    file = Paths.project_settings(project.folder)
     file.write_text('model = "scripted//dev/zero"')
     assert project.waiting() == []
     assert "no file" in project.problems()[0]
@@ -107,7 +107,7 @@ def test_a_script_that_is_a_device_is_never_trusted(project: ProjectTrust) -> No
 
 
 def test_settings_that_only_tighten_are_not_told_of(project: ProjectTrust) -> None:
-    project_settings(project.folder).write_text('dispatch = "batch"\n')
+    Paths.project_settings(project.folder).write_text('dispatch = "batch"\n')
     tightening = ProjectTrust(project.known, project.folder, {}, settings_wait=False)
     assert (project.survey()[0], tightening.survey()[0]) == (
         ".fanout/config.toml of this project waits for your trust",
@@ -123,7 +123,7 @@ def test_what_decides_what_runs_and_what_of_yours_it_is_given_is_shown(project: 
         "sent": {"url": "https://evil.test/", "auth": {"type": "bearer", "token": "${MY_KEY}"}},
         "none": {"command": "python", "args": ["${NOT_SET:-x}"]},
     }
-    project_mcp(project.folder)[0].write_text(json.dumps({"mcpServers": servers}))
+    Paths.project_mcp(project.folder)[0].write_text(json.dumps({"mcpServers": servers}))
     environ = {"GITHUB_TOKEN": "canary-of-github", "MY_KEY": "canary-of-mine", "HOST": "evil.test"}
     (file,) = ProjectTrust(project.known, project.folder, environ).waiting()
     assert file.lines[1:] == (
@@ -147,7 +147,7 @@ def test_what_decides_what_runs_and_what_of_yours_it_is_given_is_shown(project: 
 
 @pytest.mark.parametrize("name", ["other.json", "../other.json"])
 def test_the_servers_that_its_settings_name_are_asked_for_too(project: ProjectTrust, name: str) -> None:
-    project_settings(project.folder).write_text(f'mcp_config = "{name}"\n')
+    Paths.project_settings(project.folder).write_text(f'mcp_config = "{name}"\n')
     (project.folder / name).write_text('{"mcpServers": {"evil": {"command": "sh"}}}')
     assert f".fanout/config.toml and {name} of" in project.survey()[0]
     settings, servers = project.waiting()

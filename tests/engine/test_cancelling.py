@@ -13,7 +13,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.chunks import CallClosed, CallDelta, CallOpened, FinishChunk, TextChunk
 from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import Outcome, ToolResult
-from console_app.domain.transcript import MOST_LIMITS, Transcript
+from console_app.domain.transcript import CallView, Transcript
 from console_app.engine import Turn
 from console_app.engine.activity import GRACE
 from tests.each import each
@@ -238,7 +238,7 @@ def test_news_puts_a_deadline_off_only_while_it_is_new_and_up_to_a_limit() -> No
         engine = engine_of(Model(calls(*({"says": kind} for kind in kinds))), Repeating(), call_timeout=2)
         events = await play(engine)
         assert outcomes(engine) == ["timed_out"] * 3
-        assert [round(event.duration_ms / 1000) for event in results_of(events)] == [2, 2, 2 * MOST_LIMITS]
+        assert [round(event.duration_ms / 1000) for event in results_of(events)] == [2, 2, 2 * CallView.MOST_LIMITS]
         assert "24 times its limit of 2.0 s, with news to the end" in tool_texts(engine)[2]
         assert foretold(events) == 3
 
@@ -261,7 +261,7 @@ def test_a_flood_of_new_lines_is_no_news_and_a_steady_stream_is() -> None:
         events = await play(engine)
         flood, steady = (event.duration_ms / 1000 for event in results_of(events))
         assert 5 < flood < 7
-        assert round(steady) == 5 * MOST_LIMITS
+        assert round(steady) == 5 * CallView.MOST_LIMITS
         assert foretold(events) == 2
 
     run(scene)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.files import project_mcp, project_settings
+from console_app.config.files import Paths
 from console_app.config.foreign import agents, hook_files, skills
 from tests.each import each
 from tests.headless.inside import Inside
 
 FILES = (
-    *(str(path) for path in (*project_mcp(Path()), project_settings(Path()))),
+    *(str(path) for path in (*Paths.project_mcp(Path()), Paths.project_settings(Path()))),
     *(f"{name}/x.md" for name in (*agents.FOLDERS, ".fanout/commands", ".claude/commands")),
     *(f"{name}/x/{skills.FILE}" for name in skills.FOLDERS),
     f"{skills.PLUGINS}/x/{skills.PLUGIN_FILE}",

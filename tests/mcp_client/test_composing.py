@@ -10,11 +10,10 @@ from console_app.config.servers import ServerConfig
 from console_app.domain.errors import FanoutError, ServerError, UsageError
 from console_app.domain.messages import UserMessage
 from console_app.mcp_client import (
+    Composer,
     PromptArgument,
     ResourceTemplate,
     ServerPrompt,
-    compose,
-    names_something,
 )
 from console_app.mcp_client.offering.typed_names import Mention, mentions, typed_names, written_arguments, written_uri
 from tests.mcp_client.conftest import Bench, StartHub, faulty, program
@@ -33,15 +32,15 @@ async def offering(start_hub: StartHub, *more: str, **fields: object) -> Bench:
 async def test_a_text_that_names_nothing_is_itself(start_hub: StartHub) -> None:
     bench = await offering(start_hub)
     for text in ("hello", "mail bob@notes:x", "@nobody:note://1", "/etc/hosts:1 what is it?", "@notes:", "/help me"):
-        assert not names_something(bench.hub, text)
-        assert await compose(bench.hub, text) == UserMessage(content=text)
+        assert not Composer(bench.hub).names_something(text)
+        assert await Composer(bench.hub).compose(text) == UserMessage(content=text)
 
 
 async def test_resources_are_read_and_attached_once_each(start_hub: StartHub) -> None:
     bench = await offering(start_hub)
     text = "Compare @notes:note://1 with @notes:note://2, (@notes:note://1) please."
-    assert names_something(bench.hub, text)
-    message = await compose(bench.hub, text)
+    assert Composer(bench.hub).names_something(text)
+    message = await Composer(bench.hub).compose(text)
     assert message.content == text
     assert [(one.uri, one.mime, one.size, one.text) for one in message.attachments] == [
         ("note://1", "text/plain", 10, "the note 1"),
@@ -51,7 +50,7 @@ async def test_resources_are_read_and_attached_once_each(start_hub: StartHub) ->
 
 async def test_bytes_are_a_file_that_the_text_names(start_hub: StartHub) -> None:
     bench = await offering(start_hub)
-    (picture,) = (await compose(bench.hub, "What is on @notes:note://picture ?")).attachments
+    (picture,) = (await Composer(bench.hub).compose("What is on @notes:note://picture ?")).attachments
     assert (picture.mime, picture.size) == ("image/png", 8)
     assert picture.path.endswith(".png")
     assert picture.path in picture.text
@@ -73,7 +72,7 @@ async def test_bytes_are_a_file_that_the_text_names(start_hub: StartHub) -> None
 async def test_what_can_not_be_sent_says_why(start_hub: StartHub, text: str, why: str) -> None:
     bench = await offering(start_hub)
     with pytest.raises(FanoutError) as raised:
-        await compose(bench.hub, text)
+        await Composer(bench.hub).compose(text)
     assert why in raised.value.line
 
 
@@ -81,21 +80,21 @@ async def test_a_resource_that_is_switched_off_is_not_read(start_hub: StartHub) 
     bench = await offering(start_hub)
     bench.hub.select({("notes", "resource", "note://1")})
     with pytest.raises(ServerError, match="note://1 is switched off"):
-        await compose(bench.hub, "@notes:note://1")
+        await Composer(bench.hub).compose("@notes:note://1")
 
 
 async def test_a_server_that_has_gone_says_so(start_hub: StartHub) -> None:
     bench = await offering(start_hub)
     await bench.hub.set_enabled("notes", False)
     with pytest.raises(ServerError, match="The server notes is disabled"):
-        await compose(bench.hub, "@notes:note://1")
+        await Composer(bench.hub).compose("@notes:note://1")
     with pytest.raises(ServerError, match="notes has no prompt review now"):
-        await compose(bench.hub, "/notes:review python")
+        await Composer(bench.hub).compose("/notes:review python")
 
 
 async def test_a_prompt_of_a_server_is_the_message_with_what_is_embedded_attached(start_hub: StartHub) -> None:
     bench = await offering(start_hub)
-    message = await compose(bench.hub, '/notes:review python style="short and kind"')
+    message = await Composer(bench.hub).compose('/notes:review python style="short and kind"')
     assert message.source == '/notes:review python style="short and kind"'
     assert message.content == "User: Review this python, short and kind.\n\nAssistant: Which part?"
     text, picture = message.attachments
@@ -108,18 +107,18 @@ async def test_hostile_names_can_be_typed(start_hub: StartHub) -> None:
     bench = await offering(start_hub, "hostile")
     (typed,) = (name for name in bench.hub.typed_prompts() if "red" in name)
     assert typed == "notes:red_click_app.quit_x_/_52_c_eA"
-    assert (await compose(bench.hub, f"/{typed}")).content == "a hostile prompt"
+    assert (await Composer(bench.hub).compose(f"/{typed}")).content == "a hostile prompt"
     uri = next(one.uri for one in bench.hub.resources() if "\x1b" in one.uri)
-    (read,) = (await compose(bench.hub, f"look at {bench.hub.mention('notes', uri)} now")).attachments
+    (read,) = (await Composer(bench.hub).compose(f"look at {bench.hub.mention('notes', uri)} now")).attachments
     assert read.uri == uri
 
 
 async def test_a_server_without_any_of_it_is_no_trouble(start_hub: StartHub) -> None:
     bench = await start_hub(faulty("plain", name="odd"), ServerConfig(name="off", command="x", disabled=True))
     with pytest.raises(ServerError, match="odd: Method not found"):
-        await compose(bench.hub, "@odd:note://1")
+        await Composer(bench.hub).compose("@odd:note://1")
     with pytest.raises(ServerError, match="The server off is disabled"):
-        await compose(bench.hub, "@off:note://1")
+        await Composer(bench.hub).compose("@off:note://1")
 
 
 @given(st.lists(NAMES, unique=True, max_size=8))

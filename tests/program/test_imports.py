@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import console_app
-from console_app.tui.main_screen.start.warm_up import MODULES
+from console_app.tui.warm_up import MODULES
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 

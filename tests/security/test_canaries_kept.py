@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import pytest
 
-from console_app.config.files import Paths, bundled
+from console_app.config.files import Paths
 from console_app.config.secrets import secret_sources as ss
 from console_app.config.servers import ServerConfig, read_mcp_config
 from console_app.config.settings import Settings
@@ -162,7 +162,7 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Used]:
         server.script(
             Answer(Text(f"They are {' '.join(CANARIES)}."), arguments), Answer(Text(" ".join(reversed(CANARIES))))
         )
-        servers = ("--mcp-config", str(bundled("mcp.json")), "--mcp", "calculator")
+        servers = ("--mcp-config", str(Paths.bundled("mcp.json")), "--mcp", "calculator")
         said = fanout.run(*modes[:-1], *servers, "--", "two", env=env)
         assert said.code == 0, said.err
         yield Used(before, done.events[0]["session_id"], url, fanout, said.events[0]["session_id"])

@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.config.secrets import HIDDEN, RedactedStream, Redactor, has_key
+from console_app.config.secrets import RedactedStream, Redactor
 from tests.each import each
 
 ROOT = Path(__file__).parents[2]
@@ -62,11 +62,11 @@ def test_a_key_of_each_maker_is_hidden_wherever_it_stands(maker: str) -> None:
     key = KEYS[maker]
     for place in PLACES:
         cleaned = Redactor().clean(place.format(key))
-        assert HIDDEN in cleaned
+        assert Redactor.HIDDEN in cleaned
         assert LETTERS[:12] not in cleaned
         assert HEX[:12] not in cleaned
         assert key[-12:] not in cleaned
-    assert has_key(f"/connect openai {key}")
+    assert Redactor.has_key(f"/connect openai {key}")
 
 
 @each(
@@ -86,7 +86,7 @@ def test_a_key_of_each_maker_is_hidden_wherever_it_stands(maker: str) -> None:
 @each("value", [LETTERS[:40], LETTERS[:11] + "7x", HEX[:16], "dXNlcjpwYXNzd29yZA=="])
 def test_what_stands_where_keys_do_is_hidden(written: str, value: str) -> None:
     cleaned = Redactor().clean(written.format(value))
-    assert HIDDEN in cleaned
+    assert Redactor.HIDDEN in cleaned
     assert value.rstrip("=") not in cleaned
 
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.config.machine import log_to
-from console_app.config.secrets import HIDDEN, RedactedStream, Redactor, UserCredentials, redactor_in_use
+from console_app.config.secrets import RedactedStream, Redactor, UserCredentials
 from console_app.config.servers import ServerConfig
 from console_app.mcp_client.connecting.server_log import ServerLog
 from tests.each import each
@@ -52,7 +52,7 @@ def left(text: str, secret: str) -> bool:
 )
 def test_every_form_of_a_secret_is_hidden(written: str) -> None:
     cleaned = Redactor([SECRET]).clean(f"before {written} after")
-    assert HIDDEN in cleaned
+    assert Redactor.HIDDEN in cleaned
     assert "w+rd" not in cleaned
     assert "772b7264" not in cleaned.lower()
     assert cleaned.startswith("before ")
@@ -64,9 +64,9 @@ def test_base64_hides_it_wherever_it_begins(secret: str, before: bytes, after: b
     encode = base64.urlsafe_b64encode if url_safe else base64.b64encode
     whole = encode(before + secret.encode() + after).decode()
     cleaned = Redactor([secret]).clean(f"[{whole}]")
-    assert HIDDEN in cleaned
+    assert Redactor.HIDDEN in cleaned
     # At either end a character may hold bits of two bytes: no whole byte of the secret is to be had from what is left.
-    assert len(cleaned) - len(HIDDEN) - 2 <= len(whole) - (len(secret.encode()) * 8 // 6 - 2)
+    assert len(cleaned) - len(Redactor.HIDDEN) - 2 <= len(whole) - (len(secret.encode()) * 8 // 6 - 2)
 
 
 @given(st.lists(secrets_of_any_kind, min_size=1, max_size=4), st.data())
@@ -89,7 +89,7 @@ def test_a_line_without_an_end_is_cut_beside_a_secret(cut: int) -> None:
     assert len(text) >= 20_000
     assert "can" not in text + stream.rest
     text += stream.feed(b"canary-in-a-long-line"[cut:] + b" and on\n")
-    assert text.endswith(f"{HIDDEN} and on\n")
+    assert text.endswith(f"{Redactor.HIDDEN} and on\n")
 
 
 def test_bytes_that_are_no_text_stay_what_they_were() -> None:
@@ -108,7 +108,7 @@ def test_a_certificate_of_many_lines_is_hidden_line_by_line() -> None:
     body = [base64.b64encode(bytes([n]) * 48).decode() for n in range(60)]
     key = "\n".join(["-----BEGIN KEY-----", *body, "-----END KEY-----"])
     redactor = Redactor([key])
-    assert redactor.clean(f"a {key} b") == f"a {HIDDEN} b"
+    assert redactor.clean(f"a {key} b") == f"a {Redactor.HIDDEN} b"
     assert body[7] not in redactor.clean(f"10:00 line: {body[7]}\n")
     assert body[7] not in redactor.clean(json.dumps({"key": key}))
 
@@ -131,7 +131,7 @@ def test_a_server_of_mcp_json_says_what_is_secret_of_it() -> None:
         "header-canary",
         "client-canary",
     ):
-        assert redactor.clean(f"<{canary}>") == f"<{HIDDEN}>", canary
+        assert redactor.clean(f"<{canary}>") == f"<{Redactor.HIDDEN}>", canary
     assert redactor.clean("public-id host.test") == "public-id host.test"
     program = ServerConfig(
         name="p",
@@ -139,8 +139,9 @@ def test_a_server_of_mcp_json_says_what_is_secret_of_it() -> None:
         args=("--api-key", "flag-canary", "--token=eq-canary", "plain-word"),
         env={"ANY": "env-canary"},
     )
-    redactor = Redactor(program.secrets())
-    assert redactor.clean("flag-canary eq-canary env-canary plain-word") == f"{HIDDEN} {HIDDEN} {HIDDEN} plain-word"
+    redactor, hidden = Redactor(program.secrets()), Redactor.HIDDEN
+    cleaned = redactor.clean("flag-canary eq-canary env-canary plain-word")
+    assert cleaned == f"{hidden} {hidden} {hidden} plain-word"
 
 
 def test_what_a_server_talks_about_is_not_hidden_from_the_model() -> None:
@@ -155,7 +156,7 @@ def test_what_a_server_talks_about_is_not_hidden_from_the_model() -> None:
     text = "my-project in /srv/none/such"
     assert redactor.without_known_in({"a": [text, 5], "token-canary": "a1b2c3d4e5f6a7b8c9"}) == {
         "a": [text, 5],
-        HIDDEN: HIDDEN,
+        Redactor.HIDDEN: Redactor.HIDDEN,
     }
 
 
@@ -171,10 +172,10 @@ def test_a_token_that_was_read_or_kept_is_known(tmp_path: Path) -> None:
         "mcp a",
         json.dumps({"tokens": {"access_token": "kept-canary"}, "metadata": {"token_endpoint": "https://a.test/t"}}),
     )
-    assert redactor.clean("kept-canary https://a.test/t") == f"{HIDDEN} https://a.test/t"
+    assert redactor.clean("kept-canary https://a.test/t") == f"{Redactor.HIDDEN} https://a.test/t"
     again = Redactor()
     assert UserCredentials(file, again).read("mcp a")
-    assert again.clean("kept-canary") == HIDDEN
+    assert again.clean("kept-canary") == Redactor.HIDDEN
 
 
 def test_the_log_and_the_last_words_know_what_was_learnt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,11 +185,11 @@ def test_the_log_and_the_last_words_know_what_was_learnt(tmp_path: Path, monkeyp
         redactor = Redactor()
         log_to(tmp_path / "fanout.log", redactor=redactor)
         redactor.add("late-canary")
-        assert redactor_in_use({}) is redactor
+        assert Redactor.in_use({}) is redactor
         logging.getLogger("x").warning("%s", {"a": "late-canary"}, stack_info=True)
         root.handlers[0].flush()
         assert "late-canary" not in (tmp_path / "fanout.log").read_text()
-        assert HIDDEN in (tmp_path / "fanout.log").read_text()
+        assert Redactor.HIDDEN in (tmp_path / "fanout.log").read_text()
     finally:
         for handler in root.handlers[:]:
             if handler not in before:
@@ -199,7 +200,7 @@ def test_the_log_and_the_last_words_know_what_was_learnt(tmp_path: Path, monkeyp
         logging.captureWarnings(False)
         logging.raiseExceptions = True
     monkeypatch.setattr(root, "handlers", [])
-    assert redactor_in_use({"A_TOKEN": "other-canary"}).clean("other-canary") == HIDDEN
+    assert Redactor.in_use({"A_TOKEN": "other-canary"}).clean("other-canary") == Redactor.HIDDEN
 
 
 def test_a_server_log_hides_a_secret_that_came_in_two_pieces(tmp_path: Path) -> None:
@@ -207,11 +208,11 @@ def test_a_server_log_hides_a_secret_that_came_in_two_pieces(tmp_path: Path) -> 
     log.write(b"starting with split-can")
     assert log.lines == ["starting with "]
     log.write(b"ary-value\nsplit-canary-value")
-    assert log.lines == [f"starting with {HIDDEN}", HIDDEN]
+    assert log.lines == [f"starting with {Redactor.HIDDEN}", Redactor.HIDDEN]
     log.flush()
     log.close()
     kept = [line.partition(" | ")[2] for line in log.path.read_text().splitlines()]
-    assert kept == [f"starting with {HIDDEN}", HIDDEN]
+    assert kept == [f"starting with {Redactor.HIDDEN}", Redactor.HIDDEN]
 
 
 def test_cleaning_costs_what_the_text_costs_whatever_is_known() -> None:
@@ -226,6 +227,6 @@ def test_cleaning_costs_what_the_text_costs_whatever_is_known() -> None:
     text = "2026-11-22 10:00:00 INFO something happened at c/canary-0/x.py with 200 bytes\n" * 20_000  # 1.6 MB
     few = Redactor(["canary-00-00000000"])
     many = Redactor(f"canary-{number:02}-{number * 7919:08x}" for number in range(60))
-    assert many.clean("canary-07-0000d889") == HIDDEN
+    assert many.clean("canary-07-0000d889") == Redactor.HIDDEN
     assert few.clean(text) == many.clean(text) == text
     assert seconds(many) < 20 * seconds(few) + 0.05

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from pptx import Presentation
 
-from console_app.config.files import bundled
+from console_app.config.files import Paths
 from console_app.config.servers import load_mcp_config
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine import ApprovalGate, Engine
@@ -158,7 +158,7 @@ async def test_every_prompt_works_from_a_fresh_start(work: Path, prompt: str) ->
 
 
 def test_what_changes_things_or_needs_a_network_is_off_until_switched_on() -> None:
-    config = load_mcp_config(bundled("mcp.json"))
+    config = load_mcp_config(Paths.bundled("mcp.json"))
     assert config.problems == ()
     assert tuple(server.name for server in config.servers) == ALL
     assert tuple(server.name for server in config.servers if not server.disabled) == SWITCHED_ON

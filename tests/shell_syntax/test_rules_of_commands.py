@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app import shell_syntax, wiring
-from console_app.config.files import bundled
+from console_app.config.files import Paths
 from console_app.config.servers import ServerChoice, load_mcp_config
 from console_app.domain import ApprovalMode
 from console_app.domain.rules import parse_rule
@@ -778,7 +778,7 @@ def test_long_and_nested_commands_are_judged_in_no_time() -> None:
 
 @each(("mode", "outside"), product(ApprovalMode, [True, "true", 1, "yes"]))
 def test_outside_of_the_sandbox_always_asks_of_the_shell_that_comes_along(mode: ApprovalMode, outside: object) -> None:
-    servers = load_mcp_config(bundled("mcp.json")).servers
+    servers = load_mcp_config(Paths.bundled("mcp.json")).servers
     (shell,) = (one for one in servers if one.name == "shell")
     spec = RUN.model_copy(update={"identity": shell.identity(Path.cwd())})
     gate = ApprovalGate(mode, [Rule("allow", "shell.run"), Rule("allow", "*")])

@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
 from console_app import wiring
-from console_app.config.files import Paths, project_settings
+from console_app.config.files import Paths
 from console_app.config.settings import LayeredSettings, OwnSettings, Settings
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError
@@ -37,8 +37,8 @@ def console(
     paths.settings.parent.mkdir(parents=True)
     paths.settings.write_text(MINE)
     if project:
-        project_settings(folder).parent.mkdir()
-        project_settings(folder).write_text(project)
+        Paths.project_settings(folder).parent.mkdir()
+        Paths.project_settings(folder).write_text(project)
 
     def load() -> Any:
         assert held is None or held.wait(PATIENCE)

@@ -5,9 +5,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from console_app.config.files.paths import PROJECT_FOLDER as PROJECT_FOLDER
     from console_app.config.files.paths import Paths as Paths
-    from console_app.config.files.paths import bundled as bundled
-    from console_app.config.files.paths import project_mcp as project_mcp
-    from console_app.config.files.paths import project_settings as project_settings
     from console_app.config.files.toml_text import line_column as line_column
     from console_app.config.files.toml_text import lines_of as lines_of
     from console_app.config.files.toml_text import parse_toml as parse_toml

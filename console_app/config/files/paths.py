@@ -75,7 +75,7 @@ class Paths:
     @property
     def theme_dirs(self) -> tuple[Path, Path]:
         """The folders of palettes, the bundled ones first: those of the user override them."""
-        return bundled("themes"), self.themes
+        return self.bundled("themes"), self.themes
 
     @classmethod
     def find(cls, environ: Mapping[str, str] = os.environ) -> Paths:
@@ -135,21 +135,21 @@ class Paths:
             if inside:
                 yield folder
 
+    @staticmethod
+    def project_settings(cwd: Path) -> Path:
+        return cwd / PROJECT_FOLDER / "config.toml"
 
-def project_settings(cwd: Path) -> Path:
-    return cwd / PROJECT_FOLDER / "config.toml"
+    @staticmethod
+    def project_mcp(cwd: Path) -> tuple[Path, ...]:
+        """Return the files in which a project may bring servers along, ours and others': the first trusted counts."""
+        return cwd / "mcp.json", cwd / ".mcp.json", cwd / ".vscode" / "mcp.json"
 
-
-def project_mcp(cwd: Path) -> tuple[Path, ...]:
-    """Return the files in which a project may bring servers along, ours and others'; the first trusted one counts."""
-    return cwd / "mcp.json", cwd / ".mcp.json", cwd / ".vscode" / "mcp.json"
-
-
-def bundled(name: str) -> Path:
-    """Return what ships beside the code, `themes` or `mcp.json`: in the wheel under `_bundled`, in a checkout at the
-    root of the repository. Raises ConfigError."""
-    package = Path(__file__).parents[2]
-    for root in (package / "_bundled", package.parent):
-        if (root / name).exists():
-            return root / name
-    raise ConfigError(f"the installation lacks {name}", "Install Fanout again.")
+    @staticmethod
+    def bundled(name: str) -> Path:
+        """Return what ships beside the code, `themes` or `mcp.json`: in the wheel under `_bundled`, in a checkout at
+        the root of the repository. Raises ConfigError."""
+        package = Path(__file__).parents[2]
+        for root in (package / "_bundled", package.parent):
+            if (root / name).exists():
+                return root / name
+        raise ConfigError(f"the installation lacks {name}", "Install Fanout again.")

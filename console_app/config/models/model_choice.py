@@ -14,7 +14,7 @@ from typing import ClassVar
 from urllib.parse import urlsplit
 
 from console_app.config.files import Paths, disk, parse_toml
-from console_app.config.secrets import StoredKeys, address_of, has_key, is_stored, with_key
+from console_app.config.secrets import Redactor, StoredKeys, address_of, is_stored, with_key
 from console_app.config.settings import (
     ACP,
     BUILT_IN,
@@ -109,7 +109,7 @@ class _Choosing:
         return ModelChoice(OFFLINE, OFFLINE_MODEL, _NO_KEY)
 
     def _named(self, name: str, why: str) -> ModelChoice:
-        if has_key(name):  # which every session would keep as the name of its model
+        if Redactor.has_key(name):  # which every session would keep as the name of its model
             raise ConfigError("what stands in place of a model's name looks like a key", _KEY_FOR_A_NAME)
         provider, _, model = name.partition("/")
         if provider == OFFLINE:

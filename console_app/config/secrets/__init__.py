@@ -10,13 +10,10 @@ if TYPE_CHECKING:
     from console_app.config.secrets.credentials import address_of as address_of
     from console_app.config.secrets.credentials import is_stored as is_stored
     from console_app.config.secrets.credentials import with_key as with_key
-    from console_app.config.secrets.redaction import HIDDEN as HIDDEN
     from console_app.config.secrets.redaction import RedactedStream as RedactedStream
     from console_app.config.secrets.redaction import Redactor as Redactor
     from console_app.config.secrets.redaction import WithoutSecrets as WithoutSecrets
-    from console_app.config.secrets.redaction import has_key as has_key
     from console_app.config.secrets.redaction import keys_in as keys_in
-    from console_app.config.secrets.redaction import redactor_in_use as redactor_in_use
 else:
     from console_app.door import door
 

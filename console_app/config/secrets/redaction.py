@@ -128,6 +128,8 @@ class Redactor:
     """Replaces secrets in texts. More may become known while the program runs, which `beside` is told too; safe to use
     from any thread."""
 
+    HIDDEN = "(hidden)"
+
     def __init__(self, secrets: Iterable[str] = (), beside: Redactor | None = None) -> None:
         self._beside = beside
         self._known: frozenset[str] = frozenset()
@@ -166,7 +168,7 @@ class Redactor:
     def without_known(self, text: str) -> str:
         """Return `text` without the secrets that are known; what is only shaped like one stays."""
         pattern = self._current().pattern
-        return text if pattern is None else pattern.sub(HIDDEN, text)
+        return text if pattern is None else pattern.sub(Redactor.HIDDEN, text)
 
     def without_known_in(self, value: Any) -> Any:
         """Return JSON data with every text in it cleaned of known secrets, keys included; the same object where it had
@@ -188,6 +190,20 @@ class Redactor:
                 if match.start() < begin < match.end():
                     return match.end()
         return begin
+
+    @staticmethod
+    def in_use(environ: Mapping[str, str]) -> Redactor:
+        """Return the redactor that stands before the log, with all that was learnt since the start, for last words:
+        they come where nobody can hand anything down. Before there is a log, it is a new one of `environ`."""
+        for handler in logging.getLogger().handlers:
+            if isinstance(handler.formatter, WithoutSecrets):
+                return handler.formatter.redactor
+        return Redactor.of(environ)
+
+    @staticmethod
+    def has_key(text: str) -> bool:
+        """Return whether a word of `text`, or of a path in it, has the shape of a key."""
+        return any(_KEY.fullmatch(word) for word in re.split(r"[\s/]", text))
 
 
 class RedactedStream:
@@ -235,16 +251,6 @@ class WithoutSecrets(logging.Formatter):
         return self.redactor.clean(super().format(record))
 
 
-def redactor_in_use(environ: Mapping[str, str]) -> Redactor:
-    """Return the redactor that stands before the log, with all that was learnt since the start, for last words: they
-    come where nobody can hand anything down. Before there is a log, it is a new one of `environ`."""
-    for handler in logging.getLogger().handlers:
-        if isinstance(handler.formatter, WithoutSecrets):
-            return handler.formatter.redactor
-    return Redactor.of(environ)
-
-
-HIDDEN = "(hidden)"
 LONGEST_PEM = 16_384  # characters of a private key: one of RSA with 16,384 bits has 13,000
 
 
@@ -310,16 +316,11 @@ def without_shapes(text: str) -> str:
     for words, shape in _SHAPES:
         if any(word in small for word in words):
             text = shape.sub(_hide, text)
-    return _KEY.sub(HIDDEN, text) if any(start in text for start in _STARTS) else text
+    return _KEY.sub(Redactor.HIDDEN, text) if any(start in text for start in _STARTS) else text
 
 
 def keys_in(text: str) -> list[str]:
     return _KEY.findall(text)
-
-
-def has_key(text: str) -> bool:
-    """Return whether a word of `text`, or of a path in it, has the shape of a key."""
-    return any(_KEY.fullmatch(word) for word in re.split(r"[\s/]", text))
 
 
 def open_private_key(text: str) -> int:
@@ -336,4 +337,4 @@ def _hide(match: re.Match[str]) -> str:
     if not match[1]:
         return match[0]
     begin, end = match.start(1) - match.start(), match.end(1) - match.start()
-    return match[0][:begin] + HIDDEN + match[0][end:]
+    return match[0][:begin] + Redactor.HIDDEN + match[0][end:]

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from console_app.config.files import Paths, disk, project_mcp, trusted
+from console_app.config.files import Paths, disk, trusted
 from console_app.config.servers.mcp_servers import McpConfig, ServerConfig, load_mcp_config, read_mcp_config
 from console_app.domain import ConfigError, ToolSpec, UsageError, one_line, safe_text
 from console_app.records import dataclass, field, replace
@@ -84,7 +84,7 @@ def choose_servers(
     named = None if mcp_config is None else cwd / mcp_config.expanduser()
     layers, notes, untrusted = list[McpConfig](), list[str](), None
     if named is None or named_by_project:
-        trusted_, notes, untrusted = _projects(paths, [named] if named else project_mcp(cwd), bundled)
+        trusted_, notes, untrusted = _projects(paths, [named] if named else Paths.project_mcp(cwd), bundled)
         layers += [read_mcp_config(text, path, environ) for path, text in trusted_]
         try:
             if paths.mcp.exists() and not _same(paths.mcp, bundled):

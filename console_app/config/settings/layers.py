@@ -17,16 +17,7 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from console_app.config.files import (
-    PROJECT_FOLDER,
-    Paths,
-    disk,
-    lines_of,
-    parse_toml,
-    position,
-    project_settings,
-    trusted,
-)
+from console_app.config.files import PROJECT_FOLDER, Paths, disk, lines_of, parse_toml, position, trusted
 from console_app.config.files.trusted import is_trusted
 from console_app.config.settings.model import Rules, Settings, ToolRule
 from console_app.domain import ApprovalMode, CallPolicy, ConfigError, UsageError, one_line
@@ -182,7 +173,7 @@ def _files(paths: Paths, cwd: Path, *, forgiving: bool) -> tuple[list[_Layer], P
             # What is wrong in it is told also where a stronger layer stands in its place.
             _rules_of(user[0], user[0].values.get("rules", {}))
             _valid(_without(user[0].values, "rules"), user)
-    path = project_settings(cwd)
+    path = Paths.project_settings(cwd)
     if disk.nothing_at(path) or os.path.realpath(path) == os.path.realpath(paths.settings):
         return user, None
     with settings_file(path):

@@ -16,7 +16,7 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel, ValidationError
 
 from console_app.config.files import disk, parse_toml
-from console_app.config.secrets import HIDDEN
+from console_app.config.secrets import Redactor
 from console_app.config.settings.layers import BrokenSettings, LayeredSettings, in_words, settings_file
 from console_app.config.settings.model import Settings, UiSettings
 from console_app.domain import ConfigError, UsageError, one_line
@@ -142,7 +142,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, BaseModel):
         fields = {name: plain(getattr(value, name)) for name in value.model_fields_set}
         for name in {"headers", "env"} & fields.keys():
-            fields[name] = dict.fromkeys(fields[name], HIDDEN)
+            fields[name] = dict.fromkeys(fields[name], Redactor.HIDDEN)
         return fields
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in cast("Mapping[str, Any]", value).items()}

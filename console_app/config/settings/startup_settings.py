@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from console_app.config.files import Paths, disk, parse_toml, project_settings
+from console_app.config.files import Paths, disk, parse_toml
 from console_app.domain import ConfigError, safe_text
 from console_app.records import dataclass, field
 
@@ -30,7 +30,7 @@ class StartupSettings:
 def read_startup_settings(paths: Paths, *, cwd: Path, flag: str | None, environ: Mapping[str, str]) -> StartupSettings:
     """Read what the settings will say, unless something is wrong in them. `flag` is --theme."""
     user = _table(paths.settings)
-    project = _table(project_settings(cwd))
+    project = _table(Paths.project_settings(cwd))
     themes = (flag, environ.get("FANOUT_THEME"), project.get("theme"), user.get("theme"))
     theme = next((name for name in themes if isinstance(name, str) and name), "")
     bound = {  # as one text each; they are written as a text, or a list of texts

@@ -30,7 +30,7 @@ from console_app.config.foreign import (
 )
 from console_app.config.servers import ServerConfig
 from console_app.domain import ConfigError, one_line
-from console_app.domain.rules import parse_rule
+from console_app.domain import rules as written
 from console_app.records import dataclass, field
 
 __all__ = ["AgentFile", "Brought", "Hook", "hooks_of"]
@@ -232,6 +232,6 @@ def _tools(file: Path, words: Iterator[str]) -> Iterator[str]:
         if "." not in word.partition("(")[0]:
             continue
         try:
-            yield str(parse_rule(word))
+            yield str(written.parse_rule(word))
         except ValueError as error:
             raise ConfigError(f"{file}: allowed-tools: {error}") from None

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from console_app.config.files import Paths, disk, lines_of, parse_toml, project_mcp, project_settings, trusted
+from console_app.config.files import Paths, disk, lines_of, parse_toml, trusted
 from console_app.config.foreign import Foreign, Plugin, of_project
 from console_app.config.secrets import Redactor, secret_sources
 from console_app.config.servers import ServerChoice, ServerConfig, read_mcp_config
@@ -107,13 +107,13 @@ class FileToTrust:
 
 def _project_files(cwd: Path) -> list[Path]:
     """Return the files of a project that take trust, whether they are there or not."""
-    settings = project_settings(cwd)
+    settings = Paths.project_settings(cwd)
     try:  # they may name a file of servers in place of mcp.json
         name = parse_toml(disk.read_text(settings), settings).get("mcp_config") if os.path.isfile(settings) else None
     except ConfigError:
         name = None  # told where the settings are read
     named = [cwd / Path(name).expanduser()] if isinstance(name, str) and name else []
-    return [*project_mcp(cwd), settings, *named, *command_files(cwd)]
+    return [*Paths.project_mcp(cwd), settings, *named, *command_files(cwd)]
 
 
 def _all_starts(servers: Sequence[ServerConfig], environ: Mapping[str, str]) -> Iterator[str]:
@@ -217,7 +217,7 @@ class ProjectTrust:
         return self._in_words(foreign), tuple(one.called(self.folder) for one in foreign), problems
 
     def _in_words(self, foreign: Sequence[FileToTrust]) -> str:
-        waiting, settings = self._untrusted(), project_settings(self.folder)
+        waiting, settings = self._untrusted(), Paths.project_settings(self.folder)
         names = [
             str(path.relative_to(self.folder) if path.is_relative_to(self.folder) else path)
             for path in waiting
@@ -375,7 +375,7 @@ class ServerFiles:
     ) -> dict[Path, tuple[tuple[int, ...], str]]:
         """Return time, size and hash of each file; only one with another time or size is read."""
         found: dict[Path, tuple[tuple[int, ...], str]] = {}
-        sources = {self.choice.path, *project_mcp(self._folder), self._paths.mcp} - {None}
+        sources = {self.choice.path, *Paths.project_mcp(self._folder), self._paths.mcp} - {None}
         for path in sorted(one for one in sources if one is not None):
             try:
                 status = path.stat()

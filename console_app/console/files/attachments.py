@@ -19,7 +19,7 @@ from console_app.config.machine import process_runs
 from console_app.console.files import attached_files
 from console_app.console.files.mentions import FileMention, LineRange, file_mentions, written_path
 from console_app.domain import Attachment, FanoutError, UserMessage, amounts, errors, one_line, safe_text
-from console_app.mcp_client import MOST_TEXT, compose, names_something
+from console_app.mcp_client import Composer
 from console_app.mcp_client.offering import typed_names
 from console_app.records import dataclass, field
 
@@ -121,7 +121,7 @@ class Attachments:
 
     def may_name(self, text: str) -> bool:
         """Tell whether `compose` would have anything to ask or read, without a look at the disk."""
-        return (self._hub is not None and names_something(self._hub, text)) or bool(self._mentions(text))
+        return (self._hub is not None and Composer(self._hub).names_something(text)) or bool(self._mentions(text))
 
     async def compose(self, text: str, typed: str | None = None) -> Composed:
         """Return the message that `text` means. Only names in `typed` count, since pasted words may be anybody's.
@@ -129,16 +129,16 @@ class Attachments:
         typed = text if typed is None else typed
         message = UserMessage(content=text)
         if self._hub is not None:
-            asked = await compose(self._hub, text if typed_names.command_of(typed) is not None else typed)
+            asked = await Composer(self._hub).compose(text if typed_names.command_of(typed) is not None else typed)
             message = asked if asked.source else message.model_copy(update={"attachments": asked.attachments})
         found = self._mentions(typed)
         if not found:
             return Composed(message)
         files, missing = await asyncio.to_thread(self._read, found)
         both = (*message.attachments, *files)
-        if (total := sum(len(one.text) for one in both)) > MOST_TEXT:
+        if (total := sum(len(one.text) for one in both)) > (most := Composer.MOST_TEXT):
             raise errors.AttachmentError(
-                f"what this names is too large together: {total:,} characters, and a message carries {MOST_TEXT:,}",
+                f"what this names is too large together: {total:,} characters, and a message carries {most:,}",
                 "Name parts, as @file:1-200.",
             )
         return Composed(message.model_copy(update={"attachments": both}), _missing_notice(missing))

@@ -26,7 +26,7 @@ from console_app.console.intents.table import (
 )
 from console_app.console.talk.sessions import READ_ONLY
 from console_app.domain import FanoutError, UsageError, one_line
-from console_app.domain.rules import parse_rule
+from console_app.domain import rules as written
 from console_app.engine import Rule
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ async def turn_of(command: CustomCommand, engine: Engine, models: Models) -> Asy
 
 
 def _rule(command: CustomCommand, text: str) -> Rule:
-    read = parse_rule(text)
+    read = written.parse_rule(text)
     return Rule("allow", read.pattern, f"/{command.name}", read.arguments)
 
 

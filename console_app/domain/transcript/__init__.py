@@ -6,13 +6,11 @@ if TYPE_CHECKING:
     from console_app.domain.transcript.fold import Transcript as Transcript
     from console_app.domain.transcript.results import ToModel as ToModel
     from console_app.domain.transcript.views import GO_ON as GO_ON
-    from console_app.domain.transcript.views import MOST_LIMITS as MOST_LIMITS
     from console_app.domain.transcript.views import BatchView as BatchView
     from console_app.domain.transcript.views import CallView as CallView
     from console_app.domain.transcript.views import LogLine as LogLine
     from console_app.domain.transcript.views import StepView as StepView
     from console_app.domain.transcript.views import TurnView as TurnView
-    from console_app.domain.transcript.views import ends_at as ends_at
 else:
     from console_app.door import door
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from console_app.domain import events as ev
 from console_app.domain import safe_text
@@ -61,12 +61,6 @@ class OutputTail:
 
 
 GO_ON = 'What came before stays: write "go on", and the model goes on from there.'
-MOST_LIMITS = 24  # times its limit that a call may take whatever news it sends: two hours with the usual five minutes
-
-
-def ends_at(news_at: float, counts_from: float, limit: float) -> float:
-    """Return when a call ends: `limit` seconds after its news, at most MOST_LIMITS times that after `counts_from`."""
-    return min(news_at + limit, counts_from + limit * MOST_LIMITS)
 
 
 @dataclass(slots=True)
@@ -226,12 +220,20 @@ class CallView:
     def asks(self) -> bool:
         return bool(self.question) and self.state is CallState.RUNNING
 
+    # Times its limit that a call may take whatever news it sends: two hours with the usual five minutes.
+    MOST_LIMITS: ClassVar = 24
+
+    @classmethod
+    def end_by(cls, news_at: float, counts_from: float, limit: float) -> float:
+        """Return when a call ends: `limit` seconds after its news, or MOST_LIMITS times that after `counts_from`."""
+        return min(news_at + limit, counts_from + limit * cls.MOST_LIMITS)
+
     @property
     def ends_at(self) -> float | None:
         if self.limit is None or self.state is not CallState.RUNNING or self.asked:
             return None
         begun = self.started_at or 0.0
-        return ends_at(max(self.news_at, begun), max(self.counts_from, begun), self.limit)
+        return self.end_by(max(self.news_at, begun), max(self.counts_from, begun), self.limit)
 
     @property
     def is_own(self) -> bool:

@@ -15,7 +15,7 @@ from math import isfinite
 from console_app.domain import Outcome, ToolResult, ToolSpec, plural, ports
 from console_app.domain import chunks as ch
 from console_app.domain import events as ev
-from console_app.domain.transcript import MOST_LIMITS, ends_at
+from console_app.domain.transcript import CallView
 from console_app.engine.activity import GRACE, Activity
 from console_app.engine.calls import results
 from console_app.engine.calls.call_execution import MOST_SENT, CallExecution, GatheredOutput
@@ -281,13 +281,13 @@ class Executor:
         if limit is None or limit <= 0 or call.result is not None:
             return
         now = self._session.monotonic()
-        end = ends_at(call.news_at, call.counts_from, limit)
+        end = CallView.end_by(call.news_at, call.counts_from, limit)
         left = limit if call.holds else end - now
         if left > 0:
             call.timer = asyncio.get_running_loop().call_later(left, self._watch, call, limit)
             return
         ran = now - (now if call.started_at is None else call.started_at)
-        most = MOST_LIMITS if end < call.news_at + limit else 0
+        most = CallView.MOST_LIMITS if end < call.news_at + limit else 0
         self.end(call, results.timed_out(ran, limit, self.sent_by(call), most_limits=most))
 
     def _abandon(self, call: CallExecution) -> None:

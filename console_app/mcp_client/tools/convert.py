@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from console_app.config.files import disk
 from console_app.domain import Artifact, Outcome, ToolResult, one_line, picture_size, safe_text, web_address
-from console_app.domain.tools import FAILED, PICTURES, ToolAnnotations
+from console_app.domain.tools import FAILED, ToolAnnotations
 from console_app.mcp_client.tools.schemas import MARK
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class ResultFiles:
             path = self._write(content, _stem(name), _extension(mime, name))
         except OSError as error:
             return f"[{what} of type {mime}, {len(content)} bytes: not saved, {error.strerror or error}]", None
-        sides = picture_size.picture_size(content) if mime in PICTURES else None
+        sides = picture_size.picture_size(content) if mime in picture_size.SENT else None
         artifact = Artifact(name=path.name, mime=mime, path=str(path), size=len(content), sides=sides)
         smaller = picture_size.sides_sent(sides)
         pixels = f"{smaller}, " if smaller else ""

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from console_app.domain import one_line
 from console_app.domain import schema as json_schema
-from console_app.domain.schema.tame_patterns import matches
 from console_app.mcp_client.transport import cut_of
 from console_app.records import dataclass
 
@@ -262,7 +261,7 @@ def _where(fits: Callable[[Any, Any], bool], check: Check) -> Check:
 def _pattern(validator: Any, pattern: Any, value: Any, schema: Any) -> Generator[Any]:
     from jsonschema import ValidationError
 
-    if isinstance(value, str) and isinstance(pattern, str) and matches(pattern, value) is False:
+    if isinstance(value, str) and isinstance(pattern, str) and json_schema.matches(pattern, value) is False:
         yield ValidationError(f"{value[:100]!r} does not match {pattern!r}")
 
 
@@ -273,5 +272,5 @@ def _pattern_properties(validator: Any, patterns: Any, value: Any, schema: Any) 
     for pattern, below in cast("dict[str, Any]", patterns).items():
         for name, part in cast("dict[str, Any]", value).items():
             bound.take(1)
-            if matches(pattern, name):
+            if json_schema.matches(pattern, name):
                 yield from validator.descend(part, below, path=name, schema_path=pattern)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from console_app.config.secrets import HIDDEN, Redactor
+from console_app.config.secrets import Redactor
 from console_app.domain import one_line, web_address
 from console_app.domain.settings import VENDOR_URLS, ProviderConfig
 
@@ -43,4 +43,4 @@ class EndpointAddress:
 
     def scrub(self, text: str) -> str:
         """Return `text` without keys: ours, those in headers and in the URL, and whatever looks like one."""
-        return _PART_OF_A_KEY.sub(HIDDEN, self._redactor.clean(text))
+        return _PART_OF_A_KEY.sub(Redactor.HIDDEN, self._redactor.clean(text))

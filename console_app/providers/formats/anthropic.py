@@ -222,7 +222,7 @@ def _tool(spec: ToolSpec, request: ports.ModelRequest, eager: bool) -> dict[str,
         tool["description"] = spec.description
     if eager:
         tool["eager_input_streaming"] = True
-    if callers := allowed_callers(spec, request.programs, CODE_EXECUTION["type"]):
+    if callers := allowed_callers(spec, request, CODE_EXECUTION["type"]):
         tool |= callers
         if spec.output_schema:  # which the format has no field for, and programs read
             gives = f"It gives JSON of this schema: {json.dumps(spec.output_schema, ensure_ascii=False)}"

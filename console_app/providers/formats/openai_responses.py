@@ -171,7 +171,7 @@ def _tool(spec: ToolSpec, request: ports.ModelRequest) -> dict[str, Any]:
         tool["description"] = spec.description
     if spec.name in request.deferred:
         tool["defer_loading"] = True
-    if callers := allowed_callers(spec, request.programs, "programmatic"):
+    if callers := allowed_callers(spec, request, "programmatic"):
         tool |= callers | ({"output_schema": spec.output_schema} if spec.output_schema else {})
     elif spec.name in request.late:
         tool["async"] = True  # which a tool that programs call can't be

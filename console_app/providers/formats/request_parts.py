@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from console_app.domain import AssistantMessage, Message, Reasoning, ToolCall, ToolSpec, safe_text
+from console_app.domain import AssistantMessage, Message, Reasoning, ToolCall, ToolSpec, ports, safe_text
 from console_app.domain import schema as json_schema
-from console_app.domain.settings import Api, Effort, ProgramOffer, Sampling
+from console_app.domain.settings import Api, Effort, Sampling
 from console_app.providers.stream.loose_json import arr, obj
 
 _NINE = re.compile(r"[A-Za-z0-9]{9}")
@@ -104,11 +104,11 @@ def arguments_text(arguments: str) -> str:
     return arguments if arguments_object(arguments) else "{}"
 
 
-def allowed_callers(spec: ToolSpec, programs: ProgramOffer, program: str) -> dict[str, Any]:
+def allowed_callers(spec: ToolSpec, request: ports.ModelRequest, program: str) -> dict[str, Any]:
     """Return who may call a tool, where programs that the endpoint runs are offered the servers' tools."""
-    if programs == "off" or spec.builtin:
+    if request.programs == "off" or spec.builtin:
         return {}
-    return {"allowed_callers": [program] if programs == "only" else ["direct", program]}
+    return {"allowed_callers": [program] if request.programs == "only" else ["direct", program]}
 
 
 _ALTERNATIVES = ("oneOf", "anyOf", "allOf", "enum", "not")

@@ -44,16 +44,16 @@ MUST_CALL = "Every answer of yours has to call at least one tool."
 
 def as_text(request: ports.ModelRequest, dialect: str) -> ports.ModelRequest:
     """Return `request` without tools: they are described in the system prompt, and calls and results are text."""
-    from console_app.textcalls.prompting import stop_strings, system_section
+    from console_app.textcalls.prompting import Prompting
 
     system = request.system
     if request.tools and request.tool_choice != "none":
         tools = [ToolSignature(spec.name, spec.input_schema, spec.description) for spec in request.tools]
-        section = system_section(dialect, tools, parallel=request.parallel)
+        section = Prompting(dialect).section(tools, parallel=request.parallel)
         if request.tool_choice == "required":
             section = f"{section}\n\n{MUST_CALL}"
         system = f"{system}\n\n{section}" if system else section
-    stops = Sampling(stop=tuple(stop_strings(dialect)) if request.tools else None)
+    stops = Sampling(stop=tuple(Prompting(dialect).stops()) if request.tools else None)
     return replace(
         request,
         system=system,
@@ -66,22 +66,22 @@ def as_text(request: ports.ModelRequest, dialect: str) -> ports.ModelRequest:
 
 
 def _messages(request: ports.ModelRequest, dialect: str) -> tuple[Message, ...]:
-    from console_app.textcalls.prompting import ResultForModel, render_results
+    from console_app.textcalls.prompting import Prompting
 
     out: list[Message] = []
-    results: list[ResultForModel] = []
+    results: list[tuple[str, str, str]] = []
     images: list[str] = []
 
     def flush() -> None:
         if results:
-            out.append(UserMessage(content=render_results(dialect, list(results)), images=tuple(images)))
+            out.append(UserMessage(content=Prompting(dialect).results(results), images=tuple(images)))
             results.clear()
             images.clear()
 
     for message in request.messages:
         if isinstance(message, ToolMessage):
             status = "ok" if message.outcome == "succeeded" else message.outcome.replace("_", " ")
-            results.append(ResultForModel(len(results), message.name, status, message.content))
+            results.append((message.name, status, message.content))
             images.extend(message.images)
             continue
         flush()

@@ -76,6 +76,35 @@ class ArgumentsEditor(Dialog[dict[str, Any] | None], sheets=("form.tcss", "argum
         self._end = DisplayedEnd()  # of the form or the text
         self._form: ObjectWidget | None = None  # None: the text is what counts
 
+    @classmethod
+    def of(
+        cls, call: CallView, spec: ToolSpec | None, gate: ApprovalGate, *, accept: str, clock: Callable[[], float]
+    ) -> ArgumentsEditor:
+        """The form; a tool that is gone has no schema, and everything fits it."""
+
+        def check(text: str) -> dict[str, Any]:
+            if not text.strip():
+                raise ValueError("the arguments are one JSON object; a call without any has {}")
+            return gate.edited(spec, text, waits=call.state is CallState.WAITING)
+
+        title, schema = f"Edit the arguments of {one_line(call.label, 60)}", spec.input_schema if spec else {}
+        result = not call_description.refusal(call, call_description.Act.RESULT)
+        return cls(title, call.arguments or {}, schema, check, accept=accept, result=result, clock=clock)
+
+    @classmethod
+    def of_result(cls, call: CallView, clock: Callable[[], float]) -> ArgumentsEditor:
+        text = results.shown_text(call)
+
+        def check(written: str) -> dict[str, Any]:
+            if (read := json.loads(written))[RESULT] == text:
+                raise ValueError("this is the result as it is")
+            return read
+
+        field = {"type": "string", "title": "the model reads", "format": "multi-line"}
+        schema = {"type": "object", "properties": {RESULT: field}, "required": [RESULT]}
+        title = f"Change the result of {one_line(call.label, 60)}"
+        return cls(title, {RESULT: text}, schema, check, accept="goes on from it, in a copy", clock=clock)
+
     def compose(self) -> ComposeResult:
         with self.box(self._title):
             yield VerticalScroll(can_focus=False)
@@ -234,32 +263,3 @@ def schema_lines(schema: json_schema.Schema) -> list[Content]:
     if len(known) > MOST_LISTED:
         lines.append(Content.styled(f"and {len(known) - MOST_LISTED} more", "$muted"))
     return lines or [Content.styled("The tool says nothing of its arguments.", "$muted")]
-
-
-def editor_for(
-    call: CallView, spec: ToolSpec | None, gate: ApprovalGate, *, accept: str, clock: Callable[[], float]
-) -> ArgumentsEditor:
-    """The form; a tool that is gone has no schema, and everything fits it."""
-
-    def check(text: str) -> dict[str, Any]:
-        if not text.strip():
-            raise ValueError("the arguments are one JSON object; a call without any has {}")
-        return gate.edited(spec, text, waits=call.state is CallState.WAITING)
-
-    title, schema = f"Edit the arguments of {one_line(call.label, 60)}", spec.input_schema if spec else {}
-    result = not call_description.refusal(call, call_description.Act.RESULT)
-    return ArgumentsEditor(title, call.arguments or {}, schema, check, accept=accept, result=result, clock=clock)
-
-
-def result_editor(call: CallView, clock: Callable[[], float]) -> ArgumentsEditor:
-    text = results.shown_text(call)
-
-    def check(written: str) -> dict[str, Any]:
-        if (read := json.loads(written))[RESULT] == text:
-            raise ValueError("this is the result as it is")
-        return read
-
-    field = {"type": "string", "title": "the model reads", "format": "multi-line"}
-    schema = {"type": "object", "properties": {RESULT: field}, "required": [RESULT]}
-    title = f"Change the result of {one_line(call.label, 60)}"
-    return ArgumentsEditor(title, {RESULT: text}, schema, check, accept="goes on from it, in a copy", clock=clock)

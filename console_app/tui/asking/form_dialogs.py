@@ -43,47 +43,6 @@ from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.pick_list import PickList
 
 
-async def fill_in(
-    app: App[int],
-    tools: Sequence[ToolSpec],
-    calls_path: Path | None,
-    label: str,
-    tell: Callable[[str], None],
-    arguments: Mapping[str, Any] | None = None,
-) -> list[ManualCall]:
-    """The calls to send; none when it was left. It begins with the tool called `label`, filled in with `arguments`."""
-    earlier = EarlierCalls(calls_path)
-    table = {spec.label: spec for spec in tools}
-    if not table:
-        tell("No tool is on. Ctrl+L shows the servers.")
-        return []
-    if label and label not in table:
-        tell(f"No tool is called {label}. Pick one.")
-    calls: list[ManualCall] = []
-    spec = table.get(label)
-    while True:
-        if spec is None:
-            # Those that were called by hand before come first.
-            labels = dict.fromkeys((*(label for label in earlier.labels() if label in table), *table))
-            waits = f"{plural(len(calls), 'call')} {'waits' if len(calls) == 1 else 'wait'} to be sent with it."
-            choices = {label: table[label].description for label in labels}
-            picked = await app.push_screen_wait(PickList("Call a tool", choices, note=waits if calls else ""))
-            if picked is None:
-                return await _rest(app, calls)
-            spec = table[picked]
-        first = dict(arguments) if arguments is not None else None
-        form = CallForm(spec, earlier=earlier.of(spec.label), batch=calls, arguments=first)
-        filled = await app.push_screen_wait(form)
-        if filled is not None:
-            calls.append(filled.call)
-            earlier.add(filled.call.label, filled.call.arguments)
-            if filled.then == "run":
-                return calls
-        elif label:
-            return await _rest(app, calls)
-        spec, label, arguments = None, "", None
-
-
 async def _rest(app: App[int], calls: list[ManualCall]) -> list[ManualCall]:
     if not calls:
         return []
@@ -158,6 +117,48 @@ class CallForm(FormDialog[Filled | None], sheets=("form.tcss", "call_form.tcss")
         Binding("shift+tab", "app.focus_previous", "field before", id="call.previous", show=False, priority=True),
         Binding("escape", "leave", "back", id="call.back"),
     ]
+
+    @classmethod
+    async def fill_in(
+        cls,
+        app: App[int],
+        tools: Sequence[ToolSpec],
+        calls_path: Path | None,
+        label: str,
+        tell: Callable[[str], None],
+        arguments: Mapping[str, Any] | None = None,
+    ) -> list[ManualCall]:
+        """The calls to send; none when it was left. It begins with the tool `label`, filled in with `arguments`."""
+        earlier = EarlierCalls(calls_path)
+        table = {spec.label: spec for spec in tools}
+        if not table:
+            tell("No tool is on. Ctrl+L shows the servers.")
+            return []
+        if label and label not in table:
+            tell(f"No tool is called {label}. Pick one.")
+        calls: list[ManualCall] = []
+        spec = table.get(label)
+        while True:
+            if spec is None:
+                # Those that were called by hand before come first.
+                labels = dict.fromkeys((*(label for label in earlier.labels() if label in table), *table))
+                waits = f"{plural(len(calls), 'call')} {'waits' if len(calls) == 1 else 'wait'} to be sent with it."
+                choices = {label: table[label].description for label in labels}
+                picked = await app.push_screen_wait(PickList("Call a tool", choices, note=waits if calls else ""))
+                if picked is None:
+                    return await _rest(app, calls)
+                spec = table[picked]
+            first = dict(arguments) if arguments is not None else None
+            form = cls(spec, earlier=earlier.of(spec.label), batch=calls, arguments=first)
+            filled = await app.push_screen_wait(form)
+            if filled is not None:
+                calls.append(filled.call)
+                earlier.add(filled.call.label, filled.call.arguments)
+                if filled.then == "run":
+                    return calls
+            elif label:
+                return await _rest(app, calls)
+            spec, label, arguments = None, "", None
 
     def __init__(
         self,

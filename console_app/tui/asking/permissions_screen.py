@@ -15,7 +15,7 @@ from textual.widgets.option_list import Option
 
 from console_app.console import MODES, PermissionRow, Permissions
 from console_app.domain import one_line
-from console_app.domain.rules import parse_rule
+from console_app.domain import rules as written
 from console_app.engine import Action
 from console_app.tui.asking.mode_switch import ModeSwitch
 from console_app.tui.widgets.dialog import Dialog, HintedInput
@@ -110,7 +110,7 @@ class PermissionsScreen(Dialog[None]):
             self._note("A rule begins with allow, ask or deny, as in: allow files.read_*", wrong=True)
             return
         try:
-            text = str(parse_rule(text))
+            text = str(written.parse_rule(text))
         except ValueError as error:
             self._note(str(error), wrong=True)
             return

@@ -6,14 +6,12 @@ if TYPE_CHECKING:
     from console_app.tui.lineview.blocks.block import Block as Block
     from console_app.tui.lineview.blocks.messages import AssistantBlock as AssistantBlock
     from console_app.tui.lineview.blocks.messages import UserBlock as UserBlock
-    from console_app.tui.lineview.blocks.notices import Waits as Waits
     from console_app.tui.lineview.calls.block import CallBlock as CallBlock
     from console_app.tui.lineview.calls.group import brief_of as brief_of
     from console_app.tui.lineview.calls.row import TellingCalls as TellingCalls
     from console_app.tui.lineview.calls.row import state_style as state_style
     from console_app.tui.lineview.calls.tally import TellingApart as TellingApart
     from console_app.tui.lineview.event_router import EventRouter as EventRouter
-    from console_app.tui.lineview.markdown.rows import is_web_link as is_web_link
     from console_app.tui.lineview.markdown.units import parser as parser
     from console_app.tui.lineview.results.body import ResultBody as ResultBody
     from console_app.tui.lineview.results.kind import use_first as use_first

@@ -74,6 +74,18 @@ class Palette:
     def on_sunken(self) -> Palette:
         return self.sunken or self
 
+    @staticmethod
+    def of(app: App[Any]) -> Palette:
+        palette = build_palette(app.theme_variables, dark=app.current_theme.dark)
+        palette = replace(palette, canvas=getattr(app, "canvas", None))
+        if app.no_color:
+            # Pictures have the ground of the panel; what failed is bold, since no colour says so.
+            palette = _on_all_grounds(
+                palette, lambda one: replace(one, draws=False, error=one.error + Style(bold=True))
+            )
+        still = app.animation_level == "none"
+        return _on_all_grounds(palette, lambda one: replace(one, still=True)) if still else palette
+
     def turning(self, now: float) -> float | None:
         """The time that a spinner shows; None where it is to stand still."""
         return None if self.still else now
@@ -101,16 +113,6 @@ def readable(ink: Color, ground: Color, ratio: float = TEXT_CONTRAST) -> Color:
         if contrast(moved, ground) >= ratio:
             return moved
     return goal
-
-
-def palette_of(app: App[Any]) -> Palette:
-    palette = build_palette(app.theme_variables, dark=app.current_theme.dark)
-    palette = replace(palette, canvas=getattr(app, "canvas", None))
-    if app.no_color:
-        # Pictures have the ground of the panel; what failed is bold, since no colour says so.
-        palette = _on_all_grounds(palette, lambda one: replace(one, draws=False, error=one.error + Style(bold=True)))
-    still = app.animation_level == "none"
-    return _on_all_grounds(palette, lambda one: replace(one, still=True)) if still else palette
 
 
 def _on_all_grounds(palette: Palette, change: Callable[[Palette], Palette]) -> Palette:

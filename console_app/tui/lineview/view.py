@@ -21,7 +21,7 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-from console_app.domain import Artifact, Level, call_description, one_line
+from console_app.domain import Artifact, Level, call_description, one_line, web_address
 from console_app.domain.steady_time import steady_time
 from console_app.domain.transcript import CallView
 from console_app.records import dataclass
@@ -32,8 +32,7 @@ from console_app.tui.lineview.calls.block import CallBlock
 from console_app.tui.lineview.calls.detail import ResultKey
 from console_app.tui.lineview.calls.group import FoldBlock
 from console_app.tui.lineview.lines import Line
-from console_app.tui.lineview.markdown.rows import is_web_link
-from console_app.tui.lineview.palette import Palette, palette_of
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.lineview.results.json_tree import FOLD_META
 from console_app.tui.lineview.scrolling.cursor import Cursor, newest_group
 from console_app.tui.lineview.scrolling.frame_clock import CALM_EVERY, LIVE_EVERY, FrameClock
@@ -255,7 +254,7 @@ class ConversationView(ScrollView, can_focus=True):
     @property
     def palette(self) -> Palette:
         if self._palette is None:
-            self._palette = palette_of(self.console_app)
+            self._palette = Palette.of(self.console_app)
             self.frames.live_every = CALM_EVERY if self._palette.still else LIVE_EVERY
         return self._palette
 
@@ -869,7 +868,7 @@ class ConversationView(ScrollView, can_focus=True):
             return
         href = event.style.meta.get("href")
         if isinstance(href, str):
-            if is_web_link(href):
+            if web_address.is_web_link(href):
                 self.console_app.open_url(href)
             return
         if self._stuck.block is not None and event.y == self._stuck.row:

@@ -12,6 +12,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from console_app.console import Console, Later, PendingQuestion
+from console_app.domain import one_line
 from console_app.domain.transcript import CallView, Transcript
 from console_app.tui.asking.approval_board import ApprovalBoard
 from console_app.tui.asking.folding_board import FoldingBoard
@@ -23,7 +24,7 @@ from console_app.tui.main_screen.bars.todo_pane import TodoPane
 from console_app.tui.main_screen.dialogs import Dialogs
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import PromptBox
-from console_app.tui.terminal.key_names import nothing_here, writes_text
+from console_app.tui.terminal.key_names import writes_text
 from console_app.tui.ui import Ui
 
 BOTH = 40  # lines in which a board and what is read have room side by side
@@ -140,7 +141,9 @@ class BoardArea(Vertical):
         elif not self.todo.has_focus:
             return
         event.stop()
-        self._refuse(nothing_here(event))
+        self._refuse(
+            f"{one_line(event.character or '', 20) or event.key} does nothing here now. esc goes to the prompt."
+        )
 
     def on_mount(self) -> None:
         self.approvals.rules_path = self._program.permissions.rules_path

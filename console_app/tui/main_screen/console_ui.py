@@ -21,13 +21,13 @@ from console_app.domain import CallState, Event, Level, amounts, call_descriptio
 from console_app.domain import events as ev
 from console_app.domain.transcript import CallView, Transcript
 from console_app.tui.asking.approval_board import ApprovalBoard
-from console_app.tui.lineview import ConversationView, EventRouter, Waits
+from console_app.tui.lineview import ConversationView, EventRouter
 from console_app.tui.main_screen.bars.activity_line import ActivityLine, BackgroundLine
 from console_app.tui.main_screen.bars.find_bar import FindBar
 from console_app.tui.main_screen.bars.status_bar import Status, StatusBar
 from console_app.tui.main_screen.base import MainScreen, Survival
 from console_app.tui.main_screen.board_area import BoardArea
-from console_app.tui.prompt.draft_keeping import DraftKeeping
+from console_app.tui.main_screen.draft_keeping import DraftKeeping
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import QueueStrip
 from console_app.tui.terminal.attention import Attention
@@ -125,7 +125,7 @@ class ShownConversation:
         self._router.key_of = lambda intent: _key_of(self.view.screen, intent)
         self.boards.follow(self.transcript, self._prompt)
 
-    def sending(self, text: str | None, waits: Waits) -> None:
+    def sending(self, text: str | None, waits: Callable[[float], str]) -> None:
         """Show a prompt that is sent and has no turn yet, behind a stored conversation once that is there."""
         if not self._loading:
             self._router.sending(text, waits)

@@ -150,10 +150,10 @@ class Dialogs:
     async def call(self, label: str, arguments: Mapping[str, Any] | None = None) -> bool:
         """Make calls by hand: a form for each, until they are sent; they run as a turn that asks no model. Return
         whether any was sent. The first form is filled in with `arguments`."""
-        from console_app.tui.asking.form_dialogs import fill_in
+        from console_app.tui.asking.form_dialogs import CallForm
 
         tools, path = self._services.engine.toolset.tools(), self._services.calls_path
-        calls = await fill_in(self._ui.app, tools, path, label, self._ui.toast, arguments)
+        calls = await CallForm.fill_in(self._ui.app, tools, path, label, self._ui.toast, arguments)
         if calls:
             self._console.call_by_hand(" ".join(map(str, calls)))
         return bool(calls)
@@ -180,26 +180,26 @@ class Dialogs:
         await self._ui.report(one_line(call.label, 60), lambda: call_text(call, exchange(call.id)), every=0.5)
 
     async def files(self, files: Sequence[Artifact], server: str) -> None:
-        from console_app.tui.servers.resource_screen import choose_and_open
+        from console_app.tui.servers.resource_screen import ResourceScreen
 
         read = partial(self._offers.read, server) if server and self._services.hub is not None else None
-        await choose_and_open(self._ui.app, files, self._ui.toast, read)
+        await ResourceScreen.choose_and_open(self._ui.app, files, self._ui.toast, read)
 
     async def edit_arguments(self, call: CallView, accept: str, use: Callable[[str, dict[str, Any]], None]) -> None:
         """Show a form for the arguments of a call; `use` gets its id and the new ones. `accept` says what that does. Of
         a call that ended the result can be changed in its place."""
-        from console_app.tui.asking.arguments_editor import editor_for, result_editor
+        from console_app.tui.asking.arguments_editor import ArgumentsEditor
 
         engine, clock = self._services.engine, self._services.timing.now
         sessions, push = self._console.sessions, self._ui.push
         spec = next((spec for spec in engine.toolset.tools() if spec.name == call.name), None)
-        editor = editor_for(call, spec, engine.gate, accept=accept, clock=clock)
+        editor = ArgumentsEditor.of(call, spec, engine.gate, accept=accept, clock=clock)
         if (edited := await push(editor)) is not None:
             use(call.id, edited)
         elif (
             editor.wants_result
             and await sessions.free_to_copy()
-            and (changed := await push(result_editor(call, clock)))
+            and (changed := await push(ArgumentsEditor.of_result(call, clock)))
         ):
             await sessions.go_on_from(call.id, *changed.values())
 

@@ -17,9 +17,9 @@ from console_app.console import Around, Console
 from console_app.tui.lineview import ConversationView
 from console_app.tui.main_screen.bars.activity_line import ActivityLine, BackgroundLine
 from console_app.tui.main_screen.console_ui import ConsoleUi
+from console_app.tui.main_screen.draft_keeping import DraftKeeping
 from console_app.tui.main_screen.start.welcome import Welcome
 from console_app.tui.prompt.commands import CommandLine
-from console_app.tui.prompt.draft_keeping import DraftKeeping
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import PromptBox, QueueStrip
 from console_app.tui.servers.offers import ServerOffers

@@ -169,9 +169,9 @@ class ChatScreen(MainScreen):
                 await dialogs.call(rest)
 
         async def sessions(console: Console, rest: str) -> None:
-            from console_app.tui.sessions.browse import browse
+            from console_app.tui.sessions.browse import SessionsScreen
 
-            await browse(console, ui, rest)
+            await SessionsScreen.browse(console, ui, rest)
 
         async def resume(console: Console, rest: str) -> None:
             await (console.sessions.resume(rest) if rest else sessions(console, ""))

@@ -30,7 +30,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import Location, Selection
 
 from console_app.config.files import disk
-from console_app.config.secrets import has_key
+from console_app.config.secrets import Redactor
 from console_app.console import files
 from console_app.domain import visible
 from console_app.records import dataclass, field
@@ -376,7 +376,7 @@ class PromptHistory:
             return
         self.entries.append(text)
         stored = text if stored is None else stored
-        if stored.startswith("/") and has_key(stored):
+        if stored.startswith("/") and Redactor.has_key(stored):
             return  # a command that was given a key is remembered in this session only
         self._append(stored if len(stored) <= LONGEST else text[:LONGEST])
 

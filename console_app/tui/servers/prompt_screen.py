@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from console_app.domain import FanoutError, amounts, one_line, plural
 from console_app.mcp_client import Hub, PromptArgument, PromptMessage, ServerPrompt
 from console_app.mcp_client.offering import typed_names
-from console_app.tui.asking.form_dialogs import Propose, ValuesForm
+from console_app.tui.asking.form_dialogs import ValuesForm
 from console_app.tui.lineview import ResultBody, brief_arguments
 from console_app.tui.lineview.lines import Line, Piece
 from console_app.tui.lineview.palette import Palette
@@ -34,10 +34,9 @@ class PromptScreen(TreeDialog[str]):
         Binding("escape,q", "dismiss(None)", "back", id="offer.back"),
     ]
 
-    def __init__(self, hub: Hub, propose: Propose, typed: str, prompt: ServerPrompt) -> None:
+    def __init__(self, hub: Hub, typed: str, prompt: ServerPrompt) -> None:
         super().__init__(prompt.server, prompt.name)
         self._hub = hub
-        self._propose = propose
         self._typed = typed
         self._prompt = prompt
         self._values: Mapping[str, str] = {}
@@ -67,7 +66,8 @@ class PromptScreen(TreeDialog[str]):
     async def _ask(self) -> None:
         prompt = self._prompt
         if prompt.arguments:
-            form = ValuesForm(f"/{self._typed}", prompt.description, prompt.arguments, self._values, self._propose)
+            propose = partial(self._hub.complete, prompt)
+            form = ValuesForm(f"/{self._typed}", prompt.description, prompt.arguments, self._values, propose)
             values = await self.app.push_screen_wait(form)
             if values is None:
                 return

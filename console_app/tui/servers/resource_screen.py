@@ -17,9 +17,9 @@ from textual.widgets import Static
 from console_app.config.machine import page_in_use
 from console_app.console.files import open_file
 from console_app.console.servers import Watching
-from console_app.domain import Artifact, Attachment, FanoutError, amounts, one_line, plural
-from console_app.mcp_client import Hub, read_attachments
-from console_app.tui.lineview import ResultBody, is_web_link
+from console_app.domain import Artifact, Attachment, FanoutError, amounts, one_line, plural, web_address
+from console_app.mcp_client import Composer, Hub
+from console_app.tui.lineview import ResultBody
 from console_app.tui.servers.folding_tree import FoldingTree
 from console_app.tui.servers.prompt_screen import rendered
 from console_app.tui.servers.tree_dialog import uses_in_brief, uses_of
@@ -31,6 +31,9 @@ from console_app.tui.widgets.text_view import TextView
 LARGEST_RENDERED = 200_000  # characters: more is shown as it came
 MOST_SHOWN = 1_000_000  # characters: laying out more would be felt at the keyboard
 LOOK = 0.3  # seconds between two looks at whether it has changed
+
+
+Read = Callable[[str], Awaitable[object]]
 
 
 class ResourceScreen(Dialog[Literal["attach"] | None], sheets=("resource.tcss",)):
@@ -62,6 +65,49 @@ class ResourceScreen(Dialog[Literal["attach"] | None], sheets=("resource.tcss",)
         self._raw = False
         self._is_more = False  # than text: it is shown as what it is
 
+    @staticmethod
+    async def choose_and_open(
+        app: App[int], files: Sequence[Artifact], tell: Callable[[str], None], read: Read | None = None
+    ) -> None:
+        """Open the only one of `files`, or the one that is picked; `read` shows what can only be read at its server.
+
+        The desktop is only given a saved file (never executable), or a web address that was shown; a browser's page
+        gets the file as a download. Where one can't be opened, as over ssh, its path or address is on the clipboard.
+        """
+        table = {one.path or one.uri: one for one in files if one.path or one.uri}
+        if not table:
+            tell("Nothing of it was saved.")
+            return
+        picked: str | None = next(iter(table))
+        if len(table) > 1 or not table[picked].path:  # an address is shown before it is opened
+            facts = {
+                where: (one.name, one.mime, amounts.size(one.size) if one.size else "") for where, one in table.items()
+            }
+            choices = {where: " · ".join(filter(None, about)) for where, about in facts.items()}
+            picked = await app.push_screen_wait(PickList("Open", choices))
+        if picked is None:
+            return
+        path, shown = table[picked].path, one_line(picked, 160)
+        if not path and web_address.is_web_link(picked):
+            app.open_url(picked)
+            tell(f"Opened {one_line(picked, 100)}")
+        elif not path and read is not None:
+            await read(picked)
+        elif path and (page := page_in_use()) is not None:
+            try:
+                if Path(path).is_file():
+                    page.save_file(path)
+                    tell(f"Downloading {shown}")
+                else:
+                    tell(f"Not downloaded: {shown} is gone")
+            except OSError as error:
+                tell(f"Not downloaded: {one_line(str(error), 100)}")
+        elif problem := await asyncio.to_thread(open_file, path) if path else "it is no web address":
+            app.copy_to_clipboard(picked)
+            tell(f"Not opened: {problem}. Copied instead: {one_line(picked, 200)}")
+        else:
+            tell(f"Opened {shown}")
+
     def compose(self) -> ComposeResult:
         with self.box(f"{one_line(self._server, 40)} · {one_line(self._uri, 120)}"):
             yield Static(id="facts")
@@ -80,7 +126,7 @@ class ResourceScreen(Dialog[Literal["attach"] | None], sheets=("resource.tcss",)
 
     async def _read(self) -> None:
         try:
-            self._parts, self._problem = await read_attachments(self._hub, self._server, self._uri), ""
+            self._parts, self._problem = await Composer(self._hub).attachments(self._server, self._uri), ""
         except FanoutError as error:
             self._parts, self._problem = (), error.line
         self._reading = False
@@ -140,7 +186,7 @@ class ResourceScreen(Dialog[Literal["attach"] | None], sheets=("resource.tcss",)
         files = [Artifact(name=one.name, mime=one.mime, path=one.path, size=one.size) for one in self._parts]
         saved = [one for one in files if one.path]
         self.run_worker(
-            partial(choose_and_open, self.app, saved, lambda text: self.notify(text, markup=False)), group="open"
+            partial(self.choose_and_open, self.app, saved, lambda text: self.notify(text, markup=False)), group="open"
         )
 
     @work(exclusive=True, group="watch")
@@ -163,48 +209,3 @@ class ResourceScreen(Dialog[Literal["attach"] | None], sheets=("resource.tcss",)
                 return self._is_more
             case _:
                 return True
-
-
-Tell = Callable[[str], None]
-Read = Callable[[str], Awaitable[object]]
-
-
-async def choose_and_open(app: App[int], files: Sequence[Artifact], tell: Tell, read: Read | None = None) -> None:
-    """Open the only one of `files`, or the one that is picked; `read` shows what can only be read at its server.
-
-    The desktop is only given a saved file (never executable), or a web address that was shown; a browser's page gets
-    the file as a download. Where one can't be opened, as over ssh, its path or address is on the clipboard.
-    """
-    table = {one.path or one.uri: one for one in files if one.path or one.uri}
-    if not table:
-        tell("Nothing of it was saved.")
-        return
-    picked: str | None = next(iter(table))
-    if len(table) > 1 or not table[picked].path:  # an address is shown before it is opened
-        facts = {
-            where: (one.name, one.mime, amounts.size(one.size) if one.size else "") for where, one in table.items()
-        }
-        choices = {where: " · ".join(filter(None, about)) for where, about in facts.items()}
-        picked = await app.push_screen_wait(PickList("Open", choices))
-    if picked is None:
-        return
-    path, shown = table[picked].path, one_line(picked, 160)
-    if not path and is_web_link(picked):
-        app.open_url(picked)
-        tell(f"Opened {one_line(picked, 100)}")
-    elif not path and read is not None:
-        await read(picked)
-    elif path and (page := page_in_use()) is not None:
-        try:
-            if Path(path).is_file():
-                page.save_file(path)
-                tell(f"Downloading {shown}")
-            else:
-                tell(f"Not downloaded: {shown} is gone")
-        except OSError as error:
-            tell(f"Not downloaded: {one_line(str(error), 100)}")
-    elif problem := await asyncio.to_thread(open_file, path) if path else "it is no web address":
-        app.copy_to_clipboard(picked)
-        tell(f"Not opened: {problem}. Copied instead: {one_line(picked, 200)}")
-    else:
-        tell(f"Opened {shown}")

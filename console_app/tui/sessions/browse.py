@@ -141,6 +141,24 @@ class SessionsScreen(Dialog[Picked | None], sheets=("sessions.tcss",)):
         self._clock = clock
         self._shown: list[SearchHit] = []
 
+    @classmethod
+    async def browse(cls, console: Console, ui: Ui, query: str = "") -> None:
+        """Open the list with `query` typed; to be run by `Ui.open`."""
+        library, select = console.sessions.stored(), ""
+        while library is not None:
+            store, clock = library.store, console.services.clock
+            screen = cls(store, current=library.session_id, query=query, select=select, clock=clock)
+            picked = await ui.push(screen)
+            if picked is None:
+                return
+            query, select = picked.query, picked.info.id
+            try:
+                await console.sessions.act(picked.action, picked.info)
+                if picked.action in ("resume", "fork"):
+                    return
+            except FanoutError as error:
+                ui.toast(error.line, seconds=8)
+
     def compose(self) -> ComposeResult:
         with self.box("Sessions", "enter open · f2 rename · f4 fork · f5 export · f8 delete · esc close"):
             yield HintedInput(self._query, hint="type to search titles and everything said")
@@ -266,21 +284,3 @@ def when(at: float, now: float) -> str:
     if ago < 86_400:
         return f"{ago / 3600:.0f} h ago"
     return datetime.fromtimestamp(at).strftime("%d %b" if ago < 300 * 86_400 else "%Y-%m-%d")
-
-
-async def browse(console: Console, ui: Ui, query: str = "") -> None:
-    """Open the list with `query` typed; to be run by `Ui.open`."""
-    library, select = console.sessions.stored(), ""
-    while library is not None:
-        store, clock = library.store, console.services.clock
-        screen = SessionsScreen(store, current=library.session_id, query=query, select=select, clock=clock)
-        picked = await ui.push(screen)
-        if picked is None:
-            return
-        query, select = picked.query, picked.info.id
-        try:
-            await console.sessions.act(picked.action, picked.info)
-            if picked.action in ("resume", "fork"):
-                return
-        except FanoutError as error:
-            ui.toast(error.line, seconds=8)

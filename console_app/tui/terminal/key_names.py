@@ -5,10 +5,6 @@ from __future__ import annotations
 from textual import events
 from textual.keys import key_to_character
 
-from console_app.domain import one_line
-
-LEAVES = "esc goes to the prompt"
-
 _NAMES = {
     "escape": "esc",
     "pageup": "pgup",
@@ -36,7 +32,3 @@ def writes_text(event: events.Key) -> bool:
     """Tell whether a key writes its character. Most terminals send Alt and a letter with one too: such a key is a
     command, or does nothing."""
     return event.is_printable and not event.key.startswith("alt+")
-
-
-def nothing_here(event: events.Key) -> str:
-    return f"{one_line(event.character or '', 20) or event.key} does nothing here now. {LEAVES}."

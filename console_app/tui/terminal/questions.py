@@ -66,11 +66,6 @@ def takes_sixels(kind: str) -> bool:
     return _SIXELS in kind.lstrip("?").split(";")[1:]
 
 
-def is_light_by_environment(environ: Mapping[str, str]) -> bool:
-    """Read COLORFGBG (`FG;BG` or `FG;default;BG`, of the sixteen colours): 7 and 15 are light."""
-    return environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")
-
-
 class ExpectedAnswer:
     """Takes one answer, which `whole` finds, out of the input. `beginning`, anchored at the end, finds what may be one
     that is not whole yet."""

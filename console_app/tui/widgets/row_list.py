@@ -14,7 +14,7 @@ from textual.strip import Strip
 
 from console_app.records import dataclass
 from console_app.tui.lineview.lines import Line
-from console_app.tui.lineview.palette import Palette, palette_of
+from console_app.tui.lineview.palette import Palette
 from console_app.tui.textual_internals import typed_app
 
 CALM = 1.0  # seconds
@@ -76,7 +76,7 @@ class RowList(ScrollView, can_focus=True):
     @property
     def palette(self) -> Palette:
         if self._palette is None:
-            self._palette = palette_of(self.app)
+            self._palette = Palette.of(self.app)
         return self._palette
 
     def set_count(self, count: int, cursor: int | None = None) -> None:

@@ -12,8 +12,7 @@ from typing import Any, Literal, get_args
 
 from rich.cells import cell_len
 
-from console_app.domain import CallState, Outcome, amounts, displayed, one_line, plural, visible
-from console_app.domain.tools import CallOrigin
+from console_app.domain import CallState, Outcome, amounts, call_description, displayed, one_line, plural, visible
 from console_app.domain.transcript import CallView, results
 from console_app.records import dataclass
 from console_app.tui.lineview.lines import Line, Piece, Row
@@ -118,11 +117,6 @@ ResultKey = Literal["more", "raw", "rendered", "fold", "unfold"]
 RESULT_KEYS: tuple[ResultKey, ...] = get_args(ResultKey)
 LONG_ERROR = 60  # characters, past which the line in the head may not have room for all of it
 LIVE_LOG = 8  # log lines of a running call; a finished one shows them all
-ORIGINS: dict[CallOrigin, str] = {
-    "native": "native call",
-    "text": "call read from text",
-    "provider": "run by the provider itself",
-}
 
 
 class CallDetail:
@@ -419,7 +413,7 @@ class CallDetail:
 
     def _identity(self, palette: Palette) -> Row:
         call = self._call
-        origin = ", ".join(part for part in (ORIGINS[call.origin], call.dialect) if part)
+        origin = ", ".join(part for part in (call_description.ORIGINS[call.origin], call.dialect) if part)
         return Row([(f"{Line.clean(call.id)} · {Line.clean(call.name)} · {origin}".replace("\n", " "), palette.muted)])
 
 

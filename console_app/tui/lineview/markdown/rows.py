@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.style import Style
 
+from console_app.domain import web_address
 from console_app.records import dataclass, field
 from console_app.tui.lineview.lines import Line, Piece, Row
 from console_app.tui.lineview.markdown.code import Code
@@ -110,11 +111,6 @@ def _link_target(url: str) -> Style:
     return Style.from_meta({"href": url})
 
 
-def is_web_link(url: str) -> bool:
-    """Tell whether a link may be opened from the screen: http and https only."""
-    return url.lower().startswith(("http://", "https://"))
-
-
 def inline_pieces(tokens: Sequence[Any], palette: Palette, base: Style) -> list[Piece]:
     """The children of a markdown-it inline token as pieces, hard breaks as NEWLINE pieces."""
     pieces: list[Piece] = []
@@ -136,8 +132,8 @@ def inline_pieces(tokens: Sequence[Any], palette: Palette, base: Style) -> list[
                     styles.pop()
             case "link_open":
                 url = Line.clean(str(token.attrs.get("href", "")))
-                shown = _over(palette.link, style) if is_web_link(url) else style
-                styles.append(shown + _link_target(url) if is_web_link(url) else shown)
+                shown = _over(palette.link, style) if web_address.is_web_link(url) else style
+                styles.append(shown + _link_target(url) if web_address.is_web_link(url) else shown)
                 link = (url, len(pieces))
             case "link_close":
                 if len(styles) > 1:

@@ -53,9 +53,9 @@ class SentPreview(Widget):
     def _lines(self) -> Sequence[Line]:
         # Not before something is sent: the first paint waits for what it imports.
         from console_app.tui.lineview.lines import Line
-        from console_app.tui.lineview.palette import palette_of
+        from console_app.tui.lineview.palette import Palette
 
-        palette = palette_of(self.app)
+        palette = Palette.of(self.app)
         ground, width = palette.on_raised, self.size.width - SCROLL_BAR
         left: list[Piece] = [(" ", ground.base), ("▌", ground.primary), (" ", ground.base)]
         room = max(width - BEFORE - BEHIND - 1, 1)
